@@ -1,0 +1,1 @@
+"""Private variable selection by integer programming."""

@@ -1,0 +1,51 @@
+"""The errors that users may catch. Everything derives from `MipselectError`."""
+
+from __future__ import annotations
+
+
+class MipselectError(Exception):
+    """Base class of all errors that mipselect raises on purpose."""
+
+
+class InvalidInput(MipselectError, ValueError):
+    """Data, a parameter or a file is not what it must be; the message says what would be right."""
+
+
+class UnknownSolver(InvalidInput):
+    """No back end of that name is installed or usable here."""
+
+
+class SolverFailure(MipselectError):
+    """A back end stopped with an unexpected status or contradicted a known value."""
+
+
+class NotCertified(MipselectError):
+    """The search ended before its result was proven; nothing may be released from it.
+
+    Parameters
+    ----------
+    message : str
+        What could not be proven and why the search stopped. It may quote sensitive values.
+    bound : float
+        The lower bound on the objective that was proven for what is not yet settled
+        (``-inf`` if nothing was).
+    incumbent : float
+        The best objective known for the same part of the problem (``inf`` if none).
+    """
+
+    def __init__(self, message: str, *, bound: float, incumbent: float = float("inf")) -> None:
+        super().__init__(message)
+        self.bound = bound
+        self.incumbent = incumbent
+
+
+class ConditionNotMet(MipselectError):
+    """The data do not meet the condition under which the mechanism is private."""
+
+
+class BudgetExceeded(MipselectError):
+    """The ledger has less budget left than the release needs; nothing was drawn."""
+
+
+class RelationMismatch(MipselectError):
+    """Guarantees under different neighbouring relations were about to be added."""

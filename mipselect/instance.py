@@ -1,0 +1,258 @@
+"""`Instance`: data together with everything that is public about the problem."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mipselect.errors import InvalidInput
+from mipselect.losses import PreparedLoss, RestrictedFit, loss_by_name
+from mipselect.losses.base import FloatArray, IntArray
+
+
+class Instance:
+    """A sparse regression problem with public bounds; validated, clipped and immutable.
+
+    The value of a support S with |S| = s is
+
+        R(S) = min over β ∈ R^S, ‖β‖₂ ≤ r of (1/n) Σ_i ℓ(y_i, x_iS·β) + (λ/2n) ‖β‖₂².
+
+    Parameters
+    ----------
+    X : array_like of shape (n, p)
+        One row per person. Clipped entrywise to [-x_bound, x_bound]. A data frame keeps its
+        column names. float32 stays float32; everything else becomes float64.
+    y : array_like of shape (n,)
+        Clipped entrywise to [-y_bound, y_bound].
+    support_size : int
+        s, between 1 and p.
+    x_bound, y_bound : float
+        b_x > 0 and b_y > 0, in the units of the columns of X and of y.
+    coef_bound : float
+        r > 0, the largest ‖β‖₂.
+    ridge : float
+        λ ≥ 0. Certified search needs λ > 0.
+    loss : str
+        The name of the loss; "squared" is ½(y-u)².
+    feature_names : sequence of str, optional
+        p names; default x0, x1, ...
+
+    Raises
+    ------
+    InvalidInput
+        With the row, the column and the value that is wrong, and what would be right.
+
+    Notes
+    -----
+    The support size, the bounds, λ, the loss, n and p must be chosen without looking at the
+    data: the privacy guarantee treats them as public.
+
+    References
+    ----------
+    "Differentially Private High-dimensional Variable Selection via Integer Programming",
+    sections 2 and 4, appendix A.1.
+    """
+
+    def __init__(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        support_size: int,
+        x_bound: float,
+        y_bound: float,
+        coef_bound: float,
+        ridge: float,
+        loss: str = "squared",
+        feature_names: Sequence[str] | None = None,
+    ) -> None:
+        if feature_names is None and hasattr(X, "columns"):
+            feature_names = [str(name) for name in X.columns]
+        matrix = _numeric(X, "X", feature_names)
+        if matrix.ndim != 2 or matrix.size == 0:
+            raise InvalidInput(
+                f"X must be a non-empty table of shape (n, p), got shape {matrix.shape}"
+            )
+        n, p = matrix.shape
+        self.feature_names: tuple[str, ...] = _names(feature_names, p)
+        target = _numeric(y, "y", None)
+        if target.shape != (n,):
+            raise InvalidInput(f"y must have one value per row of X, ({n},); got {target.shape}")
+        self.support_size = _integer(support_size, "support_size", 1, p)
+        self.x_bound = _positive(x_bound, "x_bound")
+        self.y_bound = _positive(y_bound, "y_bound")
+        self.coef_bound = _positive(coef_bound, "coef_bound")
+        self.ridge = _positive(ridge, "ridge", zero_allowed=True)
+        self._loss = loss_by_name(loss)
+        _require_finite(matrix, "X", self.feature_names)
+        _require_finite(target[:, None], "y", None)
+        self.X: FloatArray = np.clip(matrix, -self.x_bound, self.x_bound)
+        self.y: FloatArray = np.clip(target.astype(np.float64), -self.y_bound, self.y_bound)
+        self.X.flags.writeable = False
+        self.y.flags.writeable = False
+        self._frozen = True
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if getattr(self, "_frozen", False):
+            raise AttributeError(f"Instance is immutable; make a new one to change {name}")
+        super().__setattr__(name, value)
+
+    def __repr__(self) -> str:
+        return (
+            f"Instance(n={self.n}, p={self.p}, support_size={self.support_size}, "
+            f"x_bound={self.x_bound:g}, y_bound={self.y_bound:g}, "
+            f"coef_bound={self.coef_bound:g}, ridge={self.ridge:g}, loss={self.loss!r})"
+        )
+
+    @property
+    def n(self) -> int:
+        """Number of rows; public under the replace-one relation."""
+        return int(self.X.shape[0])
+
+    @property
+    def p(self) -> int:
+        """Number of features."""
+        return int(self.X.shape[1])
+
+    @property
+    def loss(self) -> str:
+        """Name of the loss."""
+        return self._loss.name
+
+    @property
+    def prediction_bound(self) -> float:
+        """U = b_x r √s, the largest |x_iS·β|."""
+        return self.x_bound * self.coef_bound * math.sqrt(self.support_size)
+
+    @property
+    def sensitivity(self) -> float:
+        """Δ: the most that R(S) moves, for any S, when one row is replaced."""
+        return self._loss.spread(self.y_bound, self.prediction_bound) / self.n
+
+    @property
+    def number_of_supports(self) -> int:
+        """C(p, s)."""
+        return math.comb(self.p, self.support_size)
+
+    @cached_property
+    def prepared(self) -> PreparedLoss:
+        """The loss tied to the clipped data; what the search works on."""
+        return self._loss.prepare(self.X, self.y, ridge=self.ridge, radius=self.coef_bound)
+
+    def objective(self, support: ArrayLike) -> float:
+        """R(support); sensitive.
+
+        Parameters
+        ----------
+        support : array_like of int, shape (s,)
+            Distinct 0-based column indices, in any order.
+        """
+        return self.fit(support).value
+
+    def objectives(self, supports: ArrayLike) -> FloatArray:
+        """R of every row of `supports`, shape (m, s), in one batch: shape (m,); sensitive."""
+        rows = np.asarray(supports)
+        if rows.ndim != 2:
+            raise InvalidInput(
+                f"supports must have shape (m, {self.support_size}), got {rows.shape}"
+            )
+        for row in rows[:1]:
+            self.check_support(row)
+        ordered = np.sort(rows, axis=1)
+        wrong = (ordered[:, 0] < 0) | (ordered[:, -1] >= self.p)
+        wrong |= (np.diff(ordered, axis=1) == 0).any(axis=1)
+        if wrong.any():
+            self.check_support(rows[np.flatnonzero(wrong)[0]])
+        return self.prepared.values(rows.astype(np.intp))
+
+    def fit(self, support: ArrayLike) -> RestrictedFit:
+        """Solve the restricted problem exactly; value, coef and multiplier are sensitive.
+
+        `coef` follows the order of `support`.
+        """
+        return self.prepared.fit(self.check_support(support))
+
+    def check_support(self, support: ArrayLike) -> IntArray:
+        """Return `support` as an index array, or raise `InvalidInput`."""
+        indices = np.asarray(support)
+        s = self.support_size
+        if indices.shape != (s,) or indices.dtype.kind not in "iu":
+            raise InvalidInput(f"a support is {s} integer column indices, got {support!r}")
+        if indices.min() < 0 or indices.max() >= self.p or len(np.unique(indices)) < s:
+            raise InvalidInput(
+                f"a support is {s} distinct column indices in 0..{self.p - 1}, got "
+                f"{indices.tolist()}"
+            )
+        return indices.astype(np.intp)
+
+
+def _numeric(values: ArrayLike, what: str, names: Sequence[str] | None) -> FloatArray:
+    """Convert to float32 or float64; name the column that cannot be converted."""
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind == "c":
+            raise ValueError("complex")
+        dtype = np.float32 if array.dtype == np.float32 else np.float64
+        return array.astype(dtype, copy=False)
+    except (TypeError, ValueError) as error:
+        where = ""
+        table = np.asarray(values, dtype=object)
+        if table.ndim == 2:
+            for j in range(table.shape[1]):
+                for i in range(table.shape[0]):
+                    if not _is_number(table[i, j]):
+                        name = f" ({names[j]})" if names is not None and j < len(names) else ""
+                        where = f": row {i}, column {j}{name} holds {table[i, j]!r}"
+                        raise InvalidInput(f"{what} must hold real numbers only{where}") from error
+        raise InvalidInput(f"{what} must hold real numbers only: {error}") from error
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _require_finite(table: FloatArray, what: str, names: Sequence[str] | None) -> None:
+    bad = np.argwhere(~np.isfinite(table))
+    if bad.size:
+        i, j = (int(k) for k in bad[0])
+        column = f", column {j} ({names[j]})" if names is not None else ""
+        more = f" ({len(bad)} such values in all)" if len(bad) > 1 else ""
+        raise InvalidInput(
+            f"{what} must be finite: row {i}{column} holds {table[i, j]}{more}; "
+            "remove or impute such rows first"
+        )
+
+
+def _names(names: Sequence[str] | None, p: int) -> tuple[str, ...]:
+    if names is None:
+        return tuple(f"x{j}" for j in range(p))
+    if len(names) != p:
+        raise InvalidInput(f"feature_names must have {p} entries, one per column, got {len(names)}")
+    return tuple(str(name) for name in names)
+
+
+def _integer(value: int, what: str, low: int, high: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise InvalidInput(f"{what} must be an integer in {low}..{high}, got {value!r}")
+    if not low <= value <= high:
+        raise InvalidInput(f"{what} must be in {low}..{high}, got {value}")
+    return int(value)
+
+
+def _positive(value: float, what: str, *, zero_allowed: bool = False) -> float:
+    wanted = "a finite number ≥ 0" if zero_allowed else "a finite number > 0"
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+        raise InvalidInput(f"{what} must be {wanted}, got {value!r}")
+    number = float(value)
+    if not math.isfinite(number) or number < 0.0 or (number == 0.0 and not zero_allowed):
+        raise InvalidInput(f"{what} must be {wanted}, got {value}")
+    return number

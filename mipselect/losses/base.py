@@ -1,0 +1,60 @@
+"""What a loss must offer. Losses know arrays, not instances.
+
+One normalisation for every loss ℓ, on a support S:
+
+    R(S) = min over ‖β‖₂ ≤ r of  (1/n) Σ_i ℓ(y_i, x_iS·β) + (λ/2n) ‖β‖₂²
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.floating[Any]]
+IntArray = NDArray[np.integer[Any]]
+
+
+@dataclass(frozen=True)
+class RestrictedFit:
+    """The solution of the problem restricted to one support.
+
+    Attributes
+    ----------
+    value : float
+        R(S), in units of the loss.
+    coef : ndarray of shape (s,)
+        The coefficients, in the order of the support that was asked for; ‖coef‖₂ ≤ r.
+    multiplier : float
+        ν ≥ 0, the multiplier of (ν/2n)(‖β‖² - r²); zero where the norm constraint is inactive.
+    """
+
+    value: float
+    coef: FloatArray
+    multiplier: float
+
+
+class PreparedLoss(Protocol):
+    """A loss together with one data set: restricted problems, single and in batches."""
+
+    def fit(self, support: IntArray) -> RestrictedFit:
+        """Solve the problem restricted to `support`, shape (s,)."""
+
+    def values(self, supports: IntArray) -> FloatArray:
+        """R of every row of `supports`, shape (m, s); returns shape (m,)."""
+
+
+class Loss(Protocol):
+    """A convex loss ℓ(y, u) of a response y and a prediction u."""
+
+    @property
+    def name(self) -> str:
+        """The name by which instances ask for the loss."""
+
+    def spread(self, y_bound: float, u_bound: float) -> float:
+        """ℓ_max - ℓ_min over |y| ≤ y_bound, |u| ≤ u_bound: n times the sensitivity of R."""
+
+    def prepare(self, X: FloatArray, y: FloatArray, *, ridge: float, radius: float) -> PreparedLoss:
+        """Tie the loss to clipped data, a ridge λ ≥ 0 and a coefficient radius r > 0."""

@@ -1,0 +1,114 @@
+"""Columns of the Gram matrix G = XᵀX, computed when they are first needed and kept."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mipselect.losses.base import FloatArray, IntArray
+
+FULL_GRAM_BYTES = 2**30
+"""A full G in float64 is held only below this size (p ≤ 11,585)."""
+
+BLOCK_BYTES = 2**27
+"""Working memory for one block of columns where G is not held."""
+
+
+class Gram:
+    """G = XᵀX by columns, in float64.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, p)
+        Clipped data; it is read, never written.
+    """
+
+    def __init__(self, X: FloatArray) -> None:
+        self._X = X
+        self.p = int(X.shape[1])
+        self.diagonal: FloatArray = np.einsum("ij,ij->j", X, X, dtype=np.float64)
+        self._full: FloatArray | None = None
+        self._columns: dict[int, FloatArray] = {}
+
+    @property
+    def fits(self) -> bool:
+        """Whether the full matrix is small enough to be held."""
+        return 8 * self.p**2 <= FULL_GRAM_BYTES
+
+    def full(self) -> FloatArray:
+        """G, shape (p, p); only where `fits`."""
+        if self._full is None:
+            X: FloatArray = self._X.astype(np.float64, copy=False)
+            self._full = np.asarray(X.T @ X)
+            self._columns.clear()
+        return self._full
+
+    def columns(self, indices: IntArray) -> FloatArray:
+        """G[:, indices], shape (p, len(indices))."""
+        if self._full is not None:
+            return np.asarray(self._full[:, indices])
+        missing = [int(j) for j in indices if int(j) not in self._columns]
+        if missing:
+            fresh = self._product(np.asarray(missing))
+            self._columns.update((j, fresh[:, k].copy()) for k, j in enumerate(missing))
+        if len(indices) == 0:
+            return np.empty((self.p, 0))
+        return np.stack([self._columns[int(j)] for j in indices], axis=1)
+
+    def entries(self, rows: IntArray, j: int) -> FloatArray:
+        """G[rows, j], shape (len(rows),)."""
+        if self._full is not None:
+            return np.asarray(self._full[rows, j])
+        return self.columns(np.asarray([j]))[rows, 0]
+
+    def row_tops(self, candidates: IntArray, count: int) -> FloatArray:
+        """Sums of the largest off-diagonal entries of every row among the candidates.
+
+        Parameters
+        ----------
+        candidates : ndarray of int, shape (L,)
+        count : int
+            How many entries at most are summed.
+
+        Returns
+        -------
+        ndarray of shape (p, count)
+            Column c: the sum of the c+1 largest |G_jk| over candidates k ≠ j, for candidates j.
+            Rows of features that are no candidates are zero.
+        """
+        tops = np.zeros((self.p, count))
+        count = min(count, len(candidates) - 1)
+        if count <= 0:
+            return tops
+        width = max(1, BLOCK_BYTES // (8 * self.p))
+        for start in range(0, len(candidates), width):
+            chosen = candidates[start : start + width]
+            block = np.abs(self.columns(chosen).T if self._full is None else self._full[chosen])
+            block = block[:, candidates]
+            block[np.arange(len(chosen)), np.arange(start, start + len(chosen))] = -1.0
+            block.partition(len(candidates) - count, axis=1)
+            largest = np.sort(block[:, len(candidates) - count :], axis=1)[:, ::-1]
+            tops[chosen, :count] = np.cumsum(largest, axis=1)
+            tops[chosen, count:] = tops[chosen, count - 1 : count]
+        return tops
+
+    def block(self, indices: IntArray) -> FloatArray:
+        """G[indices][:, indices], shape (k, k), without touching the other columns."""
+        if self._full is not None:
+            return np.asarray(self._full[np.ix_(indices, indices)])
+        if all(int(j) in self._columns for j in indices):
+            return np.asarray(self.columns(indices)[indices])
+        chosen = self._X[:, indices].astype(np.float64, copy=False)
+        return np.asarray(chosen.T @ chosen)
+
+    def _product(self, indices: IntArray) -> FloatArray:
+        """Xᵀ X[:, indices]; float32 data are widened in blocks, never as a whole."""
+        chosen = self._X[:, indices].astype(np.float64, copy=False)
+        if self._X.dtype == np.float64:
+            return np.asarray(self._X.T @ chosen)
+        width = max(1, BLOCK_BYTES // (8 * self._X.shape[0]))
+        return np.concatenate(
+            [
+                self._X[:, start : start + width].astype(np.float64).T @ chosen
+                for start in range(0, self.p, width)
+            ]
+        )

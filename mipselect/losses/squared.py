@@ -1,0 +1,187 @@
+"""The squared loss ℓ(y, u) = ½(y - u)²: restricted problems in closed form.
+
+With G = XᵀX, b = Xᵀy, d = yᵀy and A = G_SS + λI the solution is β = A⁻¹b_S, or, where
+that is longer than r, β = (A + νI)⁻¹b_S with the ν > 0 that makes ‖β‖ = r.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mipselect.losses.base import FloatArray, IntArray, RestrictedFit
+from mipselect.losses.gram import Gram
+
+CHUNK = 8192
+"""Supports that are solved at once; bounds the memory of a batch."""
+
+REQUIRED_PRECISION = 1e-11
+"""Relative rounding error of a value beyond which it is recomputed from the residuals."""
+
+NEWTON_STEPS = 100
+EPS = float(np.finfo(np.float64).eps)
+
+
+class SquaredLoss:
+    """ℓ(y, u) = ½(y - u)²."""
+
+    name = "squared"
+
+    def spread(self, y_bound: float, u_bound: float) -> float:
+        """½(b_y + U)²: the loss lies between 0 and this on the box."""
+        return 0.5 * (y_bound + u_bound) ** 2
+
+    def prepare(
+        self, X: FloatArray, y: FloatArray, *, ridge: float, radius: float
+    ) -> PreparedSquared:
+        """Compute b, d and the diagonal of G; the rest of G comes when it is needed."""
+        return PreparedSquared(X, y, ridge=ridge, radius=radius)
+
+
+class PreparedSquared:
+    """Restricted least squares on one data set.
+
+    Attributes
+    ----------
+    gram : Gram
+        G = XᵀX by columns.
+    moment : ndarray of shape (p,)
+        b = Xᵀy.
+    target_norm : float
+        d = yᵀy.
+    """
+
+    def __init__(self, X: FloatArray, y: FloatArray, *, ridge: float, radius: float) -> None:
+        self.X, self.y, self.ridge, self.radius = X, y, ridge, radius
+        self.n = len(y)
+        self.gram = Gram(X)
+        self.moment: FloatArray = np.asarray(X.T @ y.astype(X.dtype, copy=False), dtype=np.float64)
+        self.target_norm = float(y @ y)
+
+    def fit(self, support: IntArray) -> RestrictedFit:
+        """Solve the problem on `support`, shape (s,)."""
+        coef, multiplier = solve_normal_equations(
+            self.gram.block(support)[None], self.moment[support][None], self.ridge, self.radius
+        )
+        value = self._values_at(support[None], self.gram.block(support)[None], coef)
+        return RestrictedFit(float(value[0]), coef[0], float(multiplier[0]))
+
+    def values(self, supports: IntArray) -> FloatArray:
+        """R of every row of `supports`, shape (m, s); returns shape (m,)."""
+        used, position = np.unique(supports, return_inverse=True)
+        position = position.reshape(supports.shape)
+        block = self.gram.block(used)
+        values = np.empty(len(supports))
+        for start in range(0, len(supports), CHUNK):
+            rows = slice(start, start + CHUNK)
+            local = position[rows]
+            gram = block[local[:, :, None], local[:, None, :]]
+            values[rows] = self._solve(supports[rows], gram)
+        return values
+
+    def values_of_additions(self, base: IntArray, additions: IntArray) -> FloatArray:
+        """R of base ∪ {j} for every j in `additions`, shape (m,): one column of G per base member.
+
+        This is how all one-swap neighbours that share a base are evaluated at once.
+        """
+        k = len(base)
+        columns = self.gram.columns(base)
+        values = np.empty(len(additions))
+        for start in range(0, len(additions), CHUNK):
+            chosen = additions[start : start + CHUNK]
+            gram = np.empty((len(chosen), k + 1, k + 1))
+            gram[:, :k, :k] = columns[base]
+            gram[:, k, :k] = gram[:, :k, k] = columns[chosen]
+            gram[:, k, k] = self.gram.diagonal[chosen]
+            supports = np.column_stack([np.tile(base, (len(chosen), 1)), chosen])
+            values[start : start + CHUNK] = self._solve(supports, gram)
+        return values
+
+    def _solve(self, supports: IntArray, gram: FloatArray) -> FloatArray:
+        coef, _ = solve_normal_equations(gram, self.moment[supports], self.ridge, self.radius)
+        return self._values_at(supports, gram, coef)
+
+    def _values_at(self, supports: IntArray, gram: FloatArray, coef: FloatArray) -> FloatArray:
+        """(1/2n)(d - 2b·β + βᵀGβ + λ‖β‖²), from the residuals where that cancels."""
+        ridge_term = self.ridge * np.einsum("mi,mi->m", coef, coef)
+        linear = self.moment[supports] * coef
+        quadratic = np.einsum("mi,mij,mj->m", coef, gram, coef)
+        doubled = self.target_norm - 2.0 * linear.sum(axis=1) + quadratic + ridge_term
+        size = np.abs(coef)
+        magnitude = (
+            self.target_norm
+            + 2.0 * np.abs(linear).sum(axis=1)
+            + np.einsum("mi,mij,mj->m", size, np.abs(gram), size)
+        )
+        cancelled = 4.0 * EPS * magnitude > REQUIRED_PRECISION * doubled
+        for row in np.flatnonzero(cancelled):
+            residual = self.y - self.X[:, supports[row]] @ coef[row]
+            doubled[row] = residual @ residual + ridge_term[row]
+        return np.asarray(doubled / (2.0 * self.n))
+
+
+def solve_normal_equations(
+    gram: FloatArray, moment: FloatArray, ridge: float, radius: float
+) -> tuple[FloatArray, FloatArray]:
+    """Solve min ½βᵀ(G + λI)β - b·β over ‖β‖ ≤ r for a batch of small systems.
+
+    Parameters
+    ----------
+    gram : ndarray of shape (m, s, s)
+    moment : ndarray of shape (m, s)
+    ridge : float
+        λ ≥ 0; with λ = 0 and a singular G the solution of least norm is returned.
+    radius : float
+        r > 0.
+
+    Returns
+    -------
+    coef : ndarray of shape (m, s)
+    multiplier : ndarray of shape (m,)
+        ν ≥ 0.
+    """
+    s = moment.shape[1]
+    multiplier = np.zeros(len(gram))
+    largest = float(np.max(np.einsum("mii->mi", gram), initial=0.0))
+    if ridge > 1e-10 * largest:
+        coef = np.linalg.solve(gram + ridge * np.eye(s), moment[:, :, None])[:, :, 0]
+        long = np.flatnonzero(np.linalg.norm(coef, axis=1) > radius)
+    else:
+        coef = np.empty_like(moment, dtype=np.float64)
+        long = np.arange(len(gram))
+    if long.size:
+        coef[long], multiplier[long] = _solve_by_eigenvalues(
+            gram[long], moment[long], ridge, radius
+        )
+    return coef, multiplier
+
+
+def _solve_by_eigenvalues(
+    gram: FloatArray, moment: FloatArray, ridge: float, radius: float
+) -> tuple[FloatArray, FloatArray]:
+    """Find ν ≥ 0 with ‖(A + νI)⁻¹b‖ = r by Newton's method on 1/‖β(ν)‖, which is concave in ν.
+
+    Started left of the root, the iterates increase to it and need no safeguard.
+    """
+    eigenvalues, vectors = np.linalg.eigh(gram)
+    eigenvalues = np.maximum(eigenvalues, 0.0)
+    if ridge <= 0.0:
+        cutoff = gram.shape[1] * EPS * eigenvalues[:, -1:]
+        eigenvalues = np.where(eigenvalues > cutoff, eigenvalues, 0.0)
+    eigenvalues = eigenvalues + ridge
+    rotated = np.einsum("mji,mj->mi", vectors, moment)
+    rotated = np.where(eigenvalues > 0.0, rotated, 0.0)
+    safe = np.where(eigenvalues > 0.0, eigenvalues, 1.0)
+    nu = np.zeros(len(gram))
+    for _ in range(NEWTON_STEPS):
+        shifted = safe + nu[:, None]
+        beta = rotated / shifted
+        norm = np.linalg.norm(beta, axis=1)
+        open_ = norm > radius * (1.0 + 4.0 * EPS)
+        if not open_.any():
+            break
+        slope = np.einsum("mi,mi->m", beta, beta / shifted)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            step = (norm / radius - 1.0) * norm**2 / slope
+        nu = np.where(open_, nu + step, nu)
+    beta = rotated / (safe + nu[:, None])
+    return np.einsum("mij,mj->mi", vectors, beta), nu

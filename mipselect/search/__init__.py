@@ -1,0 +1,19 @@
+"""From an instance to certified supports. Everything that leaves this room is sensitive."""
+
+from mipselect.search.backends import SolverStatus, available_solvers, known_solvers
+from mipselect.search.levels import mistake_levels
+from mipselect.search.pool import Effort, MistakeLevels, SupportPool
+from mipselect.search.progress import Progress
+from mipselect.search.supports import top_supports
+
+__all__ = [
+    "Effort",
+    "MistakeLevels",
+    "Progress",
+    "SolverStatus",
+    "SupportPool",
+    "available_solvers",
+    "known_solvers",
+    "mistake_levels",
+    "top_supports",
+]

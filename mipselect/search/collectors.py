@@ -1,0 +1,134 @@
+"""What a search keeps: the R best supports, or the best support of one level.
+
+Both offer the same things to the search: `threshold` (only supports with a smaller value matter
+any more), `offer` (exact values) and `settle` (a proven bound for supports left out).
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+from mipselect.losses.base import FloatArray, IntArray
+from mipselect.search.pool import row_keys
+
+
+class Collector(Protocol):
+    """Where a search puts what it finds and what it proves."""
+
+    @property
+    def threshold(self) -> float:
+        """Only supports below this value matter."""
+
+    @property
+    def target(self) -> float:
+        """A lower bound on what is left out is good enough once it reaches this."""
+
+    def offer(self, supports: IntArray, values: FloatArray) -> None:
+        """Take evaluated supports, shape (m, s), sorted rows."""
+
+    def settle(self, bound: float) -> None:
+        """Take a proven lower bound on supports that were not offered."""
+
+
+class BestSupport:
+    """The best support offered, and a proven lower bound on the others.
+
+    Parameters
+    ----------
+    allowance : float
+        τ: the proven bound may stay below the best value by this much,
+    floor : float
+        but not below this value, if the best value is above it.
+    """
+
+    def __init__(self, allowance: float, floor: float = float("-inf")) -> None:
+        self._allowance, self._floor = allowance, floor
+        self.support: IntArray | None = None
+        self.value = float("inf")
+        self._settled = float("inf")
+
+    @property
+    def threshold(self) -> float:
+        """The best value so far."""
+        return self.value
+
+    @property
+    def target(self) -> float:
+        """The best value less τ, or the floor."""
+        return max(self.value - self._allowance, min(self.value, self._floor))
+
+    @property
+    def bound(self) -> float:
+        """Proven lower bound on every support that was offered or settled."""
+        return min(self.value, self._settled)
+
+    def offer(self, supports: IntArray, values: FloatArray) -> None:
+        """Keep the best row."""
+        if len(values) == 0:
+            return
+        k = int(np.argmin(values))
+        if values[k] < self.value:
+            self.support, self.value = supports[k], float(values[k])
+
+    def settle(self, bound: float) -> None:
+        """Take a proven lower bound on supports that were not offered."""
+        self._settled = min(self._settled, bound)
+
+
+class BestSupports:
+    """The R best supports offered, and a proven lower bound on the others.
+
+    Offers are merged in batches; until then the threshold is merely higher than it could be.
+    """
+
+    def __init__(self, count: int, support_size: int, allowance: float) -> None:
+        self.count, self._allowance = count, allowance
+        self.threshold = float("inf")
+        self._supports: IntArray = np.empty((0, support_size), dtype=np.intp)
+        self._values: FloatArray = np.empty(0)
+        self._rest_bound = float("inf")
+        self._waiting: list[tuple[IntArray, FloatArray]] = []
+        self._number_waiting = 0
+
+    @property
+    def target(self) -> float:
+        """The R-th best value less τ."""
+        return self.threshold - self._allowance
+
+    def offer(self, supports: IntArray, values: FloatArray) -> None:
+        """Take evaluated supports; one that was offered before is recognised."""
+        below = values < self.threshold
+        self.settle(float(np.min(values[~below], initial=np.inf)))
+        if below.any():
+            self._waiting.append((supports[below], values[below]))
+            self._number_waiting += int(below.sum())
+            full = len(self._values) + self._number_waiting >= self.count
+            if self._number_waiting >= max(64, self.count // 4) or (
+                full and self.threshold == float("inf")
+            ):
+                self._merge()
+
+    def settle(self, bound: float) -> None:
+        """Take a proven lower bound on supports that were not offered."""
+        self._rest_bound = min(self._rest_bound, bound)
+
+    def result(self) -> tuple[IntArray, FloatArray, float]:
+        """Supports, values and the proven bound on all the others."""
+        self._merge()
+        return self._supports, self._values, self._rest_bound
+
+    def _merge(self) -> None:
+        supports = np.concatenate([self._supports, *(rows for rows, _ in self._waiting)])
+        values = np.concatenate([self._values, *(batch for _, batch in self._waiting)])
+        self._waiting, self._number_waiting = [], 0
+        _, first = np.unique(row_keys(supports), return_index=True)
+        supports, values = supports[first], values[first]
+        order = np.argsort(values, kind="stable")
+        if len(order) > self.count:
+            self.settle(float(values[order[self.count]]))
+        order = order[: self.count]
+        self._supports, self._values = supports[order], values[order]
+        if len(order) == self.count:
+            self.threshold = float(self._values[-1])

@@ -1,0 +1,111 @@
+"""Cuts: lower bounds on R that are affine in the 0/1 vector z of a support.
+
+A cut says R(S) ≥ constant + Σ_{j∈S} coefficients_j for every S in the family it was made for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mipselect.losses.base import FloatArray, IntArray
+from mipselect.search.additions import Additions, dominated_diagonal
+
+
+@dataclass(frozen=True, eq=False)
+class Cut:
+    """constant + Σ_{j∈S} coefficients_j, in the units of the objective.
+
+    Attributes
+    ----------
+    constant : float
+    coefficients : ndarray of shape (L,)
+        One per column of the master.
+    """
+
+    constant: float
+    coefficients: FloatArray
+
+    def at(self, positions: IntArray) -> FloatArray:
+        """Bound at chosen columns, shape (m,) or (k, m)."""
+        return np.asarray(self.constant + self.coefficients[positions].sum(axis=-1))
+
+    def minimum(self, count: int) -> float:
+        """Smallest bound over all choices of `count` columns: a sort."""
+        return self.constant + float(np.sort(self.coefficients)[:count].sum())
+
+
+def fenchel_cut(
+    X: FloatArray,
+    prediction: FloatArray,
+    losses: FloatArray,
+    subgradient: FloatArray,
+    *,
+    ridge: float,
+    radius: float,
+    multiplier: float = 0.0,
+) -> Cut:
+    """The cut (3.1) of any convex loss at any prediction u, optimal or not.
+
+    R(S') ≥ (1/n) Σ_i [ℓ(y_i, u_i) + α_i u_i] - νr²/(2n) - Σ_{j∈S'} w_j² / (2n(λ+ν)),
+    with α = -g, g_i ∈ ∂ℓ(y_i, u_i) and w = Xᵀα. It equals R(S) at S when u and ν are the
+    optimum and multiplier on S and α is the dual optimum.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, p)
+    prediction, losses, subgradient : ndarray of shape (n,)
+        u_i, ℓ(y_i, u_i) and g_i.
+    ridge, radius, multiplier : float
+        λ with λ + ν > 0, r and any ν ≥ 0.
+    """
+    n = len(prediction)
+    w = -(X.T @ subgradient)
+    constant = float(np.mean(losses - subgradient * prediction))
+    return Cut(
+        constant - multiplier * radius**2 / (2.0 * n), -(w**2) / (2.0 * n * (ridge + multiplier))
+    )
+
+
+def sparse_diagonal_cut(sub: Additions, H: FloatArray, chosen: IntArray) -> Cut:
+    """The cut (3.2) on the Schur-complemented problem, at any set T of live features.
+
+    R(B ∪ T') ≥ R_ν(B ∪ T) + (1/2n) [Σ_{j∈T\\T'} M_j β_j² - Σ_{j∈T'\\T} w_j²/M_j] for |T'| = m,
+    with β = H_TT⁻¹ g_T, w = g - H_·T β and a diagonal M such that H - M is positive semidefinite
+    on T ∪ T'. With M = λ + ν this is (3.1); with T = ∅ it is the bound by shares.
+
+    Parameters
+    ----------
+    sub : Additions
+    H : ndarray of shape (L, L)
+        ``sub.dense()``.
+    chosen : ndarray of int
+        Positions of T among the live features; its size need not be m.
+    """
+    L = len(sub.live)
+    beta = np.linalg.solve(H[np.ix_(chosen, chosen)], sub.g[chosen])
+    w = sub.g - H[:, chosen] @ beta
+    M = dominated_diagonal(sub.h, _off_sums(np.abs(H), chosen, min(sub.size, L)), sub.ridge)
+    kept = M[chosen] * beta**2
+    coefficients = -(w**2) / M
+    coefficients[chosen] = -kept
+    doubled = sub.base_value - float(sub.g[chosen] @ beta) + float(kept.sum()) - sub.slack
+    return Cut(doubled / (2.0 * sub.problem.n), coefficients / (2.0 * sub.problem.n))
+
+
+def _off_sums(size_H: FloatArray, chosen: IntArray, count: int) -> FloatArray:
+    """Row sums of |H_jl| over the l ≠ j of T ∪ T', for the worst T' of `count` features."""
+    L = len(size_H)
+    off = size_H.copy()
+    np.fill_diagonal(off, 0.0)
+    sums = off[:, chosen].sum(axis=1)
+    off[:, chosen] = 0.0
+    inside = np.zeros(L, dtype=bool)
+    inside[chosen] = True
+    for rows, worst in ((inside, count), (~inside, count - 1)):
+        worst = min(worst, L - len(chosen))
+        if worst > 0 and rows.any():
+            part = np.partition(off[rows], L - worst, axis=1)[:, L - worst :]
+            sums[rows] += part.sum(axis=1)
+    return np.asarray(sums)

@@ -1,0 +1,115 @@
+"""`mistake_levels`: the optimum, and the best support at every distance from it."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from mipselect.errors import NotCertified
+from mipselect.instance import Instance
+from mipselect.search.center import center_at, level_bound, search_level
+from mipselect.search.collectors import BestSupport
+from mipselect.search.pool import MistakeLevels
+from mipselect.search.progress import ProgressCallback, TimeUp
+from mipselect.search.setup import Search, set_up
+
+
+def mistake_levels(
+    instance: Instance,
+    *,
+    solver: str = "auto",
+    tolerance: float | None = None,
+    time_limit: float | None = None,
+    progress: ProgressCallback | None = None,
+) -> MistakeLevels:
+    """Find the optimum and the best support of every mistake level, with proofs.
+
+    Level i holds the supports with exactly i features outside the optimum. Level 0 is exact:
+    every other support is proven not to be better, whatever the tolerance.
+
+    Parameters
+    ----------
+    instance : Instance
+        With ridge > 0.
+    solver : str
+        "auto", "native" or a name from `available_solvers`.
+    tolerance : float, optional
+        τ in units of the sensitivity, default 0.05; public, fixed before the data are seen.
+    time_limit : float, optional
+        Seconds.
+    progress : callable, optional
+        Receives a `Progress` now and then.
+
+    Returns
+    -------
+    MistakeLevels
+        Sensitive.
+
+    Raises
+    ------
+    NotCertified
+        The time limit passed first; ``bound`` is what was proven for the open levels.
+    InvalidInput, UnknownSolver, SolverFailure
+
+    References
+    ----------
+    "Differentially Private High-dimensional Variable Selection via Integer Programming",
+    section 2.1.2.
+    """
+    search = set_up(instance, solver, tolerance, time_limit, progress)
+    found = [BestSupport(0.0)]
+    bound = float("-inf")
+    try:
+        search.clock.stage = "optimum"
+        search.clock.tick()
+        center = search.center()
+        while True:
+            found = [BestSupport(0.0)]
+            found[0].offer(center.support[None], np.array([center.value]))
+            ahead = [level_bound(center, level) for level in range(1, center.levels)]
+            bound = min(ahead, default=math.inf)
+            search.clock.done = 0
+            search.clock.total = 2 ** len(center.support) - 1
+            for level in range(1, center.levels):
+                search.clock.stage = f"level {level}"
+                found.append(BestSupport(search.allowance, floor=center.value))
+                search_level(center, level, found[-1], search.engine, search.clock)
+                bound = min(ahead[level:], default=math.inf)
+                if found[-1].value < center.value:
+                    break
+            else:
+                return _certified(search, found)
+            assert found[-1].support is not None
+            center = center_at(search.problem, found[-1].support, found[-1].value)
+    except TimeUp:
+        open_bound = min(bound, min(level.bound for level in found))
+        raise NotCertified(
+            f"time limit of {time_limit:g} s reached in stage {search.clock.stage!r}: open levels "
+            f"are proven to be at {open_bound:.6g} or above",
+            bound=open_bound,
+            incumbent=min(level.value for level in found),
+        ) from None
+
+
+def _certified(search: Search, found: list[BestSupport]) -> MistakeLevels:
+    levels = MistakeLevels(
+        supports=np.stack([level.support for level in found if level.support is not None]),
+        values=np.array([level.value for level in found]),
+        bounds=np.array([level.bound for level in found]),
+        tolerance=search.tolerance,
+        sensitivity=search.instance.sensitivity,
+        n_features=search.instance.p,
+        feature_names=search.instance.feature_names,
+        effort=search.clock.effort(search.engine.name),
+    )
+    if not levels.certified:
+        worst = int(np.argmax(levels.values - levels.bounds))
+        raise NotCertified(
+            f"{search.engine.name} could only prove {levels.bounds[worst]:.9g} for level {worst}, "
+            f"whose best known value is {levels.values[worst]:.9g}: raise the tolerance or use "
+            "another solver",
+            bound=float(levels.bounds[worst]),
+            incumbent=float(levels.values[worst]),
+        )
+    return levels

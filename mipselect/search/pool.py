@@ -1,0 +1,175 @@
+"""What a search returns: supports, exact values and proven bounds. All of it is sensitive."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mipselect.errors import InvalidInput
+from mipselect.losses.base import FloatArray, IntArray
+
+
+@dataclass(frozen=True)
+class Effort:
+    """What a search has done; sensitive too, for it depends on the data.
+
+    Attributes
+    ----------
+    solver : str
+        The back end that settled the subproblems.
+    seconds : float
+    subproblems : int
+        Sets of additions to a base that were bounded, screened or divided.
+    masters, iterations, cuts, solver_nodes : int
+        Of the outer approximation; zero where a closed form settled everything.
+    """
+
+    solver: str = ""
+    seconds: float = 0.0
+    subproblems: int = 0
+    masters: int = 0
+    iterations: int = 0
+    cuts: int = 0
+    solver_nodes: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class SupportPool:
+    """The R best supports with a proof about all the others. **Sensitive.**
+
+    Attributes
+    ----------
+    supports : ndarray of int, shape (R, s)
+        Rows sorted, best first; ties in lexicographic order.
+    values : ndarray of float, shape (R,)
+        R(S) of every row.
+    rest_bound : float
+        Proven lower bound on R(S) of every unlisted support; ``inf`` if all are listed.
+    tolerance : float
+        τ in units of the sensitivity: rest_bound ≥ values[-1] - tolerance · sensitivity.
+    sensitivity : float
+        Δ of the instance.
+    n_features : int
+        p.
+    feature_names : tuple of str
+    effort : Effort
+    """
+
+    supports: IntArray
+    values: FloatArray
+    rest_bound: float
+    tolerance: float
+    sensitivity: float
+    n_features: int
+    feature_names: tuple[str, ...]
+    effort: Effort = field(default_factory=Effort)
+
+    def __repr__(self) -> str:
+        R, s = self.supports.shape
+        return f"<SupportPool: {R} supports of {s} of {self.n_features} features; sensitive>"
+
+    def __len__(self) -> int:
+        return len(self.supports)
+
+    @property
+    def number_of_supports(self) -> int:
+        """C(p, s)."""
+        return math.comb(self.n_features, self.supports.shape[1])
+
+    @property
+    def number_unlisted(self) -> int:
+        """C(p, s) - R."""
+        return self.number_of_supports - len(self)
+
+    @property
+    def certified(self) -> bool:
+        """Whether rest_bound proves what `tolerance` says."""
+        return bool(self.rest_bound >= self.values[-1] - self.tolerance * self.sensitivity)
+
+    def position(self, support: ArrayLike) -> int | None:
+        """Row of `support` (sorted indices, shape (s,)) in `supports`, or None if unlisted."""
+        order, keys = self._index
+        key = row_keys(np.asarray(support)[None])[0]
+        at = int(np.searchsorted(keys, key))
+        return int(order[at]) if at < len(keys) and keys[at] == key else None
+
+    @cached_property
+    def _index(self) -> tuple[IntArray, np.ndarray[tuple[int], np.dtype[np.bytes_]]]:
+        keys = row_keys(self.supports)
+        order = np.argsort(keys)
+        return order, keys[order]
+
+
+@dataclass(frozen=True, eq=False)
+class MistakeLevels:
+    """The optimum and the best support of every mistake level. **Sensitive.**
+
+    Level i is the set P_i of supports with exactly i features outside the optimum; there are
+    L = min(s, p-s) + 1 of them.
+
+    Attributes
+    ----------
+    supports : ndarray of int, shape (L, s)
+        Row i is the best support of level i, sorted; row 0 is the optimum.
+    values : ndarray of float, shape (L,)
+    bounds : ndarray of float, shape (L,)
+        Proven lower bound of every level; values - bounds ≤ tolerance · sensitivity.
+    tolerance : float
+        τ in units of the sensitivity.
+    sensitivity : float
+        Δ of the instance.
+    n_features : int
+        p.
+    feature_names : tuple of str
+    effort : Effort
+    """
+
+    supports: IntArray
+    values: FloatArray
+    bounds: FloatArray
+    tolerance: float
+    sensitivity: float
+    n_features: int
+    feature_names: tuple[str, ...]
+    effort: Effort = field(default_factory=Effort)
+
+    def __repr__(self) -> str:
+        L, s = self.supports.shape
+        return f"<MistakeLevels: {L} levels of {s} of {self.n_features} features; sensitive>"
+
+    def __len__(self) -> int:
+        return len(self.supports)
+
+    @property
+    def gap(self) -> float:
+        """Proven lower bound of (second best value - best value); ``inf`` if there is no second."""
+        return float(np.min(self.bounds[1:], initial=np.inf) - self.values[0])
+
+    @property
+    def certified(self) -> bool:
+        """Whether the bounds prove what `tolerance` says, and that row 0 is an optimum."""
+        slack = self.tolerance * self.sensitivity
+        return bool(np.all(self.bounds >= self.values - slack) and self.gap >= 0.0)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """|P_i| = C(s, i) C(p-s, i) of every level; they sum to C(p, s)."""
+        s, p = self.supports.shape[1], self.n_features
+        return tuple(math.comb(s, i) * math.comb(p - s, i) for i in range(len(self)))
+
+    def level_of(self, support: ArrayLike) -> int:
+        """Number of features of `support`, shape (s,), that lie outside the optimum."""
+        indices = np.asarray(support)
+        if indices.shape != self.supports.shape[1:]:
+            raise InvalidInput(f"a support has {self.supports.shape[1]} features, got {support!r}")
+        return int(np.sum(~np.isin(indices, self.supports[0])))
+
+
+def row_keys(supports: IntArray) -> np.ndarray[tuple[int], np.dtype[np.bytes_]]:
+    """Rows as byte strings whose order is the lexicographic order of the rows."""
+    big_endian = np.ascontiguousarray(supports, dtype=">u4")
+    return big_endian.view(f"S{4 * supports.shape[1]}")[:, 0]

@@ -1,0 +1,90 @@
+"""What every search begins with: checked arguments, an engine, a clock and a centre."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from mipselect.errors import InvalidInput
+from mipselect.instance import Instance
+from mipselect.losses.squared import PreparedSquared
+from mipselect.search.backends import NATIVE, solver_by_name
+from mipselect.search.branch_and_bound import Engine
+from mipselect.search.center import Center, center_at
+from mipselect.search.closed_form import ClosedForm
+from mipselect.search.outer_approximation import OuterApproximation
+from mipselect.search.progress import Clock, ProgressCallback
+from mipselect.search.swaps import best_by_swaps
+
+DEFAULT_TOLERANCE = 0.05
+"""τ in units of the sensitivity; public, and fixed before the data are seen."""
+
+UNITS_PER_TAU = 100.0
+"""The master's objective is scaled so that τ is this many units."""
+
+SMALLEST_TAU = 1e-3
+"""Floor for τ in that scaling, in units of the sensitivity."""
+
+
+@dataclass(frozen=True, eq=False)
+class Search:
+    """A search that is ready to run.
+
+    Attributes
+    ----------
+    instance : Instance
+    problem : PreparedSquared
+    engine : Engine
+    clock : Clock
+    tolerance : float
+        In units of the sensitivity.
+    """
+
+    instance: Instance
+    problem: PreparedSquared
+    engine: Engine
+    clock: Clock
+    tolerance: float
+
+    @property
+    def allowance(self) -> float:
+        """τ in units of the objective."""
+        return self.tolerance * self.instance.sensitivity
+
+    def center(self) -> Center:
+        """A support that no swap improves, with its cut."""
+        support, value = best_by_swaps(self.problem, self.instance.support_size, self.clock)
+        return center_at(self.problem, support, value)
+
+
+def set_up(
+    instance: Instance,
+    solver: str,
+    tolerance: float | None,
+    time_limit: float | None,
+    progress: ProgressCallback | None,
+) -> Search:
+    """Check the arguments of a search and choose its engine."""
+    tolerance = DEFAULT_TOLERANCE if tolerance is None else tolerance
+    if not (math.isfinite(tolerance) and tolerance >= 0.0):
+        raise InvalidInput(
+            f"tolerance must be a finite number ≥ 0 in units of the sensitivity, got {tolerance}"
+        )
+    if time_limit is not None and not time_limit > 0.0:
+        raise InvalidInput(f"time_limit must be a number of seconds > 0, got {time_limit}")
+    if instance.ridge <= 0.0:
+        raise InvalidInput(
+            f"a certified search needs ridge > 0, got {instance.ridge:g}: its cuts divide by it"
+        )
+    engine = _engine(solver, instance, tolerance)
+    problem = instance.prepared
+    if not isinstance(problem, PreparedSquared):
+        raise InvalidInput(f"no certified search is built for the loss {instance.loss!r} yet")
+    return Search(instance, problem, engine, Clock(time_limit, progress), tolerance)
+
+
+def _engine(solver: str, instance: Instance, tolerance: float) -> Engine:
+    if solver in ("auto", NATIVE):
+        return ClosedForm()
+    unit = max(tolerance, SMALLEST_TAU) * instance.sensitivity / UNITS_PER_TAU
+    return OuterApproximation(solver, solver_by_name(solver), unit)

@@ -1,0 +1,152 @@
+"""`top_supports`: the R best supports, with a proof about all the others."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Literal
+
+import numpy as np
+
+from mipselect.errors import InvalidInput, NotCertified
+from mipselect.instance import Instance
+from mipselect.losses.base import IntArray
+from mipselect.search.center import Center, level_bound, root_cut, search_level
+from mipselect.search.collectors import BestSupports
+from mipselect.search.pool import SupportPool
+from mipselect.search.progress import ProgressCallback, TimeUp
+from mipselect.search.setup import Search, set_up
+
+BATCH = 65536
+
+
+def top_supports(
+    instance: Instance,
+    pool_size: int | Literal["one-swap"] = "one-swap",
+    *,
+    solver: str = "auto",
+    tolerance: float | None = None,
+    time_limit: float | None = None,
+    progress: ProgressCallback | None = None,
+) -> SupportPool:
+    """Find the R best supports and prove that no unlisted one is better by more than τ.
+
+    Parameters
+    ----------
+    instance : Instance
+        With ridge > 0.
+    pool_size : int or "one-swap"
+        R, from 1 to C(p, s). "one-swap" is R = 2 + s(p-s), or C(p, s) if that is smaller: the
+        number of an optimum, its one-swap neighbours and one more. The R best supports are
+        returned whichever they are.
+    solver : str
+        "auto", "native" or a name from `available_solvers`.
+    tolerance : float, optional
+        τ in units of the sensitivity, default 0.05; public, fixed before the data are seen.
+    time_limit : float, optional
+        Seconds.
+    progress : callable, optional
+        Receives a `Progress` now and then.
+
+    Returns
+    -------
+    SupportPool
+        Sensitive.
+
+    Raises
+    ------
+    NotCertified
+        The time limit passed first; ``bound`` is what was proven for unlisted supports.
+    InvalidInput, UnknownSolver, SolverFailure
+
+    References
+    ----------
+    "Differentially Private High-dimensional Variable Selection via Integer Programming",
+    sections 2.1.1 and 4, appendix B.
+    """
+    count = number_of_listed(instance, pool_size)
+    search = set_up(instance, solver, tolerance, time_limit, progress)
+    collector = BestSupports(count, instance.support_size, search.allowance)
+    bound = float("-inf")
+    try:
+        search.clock.stage = "pool"
+        search.clock.tick()
+        center = search.center()
+        collector.offer(center.support[None], np.array([center.value]))
+        ahead = [level_bound(center, level) for level in range(1, center.levels)]
+        bound = min(ahead, default=math.inf)
+        _fill(center, collector, search)
+        search.clock.total = sum(
+            math.comb(instance.support_size, level) for level in range(1, center.levels)
+        )
+        for level in range(1, center.levels):
+            search.clock.stage = f"pool, level {level}"
+            search_level(center, level, collector, search.engine, search.clock)
+            bound = min(ahead[level:], default=math.inf)
+    except TimeUp:
+        _, values, settled = collector.result()
+        raise NotCertified(
+            f"time limit of {time_limit:g} s reached in stage {search.clock.stage!r}: unlisted "
+            f"supports are proven to be at {min(bound, settled):.6g} or above, "
+            f"and {collector.target:.6g} was needed",
+            bound=min(bound, settled),
+            incumbent=float(values[0]) if len(values) else math.inf,
+        ) from None
+    supports, values, rest_bound = collector.result()
+    pool = SupportPool(
+        supports=supports,
+        values=values,
+        rest_bound=math.inf if count == instance.number_of_supports else rest_bound,
+        tolerance=search.tolerance,
+        sensitivity=instance.sensitivity,
+        n_features=instance.p,
+        feature_names=instance.feature_names,
+        effort=search.clock.effort(search.engine.name),
+    )
+    if not pool.certified:
+        raise NotCertified(
+            f"{search.engine.name} could only prove that unlisted supports are at "
+            f"{rest_bound:.9g} or above; {values[-1] - search.allowance:.9g} was needed: "
+            "raise the tolerance or use another solver",
+            bound=rest_bound,
+            incumbent=float(values[0]),
+        )
+    return pool
+
+
+def number_of_listed(instance: Instance, pool_size: int | str) -> int:
+    """R as a number: ``one-swap`` is min(2 + s(p-s), C(p, s))."""
+    s, p, most = instance.support_size, instance.p, instance.number_of_supports
+    if pool_size == "one-swap":
+        return min(2 + s * (p - s), most)
+    if isinstance(pool_size, bool) or not isinstance(pool_size, int | np.integer):
+        raise InvalidInput(f"pool_size must be an integer or 'one-swap', got {pool_size!r}")
+    if not 1 <= pool_size <= most:
+        raise InvalidInput(f"pool_size must be in 1..C({p}, {s}) = {most}, got {pool_size}")
+    return int(pool_size)
+
+
+def _fill(center: Center, collector: BestSupports, search: Search) -> None:
+    """Offer R supports near the centre, so that the search starts with a threshold.
+
+    They are made from the centre and the features that enter most gainfully by its cut; as few
+    of these as give R supports.
+    """
+    s = len(center.support)
+    _, credits = root_cut(center, 1) if center.levels > 1 else (None, np.empty(0))
+    entering = center.candidates[np.argsort(-credits, kind="stable")]
+    one_swap = 1 + s * len(entering)
+    used = next(
+        q
+        for q in range(len(entering) + 1)
+        if max(one_swap - 1 - s * q, 0) + math.comb(s + q, s) >= collector.count
+    )
+    for removed_count in range(2, min(s, used) + 1):
+        pairs = itertools.product(
+            itertools.combinations(center.support, s - removed_count),
+            itertools.combinations(entering[:used], removed_count),
+        )
+        while batch := list(itertools.islice(pairs, BATCH)):
+            search.clock.tick()
+            supports: IntArray = np.sort([kept + added for kept, added in batch], axis=1)
+            collector.offer(supports, center.problem.values(supports))
