@@ -58,7 +58,7 @@ class Gram:
         """G[rows, j], shape (len(rows),)."""
         if self._full is not None:
             return np.asarray(self._full[rows, j])
-        return self.columns(np.asarray([j]))[rows, 0]
+        return np.asarray(self.columns(np.asarray([j]))[rows, 0])
 
     def row_tops(self, candidates: IntArray, count: int) -> FloatArray:
         """Sums of the largest off-diagonal entries of every row among the candidates.

@@ -13,7 +13,7 @@ from typing import Protocol
 
 import numpy as np
 
-from mipselect.losses.base import IntArray
+from mipselect.losses.base import FloatArray, IntArray
 from mipselect.search.additions import Additions, screened
 from mipselect.search.collectors import Collector
 from mipselect.search.progress import Clock
@@ -29,8 +29,11 @@ class Engine(Protocol):
     def takes(self, sub: Additions) -> bool:
         """Whether this screened subproblem (size ≥ 2) should be settled rather than divided."""
 
-    def settle(self, sub: Additions, collector: Collector, clock: Clock) -> None:
-        """Offer every support below the threshold, and settle a bound for all the others."""
+    def settle(self, sub: Additions, collector: Collector, clock: Clock) -> bool:
+        """Offer every support below the threshold, and settle a bound for all the others.
+
+        False if it gives up: then the subproblem is divided.
+        """
 
 
 def branch_and_bound(sub: Additions, collector: Collector, engine: Engine, clock: Clock) -> None:
@@ -46,9 +49,7 @@ def branch_and_bound(sub: Additions, collector: Collector, engine: Engine, clock
         return
     if sub.size == 1:
         offer_additions(sub, np.arange(len(sub.live))[:, None], collector)
-    elif engine.takes(sub):
-        engine.settle(sub, collector, clock)
-    else:
+    elif not (engine.takes(sub) and engine.settle(sub, collector, clock)):
         order = np.argsort(-shares, kind="stable")
         for k in range(len(order) - sub.size + 1):
             gain = float(shares[order[k : k + sub.size]].sum())
@@ -59,8 +60,8 @@ def branch_and_bound(sub: Additions, collector: Collector, engine: Engine, clock
             branch_and_bound(child, collector, engine, clock)
 
 
-def offer_additions(sub: Additions, positions: IntArray, collector: Collector) -> None:
-    """Evaluate base ∪ live[positions] exactly, shape (k, m), and offer the results."""
+def offer_additions(sub: Additions, positions: IntArray, collector: Collector) -> FloatArray:
+    """Evaluate base ∪ live[positions] exactly, shape (k, m), offer and return the values."""
     added = sub.live[positions]
     base = np.broadcast_to(sub.base, (len(added), len(sub.base)))
     supports = np.sort(np.hstack([base, added]), axis=1)
@@ -69,10 +70,12 @@ def offer_additions(sub: Additions, positions: IntArray, collector: Collector) -
     else:
         values = sub.problem.values(supports)
     collector.offer(supports, values)
+    return values
 
 
-def enumerate_additions(sub: Additions, collector: Collector) -> None:
+def enumerate_additions(sub: Additions, collector: Collector, clock: Clock) -> None:
     """Evaluate every set of additions: the certificate that needs no bound."""
     sets = itertools.combinations(range(len(sub.live)), sub.size)
     while batch := list(itertools.islice(sets, 4096)):
+        clock.tick()
         offer_additions(sub, np.asarray(batch), collector)

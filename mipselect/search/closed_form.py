@@ -22,7 +22,7 @@ class ClosedForm:
         """Two additions among a bounded number of features."""
         return sub.size == 2 and len(sub.live) <= PAIR_COLUMNS
 
-    def settle(self, sub: Additions, collector: Collector, clock: Clock) -> None:
+    def settle(self, sub: Additions, collector: Collector, clock: Clock) -> bool:
         """Evaluate the pairs whose gain
 
             g_Tᵀ H_TT⁻¹ g_T = (h_l g_j² + h_j g_l² - 2 H_jl g_j g_l) / (h_j h_l - H_jl²)
@@ -31,8 +31,8 @@ class ClosedForm:
         """
         needed = sub.needed_gain(collector.threshold)
         if needed == -np.inf:
-            enumerate_additions(sub, collector)
-            return
+            enumerate_additions(sub, collector, clock)
+            return True
         H = sub.dense()
         weighted = np.multiply.outer(sub.g**2, sub.h)
         numerator = weighted + weighted.T - 2.0 * H * np.multiply.outer(sub.g, sub.g)
@@ -43,3 +43,4 @@ class ClosedForm:
         collector.settle(collector.threshold)
         if len(pairs):
             offer_additions(sub, pairs, collector)
+        return True

@@ -35,6 +35,15 @@ class Cut:
         """Smallest bound over all choices of `count` columns: a sort."""
         return self.constant + float(np.sort(self.coefficients)[:count].sum())
 
+    def tightened(self, floor: float) -> Cut:
+        """The same cut with its coefficients, all ≤ 0, raised as far as a lower bound allows.
+
+        Where every value is at least `floor`, nothing is lost by letting one column alone pull
+        the cut down to it; the relaxation gets stronger and the numbers smaller.
+        """
+        lowest = min(floor - self.constant, 0.0)
+        return Cut(self.constant, np.maximum(self.coefficients, lowest))
+
 
 def fenchel_cut(
     X: FloatArray,

@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from designs import all_supports, random_instance
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mipselect.instance import Instance
+from mipselect.losses.squared import PreparedSquared, solve_normal_equations
+
+
+def restricted_objective(instance: Instance, support: np.ndarray, coef: np.ndarray) -> float:
+    residual = instance.y - instance.X[:, support] @ coef
+    return float(residual @ residual + instance.ridge * coef @ coef) / (2 * instance.n)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.integers(0, 10**6))
+def test_the_solution_satisfies_the_optimality_conditions(seed: int) -> None:
+    """Convex problem: stationarity, feasibility and complementarity are proof enough."""
+    instance = random_instance(seed)
+    support = np.random.default_rng(seed).permutation(instance.p)[: instance.support_size]
+    fit = instance.fit(support)
+    X, r = instance.X[:, support], instance.coef_bound
+    shrink = instance.ridge + fit.multiplier
+    gradient = X.T @ (instance.y - X @ fit.coef) - shrink * fit.coef
+    # In the metric of the problem: the step that the gradient still asks for.
+    A = X.T @ X + shrink * np.eye(len(support))
+    left = gradient @ np.linalg.solve(A, gradient)
+    assert left <= 1e-11 * 2 * instance.n * fit.value
+    assert np.linalg.norm(fit.coef) <= r * (1 + 1e-12)
+    assert fit.multiplier >= 0.0
+    if fit.multiplier > 0.0:
+        assert np.linalg.norm(fit.coef) == pytest.approx(r, rel=1e-10)
+    expected = restricted_objective(instance, support, fit.coef)
+    assert fit.value == pytest.approx(expected, rel=1e-10)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_batches_agree_with_single_fits(seed: int) -> None:
+    instance = random_instance(seed)
+    supports = all_supports(instance)[:200]
+    single = [instance.fit(row).value for row in supports]
+    assert instance.objectives(supports) == pytest.approx(single, rel=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_one_swap_neighbours_agree_with_single_fits(seed: int) -> None:
+    instance = random_instance(seed)
+    base = np.arange(instance.support_size - 1)
+    additions = np.arange(instance.support_size - 1, instance.p)
+    prepared = instance.prepared
+    assert isinstance(prepared, PreparedSquared)
+    values = prepared.values_of_additions(base, additions)
+    single = [instance.fit(np.append(base, j)).value for j in additions]
+    assert values == pytest.approx(single, rel=1e-12)
+
+
+def test_tiny_residuals_keep_their_relative_precision() -> None:
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((50, 3))
+    coef = np.array([0.5, -0.25, 0.125])
+    instance = Instance(
+        X, X @ coef + 1e-7 * rng.standard_normal(50),
+        support_size=3, x_bound=9.0, y_bound=9.0, coef_bound=5.0, ridge=1e-12,
+    )  # fmt: skip
+    exact = np.linalg.lstsq(X, instance.y, rcond=None)[1][0] / 100
+    assert instance.objective([0, 1, 2]) == pytest.approx(exact, rel=1e-6)
+    assert exact < 1e-14
+
+
+def test_no_ridge_and_a_singular_gram_matrix_give_the_shortest_solution() -> None:
+    gram = np.ones((1, 2, 2)) * 4.0
+    coef, multiplier = solve_normal_equations(gram, np.array([[4.0, 4.0]]), 0.0, 10.0)
+    assert coef[0] == pytest.approx([0.5, 0.5])
+    assert multiplier[0] == 0.0
+    coef, multiplier = solve_normal_equations(gram, np.array([[4.0, 4.0]]), 0.0, 0.5)
+    assert np.linalg.norm(coef[0]) == pytest.approx(0.5)
+    assert multiplier[0] > 0.0
+
+
+@pytest.mark.parametrize("radius", [1e-9, 1e-3, 0.3, 0.69])
+def test_the_multiplier_makes_the_norm_equal_to_the_radius(radius: float) -> None:
+    rng = np.random.default_rng(3)
+    root = rng.standard_normal((100, 4, 6))
+    gram = root @ root.transpose(0, 2, 1)
+    moment = 50.0 * rng.standard_normal((100, 4))
+    coef, multiplier = solve_normal_equations(gram, moment, 0.1, radius)
+    active = multiplier > 0.0
+    assert active.mean() > 0.9
+    assert np.linalg.norm(coef[active], axis=1) == pytest.approx(radius, rel=1e-12)
+    stationary = np.einsum("mij,mj->mi", gram, coef) + (0.1 + multiplier)[:, None] * coef
+    assert np.abs(stationary - moment).max() <= 1e-8 * np.abs(moment).max()

@@ -1,0 +1,137 @@
+"""Every cut must hold at every support of its family."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from designs import all_supports, distances, random_instance
+
+from mipselect.losses.squared import PreparedSquared
+from mipselect.search.additions import additions_to, gain_shares, screened
+from mipselect.search.center import center_at, level_bound, root_cut
+from mipselect.search.cuts import fenchel_cut, sparse_diagonal_cut
+from mipselect.search.removed_sets import removed_sets
+
+
+def close_below(bound: np.ndarray, value: np.ndarray) -> bool:
+    return bool(np.all(bound <= value * (1 + 1e-9)))
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_fenchel_cut_at_optimal_and_arbitrary_coefficients(seed: int) -> None:
+    instance = random_instance(seed)
+    supports = all_supports(instance)
+    values = instance.objectives(supports)
+    rng = np.random.default_rng(seed)
+    for chosen in rng.choice(supports, 3):
+        fit = instance.fit(chosen)
+        for exact in (True, False):
+            coef = fit.coef if exact else fit.coef + rng.standard_normal(len(chosen))
+            multiplier = fit.multiplier if exact else float(rng.exponential())
+            prediction = instance.X[:, chosen] @ coef
+            residual = instance.y - prediction
+            cut = fenchel_cut(
+                instance.X,
+                prediction,
+                0.5 * residual**2,
+                -residual,
+                ridge=instance.ridge,
+                radius=instance.coef_bound,
+                multiplier=multiplier,
+            )
+            assert close_below(cut.at(supports), values)
+            assert cut.minimum(instance.support_size) <= values.min() * (1 + 1e-9)
+            assert cut.minimum(instance.support_size) == pytest.approx(
+                cut.at(supports).min(), rel=1e-9, abs=1e-12
+            )
+            if exact:
+                assert cut.at(chosen) == pytest.approx(fit.value, rel=1e-8)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_sparse_diagonal_cuts_and_shares(seed: int) -> None:
+    instance = random_instance(seed)
+    problem = instance.prepared
+    assert isinstance(problem, PreparedSquared)
+    rng = np.random.default_rng(seed)
+    s, p = instance.support_size, instance.p
+    for base_size in range(s):
+        base = np.sort(rng.choice(p, base_size, replace=False))
+        size = s - base_size
+        outside = np.setdiff1d(np.arange(p), base)
+        live = np.sort(rng.choice(outside, rng.integers(size, len(outside) + 1), replace=False))
+        multiplier = float(rng.choice([0.0, 3.0 * instance.ridge]))
+        tops = problem.gram.row_tops(live, s)
+        sub = additions_to(problem, base, size, live, multiplier, tops)
+        sets = np.array(list(itertools.combinations(range(len(live)), size)))
+        supports = np.array([np.concatenate([base, live[row]]) for row in sets], dtype=np.intp)
+        values = instance.objectives(supports)
+        H = sub.dense()
+        for count in range(size + 1):
+            chosen = np.sort(rng.choice(len(live), count, replace=False))
+            cut = sparse_diagonal_cut(sub, H, chosen)
+            assert close_below(cut.at(sets), values)
+        shares = gain_shares(sub)
+        bounds = np.array([sub.lower_bound(float(shares[row].sum())) for row in sets])
+        assert close_below(bounds, values)
+        threshold = float(np.median(values))
+        kept, _ = screened(sub, threshold)
+        below = supports[values < threshold]
+        assert set(below[:, base_size:].ravel()) <= set(kept.live)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_cut_without_norm_constraint_is_tight_at_its_own_support(seed: int) -> None:
+    instance = random_instance(seed)
+    problem = instance.prepared
+    assert isinstance(problem, PreparedSquared)
+    s = instance.support_size
+    everything = np.arange(instance.p)
+    sub = additions_to(
+        problem,
+        np.empty(0, dtype=np.intp),
+        s,
+        everything,
+        0.0,
+        problem.gram.row_tops(everything, s),
+    )
+    chosen = np.arange(s)
+    fit = instance.fit(chosen)
+    if fit.multiplier == 0.0:
+        cut = sparse_diagonal_cut(sub, sub.dense(), chosen)
+        slack = sub.slack / instance.n
+        assert cut.at(chosen) == pytest.approx(fit.value, rel=1e-8, abs=slack)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_root_cut_holds_at_every_distance(seed: int) -> None:
+    instance = random_instance(seed)
+    problem = instance.prepared
+    assert isinstance(problem, PreparedSquared)
+    supports = all_supports(instance)
+    values = instance.objectives(supports)
+    support = supports[np.random.default_rng(seed).integers(len(supports))]
+    center = center_at(problem, support, instance.objective(support))
+    level_of = distances(supports, support)
+    for level in range(1, center.levels):
+        costs, credits = root_cut(center, level)
+        for row, value in zip(supports[level_of == level], values[level_of == level], strict=True):
+            out = ~np.isin(support, row)
+            into = np.isin(center.candidates, row)
+            doubled = costs[out].sum() - credits[into].sum()
+            assert center.value + doubled / (2 * instance.n) <= value * (1 + 1e-9)
+        assert level_bound(center, level) <= values[level_of == level].min() * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 6])
+def test_removed_sets_come_in_order_and_completely(count: int) -> None:
+    costs = np.array([3.0, 1.0, 1.0, 0.0, 7.0, 2.5])
+    found = list(removed_sets(costs, count))
+    totals = [total for total, _ in found]
+    assert totals == sorted(totals)
+    assert {tuple(positions) for _, positions in found} == set(
+        itertools.combinations(range(6), count)
+    )
+    assert all(total == costs[positions].sum() for total, positions in found)
