@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from mipselect.losses.base import FloatArray, IntArray
 
 FULL_GRAM_BYTES = 2**30
 """A full G in float64 is held only below this size (p ≤ 11,585)."""
+
+KEPT_BYTES = 2**28
+"""Where G is not held, so much of its columns is kept; beyond it they are computed anew."""
 
 BLOCK_BYTES = 2**27
 """Working memory for one block of columns where G is not held."""
@@ -48,6 +53,9 @@ class Gram:
             return np.asarray(self._full[:, indices])
         missing = [int(j) for j in indices if int(j) not in self._columns]
         if missing:
+            if 8 * self.p * (len(self._columns) + len(missing)) > KEPT_BYTES:
+                self._columns.clear()
+                missing = [int(j) for j in indices]
             fresh = self._product(np.asarray(missing))
             self._columns.update((j, fresh[:, k].copy()) for k, j in enumerate(missing))
         if len(indices) == 0:
@@ -60,7 +68,7 @@ class Gram:
             return np.asarray(self._full[rows, j])
         return np.asarray(self.columns(np.asarray([j]))[rows, 0])
 
-    def row_tops(self, candidates: IntArray, count: int) -> FloatArray:
+    def row_tops(self, candidates: IntArray, count: int, tick: Callable[[], None]) -> FloatArray:
         """Sums of the largest off-diagonal entries of every row among the candidates.
 
         Parameters
@@ -68,6 +76,8 @@ class Gram:
         candidates : ndarray of int, shape (L,)
         count : int
             How many entries at most are summed.
+        tick : callable
+            Called before every block; may raise to stop.
 
         Returns
         -------
@@ -76,20 +86,33 @@ class Gram:
             Rows of features that are no candidates are zero.
         """
         tops = np.zeros((self.p, count))
-        count = min(count, len(candidates) - 1)
-        if count <= 0:
+        L = len(candidates)
+        summed = min(count, L - 1)
+        if summed <= 0:
             return tops
-        width = max(1, BLOCK_BYTES // (8 * self.p))
-        for start in range(0, len(candidates), width):
+        width = max(1, BLOCK_BYTES // (8 * L))
+        for start in range(0, L, width):
+            tick()
             chosen = candidates[start : start + width]
-            block = np.abs(self.columns(chosen).T if self._full is None else self._full[chosen])
-            block = block[:, candidates]
+            block = np.abs(self._rows(chosen, candidates))
             block[np.arange(len(chosen)), np.arange(start, start + len(chosen))] = -1.0
-            block.partition(len(candidates) - count, axis=1)
-            largest = np.sort(block[:, len(candidates) - count :], axis=1)[:, ::-1]
-            tops[chosen, :count] = np.cumsum(largest, axis=1)
-            tops[chosen, count:] = tops[chosen, count - 1 : count]
+            block.partition(L - summed, axis=1)
+            largest = np.sort(block[:, L - summed :], axis=1)[:, ::-1]
+            tops[chosen, :summed] = np.cumsum(largest, axis=1)
+            tops[chosen, summed:] = tops[chosen, summed - 1 : summed]
         return tops
+
+    def _rows(self, rows: IntArray, columns: IntArray) -> FloatArray:
+        """G[rows][:, columns], not kept."""
+        if self._full is not None:
+            return np.asarray(self._full[np.ix_(rows, columns)])
+        left = self._X[:, rows].astype(np.float64, copy=False).T
+        width = max(1, BLOCK_BYTES // (8 * self._X.shape[0]))
+        parts = [
+            left @ self._X[:, columns[start : start + width]].astype(np.float64, copy=False)
+            for start in range(0, len(columns), width)
+        ]
+        return np.concatenate(parts, axis=1)
 
     def block(self, indices: IntArray) -> FloatArray:
         """G[indices][:, indices], shape (k, k), without touching the other columns."""

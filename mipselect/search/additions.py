@@ -11,7 +11,8 @@ for every ν ≥ 0, with equality where ν is the multiplier of the norm constra
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -20,8 +21,6 @@ from mipselect.losses.squared import EPS, PreparedSquared
 
 DENSE = 512
 """Below this many live features the block H_TT of all of them is formed."""
-
-UNBOUNDED = 1e300
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +44,7 @@ class Additions:
     base_value : float
         v_B - νr², the doubled value without any addition.
     row_tops : ndarray of shape (p, c) or None
-        Column c-1: the sum of the c largest |G_jl| over candidates l ≠ j.
+        See `Gram.row_tops`; None where they have not been computed.
     """
 
     problem: PreparedSquared
@@ -57,7 +56,7 @@ class Additions:
     g: FloatArray
     h: FloatArray
     base_value: float
-    row_tops: FloatArray
+    row_tops: FloatArray | None
 
     @property
     def slack(self) -> float:
@@ -84,17 +83,12 @@ class Additions:
 
     def restricted(self, keep: IntArray) -> Additions:
         """The same subproblem with only the positions `keep` of `live`."""
-        return Additions(
-            self.problem,
-            self.ridge,
-            self.base,
-            self.size,
-            self.live[keep],
-            self.whitened[:, keep],
-            self.g[keep],
-            self.h[keep],
-            self.base_value,
-            self.row_tops,
+        return replace(
+            self,
+            live=self.live[keep],
+            whitened=self.whitened[:, keep],
+            g=self.g[keep],
+            h=self.h[keep],
         )
 
     def with_feature(self, position: int, keep: IntArray) -> Additions:
@@ -123,7 +117,7 @@ def additions_to(
     size: int,
     candidates: IntArray,
     multiplier: float,
-    row_tops: FloatArray,
+    row_tops: FloatArray | None,
 ) -> Additions:
     """Build the subproblem for one base; `multiplier` is the ν of the bounds."""
     ridge = problem.ridge + multiplier
@@ -161,10 +155,22 @@ def gain_shares(sub: Additions) -> FloatArray:
         np.fill_diagonal(off, 0.0)
         off_sums = np.partition(off, len(off) - others, axis=1)[:, len(off) - others :].sum(axis=1)
     else:
-        shrunk = np.sqrt(np.einsum("kj,kj->j", sub.whitened, sub.whitened))
-        largest = np.partition(shrunk, len(shrunk) - others)[len(shrunk) - others :].sum()
-        off_sums = sub.row_tops[sub.live, others - 1] + shrunk * largest
+        off_sums = _cheap_off_sums(sub, others)
     return sub.g**2 / dominated_diagonal(sub.h, off_sums, sub.ridge)
+
+
+def _cheap_off_sums(sub: Additions, count: int) -> FloatArray:
+    """Bounds on the sums of the `count` largest |H_jl| that need no block of H, shape (L,).
+
+    |H_jl| ≤ √((h_j - ridge)(h_l - ridge)), and |H_jl| ≤ |G_jl| + ‖W_j‖‖W_l‖ with the tops of G.
+    """
+    root = np.sqrt(sub.h - sub.ridge)
+    off_sums = root * largest_sum(root, count)
+    if sub.row_tops is not None:
+        shrunk = np.sqrt(np.einsum("kj,kj->j", sub.whitened, sub.whitened))
+        known = sub.row_tops[sub.live, count - 1] + shrunk * largest_sum(shrunk, count)
+        off_sums = np.minimum(off_sums, known)
+    return np.asarray(off_sums)
 
 
 def dominated_diagonal(h: FloatArray, off_sums: FloatArray, ridge: float) -> FloatArray:
@@ -188,33 +194,40 @@ def largest_sum(shares: FloatArray, count: int) -> float:
     return float(np.partition(shares, len(shares) - count)[len(shares) - count :].sum())
 
 
-def screened(sub: Additions, threshold: float) -> tuple[Additions, FloatArray]:
+def screened(
+    sub: Additions, threshold: float, tick: Callable[[], None]
+) -> tuple[Additions, FloatArray]:
     """Drop every live feature whose best completion cannot be below `threshold`.
 
     Returns the smaller subproblem and its shares; repeated as long as it drops much, for fewer
-    live features have smaller off-diagonal sums.
+    live features have smaller off-diagonal sums. The tops of G among the live features are
+    computed only when cheaper bounds have dropped what they can.
     """
     while True:
         shares = gain_shares(sub)
         if len(shares) < sub.size:
             return sub, shares
-        needed = sub.needed_gain(threshold)
-        completion = largest_sum(shares, sub.size - 1)
-        smallest_of_top = (
-            np.partition(shares, len(shares) - sub.size)[len(shares) - sub.size]
-            if sub.size > 1
-            else np.inf
-        )
-        # A feature among the largest size-1 shares is completed by the next one instead.
-        best = np.where(shares > smallest_of_top, completion + smallest_of_top, completion + shares)
-        keep = np.flatnonzero(best > needed)
-        smaller = len(keep) < len(shares)
-        if not smaller:
-            return sub, shares
+        keep = np.flatnonzero(_best_gains(shares, sub.size) > sub.needed_gain(threshold))
         much = len(keep) <= 0.7 * len(shares)
-        sub, shares = sub.restricted(keep), shares[keep]
-        if not much or len(keep) < sub.size:
+        if len(keep) < len(shares):
+            sub, shares = sub.restricted(keep), shares[keep]
+        if len(keep) < sub.size:
             return sub, shares
+        if not much:
+            if sub.row_tops is not None or sub.size == 1 or len(keep) <= DENSE:
+                return sub, shares
+            tops = sub.problem.gram.row_tops(sub.live, sub.size - 1, tick)
+            sub = replace(sub, row_tops=tops)
+
+
+def _best_gains(shares: FloatArray, size: int) -> FloatArray:
+    """For every feature the largest sum of `size` shares that includes its own, shape (L,)."""
+    if size == 1:
+        return shares
+    completion = largest_sum(shares, size - 1)
+    last = np.partition(shares, len(shares) - size)[len(shares) - size]
+    # A feature among the largest size-1 shares is completed by the next one instead.
+    return np.asarray(completion + np.minimum(shares, last))
 
 
 def greedy_completion(sub: Additions) -> IntArray:

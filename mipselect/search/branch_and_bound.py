@@ -42,7 +42,7 @@ def branch_and_bound(sub: Additions, collector: Collector, engine: Engine, clock
     clock.tick()
     threshold = collector.threshold
     before = len(sub.live)
-    sub, shares = screened(sub, threshold)
+    sub, shares = screened(sub, threshold, clock.tick)
     if len(sub.live) < before:
         collector.settle(threshold)
     if len(sub.live) < sub.size:

@@ -36,8 +36,8 @@ class Center:
     multiplier : float
     candidates : ndarray of int, shape (p-s,)
         The features outside Ŝ.
-    row_tops : ndarray of shape (p, c)
-        See `Gram.row_tops`.
+    row_tops : ndarray of shape (p, c) or None
+        See `Gram.row_tops`; None where G is too large to be held.
     """
 
     problem: PreparedSquared
@@ -46,7 +46,7 @@ class Center:
     coef: FloatArray
     multiplier: float
     candidates: IntArray
-    row_tops: FloatArray
+    row_tops: FloatArray | None
 
     @property
     def levels(self) -> int:
@@ -54,14 +54,14 @@ class Center:
         return min(len(self.support), len(self.candidates)) + 1
 
 
-def center_at(problem: PreparedSquared, support: IntArray, value: float) -> Center:
+def center_at(problem: PreparedSquared, support: IntArray, value: float, clock: Clock) -> Center:
     """Solve the restricted problem at `support` and gather what its cut needs."""
     fit = problem.fit(support)
     candidates = np.setdiff1d(np.arange(problem.gram.p), support)
+    tops = None
     if problem.gram.fits:
-        problem.gram.full()
-    most = min(len(support), len(candidates))
-    tops = problem.gram.row_tops(candidates, max(most, 1))
+        most = min(len(support), len(candidates))
+        tops = problem.gram.row_tops(candidates, max(most, 1), clock.tick)
     return Center(problem, support, value, fit.coef, fit.multiplier, candidates, tops)
 
 
@@ -80,13 +80,23 @@ def root_cut(center: Center, level: int) -> tuple[FloatArray, FloatArray]:
     w = problem.moment[candidates] - columns[candidates] @ center.coef
     inner = np.abs(columns[support]).sum(axis=1) - problem.gram.diagonal[support]
     across = np.abs(columns[candidates])
-    among = center.row_tops[candidates, level - 2] if level > 1 else 0.0
+    among = _among_candidates(center, level - 1)
     nearest = np.partition(across, len(candidates) - level, axis=0)[len(candidates) - level :]
     off_sums = np.concatenate([inner + nearest.sum(axis=0), across.sum(axis=1) + among])
     ridge = problem.ridge + center.multiplier
     diagonal = problem.gram.diagonal[np.concatenate([support, candidates])] + ridge
     M = dominated_diagonal(diagonal, off_sums, ridge)
     return M[: len(support)] * center.coef**2, w**2 / M[len(support) :]
+
+
+def _among_candidates(center: Center, count: int) -> FloatArray:
+    """Bounds on the sums of the `count` largest |G_jk| among candidates k ≠ j, shape (p-s,)."""
+    if count == 0:
+        return np.zeros(len(center.candidates))
+    if center.row_tops is not None:
+        return np.asarray(center.row_tops[center.candidates, count - 1])
+    root = np.sqrt(center.problem.gram.diagonal[center.candidates])
+    return np.asarray(root * largest_sum(root, count))
 
 
 def level_bound(center: Center, level: int) -> float:

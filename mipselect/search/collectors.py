@@ -11,7 +11,6 @@ from typing import Protocol
 import numpy as np
 
 from mipselect.losses.base import FloatArray, IntArray
-from mipselect.search.pool import row_keys
 
 
 class Collector(Protocol):
@@ -123,8 +122,7 @@ class BestSupports:
         supports = np.concatenate([self._supports, *(rows for rows, _ in self._waiting)])
         values = np.concatenate([self._values, *(batch for _, batch in self._waiting)])
         self._waiting, self._number_waiting = [], 0
-        _, first = np.unique(row_keys(supports), return_index=True)
-        supports, values = supports[first], values[first]
+        supports, values = _without_repeats(supports, values)
         order = np.argsort(values, kind="stable")
         if len(order) > self.count:
             self.settle(float(values[order[self.count]]))
@@ -132,3 +130,12 @@ class BestSupports:
         self._supports, self._values = supports[order], values[order]
         if len(order) == self.count:
             self.threshold = float(self._values[-1])
+
+
+def _without_repeats(supports: IntArray, values: FloatArray) -> tuple[IntArray, FloatArray]:
+    """The distinct rows in lexicographic order, each with the first of its values."""
+    order = np.lexsort(supports.T[::-1])
+    ordered = supports[order]
+    new = np.ones(len(order), dtype=bool)
+    np.any(ordered[1:] != ordered[:-1], axis=1, out=new[1:])
+    return ordered[new], values[order[new]]

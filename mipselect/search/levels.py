@@ -81,7 +81,7 @@ def mistake_levels(
             else:
                 return _certified(search, found)
             assert found[-1].support is not None
-            center = center_at(search.problem, found[-1].support, found[-1].value)
+            center = center_at(search.problem, found[-1].support, found[-1].value, search.clock)
     except TimeUp:
         open_bound = min(bound, min(level.bound for level in found))
         raise NotCertified(

@@ -104,9 +104,7 @@ class OuterApproximation:
             master.add(sparse_diagonal_cut(sub, H, chosen))
             master.exclude(chosen)
 
-    def _checked(
-        self, chosen: IntArray, sub: Additions, visited: set[tuple[int, ...]]
-    ) -> IntArray:
+    def _checked(self, chosen: IntArray, sub: Additions, visited: set[tuple[int, ...]]) -> IntArray:
         key = tuple(sorted(int(j) for j in chosen))
         if len(key) != sub.size or key in visited:
             raise SolverFailure(

@@ -92,16 +92,21 @@ class SupportPool:
 
     def position(self, support: ArrayLike) -> int | None:
         """Row of `support` (sorted indices, shape (s,)) in `supports`, or None if unlisted."""
-        order, keys = self._index
-        key = row_keys(np.asarray(support)[None])[0]
-        at = int(np.searchsorted(keys, key))
-        return int(order[at]) if at < len(keys) and keys[at] == key else None
+        order, rows = self._in_order
+        low, high = 0, len(rows)
+        for column, feature in enumerate(np.asarray(support)):
+            members = rows[low:high, column]
+            low, high = (
+                low + int(np.searchsorted(members, feature, side="left")),
+                low + int(np.searchsorted(members, feature, side="right")),
+            )
+        return int(order[low]) if low < high else None
 
     @cached_property
-    def _index(self) -> tuple[IntArray, np.ndarray[tuple[int], np.dtype[np.bytes_]]]:
-        keys = row_keys(self.supports)
-        order = np.argsort(keys)
-        return order, keys[order]
+    def _in_order(self) -> tuple[IntArray, IntArray]:
+        """The rows in lexicographic order, so that one is found by bisection in each column."""
+        order = np.lexsort(self.supports.T[::-1])
+        return order, self.supports[order]
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,9 +172,3 @@ class MistakeLevels:
         if indices.shape != self.supports.shape[1:]:
             raise InvalidInput(f"a support has {self.supports.shape[1]} features, got {support!r}")
         return int(np.sum(~np.isin(indices, self.supports[0])))
-
-
-def row_keys(supports: IntArray) -> np.ndarray[tuple[int], np.dtype[np.bytes_]]:
-    """Rows as byte strings whose order is the lexicographic order of the rows."""
-    big_endian = np.ascontiguousarray(supports, dtype=">u4")
-    return big_endian.view(f"S{4 * supports.shape[1]}")[:, 0]

@@ -53,8 +53,10 @@ class Search:
 
     def center(self) -> Center:
         """A support that no swap improves, with its cut."""
+        if self.problem.gram.fits:
+            self.problem.gram.full()
         support, value = best_by_swaps(self.problem, self.instance.support_size, self.clock)
-        return center_at(self.problem, support, value)
+        return center_at(self.problem, support, value, self.clock)
 
 
 def set_up(

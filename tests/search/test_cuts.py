@@ -12,7 +12,12 @@ from mipselect.losses.squared import PreparedSquared
 from mipselect.search.additions import additions_to, gain_shares, screened
 from mipselect.search.center import center_at, level_bound, root_cut
 from mipselect.search.cuts import fenchel_cut, sparse_diagonal_cut
+from mipselect.search.progress import Clock
 from mipselect.search.removed_sets import removed_sets
+
+
+def do_nothing() -> None:
+    pass
 
 
 def close_below(bound: np.ndarray, value: np.ndarray) -> bool:
@@ -63,7 +68,7 @@ def test_sparse_diagonal_cuts_and_shares(seed: int) -> None:
         outside = np.setdiff1d(np.arange(p), base)
         live = np.sort(rng.choice(outside, rng.integers(size, len(outside) + 1), replace=False))
         multiplier = float(rng.choice([0.0, 3.0 * instance.ridge]))
-        tops = problem.gram.row_tops(live, s)
+        tops = problem.gram.row_tops(live, s, do_nothing)
         sub = additions_to(problem, base, size, live, multiplier, tops)
         sets = np.array(list(itertools.combinations(range(len(live)), size)))
         supports = np.array([np.concatenate([base, live[row]]) for row in sets], dtype=np.intp)
@@ -77,7 +82,7 @@ def test_sparse_diagonal_cuts_and_shares(seed: int) -> None:
         bounds = np.array([sub.lower_bound(float(shares[row].sum())) for row in sets])
         assert close_below(bounds, values)
         threshold = float(np.median(values))
-        kept, _ = screened(sub, threshold)
+        kept, _ = screened(sub, threshold, do_nothing)
         below = supports[values < threshold]
         assert set(below[:, base_size:].ravel()) <= set(kept.live)
 
@@ -95,7 +100,7 @@ def test_a_cut_without_norm_constraint_is_tight_at_its_own_support(seed: int) ->
         s,
         everything,
         0.0,
-        problem.gram.row_tops(everything, s),
+        problem.gram.row_tops(everything, s, do_nothing),
     )
     chosen = np.arange(s)
     fit = instance.fit(chosen)
@@ -113,7 +118,7 @@ def test_root_cut_holds_at_every_distance(seed: int) -> None:
     supports = all_supports(instance)
     values = instance.objectives(supports)
     support = supports[np.random.default_rng(seed).integers(len(supports))]
-    center = center_at(problem, support, instance.objective(support))
+    center = center_at(problem, support, instance.objective(support), Clock(None, None))
     level_of = distances(supports, support)
     for level in range(1, center.levels):
         costs, credits = root_cut(center, level)

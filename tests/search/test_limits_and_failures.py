@@ -195,8 +195,7 @@ def test_a_bound_above_a_known_value_is_noticed(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(outer_approximation, "ENUMERATED", 0)
     monkeypatch.setattr(outer_approximation, "sparse_diagonal_cut", raised)
     with pytest.raises(SolverFailure, match="its cuts or its bound are wrong"):
-        for pool_size in (20, 100, 300):
-            top_supports(weak_levels(), pool_size, solver="highs")
+        top_supports(weak_levels(), 100, solver="highs")
 
 
 def test_a_weak_bound_is_never_dressed_as_a_proof(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,1 @@
+"""Stored instances; read them with `mipselect.load_instance`."""

@@ -1,0 +1,244 @@
+"""From an instance and a budget to releases; the only way out of the command line for a support."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from mipselect.cli.options import Method, SearchOptions, refuse, require_positive
+from mipselect.cli.output import NOT_PRIVATE, banner, heading
+from mipselect.errors import ConditionNotMet, InvalidInput, NotCertified, SolverFailure
+from mipselect.instance import Instance
+from mipselect.mechanisms import ExponentialMechanism, Mistakes, TopR
+from mipselect.privacy import Guarantee, Ledger, Release
+from mipselect.search import mistake_levels, top_supports
+from mipselect.search.progress import ProgressCallback
+
+MOST_DRAWS = 100_000
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is to be released and what it may cost; checked, and public.
+
+    Attributes
+    ----------
+    method : Method
+    epsilon : float
+        ε of one draw, without the test of `test_epsilon`.
+    draws : int
+    test_epsilon, delta : float or None
+        For the unconditional form of mistakes.
+    seed : int or None
+        A seed takes the privacy away.
+    budget : Guarantee
+        The most that all draws together may cost.
+    """
+
+    method: Method
+    epsilon: float
+    draws: int
+    test_epsilon: float | None
+    delta: float | None
+    seed: int | None
+    budget: Guarantee
+
+
+def plan_draws(
+    *,
+    method: Method,
+    epsilon: float,
+    draws: int,
+    test_epsilon: float | None,
+    delta: float | None,
+    budget: float | None,
+    seed: int | None,
+    search_given: dict[str, object],
+) -> Plan:
+    """Check the options of a release before any data are read.
+
+    Raises
+    ------
+    InvalidInput
+        Naming the option.
+    BudgetExceeded
+        If all draws together cost more than `budget`.
+    """
+    require_positive("--epsilon", epsilon)
+    if not 1 <= draws <= MOST_DRAWS:
+        raise InvalidInput(f"--draws must be in 1..{MOST_DRAWS}, got {draws}")
+    if seed is not None and seed < 0:
+        raise InvalidInput(f"--seed must be an integer ≥ 0, got {seed}")
+    if method is not Method.MISTAKES:
+        refuse(method, {"--test-epsilon": test_epsilon, "--delta": delta})
+    if method is Method.EXPONENTIAL:
+        refuse(method, search_given)
+    one = Guarantee(epsilon)
+    if test_epsilon is None and delta is None:
+        if method is Method.MISTAKES:
+            refuse(method, {"--pool-size (without --test-epsilon)": search_given["--pool-size"]})
+    elif test_epsilon is None or delta is None:
+        raise InvalidInput("--test-epsilon and --delta belong together: give both or neither")
+    else:
+        require_positive("--test-epsilon", test_epsilon)
+        if not 0.0 < delta < 0.5:
+            raise InvalidInput(f"--delta must lie strictly between 0 and 1/2, got {delta}")
+        one = one + Guarantee(test_epsilon, delta)
+    total = one.times(draws)
+    allowed = total
+    if budget is not None:
+        require_positive("--budget", budget)
+        allowed = Guarantee(budget, total.delta)
+        _charge(total, allowed)
+    return Plan(method, epsilon, draws, test_epsilon, delta, seed, allowed)
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Releases, and what they cost together."""
+
+    releases: tuple[Release, ...]
+    plan: Plan
+
+    @property
+    def one(self) -> Guarantee:
+        """The guarantee of one draw."""
+        return self.releases[0].guarantee
+
+    @property
+    def total(self) -> Guarantee:
+        """The guarantee of all draws together."""
+        return self.one.times(len(self.releases))
+
+    @property
+    def cost(self) -> str:
+        """One plain sentence on the price."""
+        draws = len(self.releases)
+        each, total = _amount(self.one), _amount(self.total)
+        if draws == 1:
+            return f"1 draw at {each}"
+        return f"{draws} draws at {each} each: {total} in total"
+
+
+def draw(
+    instance: Instance, plan: Plan, search: SearchOptions, progress: ProgressCallback
+) -> Drawn:
+    """Search, and release `plan.draws` supports.
+
+    Raises
+    ------
+    NotCertified, ConditionNotMet, SolverFailure
+        Without any number in the message: such numbers are sensitive.
+    """
+    rng = None if plan.seed is None else random.Random(plan.seed)
+    with _without_numbers():
+        mechanism = _mechanism(instance, plan, search, progress)
+        _charge(mechanism.guarantee.times(plan.draws), plan.budget)
+        releases = tuple(mechanism.release(rng=rng) for _ in range(plan.draws))
+    return Drawn(releases, plan)
+
+
+def drawn_report(drawn: Drawn) -> Mapping[str, Any]:
+    """The releases as part of a JSON object."""
+    private = all(release.private for release in drawn.releases)
+    report: dict[str, Any] = {
+        "sensitive": False,
+        "private": private,
+        "method": drawn.plan.method.value,
+        "draws": len(drawn.releases),
+        "cost": drawn.cost,
+        "guarantee_of_one_draw": drawn.one.to_dict(),
+        "guarantee_of_all_draws": drawn.total.to_dict(),
+        "releases": [release.to_dict() for release in drawn.releases],
+    }
+    if not private:
+        report["warning"] = NOT_PRIVATE
+    return report
+
+
+def print_drawn(console: Console, drawn: Drawn, title: str) -> None:
+    """Print the releases and their guarantee as text."""
+    private = all(release.private for release in drawn.releases)
+    if not private:
+        banner(console, NOT_PRIVATE)
+    kind = "released supports" if private else "drawn supports, not private"
+    heading(console, f"{title}: {kind}")
+    table = Table()
+    table.add_column("draw", justify="right")
+    table.add_column("columns")
+    table.add_column("names")
+    for k, release in enumerate(drawn.releases, start=1):
+        table.add_row(
+            str(k),
+            " ".join(map(str, release.support)),
+            escape(", ".join(release.feature_names)),
+        )
+    console.print(table)
+    if private:
+        console.print(f"Cost: {drawn.cost}.")
+        console.print(f"Guarantee of all draws together: {drawn.total}.", markup=False)
+    else:
+        console.print(f"With private randomness this would cost: {drawn.cost}.")
+
+
+def _mechanism(
+    instance: Instance, plan: Plan, search: SearchOptions, progress: ProgressCallback
+) -> ExponentialMechanism | Mistakes | TopR:
+    if plan.method is Method.EXPONENTIAL:
+        return ExponentialMechanism(instance, plan.epsilon)
+    keywords = {**search.keywords(), "progress": progress}
+    if plan.method is Method.TOP_R:
+        return TopR(top_supports(instance, search.pool_size, **keywords), plan.epsilon)
+    levels = mistake_levels(instance, **keywords)
+    if plan.test_epsilon is None:
+        return Mistakes(levels, plan.epsilon)
+    fallback = TopR(top_supports(instance, search.pool_size, **keywords), plan.epsilon)
+    return Mistakes(
+        levels,
+        plan.epsilon,
+        test_epsilon=plan.test_epsilon,
+        delta=plan.delta,
+        fallback=fallback,
+    )
+
+
+@contextmanager
+def _without_numbers() -> Iterator[None]:
+    """Take what depends on the data out of the messages of errors."""
+    details = "; 'mipselect solve' shows the details, which are sensitive"
+    try:
+        yield
+    except NotCertified:
+        raise NotCertified(
+            "not certified within the tolerance, so nothing was released and no budget is spent; "
+            f"allow more time or use another solver{details}",
+            bound=float("-inf"),
+        ) from None
+    except ConditionNotMet:
+        raise ConditionNotMet(
+            "the data are not proven to meet the condition of the mechanism, so nothing was "
+            "released; this refusal itself depends on the data and no guarantee covers it; "
+            f"--test-epsilon with --delta never refuses for this reason, nor does top-r{details}"
+        ) from None
+    except SolverFailure:
+        raise SolverFailure(
+            f"the solver failed, so nothing was released and no budget is spent{details}"
+        ) from None
+
+
+def _charge(cost: Guarantee, budget: Guarantee) -> None:
+    """Raise `BudgetExceeded` if `cost` is more than `budget`."""
+    Ledger(budget.epsilon, budget.delta).spend(cost)
+
+
+def _amount(guarantee: Guarantee) -> str:
+    if guarantee.delta == 0.0:
+        return f"ε = {guarantee.epsilon:.15g}"
+    return f"(ε, δ) = ({guarantee.epsilon:.15g}, {guarantee.delta:.15g})"

@@ -1,0 +1,71 @@
+"""`mipselect instances` and `mipselect solvers`: what is there."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from mipselect.cli.options import AsJson
+from mipselect.cli.output import deliver
+from mipselect.files import stored_instances
+from mipselect.search.backends import known_solvers
+
+
+def instances(as_json: AsJson = False) -> None:
+    """List the stored instances."""
+    listed = stored_instances()
+
+    def render(console: Console) -> None:
+        table = Table()
+        for heading in ("name", "n", "p", "s", "source", "description"):
+            table.add_column(heading, justify="right" if len(heading) == 1 else "left")
+        for entry in listed:
+            table.add_row(
+                entry.name,
+                f"{entry.n:,}",
+                f"{entry.p:,}",
+                str(entry.support_size),
+                entry.source,
+                escape(entry.description),
+            )
+        console.print(table)
+
+    report = {"sensitive": False, "instances": [asdict(entry) for entry in listed]}
+    deliver(report, render, as_json=as_json, output=None)
+
+
+def solvers(as_json: AsJson = False) -> None:
+    """List the back ends that are installed, and whether they can be used here."""
+    known = known_solvers().values()
+
+    def render(console: Console) -> None:
+        table = Table()
+        for heading in ("name", "usable", "version", "can do", "remark"):
+            table.add_column(heading)
+        for solver in known:
+            table.add_row(
+                solver.name,
+                "yes" if solver.usable else "no",
+                solver.version,
+                ", ".join(sorted(solver.capabilities)),
+                escape(solver.reason),
+            )
+        console.print(table)
+
+    report = {
+        "sensitive": False,
+        "solvers": [
+            {
+                "name": solver.name,
+                "usable": solver.usable,
+                "version": solver.version,
+                "capabilities": sorted(solver.capabilities),
+                "reason": solver.reason,
+            }
+            for solver in known
+        ],
+    }
+    deliver(report, render, as_json=as_json, output=None)

@@ -1,0 +1,130 @@
+"""Options that several commands share, and the checks that need neither data nor solver."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from mipselect.errors import InvalidInput
+from mipselect.search.backends import NATIVE, solver_by_name
+
+AUTO = "auto"
+ONE_SWAP: Literal["one-swap"] = "one-swap"
+
+SEARCH_PANEL = "Search"
+PRIVACY_PANEL = "Privacy"
+
+InstanceName = Annotated[
+    str,
+    typer.Argument(
+        metavar="INSTANCE",
+        help="Name of a stored instance (see 'mipselect instances') or path of a .toml file.",
+    ),
+]
+SolverName = Annotated[
+    str,
+    typer.Option(
+        "--solver", help="Back end, see 'mipselect solvers'.", rich_help_panel=SEARCH_PANEL
+    ),
+]
+PoolSize = Annotated[
+    str | None,
+    typer.Option(
+        "--pool-size",
+        metavar="R|one-swap",
+        help="How many of the best supports top-r lists; one-swap is 2 + s(p-s).",
+        show_default=ONE_SWAP,
+        rich_help_panel=SEARCH_PANEL,
+    ),
+]
+Tolerance = Annotated[
+    float | None,
+    typer.Option(
+        "--tolerance",
+        help="τ in units of the sensitivity. Public: fix it before you see the data.",
+        show_default="0.05",
+        rich_help_panel=SEARCH_PANEL,
+    ),
+]
+TimeLimit = Annotated[
+    float | None,
+    typer.Option(
+        "--time-limit",
+        metavar="SECONDS",
+        help="Give up a search after so long.",
+        show_default="no limit",
+        rich_help_panel=SEARCH_PANEL,
+    ),
+]
+AsJson = Annotated[
+    bool, typer.Option("--json", help="Print one JSON object and nothing else on standard output.")
+]
+Output = Annotated[
+    Path | None,
+    typer.Option("--output", metavar="FILE", help="Also write the JSON object to FILE."),
+]
+
+
+class Method(StrEnum):
+    """Ways to release a support."""
+
+    TOP_R = "top-r"
+    MISTAKES = "mistakes"
+    EXPONENTIAL = "exponential"
+
+
+@dataclass(frozen=True)
+class SearchOptions:
+    """Checked options of a search; the fields are those of `top_supports`."""
+
+    pool_size: int | Literal["one-swap"]
+    solver: str
+    tolerance: float | None
+    time_limit: float | None
+
+    def keywords(self) -> dict[str, Any]:
+        """What every search takes, as keyword arguments."""
+        return {"solver": self.solver, "tolerance": self.tolerance, "time_limit": self.time_limit}
+
+
+def search_options(
+    *, pool_size: str | None, solver: str, tolerance: float | None, time_limit: float | None
+) -> SearchOptions:
+    """Check what can be checked without data; raise `InvalidInput` naming the option."""
+    if solver not in (AUTO, NATIVE):
+        solver_by_name(solver)
+    if tolerance is not None and not (math.isfinite(tolerance) and tolerance >= 0.0):
+        raise InvalidInput(f"--tolerance must be a finite number ≥ 0, got {tolerance}")
+    if time_limit is not None and not time_limit > 0.0:
+        raise InvalidInput(f"--time-limit must be a number of seconds > 0, got {time_limit}")
+    return SearchOptions(_parse_pool_size(pool_size), solver, tolerance, time_limit)
+
+
+def require_positive(option: str, value: float) -> None:
+    """Raise `InvalidInput` naming `option` unless `value` is finite and > 0."""
+    if not (math.isfinite(value) and value > 0.0):
+        raise InvalidInput(f"{option} must be a finite number > 0, got {value}")
+
+
+def refuse(method: Method, given: dict[str, object]) -> None:
+    """Raise `InvalidInput` if an option was given that `method` does not use."""
+    for option, value in given.items():
+        if value is not None:
+            raise InvalidInput(f"{option} does not apply to --method {method.value}")
+
+
+def _parse_pool_size(text: str | None) -> int | Literal["one-swap"]:
+    if text is None or text == ONE_SWAP:
+        return ONE_SWAP
+    try:
+        size = int(text)
+    except ValueError:
+        size = 0
+    if size < 1:
+        raise InvalidInput(f"--pool-size must be an integer ≥ 1 or {ONE_SWAP!r}, got {text!r}")
+    return size

@@ -1,0 +1,149 @@
+"""`mipselect release`: private supports of an instance."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from mipselect.cli.drawing import draw, drawn_report, plan_draws, print_drawn
+from mipselect.cli.options import (
+    AUTO,
+    PRIVACY_PANEL,
+    AsJson,
+    InstanceName,
+    Method,
+    Output,
+    PoolSize,
+    SolverName,
+    TimeLimit,
+    Tolerance,
+    search_options,
+)
+from mipselect.cli.output import check_output, deliver
+from mipselect.cli.watch import Watch
+from mipselect.files import load_instance
+
+EXAMPLES = """Examples:
+
+mipselect release diabetes --epsilon 1
+
+mipselect release paper-p100 --epsilon 1 --draws 50 --budget 50 --json
+
+mipselect release paper-p100 --method mistakes --epsilon 1 --test-epsilon 0.5 --delta 1e-6
+"""
+
+Epsilon = Annotated[
+    float,
+    typer.Option("--epsilon", help="ε of one draw, > 0.", rich_help_panel=PRIVACY_PANEL),
+]
+MethodName = Annotated[
+    Method,
+    typer.Option(
+        "--method",
+        help="exponential enumerates all supports and is for small problems.",
+        rich_help_panel=PRIVACY_PANEL,
+    ),
+]
+Draws = Annotated[
+    int,
+    typer.Option(
+        "--draws",
+        metavar="K",
+        help="Independent draws; K draws cost K times as much.",
+        rich_help_panel=PRIVACY_PANEL,
+    ),
+]
+Budget = Annotated[
+    float | None,
+    typer.Option(
+        "--budget",
+        metavar="E",
+        help="Refuse, before anything is read, if all draws together cost more than ε = E.",
+        rich_help_panel=PRIVACY_PANEL,
+    ),
+]
+TestEpsilon = Annotated[
+    float | None,
+    typer.Option(
+        "--test-epsilon",
+        help="For mistakes: spend this ε on testing its condition, which then is none; needs "
+        "--delta, and falls back on top-r.",
+        rich_help_panel=PRIVACY_PANEL,
+    ),
+]
+Delta = Annotated[
+    float | None,
+    typer.Option(
+        "--delta",
+        help="For mistakes with --test-epsilon: δ of one draw.",
+        rich_help_panel=PRIVACY_PANEL,
+    ),
+]
+Seed = Annotated[
+    int | None,
+    typer.Option(
+        "--seed",
+        help="Reproducible draws, for tests: the result is NOT PRIVATE.",
+        rich_help_panel=PRIVACY_PANEL,
+    ),
+]
+
+
+def release(
+    instance: InstanceName,
+    epsilon: Epsilon,
+    method: MethodName = Method.TOP_R,
+    draws: Draws = 1,
+    budget: Budget = None,
+    test_epsilon: TestEpsilon = None,
+    delta: Delta = None,
+    seed: Seed = None,
+    pool_size: PoolSize = None,
+    solver: SolverName = AUTO,
+    tolerance: Tolerance = None,
+    time_limit: TimeLimit = None,
+    as_json: AsJson = False,
+    output: Output = None,
+) -> None:
+    """Release supports of INSTANCE with differential privacy.
+
+    Only the releases and their guarantee are printed.
+
+    Running time, and whether a run ends, depend on the data and are not covered.
+    """
+    plan = plan_draws(
+        method=method,
+        epsilon=epsilon,
+        draws=draws,
+        test_epsilon=test_epsilon,
+        delta=delta,
+        budget=budget,
+        seed=seed,
+        search_given=search_given(pool_size, solver, tolerance, time_limit),
+    )
+    search = search_options(
+        pool_size=pool_size, solver=solver, tolerance=tolerance, time_limit=time_limit
+    )
+    check_output(output)
+    problem = load_instance(instance)
+    with Watch(instance, details=False) as watch:
+        drawn = draw(problem, plan, search, watch)
+    deliver(
+        {"command": "release", "instance": instance, **drawn_report(drawn)},
+        lambda console: print_drawn(console, drawn, instance),
+        as_json=as_json,
+        output=output,
+    )
+
+
+def search_given(
+    pool_size: str | None, solver: str, tolerance: float | None, time_limit: float | None
+) -> dict[str, object]:
+    """The search options by name, None where left at their default."""
+    return {
+        "--pool-size": pool_size,
+        "--solver": None if solver == AUTO else solver,
+        "--tolerance": tolerance,
+        "--time-limit": time_limit,
+    }

@@ -1,0 +1,199 @@
+"""What `solve` says about a pool or about levels, as JSON and as tables. All of it is sensitive."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from mipselect.cli.expectation import Comparison
+from mipselect.cli.output import SENSITIVE, banner, heading
+from mipselect.instance import Instance
+from mipselect.search import MistakeLevels, SupportPool
+
+
+def pool_report(
+    instance: Instance, pool: SupportPool, name: str, comparison: Comparison | None
+) -> Mapping[str, Any]:
+    """The JSON object of a pool; an infinite bound is null."""
+    return {
+        **_common_report(instance, pool, name, comparison),
+        "method": "top-r",
+        "pool_size": len(pool),
+        "worst_listed_value": float(pool.values[-1]),
+        "rest_bound": _or_none(pool.rest_bound),
+        "supports": pool.supports.tolist(),
+        "values": pool.values.tolist(),
+    }
+
+
+def levels_report(
+    instance: Instance, levels: MistakeLevels, name: str, comparison: Comparison | None
+) -> Mapping[str, Any]:
+    """The JSON object of mistake levels; an infinite gap is null."""
+    return {
+        **_common_report(instance, levels, name, comparison),
+        "method": "mistakes",
+        "levels": [
+            {
+                "level": i,
+                "support": levels.supports[i].tolist(),
+                "value": float(levels.values[i]),
+                "bound": float(levels.bounds[i]),
+                "size": levels.sizes[i],
+            }
+            for i in range(len(levels))
+        ],
+        "gap": _or_none(levels.gap),
+        "gap_over_twice_sensitivity": _or_none(levels.gap / (2.0 * levels.sensitivity)),
+    }
+
+
+def print_pool(
+    console: Console,
+    instance: Instance,
+    pool: SupportPool,
+    name: str,
+    comparison: Comparison | None,
+    rows: int,
+) -> None:
+    """Print a pool: the problem, the best support, the first rows, and what is proven."""
+    banner(console, SENSITIVE)
+    _print_problem(console, instance, pool, name)
+    heading(console, f"The {min(rows, len(pool)):,} best of {len(pool):,} listed supports")
+    table = Table()
+    for title in ("rank", "value", "columns", "names"):
+        table.add_column(title, justify="right" if title in ("rank", "value") else "left")
+    for k in range(min(rows, len(pool))):
+        table.add_row(
+            str(k + 1),
+            f"{pool.values[k]:.10g}",
+            " ".join(map(str, pool.supports[k])),
+            _names(instance, pool.supports[k].tolist()),
+        )
+    console.print(table)
+    console.print(f"Worst listed value: {pool.values[-1]:.10g}")
+    if math.isinf(pool.rest_bound):
+        console.print("Every support is listed.")
+    else:
+        console.print(f"Proven for each of the others: at least {pool.rest_bound:.10g}")
+    _print_verdict(console, pool, comparison)
+
+
+def print_levels(
+    console: Console,
+    instance: Instance,
+    levels: MistakeLevels,
+    name: str,
+    comparison: Comparison | None,
+) -> None:
+    """Print mistake levels: the problem, the best support, every level, and the gap."""
+    banner(console, SENSITIVE)
+    _print_problem(console, instance, levels, name)
+    heading(console, "The best support at each distance from the best")
+    table = Table()
+    for title in ("level", "value", "proven bound", "supports in level"):
+        table.add_column(title, justify="right")
+    table.add_column("names")
+    for i, size in enumerate(levels.sizes):
+        table.add_row(
+            str(i),
+            f"{levels.values[i]:.10g}",
+            f"{levels.bounds[i]:.10g}",
+            f"{size:,}",
+            _names(instance, levels.supports[i].tolist()),
+        )
+    console.print(table)
+    if math.isfinite(levels.gap):
+        ratio = levels.gap / (2.0 * levels.sensitivity)
+        needs = "meets" if ratio > 1.0 else "does not meet"
+        console.print(
+            f"Gap between best and second best: at least {levels.gap:.6g} = {ratio:.4g} · 2Δ; "
+            f"it {needs} the condition of mistakes, more than 2Δ."
+        )
+    _print_verdict(console, levels, comparison)
+
+
+def _common_report(
+    instance: Instance,
+    found: SupportPool | MistakeLevels,
+    name: str,
+    comparison: Comparison | None,
+) -> dict[str, Any]:
+    best = found.supports[0].tolist()
+    fit = instance.fit(best)
+    return {
+        "command": "solve",
+        "sensitive": True,
+        "warning": SENSITIVE,
+        "instance": name,
+        "n": instance.n,
+        "p": instance.p,
+        "support_size": instance.support_size,
+        "number_of_supports": instance.number_of_supports,
+        "sensitivity": found.sensitivity,
+        "tolerance": found.tolerance,
+        "certified": found.certified,
+        "best": {
+            "support": best,
+            "names": [instance.feature_names[j] for j in best],
+            "value": float(found.values[0]),
+            "coef": fit.coef.tolist(),
+            "multiplier": fit.multiplier,
+        },
+        "expected": None
+        if comparison is None
+        else {"agrees": comparison.agrees, "exact": comparison.exact},
+        "effort": asdict(found.effort),
+    }
+
+
+def _print_problem(
+    console: Console, instance: Instance, found: SupportPool | MistakeLevels, name: str
+) -> None:
+    heading(console, name)
+    facts = Table()
+    for title in ("n", "p", "s", "supports", "sensitivity Δ", "tolerance τ", "solver", "seconds"):
+        facts.add_column(title, justify="right")
+    supports = instance.number_of_supports
+    facts.add_row(
+        f"{instance.n:,}",
+        f"{instance.p:,}",
+        str(instance.support_size),
+        f"{supports:,}" if supports < 10**15 else f"about 10^{len(str(supports)) - 1}",
+        f"{found.sensitivity:.6g}",
+        f"{found.tolerance:g} Δ",
+        found.effort.solver,
+        f"{found.effort.seconds:.2f}",
+    )
+    console.print(facts)
+    support = found.supports[0].tolist()
+    heading(console, f"The best support, value {found.values[0]:.10g}")
+    best = Table()
+    best.add_column("column", justify="right")
+    best.add_column("name")
+    best.add_column("coefficient", justify="right")
+    for j, coefficient in zip(support, instance.fit(support).coef, strict=True):
+        best.add_row(str(j), escape(instance.feature_names[j]), f"{coefficient:.6g}")
+    console.print(best)
+
+
+def _print_verdict(
+    console: Console, found: SupportPool | MistakeLevels, comparison: Comparison | None
+) -> None:
+    console.print("Certified: yes" if found.certified else "Certified: NO")
+    if comparison is not None:
+        console.print(f"This result {comparison.sentence}.", markup=False)
+
+
+def _names(instance: Instance, support: list[int]) -> str:
+    return escape(", ".join(instance.feature_names[j] for j in support))
+
+
+def _or_none(value: float) -> float | None:
+    return value if math.isfinite(value) else None

@@ -1,0 +1,160 @@
+"""`mipselect select`: private supports straight from a table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mipselect.cli.drawing import draw, drawn_report, plan_draws, print_drawn
+from mipselect.cli.options import (
+    AUTO,
+    AsJson,
+    Method,
+    Output,
+    PoolSize,
+    SolverName,
+    TimeLimit,
+    Tolerance,
+    require_positive,
+    search_options,
+)
+from mipselect.cli.output import check_output, deliver
+from mipselect.cli.release import (
+    Budget,
+    Delta,
+    Draws,
+    Epsilon,
+    MethodName,
+    Seed,
+    TestEpsilon,
+    search_given,
+)
+from mipselect.cli.watch import Watch
+from mipselect.errors import InvalidInput
+from mipselect.instance import Instance
+from mipselect.tables import read_table
+
+EXAMPLES = """Example:
+
+mipselect select patients.csv --target score --support-size 3 --epsilon 1
+--x-bound 1 --y-bound 2 --coef-bound 1.5 --ridge 10
+"""
+
+BOUNDS_PANEL = "Public bounds (required; choose them without looking at the data)"
+
+
+def _bound(name: str, meaning: str) -> object:
+    return typer.Option(name, help=meaning, rich_help_panel=BOUNDS_PANEL)
+
+
+def select(
+    data: Annotated[
+        Path, typer.Argument(metavar="DATA", help="A .csv, .csv.gz or .parquet file with a header.")
+    ],
+    target: Annotated[str, typer.Option("--target", help="The column to predict.")],
+    support_size: Annotated[int, typer.Option("--support-size", help="How many columns to pick.")],
+    epsilon: Epsilon,
+    x_bound: Annotated[
+        float | None, _bound("--x-bound", "Features are clipped to ± this; their units.")
+    ] = None,
+    y_bound: Annotated[
+        float | None, _bound("--y-bound", "The target is clipped to ± this; its units.")
+    ] = None,
+    coef_bound: Annotated[
+        float | None, _bound("--coef-bound", "Largest length ‖β‖₂ of the coefficients.")
+    ] = None,
+    ridge: Annotated[
+        float | None, _bound("--ridge", "λ of the penalty (λ/2n)‖β‖²; n and X set its scale.")
+    ] = None,
+    features: Annotated[
+        str | None,
+        typer.Option(
+            "--features",
+            metavar="A,B,...",
+            help="Columns to choose from.",
+            show_default="all but the target",
+        ),
+    ] = None,
+    target_shift: Annotated[
+        float,
+        typer.Option(
+            "--target-shift",
+            help="A public constant to subtract from the target; the model has no intercept.",
+        ),
+    ] = 0.0,
+    method: MethodName = Method.TOP_R,
+    draws: Draws = 1,
+    budget: Budget = None,
+    test_epsilon: TestEpsilon = None,
+    delta: Delta = None,
+    seed: Seed = None,
+    pool_size: PoolSize = None,
+    solver: SolverName = AUTO,
+    tolerance: Tolerance = None,
+    time_limit: TimeLimit = None,
+    as_json: AsJson = False,
+    output: Output = None,
+) -> None:
+    """Release supports straight from a table, with differential privacy.
+
+    The bounds have no default: one derived from the data would leak.
+    """
+    plan = plan_draws(
+        method=method,
+        epsilon=epsilon,
+        draws=draws,
+        test_epsilon=test_epsilon,
+        delta=delta,
+        budget=budget,
+        seed=seed,
+        search_given=search_given(pool_size, solver, tolerance, time_limit),
+    )
+    search = search_options(
+        pool_size=pool_size, solver=solver, tolerance=tolerance, time_limit=time_limit
+    )
+    bounds = _checked_bounds(
+        {"x_bound": x_bound, "y_bound": y_bound, "coef_bound": coef_bound, "ridge": ridge}, method
+    )
+    check_output(output)
+    columns = None if features is None else [name.strip() for name in features.split(",")]
+    X, y, names = read_table(data, target, columns)
+    try:
+        problem = Instance(
+            X,
+            y - target_shift,
+            support_size=support_size,
+            x_bound=bounds["x_bound"],
+            y_bound=bounds["y_bound"],
+            coef_bound=bounds["coef_bound"],
+            ridge=bounds["ridge"],
+            feature_names=names,
+        )
+    except InvalidInput as error:
+        raise InvalidInput(f"{data}: {error}") from error
+    with Watch(data.name, details=False) as watch:
+        drawn = draw(problem, plan, search, watch)
+    deliver(
+        {"command": "select", "data": str(data), "target": target, **drawn_report(drawn)},
+        lambda console: print_drawn(console, drawn, data.name),
+        as_json=as_json,
+        output=output,
+    )
+
+
+def _checked_bounds(bounds: dict[str, float | None], method: Method) -> dict[str, float]:
+    """Return the bounds by the names of `Instance`, all given and in their range."""
+    options = {name: "--" + name.replace("_", "-") for name in bounds}
+    given = {name: value for name, value in bounds.items() if value is not None}
+    missing = [options[name] for name in bounds if name not in given]
+    if missing:
+        raise InvalidInput(
+            f"{', '.join(missing)} must be given: the bounds are public assumptions, chosen "
+            "without looking at the data; a default derived from the data would leak"
+        )
+    for name, value in given.items():
+        # Only enumeration can do without a ridge; Instance refuses a negative one.
+        if not (name == "ridge" and method is Method.EXPONENTIAL):
+            require_positive(options[name], value)
+    return given

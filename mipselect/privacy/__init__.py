@@ -1,0 +1,7 @@
+"""What is promised, what has been spent, what may leave, and exact draws. Knows no data."""
+
+from mipselect.privacy.guarantee import Guarantee
+from mipselect.privacy.ledger import Ledger, LedgerEntry
+from mipselect.privacy.release import Release
+
+__all__ = ["Guarantee", "Ledger", "LedgerEntry", "Release"]

@@ -1,0 +1,180 @@
+"""`Guarantee`: what a mechanism promises, as data."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from numbers import Integral, Real
+from typing import Any
+
+from mipselect.errors import InvalidInput, RelationMismatch
+from mipselect.privacy.decimals import exact, round_up, total
+
+RELATIONS = {
+    "replace-one": "replacing one row",
+    "add-remove": "adding or removing one row",
+}
+"""The neighbouring relations, and how they read in a sentence."""
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """(ε, δ)-differential privacy under a stated neighbouring relation and stated conditions.
+
+    Parameters
+    ----------
+    epsilon : float
+        ε ≥ 0, finite. Zero is what an empty ledger has spent.
+    delta : float
+        0 ≤ δ < 1.
+    relation : {"replace-one", "add-remove"}
+        Which data sets are neighbours: one row is exchanged (and n is public), or one row is
+        added or removed (and n is private).
+    conditions : tuple of str
+        What must be true of the data for the promise to hold; empty for an unconditional one.
+
+    Raises
+    ------
+    InvalidInput
+        If a number is out of its range or the relation is unknown.
+    """
+
+    epsilon: float
+    delta: float = 0.0
+    relation: str = "replace-one"
+    conditions: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", _number(self.epsilon, "epsilon", math.inf))
+        object.__setattr__(self, "delta", _number(self.delta, "delta", 1.0))
+        if self.relation not in RELATIONS:
+            known = " or ".join(repr(name) for name in RELATIONS)
+            raise InvalidInput(f"relation must be {known}, got {self.relation!r}")
+        object.__setattr__(self, "conditions", _conditions(self.conditions))
+
+    def to(self, relation: str) -> Guarantee:
+        """State the same promise under another neighbouring relation.
+
+        Replacing a row is removing one and adding another, so (ε, δ) under add-remove is
+        (2ε, (1 + e^ε)δ) under replace-one. Nothing follows in the other direction.
+
+        Raises
+        ------
+        RelationMismatch
+            From replace-one to add-remove.
+        InvalidInput
+            If the relation is unknown, or δ would reach 1 and promise nothing.
+        """
+        if relation == self.relation:
+            return self
+        if relation not in RELATIONS:
+            known = " or ".join(repr(name) for name in RELATIONS)
+            raise InvalidInput(f"relation must be {known}, got {relation!r}")
+        if relation == "add-remove":
+            raise RelationMismatch(
+                "a guarantee under replace-one says nothing about adding or removing a row; "
+                "only add-remove can be converted, to replace-one"
+            )
+        delta = 0.0 if self.delta == 0.0 else _two_steps(self.epsilon, self.delta)
+        return Guarantee(round_up(2 * exact(self.epsilon)), delta, relation, self.conditions)
+
+    def times(self, count: int) -> Guarantee:
+        """Return the promise of `count` releases together, by basic composition: (kε, kδ).
+
+        Raises
+        ------
+        InvalidInput
+            If `count` is not a positive integer, or δ would reach 1.
+        """
+        if isinstance(count, bool) or not isinstance(count, Integral) or count < 1:
+            raise InvalidInput(f"count must be a positive integer, got {count!r}")
+        epsilon, delta = exact(self.epsilon) * int(count), exact(self.delta) * int(count)
+        return _composed(epsilon, delta, self.relation, self.conditions)
+
+    def __add__(self, other: Guarantee) -> Guarantee:
+        """Basic composition of two releases; `RelationMismatch` if their relations differ."""
+        if not isinstance(other, Guarantee):
+            return NotImplemented
+        return compose([self, other], self.relation)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields, ready for JSON."""
+        return {
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "relation": self.relation,
+            "conditions": list(self.conditions),
+        }
+
+    def __str__(self) -> str:
+        if self.delta == 0.0:
+            size = f"{self.epsilon:.15g}-differentially private (pure)"
+        else:
+            size = f"({self.epsilon:.15g}, {self.delta:.15g})-differentially private"
+        if self.conditions:
+            conditions = "provided that: " + "; ".join(self.conditions)
+        else:
+            conditions = "no further condition"
+        return f"{size}, {RELATIONS[self.relation]}; {conditions}"
+
+
+def compose(guarantees: Iterable[Guarantee], relation: str) -> Guarantee:
+    """Add up ε and δ, exactly, and unite the conditions in their order.
+
+    Raises
+    ------
+    RelationMismatch
+        If a guarantee is not under `relation`.
+    InvalidInput
+        If δ reaches 1: together such releases promise nothing.
+    """
+    together = list(guarantees)
+    for guarantee in together:
+        if guarantee.relation != relation:
+            raise RelationMismatch(
+                f"a guarantee under {guarantee.relation} cannot be added to one under "
+                f"{relation}; convert an add-remove guarantee with guarantee.to('replace-one')"
+            )
+    return _composed(
+        total(guarantee.epsilon for guarantee in together),
+        total(guarantee.delta for guarantee in together),
+        relation,
+        (condition for guarantee in together for condition in guarantee.conditions),
+    )
+
+
+def _composed(
+    epsilon: Fraction, delta: Fraction, relation: str, conditions: Iterable[str]
+) -> Guarantee:
+    if delta >= 1:
+        raise InvalidInput(f"the deltas add up to {float(delta)!r}; from 1 on nothing is promised")
+    return Guarantee(round_up(epsilon), round_up(delta), relation, tuple(dict.fromkeys(conditions)))
+
+
+def _two_steps(epsilon: float, delta: float) -> float:
+    """(1 + e^ε)δ, refused from 1 on."""
+    factor = 1.0 + math.exp(epsilon) if epsilon < 700.0 else math.inf
+    if factor * delta >= 1.0:
+        raise InvalidInput(
+            f"({epsilon:.15g}, {delta:.15g}) under add-remove promises nothing under "
+            "replace-one: (1 + e^ε)δ is not below 1"
+        )
+    return factor * delta
+
+
+def _number(value: float, what: str, end: float) -> float:
+    wanted = "a finite number ≥ 0" if end == math.inf else f"a number with 0 ≤ {what} < {end:g}"
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise InvalidInput(f"{what} must be {wanted}, got {value!r}")
+    number = float(value)
+    if not 0.0 <= number < end:
+        raise InvalidInput(f"{what} must be {wanted}, got {number}")
+    return number
+
+
+def _conditions(conditions: Iterable[str]) -> tuple[str, ...]:
+    if isinstance(conditions, str):
+        raise InvalidInput(f"conditions must be a tuple of sentences, got {conditions!r}")
+    return tuple(str(condition) for condition in conditions)

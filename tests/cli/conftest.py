@@ -1,0 +1,49 @@
+"""Running the command line, in this process or in one of its own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from commandline import INSTANCE, TABLE, Outcome, Run
+
+from mipselect.cli import main
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    """Call `main` here."""
+
+    def call(*arguments: str | Path) -> Outcome:
+        code = main([str(argument) for argument in arguments])
+        captured = capsys.readouterr()
+        return Outcome(code, captured.out, captured.err)
+
+    return call
+
+
+@pytest.fixture
+def shell() -> Run:
+    """Start a process of its own."""
+
+    def call(*arguments: str | Path) -> Outcome:
+        done = subprocess.run(
+            [sys.executable, "-m", "mipselect.cli", *map(str, arguments)],
+            capture_output=True,
+            encoding="utf-8",
+            timeout=120,
+            check=False,
+        )
+        return Outcome(done.returncode, done.stdout, done.stderr)
+
+    return call
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with data.csv and instance.toml."""
+    (tmp_path / "data.csv").write_text(TABLE)
+    (tmp_path / "instance.toml").write_text(INSTANCE)
+    return tmp_path

@@ -1,0 +1,94 @@
+"""`mipselect select`: straight from a table, with every bound stated."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from commandline import BOUNDS, TABLE, Run
+from pyarrow import parquet
+
+COMMON = ("--target", "y", "--support-size", "2", "--epsilon", "1")
+
+
+def test_csv_and_parquet_give_the_same_draws(run: Run, folder: Path) -> None:
+    rows = [line.split(",") for line in TABLE.splitlines()]
+    columns = {name: [float(row[j]) for row in rows[1:]] for j, name in enumerate(rows[0])}
+    parquet.write_table(pa.table(columns), folder / "data.parquet")
+    reports = [
+        run("select", folder / name, *COMMON, *BOUNDS, "--seed", "1", "--draws", "9", "--json")
+        for name in ("data.csv", "data.parquet")
+    ]
+    first, second = (outcome.report["releases"] for outcome in reports)
+    assert first == second
+    assert {name for release in first for name in release["feature_names"]} <= {"a", "b", "c"}
+
+
+def test_features_and_shift(run: Run, folder: Path) -> None:
+    outcome = run(
+        *("select", folder / "data.csv", *COMMON, *BOUNDS, "--json"),
+        *("--features", "c, a", "--target-shift", "0.5"),
+    )
+    (release,) = outcome.report["releases"]
+    assert release["feature_names"] == ["c", "a"]
+    assert outcome.report["private"] is True
+
+
+def test_a_shift_changes_what_is_selected(run: Run, folder: Path) -> None:
+    """The target 1000 + c lies beyond its bound, and c cannot be seen without the shift."""
+    lines = [f"{1 - 2 * (i % 2)},{(i % 7) / 3 - 1:.3f}" for i in range(400)]
+    rows = [f"{line},{1000 + float(line.split(',')[1]):.3f}" for line in lines]
+    (folder / "far.csv").write_text("a,c,y\n" + "\n".join(rows) + "\n")
+    chosen = {}
+    for shift in ("0", "1000"):
+        outcome = run(
+            *("select", folder / "far.csv", "--target", "y", "--support-size", "1"),
+            *("--epsilon", "50", *BOUNDS, "--target-shift", shift, "--draws", "40", "--json"),
+        )
+        names = [release["feature_names"][0] for release in outcome.report["releases"]]
+        chosen[shift] = names.count("c")
+    assert chosen["1000"] == 40
+    assert chosen["0"] < 40
+
+
+def test_bounds_have_no_default(run: Run, folder: Path) -> None:
+    run("select", folder / "data.csv", *COMMON, "--x-bound", "1").failed_with(
+        2, "--y-bound, --coef-bound, --ridge must be given", "without looking at the data"
+    )
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        ("--x-bound", "0", "--x-bound must be a finite number > 0, got 0"),
+        ("--y-bound", "-1", "--y-bound must be a finite number > 0, got -1"),
+        ("--coef-bound", "nan", "--coef-bound must be a finite number > 0, got nan"),
+        ("--ridge", "0", "--ridge must be a finite number > 0, got 0"),
+        ("--support-size", "0", "support_size must be in 1..3, got 0"),
+        ("--support-size", "4", "support_size must be in 1..3, got 4"),
+        ("--target", "z", "there is no column 'z'; columns: a, b, c, y"),
+        ("--features", "a,d", "there is no column 'd'"),
+    ],
+)
+def test_bad_options(run: Run, folder: Path, option: str, value: str, message: str) -> None:
+    run("select", folder / "data.csv", *COMMON, *BOUNDS, option, value).failed_with(2, message)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("-2,-3,0.0,-2.0\n", "-2,-3,nan,-2.0\n", "line 2, column 'c' holds 'nan'"),
+        ("-2,-3,0.0,-2.0\n", "-2,inf,0.0,-2.0\n", "line 2, column 'b' holds 'inf'"),
+        ("-2,-3,0.0,-2.0\n", "-2,-3,0.0,red\n", "line 2, column 'y' holds 'red'"),
+        ("-2,-3,0.0,-2.0\n", "-2,-3,0.0\n", "line 2 has 3 values"),
+    ],
+)
+def test_bad_tables(run: Run, folder: Path, old: str, new: str, message: str) -> None:
+    assert old in TABLE
+    (folder / "data.csv").write_text(TABLE.replace(old, new, 1))
+    run("select", folder / "data.csv", *COMMON, *BOUNDS).failed_with(2, "data.csv", message)
+
+
+def test_missing_table(run: Run, folder: Path) -> None:
+    run("select", folder / "absent.csv", *COMMON, *BOUNDS).failed_with(2, "no such file")

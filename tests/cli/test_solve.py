@@ -1,0 +1,120 @@
+"""`mipselect solve`: certified, compared with what is stored, and marked sensitive throughout."""
+
+from __future__ import annotations
+
+import itertools
+import stat
+from pathlib import Path
+
+import numpy as np
+import pytest
+from commandline import Run
+
+from mipselect import errors, files
+from mipselect.cli import solve as solve_command
+
+ENUMERABLE = ("diabetes", "tiny-active-norm", "tiny-duplicates", "tiny-plain")
+
+
+@pytest.mark.parametrize("name", ENUMERABLE)
+@pytest.mark.parametrize("solver", ["auto", "highs"])
+def test_pool_agrees_with_enumeration(run: Run, name: str, solver: str) -> None:
+    outcome = run("solve", name, "--pool-size", "5", "--solver", solver, "--json")
+    report = outcome.report
+    assert outcome.code == 0
+    assert report["sensitive"] is True
+    assert "SENSITIVE" in report["warning"]
+    assert report["certified"] is True
+    assert report["expected"] == {"agrees": True, "exact": True}
+    instance = files.load_instance(name)
+    every = itertools.combinations(range(instance.p), instance.support_size)
+    values = sorted(instance.objective(support) for support in every)
+    assert report["number_of_supports"] == len(values)
+    slack = report["tolerance"] * report["sensitivity"]
+    assert np.all(report["values"] <= np.add(values[:5], slack + 1e-12))
+    assert report["values"][0] == pytest.approx(values[0], rel=1e-9)
+    assert report["worst_listed_value"] == report["values"][-1]
+    assert report["rest_bound"] >= report["worst_listed_value"] - slack
+    best = report["best"]
+    assert best["names"] == [instance.feature_names[j] for j in best["support"]]
+    assert len(best["coef"]) == instance.support_size
+
+
+@pytest.mark.parametrize("name", [*ENUMERABLE, "paper-p100"])
+def test_levels_agree_with_what_is_stored(run: Run, name: str) -> None:
+    report = run("solve", name, "--method", "mistakes", "--tolerance", "0", "--json").report
+    assert report["expected"] == {"agrees": True, "exact": True}
+    levels = report["levels"]
+    assert sum(level["size"] for level in levels) == report["number_of_supports"]
+    gap = min(level["bound"] for level in levels[1:]) - levels[0]["value"]
+    assert report["gap"] == pytest.approx(gap)
+    assert report["gap_over_twice_sensitivity"] == pytest.approx(gap / 2 / report["sensitivity"])
+
+
+def test_text_is_loudly_sensitive_and_shows_as_many_rows_as_asked(run: Run) -> None:
+    outcome = run("solve", "diabetes", "--show", "2")
+    assert outcome.code == 0
+    for fragment in ("SENSITIVE", "The 2 best of 23 listed", "bmi", "Certified: yes", "agrees"):
+        assert fragment in outcome.out
+    levels = run("solve", "diabetes", "--method", "mistakes")
+    assert "SENSITIVE" in levels.out
+    assert "does not meet the condition" in levels.out
+    assert "meets the condition" in run("solve", "paper-p100", "--method", "mistakes").out
+
+
+def test_all_supports_listed_leaves_no_bound(run: Run) -> None:
+    assert run("solve", "tiny-plain", "--pool-size", "56", "--json").report["rest_bound"] is None
+    assert "Every support is listed" in run("solve", "tiny-plain", "--pool-size", "56").out
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "what"),
+    [
+        ("value = 0.0180238557", "value = 0.0180238657", "the best value"),
+        ("value = 0.0180238557", "value = 0.0170238557", "the best value"),
+        ("support = [1, 4, 6]", "support = [1, 4, 7]", "the value of the expected support"),
+        ("0.0241948825", "0.0241947825", "the value of level 1"),
+        (", 0.05732091513838806", "", "4 levels instead of 3"),
+    ],
+)
+def test_disagreement_with_expected_fails(
+    run: Run, repository: Path, tmp_path: Path, old: str, new: str, what: str
+) -> None:
+    stored = repository / "instances"
+    text = (stored / "tiny-plain.toml").read_text()
+    (tmp_path / "tiny-plain.csv").write_text((stored / "tiny-plain.csv").read_text())
+    assert old in text
+    (tmp_path / "wrong.toml").write_text(text.replace(old, new))
+    outcome = run(
+        "solve", tmp_path / "wrong.toml", "--method", "mistakes", "--tolerance", "0", "--json"
+    )
+    assert outcome.code == 1
+    assert outcome.report["expected"]["agrees"] is False
+    assert "(sensitive)" in outcome.err
+    assert what in outcome.err
+
+
+def test_output_is_the_report_for_its_owner_only(run: Run, folder: Path) -> None:
+    target = folder / "report.json"
+    target.write_text("old")
+    outcome = run("solve", folder / "instance.toml", "--json", "--output", target)
+    assert outcome.code == 0
+    assert target.read_text() == outcome.out
+    assert stat.S_IMODE(target.stat().st_mode) == 0o600
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "data.csv",
+        "instance.toml",
+        "report.json",
+    ]
+
+
+def test_not_certified_quotes_the_bound(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def give_up(*_: object, **__: object) -> None:
+        raise errors.NotCertified("proven to be at 0.125 or above", bound=0.125)
+
+    monkeypatch.setattr(solve_command, "top_supports", give_up)
+    run("solve", "diabetes", "--json").failed_with(1, "(sensitive)", "0.125")
+
+
+def test_tiny_time_limit_is_not_certified(run: Run) -> None:
+    run("solve", "paper-p1000", "--time-limit", "1e-9").failed_with(1, "time limit")

@@ -1,0 +1,236 @@
+"""Exit codes, clean streams, bad usage, and files that are written whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+from commandline import Run
+
+from mipselect.cli import output
+from mipselect.cli.watch import Watch
+from mipselect.search.progress import Progress
+
+RELEASE = ("release", "diabetes", "--epsilon", "1")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("release", "diabetes"), "Missing option '--epsilon'"),
+        (("release", "diabetes", "--epsilon", "much"), "--epsilon"),
+        (("release", "diabetes", "--epsilon", "0"), "--epsilon must be a finite number > 0"),
+        (("release", "diabetes", "--epsilon", "-1"), "--epsilon must be a finite number > 0"),
+        (("release", "diabetes", "--epsilon", "nan"), "--epsilon must be a finite number > 0"),
+        (("release", "diabetes", "--epsilon", "inf"), "--epsilon must be a finite number > 0"),
+        ((*RELEASE, "--method", "guess"), "--method"),
+        ((*RELEASE, "--draws", "0"), "--draws must be in 1.."),
+        ((*RELEASE, "--seed", "-1"), "--seed must be an integer ≥ 0"),
+        ((*RELEASE, "--budget", "-1"), "--budget must be a finite number > 0"),
+        ((*RELEASE, "--delta", "0.1"), "--delta does not apply to --method top-r"),
+        ((*RELEASE, "--method", "mistakes", "--delta", "0.1"), "belong together"),
+        ((*RELEASE, "--method", "mistakes", "--test-epsilon", "1"), "belong together"),
+        (
+            (*RELEASE, "--method", "mistakes", "--test-epsilon", "1", "--delta", "0.5"),
+            "--delta must lie strictly between 0 and 1/2",
+        ),
+        (
+            (*RELEASE, "--method", "mistakes", "--test-epsilon", "0", "--delta", "0.1"),
+            "--test-epsilon must be a finite number > 0",
+        ),
+        ((*RELEASE, "--method", "mistakes", "--pool-size", "5"), "--pool-size"),
+        ((*RELEASE, "--method", "exponential", "--solver", "highs"), "--solver does not apply"),
+        ((*RELEASE, "--pool-size", "0"), "--pool-size must be an integer ≥ 1 or 'one-swap'"),
+        ((*RELEASE, "--pool-size", "two-swap"), "--pool-size must be an integer ≥ 1"),
+        ((*RELEASE, "--pool-size", "121"), "120"),
+        ((*RELEASE, "--tolerance", "-0.1"), "--tolerance must be a finite number ≥ 0"),
+        ((*RELEASE, "--time-limit", "0"), "--time-limit must be a number of seconds > 0"),
+        ((*RELEASE, "--solver", "abacus"), "'abacus'"),
+        (("solve", "diabetes", "--show", "0"), "--show must be an integer ≥ 1"),
+        (("solve", "diabetes", "--method", "mistakes", "--pool-size", "5"), "--pool-size"),
+        (("solve", "diabetis"), "did you mean 'diabetes'"),
+        (("solve", "absent.toml"), "no such file"),
+        (("solve",), "INSTANCE"),
+        (("solve", "diabetes", "--jsn"), "--jsn"),
+        (("sovle", "diabetes"), "sovle"),
+        ((*RELEASE, "--output", "absent/answer.json"), "the folder absent does not exist"),
+        ((*RELEASE, "--output", "."), "not a regular file"),
+    ],
+)
+def test_bad_usage_is_one_line_and_touches_no_file(
+    run: Run,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: tuple[str, ...],
+    message: str,
+) -> None:
+    monkeypatch.chdir(folder)
+    before = {path: path.read_bytes() for path in folder.iterdir()}
+    if "--output" not in arguments:
+        arguments = (*arguments, "--json")
+    run(*arguments).failed_with(2, message)
+    assert {path: path.read_bytes() for path in folder.iterdir()} == before
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("support_size = 2", "support_size = 0", "support_size must be in 1..3, got 0"),
+        ("support_size = 2", "support_size = 4", "support_size must be in 1..3, got 4"),
+        ("x_bound = 1.0", "x_bound = 0", "x_bound must be a finite number > 0"),
+        ("ridge = 0.5", "ridge = -0.5", "ridge must be a finite number ≥ 0"),
+        ("ridge = 0.5", "rigde = 0.5", "did you mean 'ridge'"),
+        ("data.csv", "absent.csv", "no such file"),
+    ],
+)
+def test_bad_instances_touch_no_file(
+    run: Run, folder: Path, old: str, new: str, message: str
+) -> None:
+    path, answer = folder / "instance.toml", folder / "answer.json"
+    path.write_text(path.read_text().replace(old, new))
+    answer.write_text("kept")
+    for command in (("solve", path), ("release", path, "--epsilon", "1")):
+        run(*command, "--output", answer).failed_with(2, "instance.toml", message)
+    assert answer.read_text() == "kept"
+    assert len(list(folder.iterdir())) == 3
+
+
+def test_processes_end_with_the_same_codes(shell: Run, folder: Path) -> None:
+    solved = shell("solve", "tiny-plain", "--solver", "highs", "--json")
+    assert (solved.code, solved.err) == (0, "")
+    assert solved.report["certified"] is True
+    shell("solve", "paper-p100", "--time-limit", "1e-9").failed_with(1, "time limit")
+    shell("release", folder / "absent.toml", "--epsilon", "1").failed_with(2, "no such file")
+
+
+def test_help_and_version(run: Run) -> None:
+    assert run("--version").out == f"mipselect {version('mipselect')}\n"
+    for option in ("-h", "--help"):
+        assert "select" in run(option).out
+    for command in ("solve", "release", "select"):
+        text = run(command, "--help")
+        assert text.code == 0
+        assert f"mipselect {command}" in text.out
+        assert "Example" in text.out
+    run().failed_with(2, "which command?")
+
+
+def test_listings(run: Run) -> None:
+    names = [entry["name"] for entry in run("instances", "--json").report["instances"]]
+    assert names == sorted(names)
+    assert {"diabetes", "paper-p100", "paper-p1000"} <= set(names)
+    solvers = {entry["name"]: entry for entry in run("solvers", "--json").report["solvers"]}
+    assert solvers["highs"]["usable"] is True
+    assert "paper-p100" in run("instances").out
+    assert "highs" in run("solvers").out
+
+
+def test_demo_runs_on_two_instances(run: Run) -> None:
+    outcome = run("demo")
+    assert outcome.code == 0
+    for name in ("diabetes", "paper-p100"):
+        assert f"{name}: released supports" in outcome.out
+
+
+def test_a_file_that_cannot_be_written_releases_nothing(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    run(*RELEASE, "--output", folder / "answer.json").failed_with(1, "no space left")
+    assert sorted(path.name for path in folder.iterdir()) == ["data.csv", "instance.toml"]
+
+
+def test_interrupt_before_the_answer_leaves_nothing(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("mipselect.cli.drawing.top_supports", interrupt)
+    run(*RELEASE, "--output", folder / "answer.json").failed_with(130, "no budget is spent")
+    assert not (folder / "answer.json").exists()
+
+
+def test_interrupt_while_answering_counts_as_spent(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(output, "text_console", interrupt)
+    run(*RELEASE).failed_with(130, "its budget as spent")
+
+
+def test_interrupted_process() -> None:
+    program = """
+import sys, time
+from mipselect.cli import drawing, main
+
+def search(*_, **__):
+    print("ready", flush=True)
+    time.sleep(60)
+
+drawing.top_supports = search
+sys.exit(main(["release", "diabetes", "--epsilon", "1"]))
+"""
+    with subprocess.Popen(
+        [sys.executable, "-c", program],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+    assert (process.returncode, out) == (130, "")
+    assert err.splitlines() == [
+        "mipselect: error: interrupted: nothing was released, nothing was written, "
+        "no budget is spent"
+    ]
+
+
+def test_json_survives_a_terminal_without_greek(folder: Path) -> None:
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    for extra in ("--json",), ():
+        done = subprocess.run(
+            [sys.executable, "-m", "mipselect.cli", *RELEASE, *extra],
+            capture_output=True,
+            env=environment,
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.isascii()
+        if extra:
+            assert json.loads(done.stdout)["private"] is True
+
+
+@pytest.mark.parametrize("details", [True, False])
+def test_progress_lines_are_rare_and_tell_only_what_they_may(
+    details: bool, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [0.0]
+    monkeypatch.setattr("mipselect.cli.watch.time.monotonic", lambda: now[0])
+    report = Progress("level 2", 1.0, 0.125, 0.25, done=3, total=7, nodes=11)
+    with Watch("diabetes", details=details) as watch:
+        for second in range(25):
+            now[0] = float(second)
+            watch(report)
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    lines = captured.err.splitlines()
+    assert len(lines) == 2
+    for line in lines:
+        assert ("sensitive" in line) is details
+        assert ("level 2" in line) is details
+        assert ("0.125" in line) is details

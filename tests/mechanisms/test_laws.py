@@ -1,0 +1,408 @@
+"""Every mechanism against the formula of its law, and its draws against its probabilities."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter
+from dataclasses import replace
+from math import comb
+
+import numpy as np
+import pytest
+from exact_audit import (
+    Data,
+    all_supports,
+    levels_of,
+    log_probabilities,
+    make,
+    pool_of,
+    separated_pairs,
+    tied_pair,
+)
+from scipy.special import logsumexp
+from scipy.stats import chisquare, laplace
+
+from mipselect.errors import (
+    BudgetExceeded,
+    ConditionNotMet,
+    InvalidInput,
+    NotCertified,
+    RelationMismatch,
+)
+from mipselect.instance import Instance
+from mipselect.mechanisms import ExponentialMechanism, Mistakes, SupportMechanism, TopR
+from mipselect.mechanisms.exponential import CHUNK, MAX_SUPPORTS
+from mipselect.mechanisms.mistakes import GAP_CONDITION
+from mipselect.privacy import Guarantee, Ledger
+
+
+def small(p: int = 6, s: int = 2, n: int = 60, seed: int = 3) -> Data:
+    """Gaps of a few sensitivities, so that all supports and levels get draws at ε = 1."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1.0, 1.0, (n, p))
+    return make(X, np.clip(X[:, 1] + rng.normal(0.0, 0.3, n), -1.0, 1.0), s, 0.5)
+
+
+SMALL = small()
+CLEAR = separated_pairs()[0][0]
+
+
+def mechanisms() -> dict[str, tuple[SupportMechanism, Data]]:
+    tested = {"test_epsilon": 0.4, "delta": 0.2}
+    return {
+        "top-1": (TopR(pool_of(SMALL, 1), 1.0), SMALL),
+        "top-4": (TopR(pool_of(SMALL, 4, 0.05), 1.0), SMALL),
+        "top-14": (TopR(pool_of(SMALL, 14), 1.0), SMALL),
+        "top-15": (TopR(pool_of(SMALL, 15), 1.0), SMALL),
+        "exponential": (ExponentialMechanism(SMALL.instance, 1.0), SMALL),
+        "mistakes": (Mistakes(levels_of(SMALL, 0.05), 1.0), SMALL),
+        "tested": (Mistakes(levels_of(SMALL), 1.0, fallback=pool_of(SMALL, 4), **tested), SMALL),
+        "tested, clear": (
+            Mistakes(levels_of(CLEAR), 0.2, fallback=pool_of(CLEAR, 4), **tested),
+            CLEAR,
+        ),
+    }
+
+
+NAMES = list(mechanisms())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_probabilities_sum_to_one(name: str) -> None:
+    mechanism, data = mechanisms()[name]
+    assert np.exp(log_probabilities(mechanism, data)).sum() == pytest.approx(1.0, abs=1e-13)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_frequencies_agree_with_probabilities(name: str) -> None:
+    mechanism, data = mechanisms()[name]
+    source = random.Random(20240501)
+    draws = Counter(mechanism.sample(source) for _ in range(6000))
+    assert all(isinstance(j, int) for support in draws for j in support)
+    assert set(draws) <= {tuple(support) for support in data.supports.tolist()}
+    expected = 6000 * np.exp(log_probabilities(mechanism, data))
+    seen = np.array([draws[tuple(support)] for support in data.supports.tolist()])
+    common = expected >= 5
+    pooled_expected = [*expected[common], expected[~common].sum()]
+    pooled_seen = [*seen[common], seen[~common].sum()]
+    if pooled_expected[-1] < 5:
+        pooled_expected[-2:] = [sum(pooled_expected[-2:])]
+        pooled_seen[-2:] = [sum(pooled_seen[-2:])]
+    assert chisquare(pooled_seen, pooled_expected).pvalue > 1e-3
+
+
+def assert_law(mechanism: SupportMechanism, data: Data, log_weights: np.ndarray) -> None:
+    expected = log_weights - logsumexp(log_weights)
+    np.testing.assert_allclose(log_probabilities(mechanism, data), expected, rtol=1e-11, atol=1e-12)
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 1.0, 300.0, 1e5])
+@pytest.mark.parametrize("tolerance", [0.0, 0.05])
+def test_laws_are_the_stated_ones(epsilon: float, tolerance: float) -> None:
+    values, delta = SMALL.values, SMALL.instance.sensitivity
+    assert_law(
+        ExponentialMechanism(SMALL.instance, epsilon), SMALL, -epsilon * values / (2 * delta)
+    )
+    unit = 2.0 * delta * (1.0 + tolerance)
+    for size in (1, 4, 14, 15):
+        score = np.minimum(values, np.sort(values)[size - 1])
+        assert_law(TopR(pool_of(SMALL, size, tolerance), epsilon), SMALL, -epsilon * score / unit)
+    levels = levels_of(SMALL, tolerance)
+    outside = np.sum(~np.isin(SMALL.supports, levels.supports[0]), axis=1)
+    score = np.array([values[outside == level].min() for level in outside])
+    assert_law(Mistakes(levels, epsilon), SMALL, -epsilon * score / unit)
+
+
+@pytest.mark.parametrize("tolerance", [0.0, 0.5])
+@pytest.mark.parametrize("low", [0.0, 1.0])
+def test_the_tested_form_is_the_stated_mixture(tolerance: float, low: float) -> None:
+    for data in (SMALL, CLEAR, tied_pair()[0]):
+        levels = levels_of(data, tolerance, low=low)
+        pool = pool_of(data, 4, tolerance)
+        mechanism = Mistakes(levels, 1.0, test_epsilon=0.4, delta=0.01, fallback=pool)
+        q = max(0.0, levels.gap / (2.0 * data.instance.sensitivity) - 1.0)
+        scale = (1.0 + tolerance / 2.0) / 0.4
+        passing = laplace(scale=scale).sf(scale * np.log(1.0 / 0.02) - q)
+        expected = np.logaddexp(
+            np.log(passing) + log_probabilities(Mistakes(levels, 1.0), data),
+            np.log1p(-passing) + log_probabilities(TopR(pool, 1.0), data),
+        )
+        np.testing.assert_allclose(log_probabilities(mechanism, data), expected, atol=1e-7)
+
+
+def test_the_test_passes_with_probability_delta_where_the_condition_fails() -> None:
+    data = tied_pair()[0]
+    assert not data.meets_condition()
+    for delta in (1e-300, 1e-6, 0.49):
+        mechanism = Mistakes(
+            levels_of(data), 1.0, test_epsilon=1.0, delta=delta, fallback=pool_of(data, 2)
+        )
+        assert mechanism._tested is not None
+        assert mechanism._tested.test.log_pass == pytest.approx(np.log(delta), rel=1e-13)
+
+
+def test_every_unlisted_support_has_its_own_number() -> None:
+    """Drawing an unlisted support is one uniform integer, mapped one to one."""
+
+    class Scripted(random.Random):
+        answers: list[int]
+
+        def randrange(self, stop: int) -> int:
+            answer = self.answers.pop(0)
+            return stop - 1 if answer < 0 else answer
+
+    for size in (1, 7, 14):
+        pool = pool_of(SMALL, size)
+        unlisted = {tuple(s) for s in SMALL.supports.tolist()} - {
+            tuple(s) for s in pool.supports.tolist()
+        }
+        drawn = []
+        for number in range(15 - size):
+            source = Scripted()
+            source.answers = [-1, number]
+            drawn.append(TopR(pool, 1.0).sample(source))
+        assert sorted(drawn) == sorted(unlisted)
+
+
+def test_a_large_problem_has_exact_unlisted_draws_at_once() -> None:
+    p, s = 10_000, 5
+    pool = pool_of(SMALL, 3)
+    large = replace(
+        pool,
+        supports=np.array([[0, 1, 2, 3, 4], [5, 6, 7, 8, 9], [1, 3, 5, 7, 9999]]),
+        n_features=p,
+        feature_names=tuple(f"x{j}" for j in range(p)),
+        rest_bound=float(pool.values[-1]),
+    )
+    mechanism = TopR(large, 1e-3)
+    drawn = mechanism.sample(0)
+    assert len(set(drawn)) == s
+    assert max(drawn) < p
+    assert mechanism.log_probability(drawn) == pytest.approx(-np.log(float(comb(p, s))), abs=1e-2)
+
+
+def test_levels_are_left_by_as_many_features_as_drawn() -> None:
+    p, s = 40, 30
+    values = np.linspace(0.0, 1e-3, 11)
+    levels = replace(
+        levels_of(SMALL),
+        supports=np.array([[*range(k), *range(10, 40 - k)] for k in range(11)]),
+        values=values,
+        bounds=values,
+        n_features=p,
+        feature_names=tuple(f"x{j}" for j in range(p)),
+    )
+    mechanism = Mistakes(levels, 1.0)
+    sizes = np.array(levels.sizes, dtype=float)
+    for seed in range(20):
+        drawn = mechanism.sample(seed)
+        assert drawn == tuple(sorted(set(drawn)))
+        assert len(drawn) == s
+        level = levels.level_of(drawn)
+        logs = np.log(sizes) - values / (2.0 * levels.sensitivity)
+        expected = logs[level] - logsumexp(logs) - np.log(sizes[level])
+        assert mechanism.log_probability(drawn) == pytest.approx(expected, rel=1e-12)
+
+
+def test_extreme_epsilon_and_one_support_are_legal() -> None:
+    for epsilon in (1e-300, 1e300):
+        mechanism = TopR(pool_of(SMALL, 5), epsilon)
+        assert np.all(np.isfinite(log_probabilities(mechanism, SMALL)))
+        mechanism.sample()
+    full = small(p=3, s=3)
+    for mechanism in (
+        TopR(pool_of(full, 1), 1.0),
+        Mistakes(levels_of(full), 1.0),
+        Mistakes(levels_of(full), 1.0, test_epsilon=1.0, delta=0.1, fallback=pool_of(full, 1)),
+        ExponentialMechanism(full.instance, 1.0),
+    ):
+        assert mechanism.sample() == (0, 1, 2)
+        assert mechanism.log_probability([2, 0, 1]) == pytest.approx(0.0, abs=1e-15)
+    assert Mistakes(levels_of(full), 1.0).release().support == (0, 1, 2)
+
+
+def test_the_exponential_mechanism_enumerates_in_chunks() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1.0, 1.0, (20, 400))
+    data = make(X, np.clip(X[:, 1], -1.0, 1.0), 2, 0.5)
+    assert data.instance.number_of_supports > CHUNK
+    mechanism = ExponentialMechanism(data.instance, 1.0)
+    for support in ([0, 1], [17, 399], [398, 399]):
+        logs = -data.values / (2.0 * data.instance.sensitivity)
+        at = np.flatnonzero((all_supports(400, 2) == support).all(axis=1))[0]
+        assert mechanism.log_probability(support) == pytest.approx(logs[at] - logsumexp(logs))
+
+
+def test_too_many_supports_are_not_enumerated() -> None:
+    instance = Instance(
+        np.zeros((2, 200)),
+        np.zeros(2),
+        support_size=3,
+        x_bound=1.0,
+        y_bound=1.0,
+        coef_bound=1.0,
+        ridge=1.0,
+    )
+    assert instance.number_of_supports > MAX_SUPPORTS
+    with pytest.raises(InvalidInput, match="TopR"):
+        ExponentialMechanism(instance, 1.0)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "outcome",
+    [[0], [0, 1, 2], [0, 0], [-1, 2], [0, 6], [0.0, 1.0], [True, False], "ab", None, [[0, 1]]],
+)
+def test_what_is_no_support_has_no_probability(name: str, outcome: object) -> None:
+    mechanism, _ = mechanisms()[name]
+    with pytest.raises(InvalidInput):
+        mechanism.log_probability(outcome)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_order_of_an_outcome_does_not_matter(name: str) -> None:
+    mechanism, _ = mechanisms()[name]
+    assert mechanism.log_probability((4, 1)) == mechanism.log_probability(np.array([1, 4]))
+
+
+@pytest.mark.parametrize("epsilon", [0.0, -1.0, np.inf, np.nan, "1", None, True])
+def test_a_bad_epsilon_is_refused(epsilon: object) -> None:
+    for build in (
+        lambda: TopR(pool_of(SMALL, 2), epsilon),
+        lambda: Mistakes(levels_of(SMALL), epsilon),
+        lambda: ExponentialMechanism(SMALL.instance, epsilon),
+    ):
+        with pytest.raises(InvalidInput, match="epsilon"):
+            build()
+
+
+def test_what_is_not_certified_is_refused_with_its_bound() -> None:
+    pool = pool_of(SMALL, 3, 0.05)
+    bound = float(pool.values[-1] - 0.06 * pool.sensitivity)
+    with pytest.raises(NotCertified) as refused:
+        TopR(replace(pool, rest_bound=bound), 1.0)
+    assert refused.value.bound == bound
+    levels = levels_of(SMALL)
+    with pytest.raises(NotCertified):
+        Mistakes(replace(levels, bounds=levels.bounds - 0.1 * levels.sensitivity), 1.0)
+    uncertain = replace(pool, rest_bound=bound)
+    with pytest.raises(NotCertified):
+        Mistakes(levels, 1.0, test_epsilon=1.0, delta=0.1, fallback=uncertain)
+
+
+def test_the_tested_form_needs_all_its_parts() -> None:
+    parts = {"test_epsilon": 1.0, "delta": 0.1, "fallback": pool_of(SMALL, 2)}
+    for missing in parts:
+        given = {what: value for what, value in parts.items() if what != missing}
+        with pytest.raises(InvalidInput, match=f"missing: {missing}$"):
+            Mistakes(levels_of(SMALL), 1.0, **given)
+    for wrong in (
+        {"delta": 0.0},
+        {"delta": 0.5},
+        {"delta": np.nan},
+        {"delta": "0.1"},
+        {"test_epsilon": 0.0},
+        {"test_epsilon": np.inf},
+        {"fallback": TopR(pool_of(SMALL, 2), 2.0)},
+        {"fallback": pool_of(CLEAR, 2)},
+        {"fallback": replace(pool_of(SMALL, 2), feature_names=tuple("abcdef"))},
+        {"fallback": levels_of(SMALL)},
+    ):
+        with pytest.raises(InvalidInput, match=next(iter(wrong))):
+            Mistakes(levels_of(SMALL), 1.0, **{**parts, **wrong})
+
+
+def test_guarantees_say_what_is_promised() -> None:
+    assert TopR(pool_of(SMALL, 2), 0.5).guarantee == Guarantee(0.5)
+    assert ExponentialMechanism(SMALL.instance, 0.5).guarantee == Guarantee(0.5)
+    levels, pool = levels_of(SMALL), pool_of(SMALL, 2)
+    conditional = Mistakes(levels, 0.5)
+    assert conditional.guarantee == Guarantee(0.5, 0.0, "replace-one", (GAP_CONDITION,))
+    tested = Mistakes(levels, 0.2, test_epsilon=0.1, delta=1e-6, fallback=pool)
+    assert tested.guarantee == Guarantee(0.3, 1e-6)
+
+
+def test_mistakes_refuses_to_release_where_its_condition_is_not_proven() -> None:
+    data = tied_pair()[0]
+    ledger = Ledger(1.0)
+    mechanism = Mistakes(levels_of(data), 1.0)
+    with pytest.raises(ConditionNotMet, match="test_epsilon"):
+        mechanism.release(ledger)
+    assert ledger.entries == ()
+    assert len(mechanism.sample()) == 2
+    tested = Mistakes(levels_of(data), 0.5, test_epsilon=0.25, delta=0.1, fallback=pool_of(data, 2))
+    assert tested.release().private
+    clear = levels_of(CLEAR)
+    assert Mistakes(clear, 1.0).release(ledger).guarantee.conditions == (GAP_CONDITION,)
+    edge = replace(clear, sensitivity=clear.gap / 2.0 / (1.0 + 0.5e-9))
+    with pytest.raises(ConditionNotMet):
+        Mistakes(edge, 1.0).release()
+    proven_less = replace(clear, bounds=np.minimum(clear.bounds, clear.values[0]), tolerance=1e9)
+    with pytest.raises(ConditionNotMet):
+        Mistakes(proven_less, 1.0).release()
+
+
+class Counting(random.Random):
+    """Counts how often it is asked for random bits."""
+
+    asked = 0
+
+    def getrandbits(self, k: int) -> int:
+        self.asked += 1
+        return super().getrandbits(k)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_ledger_is_charged_before_anything_is_drawn(name: str) -> None:
+    mechanism, _ = mechanisms()[name]
+    if name == "mistakes":
+        mechanism = Mistakes(levels_of(CLEAR), 1.0)
+    source = Counting(1)
+    epsilon, delta = mechanism.guarantee.epsilon, mechanism.guarantee.delta
+    ledger = Ledger(1.5 * epsilon, delta)
+    assert mechanism.release(ledger, rng=source).guarantee == mechanism.guarantee
+    assert source.asked > 0
+    before = source.asked
+    with pytest.raises(BudgetExceeded):
+        mechanism.release(ledger, rng=source)
+    with pytest.raises(RelationMismatch):
+        mechanism.release(Ledger(100.0, 0.9, "add-remove"), rng=source)
+    assert source.asked == before
+    assert [entry.what for entry in ledger.entries] == [mechanism.name]
+    with pytest.raises(InvalidInput):
+        mechanism.release(Ledger(10.0, 0.5), rng="seed")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_only_the_operating_system_makes_a_release_private(name: str) -> None:
+    mechanism, _ = mechanisms()[name]
+    if name == "mistakes":
+        mechanism = Mistakes(levels_of(CLEAR), 1.0)
+    assert mechanism.release().private
+    assert mechanism.release(rng=random.SystemRandom()).private
+    for rng in (7, np.int64(7), random.Random(7), np.random.default_rng(7)):
+        assert not mechanism.release(rng=rng).private
+    assert (
+        mechanism.sample(7) == mechanism.sample(np.int32(7)) == mechanism.sample(random.Random(7))
+    )
+
+
+def test_a_release_names_its_features_and_survives_json() -> None:
+    data = SMALL.instance
+    named = Instance(
+        data.X,
+        data.y,
+        support_size=2,
+        x_bound=1.0,
+        y_bound=1.0,
+        coef_bound=0.5,
+        ridge=0.1,
+        feature_names=list("abcdef"),
+    )
+    released = ExponentialMechanism(named, 1.0).release()
+    assert released.feature_names == tuple("abcdef"[j] for j in released.support)
+    stored = json.loads(json.dumps(released.to_dict()))
+    assert stored["support"] == list(released.support)
+    assert stored["guarantee"]["epsilon"] == 1.0
+    assert stored["private"] is True

@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import FrozenInstanceError
+from fractions import Fraction
+from functools import reduce
+from operator import add
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mipselect.errors import InvalidInput, RelationMismatch
+from mipselect.privacy import Guarantee
+from mipselect.privacy.decimals import exact, round_down, round_up
+
+
+@pytest.mark.parametrize("epsilon", [-0.1, math.inf, math.nan, "1", None, True, 1j])
+def test_epsilon_must_be_finite_and_not_negative(epsilon: object) -> None:
+    with pytest.raises(InvalidInput, match="epsilon"):
+        Guarantee(epsilon)
+
+
+@pytest.mark.parametrize("delta", [-1e-9, 1.0, math.nan, "0", None, False])
+def test_delta_must_be_below_one(delta: object) -> None:
+    with pytest.raises(InvalidInput, match="delta"):
+        Guarantee(1.0, delta)
+
+
+def test_the_relation_must_be_known() -> None:
+    with pytest.raises(InvalidInput, match="replace-one"):
+        Guarantee(1.0, relation="swap")
+    with pytest.raises(InvalidInput, match="replace-one"):
+        Guarantee(1.0).to("swap")
+
+
+def test_conditions_are_sentences() -> None:
+    assert Guarantee(1.0, conditions=["a", "b"]).conditions == ("a", "b")
+    with pytest.raises(InvalidInput, match="conditions"):
+        Guarantee(1.0, conditions="a")
+
+
+def test_numbers_become_floats_and_stay() -> None:
+    guarantee = Guarantee(np.float64(0.1), np.int64(0))
+    assert type(guarantee.epsilon) is float
+    assert guarantee == Guarantee(0.1)
+    with pytest.raises(FrozenInstanceError):
+        guarantee.epsilon = 2.0
+
+
+def test_add_remove_is_twice_that_under_replace_one() -> None:
+    converted = Guarantee(0.3, 1e-6, "add-remove", ("c",)).to("replace-one")
+    assert converted.epsilon == 0.6
+    assert converted.delta == pytest.approx((1 + math.exp(0.3)) * 1e-6, rel=1e-15)
+    assert converted.relation == "replace-one"
+    assert converted.conditions == ("c",)
+    assert Guarantee(1000.0, 0.0, "add-remove").to("replace-one") == Guarantee(2000.0)
+
+
+def test_what_cannot_be_converted() -> None:
+    with pytest.raises(RelationMismatch):
+        Guarantee(1.0).to("add-remove")
+    for epsilon, delta in ((1.0, 0.5), (1000.0, 1e-9)):
+        with pytest.raises(InvalidInput, match="promises nothing"):
+            Guarantee(epsilon, delta, "add-remove").to("replace-one")
+    same = Guarantee(1.0)
+    assert same.to("replace-one") is same
+
+
+def test_sums_are_exact_in_decimal() -> None:
+    tenth = Guarantee(0.1, 1e-7)
+    assert reduce(add, [tenth] * 10) == Guarantee(1.0, 1e-6)
+    assert tenth.times(10) == Guarantee(1.0, 1e-6)
+    assert tenth.times(50) == Guarantee(5.0, 5e-6)
+    assert tenth.times(1) == tenth
+    assert Guarantee(0.1) + Guarantee(0.2) == Guarantee(0.3)
+
+
+def test_conditions_are_united_in_order() -> None:
+    one, two = Guarantee(1.0, conditions=("b", "a")), Guarantee(1.0, conditions=("a", "c"))
+    assert (one + two).conditions == ("b", "a", "c")
+    assert one.times(3).conditions == ("b", "a")
+
+
+def test_different_relations_are_not_added() -> None:
+    with pytest.raises(RelationMismatch, match="to\\('replace-one'\\)"):
+        Guarantee(1.0) + Guarantee(1.0, relation="add-remove")
+    with pytest.raises(TypeError):
+        Guarantee(1.0) + 1.0
+
+
+@pytest.mark.parametrize("count", [0, -1, 1.5, True, "2"])
+def test_counts_are_positive_integers(count: object) -> None:
+    with pytest.raises(InvalidInput, match="count"):
+        Guarantee(1.0).times(count)
+
+
+def test_deltas_that_reach_one_promise_nothing() -> None:
+    with pytest.raises(InvalidInput, match="add up"):
+        Guarantee(1.0, 0.5).times(2)
+    with pytest.raises(InvalidInput, match="add up"):
+        Guarantee(1.0, 0.5) + Guarantee(1.0, 0.6)
+
+
+def test_it_reads_as_a_sentence() -> None:
+    assert str(Guarantee(1.0)) == (
+        "1-differentially private (pure), replacing one row; no further condition"
+    )
+    assert str(Guarantee(0.3, 1e-6, "add-remove", ("the chain has mixed", "b"))) == (
+        "(0.3, 1e-06)-differentially private, adding or removing one row; "
+        "provided that: the chain has mixed; b"
+    )
+
+
+def test_it_survives_json() -> None:
+    stored = json.loads(json.dumps(Guarantee(0.3, 1e-6, conditions=("a",)).to_dict()))
+    assert Guarantee(**{**stored, "conditions": tuple(stored["conditions"])}) == Guarantee(
+        0.3, 1e-6, conditions=("a",)
+    )
+
+
+@given(st.lists(st.decimals(0, 100, places=3), min_size=1, max_size=30))
+def test_sums_agree_with_decimal_arithmetic(amounts: list) -> None:
+    together = reduce(add, [Guarantee(float(amount)) for amount in amounts])
+    assert together.epsilon == float(sum(amounts))
+
+
+@given(st.fractions(0, 10**6))
+def test_rounding_is_to_the_cautious_side(value: Fraction) -> None:
+    assert exact(round_down(value)) <= value <= exact(round_up(value))
+    assert round_up(value) - round_down(value) <= 4 * math.ulp(float(value))

@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+import sys
+from threading import Barrier, Thread
+
+import pytest
+
+from mipselect.errors import BudgetExceeded, InvalidInput, RelationMismatch
+from mipselect.privacy import Guarantee, Ledger, LedgerEntry
+
+
+def test_ten_tenths_are_one() -> None:
+    ledger = Ledger(1.0)
+    for k in range(10):
+        ledger.spend(Guarantee(0.1), what=f"release {k}")
+    assert ledger.spent == Guarantee(1.0)
+    assert ledger.remaining == Guarantee(0.0)
+    assert len(ledger.entries) == 10
+    assert ledger.entries[3] == LedgerEntry(Guarantee(0.1), "release 3")
+    with pytest.raises(BudgetExceeded):
+        ledger.spend(Guarantee(1e-300))
+
+
+def test_a_little_more_than_the_budget_is_too_much() -> None:
+    ledger = Ledger(1.0, 1e-6)
+    for guarantee in (Guarantee(1.0 + 1e-12), Guarantee(1.0, 1.0000001e-6)):
+        with pytest.raises(BudgetExceeded):
+            ledger.spend(guarantee)
+    assert ledger.entries == ()
+    ledger.spend(Guarantee(1.0, 1e-6))
+
+
+def test_the_refusal_says_what_is_left() -> None:
+    ledger = Ledger(1.0, 1e-6)
+    ledger.spend(Guarantee(0.7))
+    with pytest.raises(BudgetExceeded) as refused:
+        ledger.spend(Guarantee(0.5, 1e-7))
+    for part in ("ε = 0.5, δ = 1e-07", "ε = 0.3, δ = 1e-06 is left", "ε = 1.0, δ = 1e-06"):
+        assert part in str(refused.value)
+    assert ledger.spent == Guarantee(0.7)
+
+
+def test_pure_budgets_do_not_pay_for_delta() -> None:
+    with pytest.raises(BudgetExceeded):
+        Ledger(1.0).spend(Guarantee(0.1, 1e-300))
+
+
+def test_relations_are_not_mixed() -> None:
+    ledger = Ledger(1.0)
+    added = Guarantee(0.3, relation="add-remove")
+    with pytest.raises(RelationMismatch, match=r"guarantee\.to\('replace-one'\)"):
+        ledger.spend(added)
+    assert ledger.entries == ()
+    ledger.spend(added.to("replace-one"))
+    assert ledger.spent == Guarantee(0.6)
+    with pytest.raises(RelationMismatch, match="cannot be converted"):
+        Ledger(1.0, relation="add-remove").spend(Guarantee(0.1))
+    other = Ledger(1.0, relation="add-remove")
+    other.spend(added)
+    assert other.spent == added
+    assert other.remaining == Guarantee(0.7, relation="add-remove")
+
+
+def test_fifty_draws_cost_fifty_times() -> None:
+    ledger = Ledger(5.0)
+    ledger.spend(Guarantee(0.1).times(50))
+    assert ledger.remaining.epsilon == 0.0
+    with pytest.raises(BudgetExceeded):
+        Ledger(4.99).spend(Guarantee(0.1).times(50))
+
+
+def test_what_is_left_can_always_be_spent() -> None:
+    for first in (1 / 3, 1e-17, 0.1 + 0.2, 2**-30):
+        ledger = Ledger(1.0)
+        ledger.spend(Guarantee(first))
+        ledger.spend(ledger.remaining)
+
+
+def test_conditions_are_kept() -> None:
+    ledger = Ledger(1.0)
+    ledger.spend(Guarantee(0.1, conditions=("a",)))
+    ledger.spend(Guarantee(0.1, conditions=("b", "a")))
+    assert ledger.spent.conditions == ("a", "b")
+
+
+def test_a_ledger_takes_guarantees_only() -> None:
+    with pytest.raises(InvalidInput):
+        Ledger(1.0).spend(0.1)
+    with pytest.raises(InvalidInput):
+        Ledger(-1.0)
+
+
+def test_an_empty_ledger_has_spent_nothing() -> None:
+    ledger = Ledger(1.0, 0.1, "add-remove")
+    assert ledger.spent == Guarantee(0.0, 0.0, "add-remove")
+    assert "0 releases" in repr(ledger)
+
+
+def test_two_threads_cannot_both_spend_the_last_of_it() -> None:
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for _ in range(5):
+            ledger, start = Ledger(5.0), Barrier(8)
+            paid: list[int] = []
+
+            def spend(ledger: Ledger = ledger, start: Barrier = start, paid=paid) -> None:
+                start.wait()
+                for k in range(100):
+                    try:
+                        ledger.spend(Guarantee(0.1))
+                    except BudgetExceeded:
+                        continue
+                    paid.append(k)
+
+            threads = [Thread(target=spend) for _ in range(8)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            assert len(paid) == len(ledger.entries) == 50
+            assert ledger.spent == Guarantee(5.0)
+    finally:
+        sys.setswitchinterval(interval)
