@@ -28,8 +28,9 @@ types: $(VENV)/installed
 check: $(VENV)/installed
 	$(BIN)/pytest
 
+# Times every usable solver; see benchmarks/ for more.
 bench: $(VENV)/installed
-	$(BIN)/python -m benchmarks.paper_settings
+	$(BIN)/python benchmarks/search.py
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis

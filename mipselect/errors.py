@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class MipselectError(Exception):
     """Base class of all errors that mipselect raises on purpose."""
@@ -31,12 +33,23 @@ class NotCertified(MipselectError):
         (``-inf`` if nothing was).
     incumbent : float
         The best objective known for the same part of the problem (``inf`` if none).
+    partial : SupportPool or MistakeLevels, optional
+        What was found, with what was proven; its `certified` is false, so that no mechanism
+        takes it. None if nothing was found.
     """
 
-    def __init__(self, message: str, *, bound: float, incumbent: float = float("inf")) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        bound: float,
+        incumbent: float = float("inf"),
+        partial: Any = None,
+    ) -> None:
         super().__init__(message)
         self.bound = bound
         self.incumbent = incumbent
+        self.partial = partial
 
 
 class ConditionNotMet(MipselectError):

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import math
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from mipselect.privacy.randomness import IntegerWeights
 
 ROUNDING = 1e-9
 """A gap counts as larger than 2Δ only if it is by this much, relatively."""
-
-CERTAIN = 128.0 * math.log(2.0)
-"""The test fails with probability at least exp(-CERTAIN)/2, however large the gap."""
 
 
 def exceeds_condition(gap: float, sensitivity: float) -> bool:
@@ -42,9 +39,9 @@ class GapTest:
     Notes
     -----
     The exact gap moves by at most 2Δ when a row is replaced, so q moves by at most 1; with a
-    bound that is τ lower at most, by 1 + τ/2Δ. Subtracting `ROUNDING` and capping q where
-    passing is almost certain are contractions and change nothing about that. Where the gap is
-    at most 2Δ, q = 0 and the test passes with probability δ exactly.
+    bound that is τ lower at most, by 1 + τ/2Δ; that `ROUNDING` is subtracted before the maximum
+    is taken changes nothing about it. Where the gap is at most 2Δ, q = 0 and the test passes
+    with probability δ.
 
     Only the outcome is released, so no Laplace noise is drawn but its two probabilities, in
     closed form.
@@ -55,7 +52,7 @@ class GapTest:
     algorithmic foundations of differential privacy", 2014, section 7.2.
     """
 
-    gap: float
+    gap: float = field(repr=False)
     sensitivity: float
     tolerance: float
     epsilon: float
@@ -80,6 +77,6 @@ class GapTest:
         """Of passing and of failing."""
         distance = max(0.0, self.gap / (2.0 * self.sensitivity) - 1.0 - ROUNDING)
         margin = distance * self.epsilon / (1.0 + self.tolerance / 2.0) + math.log(2.0 * self.delta)
-        rare = math.log(0.5) - abs(min(margin, CERTAIN))
+        rare = math.log(0.5) - abs(margin)
         common = math.log1p(-math.exp(rare))
         return IntegerWeights.from_logs([common, rare] if margin > 0.0 else [rare, common])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -78,7 +79,7 @@ class Guarantee:
                 "only add-remove can be converted, to replace-one"
             )
         delta = 0.0 if self.delta == 0.0 else _two_steps(self.epsilon, self.delta)
-        return Guarantee(round_up(2 * exact(self.epsilon)), delta, relation, self.conditions)
+        return _composed(2 * exact(self.epsilon), exact(delta), relation, self.conditions)
 
     def times(self, count: int) -> Guarantee:
         """Return the promise of `count` releases together, by basic composition: (kε, kδ).
@@ -86,7 +87,7 @@ class Guarantee:
         Raises
         ------
         InvalidInput
-            If `count` is not a positive integer, or δ would reach 1.
+            If `count` is not a positive integer, δ would reach 1 or ε infinity.
         """
         if isinstance(count, bool) or not isinstance(count, Integral) or count < 1:
             raise InvalidInput(f"count must be a positive integer, got {count!r}")
@@ -150,6 +151,8 @@ def _composed(
 ) -> Guarantee:
     if delta >= 1:
         raise InvalidInput(f"the deltas add up to {float(delta)!r}; from 1 on nothing is promised")
+    if epsilon > sys.float_info.max:
+        raise InvalidInput("the epsilons add up to more than a float can hold")
     return Guarantee(round_up(epsilon), round_up(delta), relation, tuple(dict.fromkeys(conditions)))
 
 

@@ -43,8 +43,8 @@ class Ledger:
     Notes
     -----
     Sums are exact in decimal: a budget of 1 pays for ten releases at 0.1, and not for one at
-    1 + 1e-12. Two threads cannot both spend the last of it. What was charged stays charged,
-    also if the draw fails afterwards.
+    1 + 1e-12. Two threads cannot both spend the last of it, and copies are the ledger itself.
+    What was charged stays charged, also if the draw fails afterwards.
 
     Conditions are not a matter of the budget: `spent` carries those of every entry.
     """
@@ -63,6 +63,14 @@ class Ledger:
             f"δ = {spent.delta:.15g} of {self._budget.delta:.15g} spent in "
             f"{len(self._entries)} releases, {self._budget.relation}>"
         )
+
+    def __copy__(self) -> Ledger:
+        """Return the ledger itself: a copy would let the same budget be spent twice."""
+        return self
+
+    def __deepcopy__(self, memo: dict[int, object]) -> Ledger:
+        """Return the ledger itself, also when scikit-learn clones an estimator that has one."""
+        return self
 
     def spend(self, guarantee: Guarantee, what: str = "") -> None:
         """Charge a release, before it is drawn.

@@ -6,7 +6,7 @@ import math
 import random
 from bisect import bisect_right
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Any
 
@@ -72,7 +72,8 @@ class IntegerWeights:
     Attributes
     ----------
     cumulative : tuple of int
-        Sums of the weights up to and including each index; increasing.
+        Sums of the weights up to and including each index; increasing. As sensitive as the
+        weights, and therefore not in the repr.
 
     Notes
     -----
@@ -92,7 +93,7 @@ class IntegerWeights:
     and 2^20 bits up to K = 2,048.
     """
 
-    cumulative: tuple[int, ...]
+    cumulative: tuple[int, ...] = field(repr=False)
 
     @classmethod
     def from_logs(

@@ -22,6 +22,9 @@ from mipselect.losses.squared import EPS, PreparedSquared
 DENSE = 512
 """Below this many live features the block H_TT of all of them is formed."""
 
+TOPS_COLUMNS = 1024
+"""Most live features for which a block of G is formed, and dropped, only to bound its rows."""
+
 
 @dataclass(frozen=True, eq=False)
 class Additions:
@@ -214,7 +217,8 @@ def screened(
         if len(keep) < sub.size:
             return sub, shares
         if not much:
-            if sub.row_tops is not None or sub.size == 1 or len(keep) <= DENSE:
+            known = sub.row_tops is not None or sub.size == 1
+            if known or not DENSE < len(keep) <= TOPS_COLUMNS:
                 return sub, shares
             tops = sub.problem.gram.row_tops(sub.live, sub.size - 1, tick)
             sub = replace(sub, row_tops=tops)

@@ -83,33 +83,43 @@ def mistake_levels(
             assert found[-1].support is not None
             center = center_at(search.problem, found[-1].support, found[-1].value, search.clock)
     except TimeUp:
-        open_bound = min(bound, min(level.bound for level in found))
+        known = [level for level in found if level.support is not None]
+        open_bound = min([bound, *(level.bound for level in known)])
         raise NotCertified(
             f"time limit of {time_limit:g} s reached in stage {search.clock.stage!r}: open levels "
             f"are proven to be at {open_bound:.6g} or above",
             bound=open_bound,
-            incumbent=min(level.value for level in found),
+            incumbent=min((level.value for level in known), default=math.inf),
+            partial=_levels(search, known, bound) if known else None,
         ) from None
 
 
 def _certified(search: Search, found: list[BestSupport]) -> MistakeLevels:
-    levels = MistakeLevels(
+    levels = _levels(search, found, math.inf)
+    if not levels.certified:
+        worst = int(np.argmax(levels.values - levels.bounds))
+        raise NotCertified(
+            f"{search.engine.name} could only prove {levels.bounds[worst]:.9g} for level {worst}, "
+            f"whose best known value is {levels.values[worst]:.9g}: use another solver",
+            bound=float(levels.bounds[worst]),
+            incumbent=float(levels.values[worst]),
+            partial=levels,
+        )
+    return levels
+
+
+def _levels(search: Search, found: list[BestSupport], open_bound: float) -> MistakeLevels:
+    """The levels so far; `open_bound` holds for the last one, which may be unfinished."""
+    bounds = [level.bound for level in found]
+    if len(found) > 1:
+        bounds[-1] = min(bounds[-1], open_bound)
+    return MistakeLevels(
         supports=np.stack([level.support for level in found if level.support is not None]),
         values=np.array([level.value for level in found]),
-        bounds=np.array([level.bound for level in found]),
+        bounds=np.array(bounds),
         tolerance=search.tolerance,
         sensitivity=search.instance.sensitivity,
         n_features=search.instance.p,
         feature_names=search.instance.feature_names,
         effort=search.clock.effort(search.engine.name),
     )
-    if not levels.certified:
-        worst = int(np.argmax(levels.values - levels.bounds))
-        raise NotCertified(
-            f"{search.engine.name} could only prove {levels.bounds[worst]:.9g} for level {worst}, "
-            f"whose best known value is {levels.values[worst]:.9g}: raise the tolerance or use "
-            "another solver",
-            bound=float(levels.bounds[worst]),
-            incumbent=float(levels.values[worst]),
-        )
-    return levels

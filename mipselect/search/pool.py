@@ -87,8 +87,12 @@ class SupportPool:
 
     @property
     def certified(self) -> bool:
-        """Whether rest_bound proves what `tolerance` says."""
-        return bool(self.rest_bound >= self.values[-1] - self.tolerance * self.sensitivity)
+        """Whether the rows are distinct, in order, and rest_bound proves what `tolerance` says."""
+        _, rows = self._in_order
+        distinct = np.any(rows[1:] != rows[:-1], axis=1).all()
+        in_order = np.all(self.values[1:] >= self.values[:-1])
+        proven = self.rest_bound >= self.values[-1] - self.tolerance * self.sensitivity
+        return bool(distinct and in_order and proven)
 
     def position(self, support: ArrayLike) -> int | None:
         """Row of `support` (sorted indices, shape (s,)) in `supports`, or None if unlisted."""
@@ -156,9 +160,16 @@ class MistakeLevels:
 
     @property
     def certified(self) -> bool:
-        """Whether the bounds prove what `tolerance` says, and that row 0 is an optimum."""
-        slack = self.tolerance * self.sensitivity
-        return bool(np.all(self.bounds >= self.values - slack) and self.gap >= 0.0)
+        """Whether all levels are there, row i in level i, and the bounds prove the values.
+
+        That row 0 is an optimum is part of it: no other level's bound is below its value.
+        """
+        s = self.supports.shape[1]
+        complete = len(self) == min(s, self.n_features - s) + 1
+        distances = np.sum(~np.isin(self.supports, self.supports[0]), axis=1)
+        in_place = np.array_equal(distances, np.arange(len(self)))
+        proven = np.all(self.bounds >= self.values - self.tolerance * self.sensitivity)
+        return bool(complete and in_place and proven and self.gap >= 0.0)
 
     @property
     def sizes(self) -> tuple[int, ...]:

@@ -84,34 +84,43 @@ def top_supports(
             search_level(center, level, collector, search.engine, search.clock)
             bound = min(ahead[level:], default=math.inf)
     except TimeUp:
-        _, values, settled = collector.result()
+        pool = _pool(search, collector, bound)
         raise NotCertified(
             f"time limit of {time_limit:g} s reached in stage {search.clock.stage!r}: unlisted "
-            f"supports are proven to be at {min(bound, settled):.6g} or above, "
+            f"supports are proven to be at {pool.rest_bound:.6g} or above, "
             f"and {collector.target:.6g} was needed",
-            bound=min(bound, settled),
-            incumbent=float(values[0]) if len(values) else math.inf,
+            bound=pool.rest_bound,
+            incumbent=float(np.min(pool.values, initial=np.inf)),
+            partial=pool if len(pool) else None,
         ) from None
-    supports, values, rest_bound = collector.result()
-    pool = SupportPool(
+    pool = _pool(search, collector, math.inf)
+    if not pool.certified:
+        raise NotCertified(
+            f"{search.engine.name} could only prove that unlisted supports are at "
+            f"{pool.rest_bound:.9g} or above; {collector.target:.9g} was needed: "
+            "use another solver",
+            bound=pool.rest_bound,
+            incumbent=float(pool.values[0]),
+            partial=pool,
+        )
+    return pool
+
+
+def _pool(search: Search, collector: BestSupports, open_bound: float) -> SupportPool:
+    """What was collected; `open_bound` holds for everything that is not settled."""
+    instance = search.instance
+    supports, values, settled = collector.result()
+    complete = len(values) == instance.number_of_supports
+    return SupportPool(
         supports=supports,
         values=values,
-        rest_bound=math.inf if count == instance.number_of_supports else rest_bound,
+        rest_bound=math.inf if complete else min(settled, open_bound),
         tolerance=search.tolerance,
         sensitivity=instance.sensitivity,
         n_features=instance.p,
         feature_names=instance.feature_names,
         effort=search.clock.effort(search.engine.name),
     )
-    if not pool.certified:
-        raise NotCertified(
-            f"{search.engine.name} could only prove that unlisted supports are at "
-            f"{rest_bound:.9g} or above; {values[-1] - search.allowance:.9g} was needed: "
-            "raise the tolerance or use another solver",
-            bound=rest_bound,
-            incumbent=float(values[0]),
-        )
-    return pool
 
 
 def number_of_listed(instance: Instance, pool_size: int | str) -> int:

@@ -33,8 +33,10 @@ from mipselect.errors import (
 from mipselect.instance import Instance
 from mipselect.mechanisms import ExponentialMechanism, Mistakes, SupportMechanism, TopR
 from mipselect.mechanisms.exponential import CHUNK, MAX_SUPPORTS
+from mipselect.mechanisms.gap_test import GapTest
 from mipselect.mechanisms.mistakes import GAP_CONDITION
 from mipselect.privacy import Guarantee, Ledger
+from mipselect.privacy.randomness import IntegerWeights
 
 
 def small(p: int = 6, s: int = 2, n: int = 60, seed: int = 3) -> Data:
@@ -406,3 +408,12 @@ def test_a_release_names_its_features_and_survives_json() -> None:
     assert stored["support"] == list(released.support)
     assert stored["guarantee"]["epsilon"] == 1.0
     assert stored["private"] is True
+
+
+def test_printing_tells_no_sensitive_value() -> None:
+    test = GapTest(gap=0.123456, sensitivity=1.0, tolerance=0.05, epsilon=1.0, delta=0.1)
+    assert "0.123456" not in repr(test)
+    assert repr(IntegerWeights((17, 42))) == "IntegerWeights()"
+    assert repr(TopR(pool_of(SMALL, 2), 1.0)) == (
+        "TopR(pool=<SupportPool: 2 supports of 2 of 6 features; sensitive>, epsilon=1.0)"
+    )

@@ -102,6 +102,8 @@ def test_deltas_that_reach_one_promise_nothing() -> None:
         Guarantee(1.0, 0.5).times(2)
     with pytest.raises(InvalidInput, match="add up"):
         Guarantee(1.0, 0.5) + Guarantee(1.0, 0.6)
+    with pytest.raises(InvalidInput, match="add up"):
+        Guarantee(1e308).times(2)
 
 
 def test_it_reads_as_a_sentence() -> None:

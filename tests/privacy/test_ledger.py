@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import copy
 import sys
 from threading import Barrier, Thread
 
@@ -74,6 +75,12 @@ def test_what_is_left_can_always_be_spent() -> None:
         ledger = Ledger(1.0)
         ledger.spend(Guarantee(first))
         ledger.spend(ledger.remaining)
+
+
+def test_a_copy_does_not_double_the_budget() -> None:
+    ledger = Ledger(1.0)
+    assert copy.copy(ledger) is ledger
+    assert copy.deepcopy({"ledger": ledger})["ledger"] is ledger
 
 
 def test_conditions_are_kept() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -55,6 +56,41 @@ def test_the_time_limit_ends_in_an_honest_refusal(search, solver: str) -> None:
     supports = np.array([np.random.default_rng(k).permutation(80)[:6] for k in range(500)])
     assert caught.value.bound <= instance.objectives(supports).min()
     assert caught.value.incumbent <= instance.objectives(supports).min()
+    partial = caught.value.partial
+    assert not partial.certified
+    assert instance.objectives(partial.supports) == pytest.approx(partial.values, rel=1e-9)
+    assert partial.values[0] == caught.value.incumbent
+
+
+@pytest.mark.parametrize("change", ["order", "repeat", "bound"])
+def test_a_pool_that_is_not_what_it_says_is_not_certified(change: str) -> None:
+    pool = top_supports(weak_levels(), 10)
+    assert pool.certified
+    supports, values, rest_bound = pool.supports.copy(), pool.values.copy(), pool.rest_bound
+    if change == "order":
+        values[[2, 7]] = values[[7, 2]]
+    elif change == "repeat":
+        supports[4] = supports[3]
+    else:
+        rest_bound = values[-1] - 1.001 * pool.tolerance * pool.sensitivity
+    changed = replace(pool, supports=supports, values=values, rest_bound=rest_bound)
+    assert not changed.certified
+
+
+@pytest.mark.parametrize("change", ["place", "missing", "bound", "optimum"])
+def test_levels_that_are_not_what_they_say_are_not_certified(change: str) -> None:
+    levels = mistake_levels(weak_levels())
+    assert levels.certified
+    supports, values, bounds = levels.supports.copy(), levels.values.copy(), levels.bounds.copy()
+    if change == "place":
+        supports[2] = supports[3]
+    elif change == "missing":
+        supports, values, bounds = supports[:-1], values[:-1], bounds[:-1]
+    elif change == "bound":
+        bounds[3] = values[3] - 1.001 * levels.tolerance * levels.sensitivity
+    else:
+        values[0] = bounds[0] = values[1] + 1e-6
+    assert not replace(levels, supports=supports, values=values, bounds=bounds).certified
 
 
 def test_progress_is_reported() -> None:

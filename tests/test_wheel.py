@@ -1,0 +1,67 @@
+"""The built wheel works away from the repository: packages, stored instances, entry points."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SOURCES = ("mipselect", "solvers", "instances", "pyproject.toml", "README.md", "LICENSE")
+
+
+@pytest.fixture(scope="module")
+def unpacked(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    source = folder / "source"
+    source.mkdir()
+    for name in SOURCES:
+        path = repository / name
+        if path.is_dir():
+            shutil.copytree(
+                path, source / name, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info")
+            )
+        else:
+            shutil.copy(path, source / name)
+    run = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
+    subprocess.run(
+        [*run, "wheel", "--no-deps", "--wheel-dir", folder, source], check=True, timeout=600
+    )
+    (wheel,) = folder.glob("*.whl")
+    target = folder / "site"
+    subprocess.run([*run, "install", "--no-deps", "--target", target, wheel], check=True)
+    return target
+
+
+def run_in(target: Path, *arguments: str) -> str:
+    environment = {**os.environ, "PYTHONPATH": str(target)}
+    return subprocess.run(
+        [sys.executable, *arguments],
+        cwd=target.parent,
+        env=environment,
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    ).stdout
+
+
+@pytest.mark.slow
+def test_the_wheel_solves_and_releases_on_its_own(unpacked: Path) -> None:
+    where = run_in(unpacked, "-c", "import mipselect; print(mipselect.__file__)")
+    assert Path(where.strip()).is_relative_to(unpacked)
+    assert (unpacked / "mipselect" / "py.typed").exists()
+    solved = json.loads(
+        run_in(unpacked, "-m", "mipselect.cli", "solve", "diabetes", "--solver", "highs", "--json")
+    )
+    assert solved["sensitive"] is True
+    released = json.loads(
+        run_in(unpacked, "-m", "mipselect.cli", "release", "tiny-plain", "--epsilon", "1", "--json")
+    )
+    assert released["private"] is True
+    names = run_in(unpacked, "-m", "mipselect.cli", "instances")
+    assert "paper-p100" in names
