@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types check bench clean
+.PHONY: demo test lint types check compare system-solvers bench clean
 
 # Installed once, and again when the dependencies change.
 $(VENV)/installed: pyproject.toml
@@ -29,6 +29,24 @@ check: $(VENV)/installed
 	$(BIN)/pytest
 
 # Times every usable solver; see benchmarks/ for more.
+# Every solver that is installed on small instances, with its masters and its whole models.
+compare: $(VENV)/installed
+	$(BIN)/mipselect compare tiny-plain tiny-active-norm diabetes --formulation both
+	$(BIN)/mipselect compare tiny-duplicates paper-p100 tests/solvers/correlated.toml
+
+# Solvers that are no Python packages, where apt can install them; says what it skips.
+system-solvers:
+	@for package in coinor-cbc:cbc glpk-utils:glpsol; do \
+	  name=$${package%%:*}; program=$${package##*:}; \
+	  if command -v $$program >/dev/null; then echo "$$name: there"; \
+	  elif ! command -v apt-get >/dev/null; then echo "$$name: skipped, no apt-get here"; \
+	  elif DEBIAN_FRONTEND=noninteractive timeout 300 sh -c "apt-get install --yes $$name \
+	    || { apt-get update && apt-get install --yes $$name; }" >/dev/null 2>&1; then \
+	    echo "$$name: installed"; \
+	  else echo "$$name: skipped, apt-get could not install it (needs root and a package list)"; \
+	  fi; \
+	done
+
 bench: $(VENV)/installed
 	$(BIN)/python benchmarks/search.py
 

@@ -62,3 +62,7 @@ class BudgetExceeded(MipselectError):
 
 class RelationMismatch(MipselectError):
     """Guarantees under different neighbouring relations were about to be added."""
+
+
+class NotPrivate(MipselectError):
+    """The mechanism is kept for comparison only; it promises nothing and releases nothing."""

@@ -10,6 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
+from mipselect.cli.compare import EXAMPLES as COMPARE_EXAMPLES
+from mipselect.cli.compare import compare
 from mipselect.cli.demo import demo
 from mipselect.cli.listings import instances, solvers
 from mipselect.cli.output import InterruptedDelivery
@@ -39,6 +41,7 @@ app = typer.Typer(
 app.command(epilog=SOLVE_EXAMPLES)(solve)
 app.command(epilog=RELEASE_EXAMPLES)(release)
 app.command(epilog=SELECT_EXAMPLES)(select)
+app.command(epilog=COMPARE_EXAMPLES)(compare)
 app.command()(instances)
 app.command()(solvers)
 app.command()(demo)

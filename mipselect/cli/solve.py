@@ -10,12 +10,14 @@ import typer
 from mipselect.cli.expectation import compare
 from mipselect.cli.options import (
     AUTO,
+    ONE_SWAP,
     SEARCH_PANEL,
     AsJson,
     InstanceName,
     Method,
     Output,
     PoolSize,
+    SearchOptions,
     SolverName,
     TimeLimit,
     Tolerance,
@@ -33,6 +35,10 @@ from mipselect.cli.watch import Watch
 from mipselect.errors import InvalidInput, MipselectError, NotCertified, SolverFailure
 from mipselect.files import expected, load_instance
 from mipselect.search import mistake_levels, top_supports
+from mipselect.search.backends import NATIVE, known_solvers
+from mipselect.search.formulations import Form
+from mipselect.search.protocols import Capability
+from mipselect.search.whole import whole_levels, whole_optimum
 
 EXAMPLES = """Examples:
 
@@ -41,6 +47,8 @@ mipselect solve diabetes
 mipselect solve paper-p100 --method mistakes
 
 mipselect solve paper-p100 --pool-size 1000 --show 20 --output report.json
+
+mipselect solve tiny-plain --formulation whole --solver scip
 """
 
 
@@ -49,6 +57,15 @@ class SolveMethod(StrEnum):
 
     TOP_R = "top-r"
     MISTAKES = "mistakes"
+
+
+class Formulation(StrEnum):
+    """How to search."""
+
+    CUTS = "cuts"
+    WHOLE = "whole"
+    PERSPECTIVE = "perspective"
+    BIG_M = "big-m"
 
 
 def solve(
@@ -61,6 +78,15 @@ def solve(
             rich_help_panel=SEARCH_PANEL,
         ),
     ] = SolveMethod.TOP_R,
+    formulation: Annotated[
+        Formulation,
+        typer.Option(
+            "--formulation",
+            help="cuts: the certified search; whole: one model for the optimum or for each level, "
+            "as a second opinion, in the perspective or the big-m form.",
+            rich_help_panel=SEARCH_PANEL,
+        ),
+    ] = Formulation.CUTS,
     pool_size: PoolSize = None,
     solver: SolverName = AUTO,
     tolerance: Tolerance = None,
@@ -80,22 +106,32 @@ def solve(
     options = search_options(
         pool_size=pool_size, solver=solver, tolerance=tolerance, time_limit=time_limit
     )
+    if formulation is not Formulation.CUTS:
+        _check_whole(options)
     check_output(output)
     problem = load_instance(instance)
     wanted = expected(instance)
     try:
         with Watch(instance, details=True) as watch:
             keywords = {**options.keywords(), "progress": watch}
+            if formulation is not Formulation.CUTS:
+                whole = Formulation.WHOLE
+                keywords["form"] = None if formulation is whole else Form(formulation)
             if method is SolveMethod.TOP_R:
-                pool = top_supports(problem, options.pool_size, **keywords)
+                pool = (
+                    top_supports(problem, options.pool_size, **keywords)
+                    if formulation is Formulation.CUTS
+                    else whole_optimum(problem, **keywords)
+                )
                 comparison = compare(problem, pool, wanted)
                 report = pool_report(problem, pool, instance, comparison)
             else:
-                levels = mistake_levels(problem, **keywords)
+                search = mistake_levels if formulation is Formulation.CUTS else whole_levels
+                levels = search(problem, **keywords)
                 comparison = compare(problem, levels, wanted)
                 report = levels_report(problem, levels, instance, comparison)
     except (NotCertified, SolverFailure) as error:
-        raise MipselectError(f"(sensitive) {error}") from error
+        raise MipselectError(f"(sensitive) {instance}: {error}") from error
     deliver(
         report,
         lambda console: (
@@ -108,3 +144,15 @@ def solve(
     )
     if comparison is not None and not comparison.agrees:
         raise MipselectError(f"(sensitive) {instance}: {comparison.sentence}")
+
+
+def _check_whole(options: SearchOptions) -> None:
+    """A whole model finds one support, by a solver that takes quadratic terms."""
+    if options.solver in (AUTO, NATIVE):
+        known = known_solvers().values()
+        able = [status.name for status in known if Capability.MISOCP in status.capabilities]
+        raise InvalidInput(
+            f"--formulation other than cuts needs a MIP solver: --solver {' or '.join(able)}"
+        )
+    if options.pool_size not in (ONE_SWAP, 1):
+        raise InvalidInput("a whole model finds one support: leave out --pool-size")

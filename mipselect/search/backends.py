@@ -1,102 +1,20 @@
-"""MIP back ends: what the search asks of one, and how installed ones are found.
+"""How MIP back ends are found.
 
-The core imports no solver. A back end is an object under the entry-point group
+The core imports no solver. A back end is made by an entry point of the group
 ``mipselect.solvers``; anybody may ship one.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from enum import Enum
+from collections.abc import Callable
 from functools import cache
 from importlib.metadata import entry_points
-from typing import Protocol
 
 from mipselect.errors import UnknownSolver
-from mipselect.losses.base import FloatArray, IntArray
+from mipselect.search.protocols import Capability, Solver, SolverStatus
 
 NATIVE = "native"
 """The exact search of this package, which needs no MIP solver."""
-
-
-class MasterStatus(Enum):
-    """How a master's solve ended."""
-
-    OPTIMAL = "optimal"
-    INFEASIBLE = "infeasible"
-    TIME_LIMIT = "time limit"
-    FAILED = "failed"
-
-
-@dataclass(frozen=True, eq=False)
-class MasterSolution:
-    """The answer of a master.
-
-    Attributes
-    ----------
-    status : MasterStatus
-    chosen : ndarray of int or None
-        Columns at one in the best solution found.
-    bound : float
-        Proven lower bound on η over all 0/1 points that satisfy the rows; ``inf`` if there are
-        none below the cutoff, ``-inf`` if nothing was proven.
-    nodes : int
-    detail : str
-        The solver's own words.
-    """
-
-    status: MasterStatus
-    chosen: IntArray | None
-    bound: float
-    nodes: int
-    detail: str
-
-
-class Master(Protocol):
-    """min η over 0/1 vectors z with Σ z = m and the rows that were added; rows only accumulate."""
-
-    def add_cut(self, constant: float, coefficients: FloatArray) -> None:
-        """η ≥ constant + coefficients · z."""
-
-    def exclude(self, columns: IntArray) -> None:
-        """Forbid the one choice of `columns`."""
-
-    def solve(self, *, cutoff: float, time_limit: float) -> MasterSolution:
-        """Minimise; choices with η ≥ `cutoff` need not be told apart from infeasible ones."""
-
-
-class Solver(Protocol):
-    """One back end."""
-
-    @property
-    def status(self) -> SolverStatus:
-        """Whether it can be used here, and what it can do; found out without solving."""
-
-    def master(self, columns: int, cardinality: int) -> Master:
-        """A new master without cuts."""
-
-
-@dataclass(frozen=True)
-class SolverStatus:
-    """What is known of a back end without solving anything.
-
-    Attributes
-    ----------
-    name : str
-    usable : bool
-    reason : str
-        Why it is not usable, and what to install; empty if it is.
-    version : str
-    capabilities : frozenset of str
-        Such as "milp", "incremental rows", "exact squared loss".
-    """
-
-    name: str
-    usable: bool
-    reason: str = ""
-    version: str = ""
-    capabilities: frozenset[str] = field(default_factory=frozenset)
-
 
 NATIVE_STATUS = SolverStatus(
     NATIVE, usable=True, capabilities=frozenset({"exact squared loss", "no solver needed"})
@@ -104,15 +22,14 @@ NATIVE_STATUS = SolverStatus(
 
 
 @cache
-def _installed() -> dict[str, Solver]:
+def _makers() -> dict[str, Callable[..., Solver]]:
     return {point.name: point.load() for point in entry_points(group="mipselect.solvers")}
 
 
 def known_solvers() -> dict[str, SolverStatus]:
     """Every back end that is installed, usable here or not, by name."""
-    return {NATIVE: NATIVE_STATUS} | {
-        name: solver.status for name, solver in sorted(_installed().items())
-    }
+    makers = sorted(_makers().items())
+    return {NATIVE: NATIVE_STATUS} | {name: make().status for name, make in makers}
 
 
 def available_solvers() -> dict[str, SolverStatus]:
@@ -126,12 +43,50 @@ def available_solvers() -> dict[str, SolverStatus]:
     return {name: status for name, status in known_solvers().items() if status.usable}
 
 
-def solver_by_name(name: str) -> Solver:
-    """Return the back end called `name`, or raise `UnknownSolver` with what would work."""
-    solver = _installed().get(name)
-    if solver is None:
+def solver_by_name(name: str, *, threads: int | None = None, seed: int = 0) -> Solver:
+    """Make the back end called `name`.
+
+    Parameters
+    ----------
+    name : str
+    threads : int, optional
+        Default: what the solver chooses.
+    seed : int
+        Of the solver's own choices; the results differ in ties and in time only.
+
+    Raises
+    ------
+    UnknownSolver
+        It is not installed, or cannot be used here: with what would work, or what to install.
+    """
+    make = _makers().get(name)
+    if make is None:
         names = ", ".join(["auto", *available_solvers()])
         raise UnknownSolver(f"solver {name!r} is not installed; usable here: {names}")
-    if not solver.status.usable:
-        raise UnknownSolver(f"solver {name!r} cannot be used here: {solver.status.reason}")
+    return _checked(make(threads=threads, seed=seed))
+
+
+def usable_solver(solver: str | Solver, needed: Capability) -> Solver:
+    """Return `solver`, or the back end of that name, if it is usable here and can do `needed`.
+
+    Raises
+    ------
+    UnknownSolver
+        With what to install, or who else could do it.
+    """
+    solver = solver_by_name(solver) if isinstance(solver, str) else _checked(solver)
+    status = solver.status
+    if needed not in status.capabilities:
+        able = [name for name, other in available_solvers().items() if needed in other.capabilities]
+        raise UnknownSolver(
+            f"solver {status.name!r} does not take {needed}; usable here: "
+            f"{', '.join(able) or 'none'}"
+        )
+    return solver
+
+
+def _checked(solver: Solver) -> Solver:
+    status = solver.status
+    if not status.usable:
+        raise UnknownSolver(f"solver {status.name!r} cannot be used here: {status.reason}")
     return solver

@@ -1,24 +1,34 @@
 """The cutting-plane engine: a master of cuts, solved by any MIP back end.
 
 The master minimises η over the choices z of m live features subject to η ≥ every cut. Each
-solution is evaluated exactly, offered, excluded, and answered by the cut at that solution, so
-that the master's bound rises until it proves that nothing below the threshold is left.
+choice that it makes is evaluated exactly, offered, excluded, and answered by the cut at that
+choice, so that the master's bound rises until it proves that nothing below the threshold is left.
+A solver that takes cuts inside one tree is asked once; any other one is asked again after each
+answer.
 """
 
 from __future__ import annotations
 
 import math
+from typing import cast
 
 import numpy as np
 
 from mipselect.errors import SolverFailure
-from mipselect.losses.base import IntArray
+from mipselect.losses.base import FloatArray, IntArray
 from mipselect.search.additions import Additions, greedy_completion
-from mipselect.search.backends import Master, MasterSolution, MasterStatus, Solver
 from mipselect.search.branch_and_bound import enumerate_additions, offer_additions
 from mipselect.search.collectors import Collector
 from mipselect.search.cuts import Cut, sparse_diagonal_cut
 from mipselect.search.progress import Clock, TimeUp
+from mipselect.search.protocols import (
+    Answer,
+    Capability,
+    LazyMaster,
+    MasterSolution,
+    MasterSolver,
+    MipStatus,
+)
 
 MASTER_COLUMNS = 64
 """Larger subproblems are divided first: a master of few columns has strong cuts."""
@@ -28,6 +38,9 @@ ENUMERATED = 500
 
 PATIENCE = 30
 """Solutions of one master after which a proof within τ is accepted, or the master given up."""
+
+TREE_PATIENCE = 10
+"""A single tree visits choices that are no optima of a master: so many times more are allowed."""
 
 CUTOFF_MARGIN = 1e-2
 """Units above the target at which a master may stop; more than a solver's tolerances take."""
@@ -44,14 +57,13 @@ class OuterApproximation:
 
     Parameters
     ----------
-    name : str
-    solver : Solver
+    solver : MasterSolver
     unit : float
         The objective's unit in the master, far below τ: a solver's tolerances are absolute.
     """
 
-    def __init__(self, name: str, solver: Solver, unit: float) -> None:
-        self.name = name
+    def __init__(self, solver: MasterSolver, unit: float) -> None:
+        self.name = solver.status.name
         self._solver = solver
         self._unit = unit
 
@@ -74,69 +86,153 @@ class OuterApproximation:
             collector.settle(floor)
             return True
         unit = max(self._unit, (collector.threshold - floor) / LARGEST_RANGE)
-        master = _ScaledMaster(self._solver.master(len(sub.live), sub.size), floor, unit, clock)
+        run = _MasterRun(self.name, self._solver, sub, H, collector, clock, floor, unit)
         for cut in cuts:
-            master.add(cut)
-        visited: set[tuple[int, ...]] = set()
-        margin, retries = CUTOFF_MARGIN, 0
-        while True:
-            target = collector.threshold if len(visited) < PATIENCE else collector.target
-            solution, bound = master.solve(target, margin)
-            if solution.status is MasterStatus.FAILED:
-                raise SolverFailure(f"{self.name} failed on a master: {solution.detail}")
-            if bound >= target:
-                collector.settle(bound)
-                return True
-            if solution.chosen is None:
-                if retries == RETRIES:
-                    return False
-                margin, retries = margin + 2.0 * (target - bound) / unit, retries + 1
-                continue
-            if len(visited) >= PATIENCE:
-                return False
-            chosen = self._checked(solution.chosen, sub, visited)
-            value = float(offer_additions(sub, chosen[None], collector)[0])
-            if bound > value + CUTOFF_MARGIN * unit:
-                raise SolverFailure(
-                    f"{self.name} claims the bound {bound:.9g} for a problem in which it found a "
-                    f"support of value {value:.9g}: its cuts or its bound are wrong"
-                )
-            master.add(sparse_diagonal_cut(sub, H, chosen))
-            master.exclude(chosen)
-
-    def _checked(self, chosen: IntArray, sub: Additions, visited: set[tuple[int, ...]]) -> IntArray:
-        key = tuple(sorted(int(j) for j in chosen))
-        if len(key) != sub.size or key in visited:
-            raise SolverFailure(
-                f"{self.name} returned {len(key)} columns where {sub.size} were asked for, or a "
-                "choice that was excluded"
-            )
-        visited.add(key)
-        return np.asarray(key)
+            run.add(cut)
+        if Capability.LAZY_CUTS in self._solver.status.capabilities:
+            return run.in_one_tree()
+        return run.by_repeated_solves()
 
 
-class _ScaledMaster:
-    """A master whose objective is (R - floor) / unit, and the count of its work."""
+class _MasterRun:
+    """One master, whose objective is (R - floor) / unit, and the choices it has made."""
 
-    def __init__(self, master: Master, floor: float, unit: float, clock: Clock) -> None:
-        self._master, self._floor, self._unit, self._clock = master, floor, unit, clock
-        self.exclude = master.exclude
+    def __init__(
+        self,
+        name: str,
+        solver: MasterSolver,
+        sub: Additions,
+        H: FloatArray,
+        collector: Collector,
+        clock: Clock,
+        floor: float,
+        unit: float,
+    ) -> None:
+        self._name, self._sub, self._H = name, sub, H
+        self._collector, self._clock = collector, clock
+        self._floor, self._unit = floor, unit
+        self._master = solver.master(len(sub.live), sub.size)
+        self._visited: set[tuple[int, ...]] = set()
+        self._cuts: list[Cut] = []
+        self._margin, self._retries = CUTOFF_MARGIN, 0
         clock.masters += 1
 
     def add(self, cut: Cut) -> None:
+        """Add a cut to the master."""
+        self._master.add_cut(*self._scaled(cut))
+        self._count(cut)
+
+    def by_repeated_solves(self) -> bool:
+        """Solve, answer the solution by a cut, and solve again."""
+        while True:
+            target = self._target(PATIENCE)
+            self._clock.tick()
+            solution = self._master.solve(
+                cutoff=self._cutoff(target), time_limit=self._clock.remaining
+            )
+            if self._settled(solution, target):
+                return True
+            if solution.chosen is None:
+                if not self._retry(solution, target):
+                    return False
+            elif len(self._visited) >= PATIENCE:
+                return False
+            else:
+                self.add(self._answer(solution.chosen, self._value(solution.bound)))
+                self._master.exclude(solution.chosen)
+
+    def in_one_tree(self) -> bool:
+        """Answer every choice inside the tree; another tree only if tolerances ask for it."""
+        master = cast(LazyMaster, self._master)
+        patience = PATIENCE * TREE_PATIENCE
+        answers: list[tuple[IntArray, Cut]] = []
+
+        def visit(chosen: IntArray, bound: float) -> Answer:
+            self._clock.tick()
+            cut = self._answer(chosen, self._value(bound))
+            self._count(cut)
+            answers.append((chosen, cut))
+            cutoff = self._cutoff(self._target(patience))
+            # Past its patience the tree may still end by the lower cutoff, but not visit more.
+            return Answer(*self._scaled(cut), cutoff, stop=len(self._visited) > patience)
+
+        while True:
+            self._clock.tick()
+            solution = master.solve_in_one_tree(
+                visit,
+                cutoff=self._cutoff(self._target(patience)),
+                time_limit=self._clock.remaining,
+            )
+            target = self._target(patience)
+            if self._settled(solution, target):
+                return True
+            if solution.status is MipStatus.STOPPED or not self._retry(solution, target):
+                return False
+            for chosen, cut in answers:
+                master.add_cut(*self._scaled(cut))
+                master.exclude(chosen)
+            answers.clear()
+
+    def _target(self, patience: int) -> float:
+        """What a bound has to reach: the threshold, or within τ of it once patience is spent."""
+        if len(self._visited) < patience:
+            return self._collector.threshold
+        return self._collector.target
+
+    def _cutoff(self, target: float) -> float:
+        return (target - self._floor) / self._unit + self._margin
+
+    def _value(self, bound: float) -> float:
+        return self._floor + bound * self._unit
+
+    def _scaled(self, cut: Cut) -> tuple[float, FloatArray]:
         tight = cut.tightened(self._floor)
-        self._master.add_cut(
-            (tight.constant - self._floor) / self._unit, tight.coefficients / self._unit
-        )
+        return (tight.constant - self._floor) / self._unit, tight.coefficients / self._unit
+
+    def _count(self, cut: Cut) -> None:
+        self._cuts.append(cut)
         self._clock.cuts += 1
 
-    def solve(self, target: float, margin: float) -> tuple[MasterSolution, float]:
-        """The master's answer and its bound on R; nothing above `target` is told apart."""
-        self._clock.tick()
+    def _settled(self, solution: MasterSolution, target: float) -> bool:
+        """Whether the solution's bound proves that nothing below the target is left."""
         self._clock.iterations += 1
-        cutoff = (target - self._floor) / self._unit + margin
-        solution = self._master.solve(cutoff=cutoff, time_limit=self._clock.remaining)
         self._clock.solver_nodes += solution.nodes
-        if solution.status is MasterStatus.TIME_LIMIT:
+        if solution.status is MipStatus.TIME_LIMIT:
             raise TimeUp
-        return solution, self._floor + solution.bound * self._unit
+        if solution.status is MipStatus.FAILED:
+            raise self._failure(f"failed on a master: {solution.detail}")
+        bound = self._value(solution.bound)
+        if bound >= target:
+            self._collector.settle(bound)
+        return bound >= target
+
+    def _retry(self, solution: MasterSolution, target: float) -> bool:
+        """Widen the margin if the solver's tolerances took more than it; False to give up."""
+        self._margin += 2.0 * (target - self._value(solution.bound)) / self._unit
+        self._retries += 1
+        return self._retries <= RETRIES and math.isfinite(self._margin)
+
+    def _answer(self, chosen: IntArray, bound: float) -> Cut:
+        """Evaluate and offer a choice, check the bound and all cuts against it, and cut there."""
+        key = tuple(sorted(int(j) for j in chosen))
+        if len(key) != self._sub.size or key in self._visited:
+            raise self._failure(
+                f"returned {len(key)} columns where {self._sub.size} were asked for, or a choice "
+                "that was excluded"
+            )
+        self._visited.add(key)
+        value = float(offer_additions(self._sub, np.asarray([key]), self._collector)[0])
+        claimed = max([bound, *(float(cut.at(np.asarray(key))) for cut in self._cuts)])
+        if claimed > value + CUTOFF_MARGIN * self._unit:
+            raise self._failure(
+                f"claims the bound {claimed:.9g} for a problem in which it found a support of "
+                f"value {value:.9g}: its cuts or its bound are wrong"
+            )
+        return sparse_diagonal_cut(self._sub, self._H, np.asarray(key))
+
+    def _failure(self, what: str) -> SolverFailure:
+        clock = self._clock
+        return SolverFailure(
+            f"{self._name} {what} (in stage {clock.stage!r}; proven so far for what is open in it: "
+            f"{clock.bound:.9g} or above, best known value {self._collector.threshold:.9g})"
+        )

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import cast
 
 from mipselect.errors import InvalidInput
 from mipselect.instance import Instance
 from mipselect.losses.squared import PreparedSquared
-from mipselect.search.backends import NATIVE, solver_by_name
+from mipselect.search.backends import NATIVE, usable_solver
 from mipselect.search.branch_and_bound import Engine
 from mipselect.search.center import Center, center_at
 from mipselect.search.closed_form import ClosedForm
 from mipselect.search.outer_approximation import OuterApproximation
 from mipselect.search.progress import Clock, ProgressCallback
+from mipselect.search.protocols import Capability, MasterSolver, Solver
 from mipselect.search.swaps import best_by_swaps
 
 DEFAULT_TOLERANCE = 0.05
@@ -59,16 +61,9 @@ class Search:
         return center_at(self.problem, support, value, self.clock)
 
 
-def set_up(
-    instance: Instance,
-    solver: str,
-    tolerance: float | None,
-    time_limit: float | None,
-    progress: ProgressCallback | None,
-) -> Search:
-    """Check the arguments of a search and choose its engine."""
-    tolerance = DEFAULT_TOLERANCE if tolerance is None else tolerance
-    if not (math.isfinite(tolerance) and tolerance >= 0.0):
+def check_limits(instance: Instance, tolerance: float | None, time_limit: float | None) -> None:
+    """Raise `InvalidInput` unless a certified search can be asked for with these arguments."""
+    if tolerance is not None and not (math.isfinite(tolerance) and tolerance >= 0.0):
         raise InvalidInput(
             f"tolerance must be a finite number ≥ 0 in units of the sensitivity, got {tolerance}"
         )
@@ -78,6 +73,18 @@ def set_up(
         raise InvalidInput(
             f"a certified search needs ridge > 0, got {instance.ridge:g}: its cuts divide by it"
         )
+
+
+def set_up(
+    instance: Instance,
+    solver: str | Solver,
+    tolerance: float | None,
+    time_limit: float | None,
+    progress: ProgressCallback | None,
+) -> Search:
+    """Check the arguments of a search and choose its engine."""
+    check_limits(instance, tolerance, time_limit)
+    tolerance = DEFAULT_TOLERANCE if tolerance is None else tolerance
     engine = _engine(solver, instance, tolerance)
     problem = instance.prepared
     if not isinstance(problem, PreparedSquared):
@@ -85,8 +92,9 @@ def set_up(
     return Search(instance, problem, engine, Clock(time_limit, progress), tolerance)
 
 
-def _engine(solver: str, instance: Instance, tolerance: float) -> Engine:
+def _engine(solver: str | Solver, instance: Instance, tolerance: float) -> Engine:
     if solver in ("auto", NATIVE):
         return ClosedForm()
     unit = max(tolerance, SMALLEST_TAU) * instance.sensitivity / UNITS_PER_TAU
-    return OuterApproximation(solver, solver_by_name(solver), unit)
+    masters = cast(MasterSolver, usable_solver(solver, Capability.MILP))
+    return OuterApproximation(masters, unit)

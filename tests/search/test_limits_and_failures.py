@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from back_ends import back_ends
 
 from mipselect.errors import InvalidInput, NotCertified, SolverFailure, UnknownSolver
 from mipselect.instance import Instance
@@ -17,13 +18,16 @@ from mipselect.search import (
     outer_approximation,
     top_supports,
 )
-from mipselect.search.backends import (
+from mipselect.search.backends import solver_by_name
+from mipselect.search.protocols import (
+    Capability,
     Master,
     MasterSolution,
-    MasterStatus,
+    MipStatus,
     SolverStatus,
-    solver_by_name,
 )
+
+MASTERS = back_ends(Capability.MILP)
 
 
 def weak_signal(n: int = 60, p: int = 80, s: int = 6) -> Instance:
@@ -45,7 +49,7 @@ def orthogonal(p: int = 40) -> Instance:
     return Instance(X, y, support_size=3, x_bound=1.0, y_bound=3.0, coef_bound=5.0, ridge=1.0)
 
 
-@pytest.mark.parametrize("solver", ["native", "highs"])
+@pytest.mark.parametrize("solver", ["native", *MASTERS])
 @pytest.mark.parametrize("search", [top_supports, mistake_levels])
 def test_the_time_limit_ends_in_an_honest_refusal(search, solver: str) -> None:
     instance = weak_signal()
@@ -148,38 +152,32 @@ def test_unknown_solvers_are_named_with_what_would_work() -> None:
 class Scripted:
     """A back end whose master passes HiGHS' answers through a function."""
 
-    status = SolverStatus("scripted", usable=True)
+    status = SolverStatus("scripted", usable=True, capabilities=frozenset({Capability.MILP}))
 
     def __init__(self, change) -> None:
         self.change = change
 
     def master(self, columns: int, cardinality: int) -> Master:
-        inner, change = solver_by_name("highs").master(columns, cardinality), self.change
-
-        class Wrapped:
-            add_cut = inner.add_cut
-            exclude = inner.exclude
-
-            def solve(self, *, cutoff: float, time_limit: float) -> MasterSolution:
-                return change(inner.solve(cutoff=cutoff, time_limit=time_limit))
-
-        return Wrapped()
+        master = solver_by_name("highs").master(columns, cardinality)
+        solve, change = master.solve, self.change
+        master.solve = lambda **limits: change(solve(**limits))
+        return master
 
 
-def with_solver(monkeypatch: pytest.MonkeyPatch, change) -> None:
+@pytest.fixture
+def masters_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small subproblems go to a master too."""
     monkeypatch.setattr(outer_approximation, "ENUMERATED", 0)
-    monkeypatch.setattr("mipselect.search.setup.solver_by_name", lambda name: Scripted(change))
 
 
-def test_the_scripted_back_end_works_when_it_changes_nothing(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+@pytest.mark.usefixtures("masters_only")
+def test_the_scripted_back_end_works_when_it_changes_nothing() -> None:
     expected = mistake_levels(weak_levels(), solver="native")
-    with_solver(monkeypatch, lambda solution: solution)
-    levels = mistake_levels(weak_levels(), solver="scripted")
+    levels = mistake_levels(weak_levels(), solver=Scripted(lambda solution: solution))
     assert levels.values == pytest.approx(expected.values, rel=1e-9)
     assert levels.effort.masters > 0
     assert levels.effort.iterations > levels.effort.masters
+    assert levels.effort.solver == "scripted"
 
 
 def weak_levels() -> Instance:
@@ -193,7 +191,7 @@ def weak_levels() -> Instance:
 
 def change_of(**fields):
     def change(solution: MasterSolution) -> MasterSolution:
-        if solution.status is not MasterStatus.OPTIMAL:
+        if solution.status is not MipStatus.OPTIMAL:
             return solution
         values = {name: getattr(solution, name) for name in solution.__dataclass_fields__}
         return MasterSolution(**{**values, **fields})
@@ -205,21 +203,24 @@ def change_of(**fields):
     ("fields", "message"),
     [
         (
-            {"status": MasterStatus.FAILED, "detail": "out of luck"},
+            {"status": MipStatus.FAILED, "detail": "out of luck"},
             "failed on a master: out of luck",
         ),
         ({"chosen": np.array([0])}, "returned 1 columns where"),
     ],
 )
-def test_a_back_end_that_fails_is_named(
-    monkeypatch: pytest.MonkeyPatch, fields: dict[str, object], message: str
+@pytest.mark.usefixtures("masters_only")
+def test_a_back_end_that_fails_is_named(fields: dict[str, object], message: str) -> None:
+    proven = r".*in stage 'level \d'; proven so far .* or above, best known value \d"
+    with pytest.raises(SolverFailure, match=f"scripted {message}{proven}"):
+        mistake_levels(weak_levels(), solver=Scripted(change_of(**fields)))
+
+
+@pytest.mark.usefixtures("masters_only")
+@pytest.mark.parametrize("solver", MASTERS)
+def test_a_bound_above_a_known_value_is_noticed(
+    solver: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with_solver(monkeypatch, change_of(**fields))
-    with pytest.raises(SolverFailure, match=f"scripted {message}"):
-        mistake_levels(weak_levels(), solver="scripted")
-
-
-def test_a_bound_above_a_known_value_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Deliberately wrong cuts: raised so far that the master's bound passes a support's value."""
     cut_at = outer_approximation.sparse_diagonal_cut
 
@@ -228,16 +229,16 @@ def test_a_bound_above_a_known_value_is_noticed(monkeypatch: pytest.MonkeyPatch)
         wrong = 0.0 if len(chosen) == 0 else 0.05 * abs(cut.constant)
         return type(cut)(cut.constant + wrong, cut.coefficients)
 
-    monkeypatch.setattr(outer_approximation, "ENUMERATED", 0)
     monkeypatch.setattr(outer_approximation, "sparse_diagonal_cut", raised)
     with pytest.raises(SolverFailure, match="its cuts or its bound are wrong"):
-        top_supports(weak_levels(), 100, solver="highs")
+        top_supports(weak_levels(), 100, solver=solver)
 
 
-def test_a_weak_bound_is_never_dressed_as_a_proof(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("masters_only")
+def test_a_weak_bound_is_never_dressed_as_a_proof() -> None:
     """A back end that proves nothing leaves the work to the division, and stays exact."""
     expected = mistake_levels(weak_levels(), solver="native")
-    with_solver(monkeypatch, change_of(bound=-np.inf))
-    levels = mistake_levels(weak_levels(), solver="scripted", tolerance=0.0)
+    nothing_proven = Scripted(change_of(bound=-np.inf))
+    levels = mistake_levels(weak_levels(), solver=nothing_proven, tolerance=0.0)
     assert levels.values == pytest.approx(expected.values, rel=1e-9)
     assert np.all(levels.bounds <= levels.values)

@@ -7,20 +7,45 @@ import math
 
 import numpy as np
 import pytest
+from back_ends import back_ends
 
-from mipselect.search.backends import NATIVE, MasterStatus, available_solvers, solver_by_name
+from mipselect.errors import SolverFailure
+from mipselect.search.backends import known_solvers, solver_by_name
+from mipselect.search.protocols import Answer, Capability, MipStatus
 
-NAMES = [name for name in available_solvers() if name != NATIVE]
+SLACK = 0.05
+"""Units, of which τ has 100: how far a bound may stay below the optimum."""
+
+NO_LIMIT = {"cutoff": math.inf, "time_limit": math.inf}
 
 
-@pytest.fixture(params=NAMES)
+@pytest.fixture(params=back_ends(Capability.MILP))
 def solver(request: pytest.FixtureRequest):
     return solver_by_name(request.param)
 
 
-def brute(cuts, columns: int, size: int, excluded=()) -> tuple[float, tuple[int, ...]]:
-    choices = [c for c in itertools.combinations(range(columns), size) if c not in excluded]
-    return min((max(k + a[list(c)].sum() for k, a in cuts), c) for c in choices)
+@pytest.fixture(params=back_ends(Capability.MILP, Capability.LAZY_CUTS))
+def lazy_solver(request: pytest.FixtureRequest):
+    return solver_by_name(request.param)
+
+
+def subsets(columns: int, size: int) -> list[tuple[int, ...]]:
+    return list(itertools.combinations(range(columns), size))
+
+
+def brute(cuts, choices) -> float:
+    return min((max(k + a[list(c)].sum() for k, a in cuts) for c in choices), default=math.inf)
+
+
+def random_cuts(rng: np.random.Generator, columns: int, count: int):
+    return [(float(rng.uniform(0, 1000)), -rng.uniform(0, 300, columns)) for _ in range(count)]
+
+
+def hard(master) -> None:
+    """Sixty weak cuts on 40 columns, 15 to be chosen: nothing that takes a second only."""
+    rng = np.random.default_rng(4)
+    for _ in range(60):
+        master.add_cut(float(rng.uniform(900, 1000)), -rng.uniform(0, 100, 40))
 
 
 def test_minimum_of_cuts_and_its_bound(solver) -> None:
@@ -28,29 +53,50 @@ def test_minimum_of_cuts_and_its_bound(solver) -> None:
     for columns, size in ((6, 2), (9, 3), (12, 4)):
         master = solver.master(columns, size)
         cuts, excluded = [], []
-        for _ in range(12):
-            cuts.append((float(rng.uniform(0, 1000)), -rng.uniform(0, 300, columns)))
-            master.add_cut(*cuts[-1])
-            expected, _ = brute(cuts, columns, size, excluded)
-            solution = master.solve(cutoff=math.inf, time_limit=math.inf)
-            assert solution.status is MasterStatus.OPTIMAL
-            assert solution.bound <= expected + 1e-9
-            assert solution.bound >= expected - 1e-4
-            chosen = tuple(int(j) for j in solution.chosen)
+        for cut in random_cuts(rng, columns, 12):
+            cuts.append(cut)
+            master.add_cut(*cut)
+            expected = brute(cuts, [c for c in subsets(columns, size) if c not in excluded])
+            solution = master.solve(**NO_LIMIT)
+            assert solution.status is MipStatus.OPTIMAL
+            assert expected - SLACK <= solution.bound <= expected + 1e-9
+            chosen = tuple(solution.chosen.tolist())
             assert chosen not in excluded
-            assert max(k + a[list(chosen)].sum() for k, a in cuts) <= expected + 1e-4
+            assert max(k + a[list(chosen)].sum() for k, a in cuts) <= expected + SLACK
             master.exclude(solution.chosen)
             excluded.append(chosen)
+
+
+def test_distances_and_fixed_columns(solver) -> None:
+    rng = np.random.default_rng(1)
+    center = np.array([0, 3, 4])
+    for least, most in ((0, 0), (1, 1), (2, 3), (0, 2), (3, 3)):
+        cuts = random_cuts(rng, 8, 5)
+        master = solver.master(8, 3)
+        for cut in cuts:
+            master.add_cut(*cut)
+        master.bound_distance(center, least, most)
+        near = [c for c in subsets(8, 3) if least <= len(set(c) - {0, 3, 4}) <= most]
+        assert master.solve(**NO_LIMIT).bound == pytest.approx(brute(cuts, near), abs=SLACK)
+        master.fix(np.array([0]), chosen=False)
+        both = brute(cuts, [c for c in near if 0 not in c])
+        solution = master.solve(**NO_LIMIT)
+        assert (solution.status is MipStatus.INFEASIBLE) == (both == math.inf)
+        assert solution.bound == pytest.approx(both, abs=SLACK)
+    master = solver.master(8, 3)
+    master.add_cut(100.0, np.arange(8.0))
+    master.fix(np.array([6, 7]), chosen=True)
+    assert master.solve(**NO_LIMIT).chosen.tolist() == [0, 6, 7]
 
 
 def test_excluding_everything_makes_it_infeasible(solver) -> None:
     master = solver.master(4, 2)
     master.add_cut(0.0, np.zeros(4))
-    for choice in itertools.combinations(range(4), 2):
-        assert master.solve(cutoff=math.inf, time_limit=math.inf).chosen is not None
+    for choice in subsets(4, 2):
+        assert master.solve(**NO_LIMIT).chosen is not None
         master.exclude(np.array(choice))
-    solution = master.solve(cutoff=math.inf, time_limit=math.inf)
-    assert solution.status is MasterStatus.INFEASIBLE
+    solution = master.solve(**NO_LIMIT)
+    assert solution.status is MipStatus.INFEASIBLE
     assert solution.chosen is None
     assert solution.bound == math.inf
 
@@ -58,33 +104,118 @@ def test_excluding_everything_makes_it_infeasible(solver) -> None:
 def test_a_cutoff_proves_no_more_than_itself(solver) -> None:
     master = solver.master(5, 2)
     master.add_cut(10.0, -np.arange(5.0))
-    assert master.solve(cutoff=20.0, time_limit=math.inf).bound == pytest.approx(3.0, abs=1e-4)
+    assert master.solve(cutoff=20.0, time_limit=math.inf).bound == pytest.approx(3.0, abs=SLACK)
     solution = master.solve(cutoff=2.0, time_limit=math.inf)
     assert solution.chosen is None
-    assert 2.0 - 1e-4 <= solution.bound <= 3.0
+    assert 2.0 - SLACK <= solution.bound <= 3.0
     assert master.solve(cutoff=5.0, time_limit=math.inf).chosen.tolist() == [3, 4]
 
 
-def test_all_columns_and_thousands_of_cuts(solver) -> None:
+def test_one_column_and_all_columns(solver) -> None:
+    for columns in (1, 8):
+        master = solver.master(columns, columns)
+        master.add_cut(7.0, np.full(columns, -1.0))
+        solution = master.solve(**NO_LIMIT)
+        assert solution.chosen.tolist() == list(range(columns))
+        assert 7.0 - columns - SLACK <= solution.bound <= 7.0 - columns
+
+
+def test_thousands_of_cuts_or_a_clear_word_about_the_licence(solver) -> None:
     rng = np.random.default_rng(3)
-    master = solver.master(8, 8)
-    for _ in range(2000):
-        master.add_cut(float(rng.uniform(0, 10)), -rng.uniform(0, 1, 8))
-    assert master.solve(cutoff=math.inf, time_limit=math.inf).chosen.tolist() == list(range(8))
+    cuts = random_cuts(rng, 8, 3000)
+    limit = solver.status.limit
+    allowed = len(cuts) if limit is None else limit.rows - 1
+    master = solver.master(8, 3)
+    for cut in cuts[:allowed]:
+        master.add_cut(*cut)
+    expected = brute(cuts[:allowed], subsets(8, 3))
+    assert master.solve(**NO_LIMIT).bound == pytest.approx(expected, abs=SLACK)
+    if limit is not None:
+        with pytest.raises(
+            SolverFailure, match=r"licence allows .* rows, this model has .* larger"
+        ):
+            master.add_cut(*cuts[allowed])
+        with pytest.raises(SolverFailure, match=r"licence allows .* columns"):
+            solver.master(limit.columns, 3)
 
 
 def test_no_time_left_is_reported_as_such(solver) -> None:
-    rng = np.random.default_rng(4)
     master = solver.master(40, 15)
-    for _ in range(60):
-        master.add_cut(float(rng.uniform(900, 1000)), -rng.uniform(0, 100, 40))
-    solution = master.solve(cutoff=math.inf, time_limit=0.05)
-    assert solution.status is MasterStatus.TIME_LIMIT
-    again = master.solve(cutoff=math.inf, time_limit=0.05)
-    assert again.status is MasterStatus.TIME_LIMIT
+    hard(master)
+    for _ in range(2):
+        solution = master.solve(cutoff=math.inf, time_limit=0.05)
+        assert solution.status is MipStatus.TIME_LIMIT
+        assert solution.bound == -math.inf
+
+
+def test_threads_and_seeds_change_no_answer(solver) -> None:
+    cuts = random_cuts(np.random.default_rng(6), 14, 25)
+    bounds = []
+    for threads, seed in ((None, 0), (1, 1), (2, 20), (1, 300)):
+        master = solver_by_name(solver.status.name, threads=threads, seed=seed).master(14, 5)
+        for cut in cuts:
+            master.add_cut(*cut)
+        bounds.append(master.solve(**NO_LIMIT).bound)
+    assert bounds == pytest.approx([brute(cuts, subsets(14, 5))] * 4, abs=SLACK)
+
+
+def test_one_thread_and_one_seed_repeat_themselves(solver) -> None:
+    runs = []
+    for _ in range(2):
+        master = solver_by_name(solver.status.name, threads=1, seed=5).master(20, 6)
+        rng = np.random.default_rng(7)
+        steps = []
+        for cut in random_cuts(rng, 20, 8):
+            master.add_cut(*cut)
+            solution = master.solve(**NO_LIMIT)
+            master.exclude(solution.chosen)
+            steps.append((solution.chosen.tolist(), solution.bound, solution.nodes))
+        runs.append(steps)
+    assert runs[0] == runs[1]
 
 
 def test_status_is_data(solver) -> None:
-    assert solver.status.usable
     assert solver.status.reason == ""
-    assert "milp" in solver.status.capabilities
+    assert solver.status.name in known_solvers()
+    assert solver.status.capabilities <= set(Capability)
+
+
+def test_one_tree_visits_every_choice_below_the_cutoff(lazy_solver) -> None:
+    cuts = random_cuts(np.random.default_rng(8), 9, 3)
+    values = {c: max(k + a[list(c)].sum() for k, a in cuts) for c in subsets(9, 3)}
+    cutoff = sorted(values.values())[30] + 1.0
+    master = lazy_solver.master(9, 3)
+    master.add_cut(*cuts[0])
+    visited = []
+
+    def visit(chosen: np.ndarray, bound: float) -> Answer:
+        key = tuple(chosen.tolist())
+        assert bound <= min(v for c, v in values.items() if c not in visited) + 1e-6
+        visited.append(key)
+        return Answer(*cuts[len(visited) % 3], cutoff=cutoff, stop=False)
+
+    solution = master.solve_in_one_tree(visit, cutoff=cutoff, time_limit=math.inf)
+    assert solution.status is MipStatus.INFEASIBLE
+    assert cutoff - SLACK <= solution.bound <= cutoff
+    assert len(set(visited)) == len(visited)
+    assert {c for c, v in values.items() if v < cutoff - SLACK} <= set(visited)
+
+
+def test_one_tree_lowers_its_cutoff_stops_and_passes_errors_on(lazy_solver) -> None:
+    def tree(answer):
+        master = lazy_solver.master(9, 3)
+        master.add_cut(50.0, -np.arange(9.0))
+        return master.solve_in_one_tree(answer, cutoff=1000.0, time_limit=math.inf)
+
+    lowered = tree(lambda chosen, bound: Answer(50.0, -np.arange(9.0), 20.0, stop=False))
+    assert lowered.status is MipStatus.INFEASIBLE
+    assert 20.0 - SLACK <= lowered.bound <= 20.0
+    stopped = tree(lambda chosen, bound: Answer(50.0, -np.arange(9.0), 1000.0, stop=True))
+    assert stopped.status is MipStatus.STOPPED
+    assert stopped.bound == -math.inf
+
+    def fail(chosen: np.ndarray, bound: float) -> Answer:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        tree(fail)

@@ -1,0 +1,319 @@
+"""`mipselect compare`: do several solvers give the same certified answers, and how fast?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from mipselect.cli.agreement import Answer, contradictions
+from mipselect.cli.expectation import compare as compare_with_expected
+from mipselect.cli.options import (
+    SEARCH_PANEL,
+    AsJson,
+    Output,
+    TimeLimit,
+    Tolerance,
+    search_options,
+)
+from mipselect.cli.output import SENSITIVE, banner, check_output, deliver, heading, warn
+from mipselect.cli.watch import Watch
+from mipselect.errors import InvalidInput, MipselectError, NotCertified, SolverFailure
+from mipselect.files import expected, load_instance
+from mipselect.instance import Instance
+from mipselect.search import MistakeLevels, mistake_levels
+from mipselect.search.backends import NATIVE, known_solvers, solver_by_name
+from mipselect.search.protocols import Capability
+from mipselect.search.whole import whole_levels
+
+ALL = "all"
+REFERENCE = "highs"
+
+EXAMPLES = """Examples:
+
+mipselect compare diabetes paper-p100 --solvers native,highs
+
+mipselect compare tiny-plain --formulation both --json
+"""
+
+
+class Formulations(StrEnum):
+    """Which ways of solving are compared."""
+
+    CUTS = "cuts"
+    WHOLE = "whole"
+    BOTH = "both"
+
+
+@dataclass(frozen=True, eq=False)
+class Round:
+    """One instance and what the solvers answered."""
+
+    name: str
+    instance: Instance
+    answers: list[Answer]
+    contradictions: list[str]
+
+
+def compare(
+    instances: Annotated[
+        list[str],
+        typer.Argument(metavar="INSTANCE...", help="Names of stored instances or .toml files."),
+    ],
+    solvers: Annotated[
+        str,
+        typer.Option(
+            "--solvers",
+            metavar="NAME,NAME|all",
+            help="all: every solver that can be used here; the others are skipped.",
+            rich_help_panel=SEARCH_PANEL,
+        ),
+    ] = ALL,
+    formulation: Annotated[
+        Formulations,
+        typer.Option(
+            "--formulation",
+            help="cuts: the search with its masters; whole: one model for each level.",
+            rich_help_panel=SEARCH_PANEL,
+        ),
+    ] = Formulations.CUTS,
+    tolerance: Tolerance = None,
+    time_limit: TimeLimit = None,
+    threads: Annotated[
+        int | None,
+        typer.Option(
+            "--threads",
+            min=1,
+            help="Threads of a solver; by default it chooses.",
+            rich_help_panel=SEARCH_PANEL,
+        ),
+    ] = None,
+    seed: Annotated[
+        int,
+        typer.Option("--seed", min=0, help="Seed of the solvers.", rich_help_panel=SEARCH_PANEL),
+    ] = 0,
+    as_json: AsJson = False,
+    output: Output = None,
+) -> None:
+    """Find the mistake levels of each INSTANCE with several solvers. The report is SENSITIVE.
+
+    Fails if two answers contradict each other or the file's [expected], or one is not certified.
+    """
+    search_options(pool_size=None, solver=NATIVE, tolerance=tolerance, time_limit=time_limit)
+    tasks, skipped = _tasks(solvers, formulation)
+    check_output(output)
+    problems = [(name, load_instance(name), expected(name)) for name in instances]
+    for reason in skipped:
+        warn(f"skipped {reason}")
+    rounds = []
+    for name, problem, wanted in problems:
+        answers, conflicts = [], []
+        for solver, how in tasks:
+            with Watch(f"{name} with {solver}, {how}", details=True) as watch:
+                keywords = {"tolerance": tolerance, "time_limit": time_limit, "progress": watch}
+                answer = _ask(problem, solver, how, threads, seed, keywords)
+            answers.append(answer)
+            stored = (
+                compare_with_expected(problem, answer.levels, wanted) if answer.levels else None
+            )
+            if stored is not None and answer.certified and not stored.agrees:
+                conflicts.append(f"{answer.name} {stored.sentence}")
+        rounds.append(Round(name, problem, answers, conflicts + contradictions(answers)))
+    report = _report(rounds, skipped)
+    deliver(report, lambda console: _print(console, rounds), as_json=as_json, output=output)
+    _fail_if_needed(rounds)
+
+
+def _tasks(solvers: str, formulation: Formulations) -> tuple[list[tuple[str, str]], list[str]]:
+    """Pairs of a solver and a formulation, and reasons for those that are skipped."""
+    tasks, skipped = [], []
+    named = None if solvers == ALL else list(dict.fromkeys(solvers.split(",")))
+    statuses = known_solvers()
+    for name in statuses if named is None else named:
+        if named is not None and name != NATIVE:
+            solver_by_name(name)
+        status = statuses[name]
+        if not status.usable:
+            skipped.append(f"{name}: {status.reason}")
+            continue
+        if formulation is not Formulations.WHOLE:
+            tasks.append((name, "cuts"))
+        if formulation is not Formulations.CUTS:
+            if Capability.MISOCP in status.capabilities:
+                tasks.append((name, "whole"))
+            elif named is not None and formulation is Formulations.WHOLE:
+                raise InvalidInput(f"solver {name!r} does not take whole models")
+            else:
+                skipped.append(f"{name}, whole: it takes no models with quadratic terms")
+    if len(tasks) < 2:
+        raise InvalidInput(
+            f"comparing needs two answers, and {solvers!r} gives {len(tasks)}; "
+            f"solvers are {', '.join(statuses)}"
+        )
+    return tasks, skipped
+
+
+def _ask(
+    instance: Instance,
+    name: str,
+    formulation: str,
+    threads: int | None,
+    seed: int,
+    keywords: dict[str, Any],
+) -> Answer:
+    solver = NATIVE if name == NATIVE else solver_by_name(name, threads=threads, seed=seed)
+    search: Any = whole_levels if formulation == "whole" else mistake_levels
+    try:
+        levels = search(instance, solver=solver, **keywords)
+    except NotCertified as error:
+        found = error.partial if isinstance(error.partial, MistakeLevels) else None
+        return Answer(name, formulation, found, min(error.bound, error.incumbent), str(error))
+    except SolverFailure as error:
+        return Answer(name, formulation, None, -math.inf, str(error))
+    return Answer(name, formulation, levels, float(levels.bounds.min()))
+
+
+def _reference_seconds(answers: list[Answer]) -> float | None:
+    for answer in answers:
+        if answer.solver == REFERENCE and answer.certified and answer.levels is not None:
+            return answer.levels.effort.seconds
+    return None
+
+
+def _report(rounds: list[Round], skipped: list[str]) -> Mapping[str, Any]:
+    return {
+        "command": "compare",
+        "sensitive": True,
+        "warning": SENSITIVE,
+        "skipped": skipped,
+        "agree": not any(each.contradictions for each in rounds),
+        "certified": all(answer.certified for each in rounds for answer in each.answers),
+        "instances": [
+            {
+                "instance": each.name,
+                "n": each.instance.n,
+                "p": each.instance.p,
+                "support_size": each.instance.support_size,
+                "sensitivity": each.instance.sensitivity,
+                "contradictions": each.contradictions,
+                "answers": [
+                    _answer_report(answer, _reference_seconds(each.answers))
+                    for answer in each.answers
+                ],
+            }
+            for each in rounds
+        ],
+    }
+
+
+def _answer_report(answer: Answer, reference: float | None) -> dict[str, Any]:
+    report: dict[str, Any] = {
+        "solver": answer.solver,
+        "formulation": answer.formulation,
+        "certified": answer.certified,
+        "remark": answer.remark,
+        "bound": answer.bound if math.isfinite(answer.bound) else None,
+    }
+    levels = answer.levels
+    if levels is None:
+        return report
+    return {
+        **report,
+        "optimum": float(levels.values[0]),
+        "support": levels.supports[0].tolist(),
+        "levels": [
+            {"value": float(value), "bound": float(bound) if math.isfinite(bound) else None}
+            for value, bound in zip(levels.values, levels.bounds, strict=True)
+        ],
+        "tolerance": levels.tolerance,
+        "effort": asdict(levels.effort),
+        "time_relative_to_highs": levels.effort.seconds / reference if reference else None,
+    }
+
+
+def _print(console: Console, rounds: list[Round]) -> None:
+    banner(console, SENSITIVE)
+    for each in rounds:
+        s, p = each.instance.support_size, each.instance.p
+        heading(console, f"{each.name}: n = {each.instance.n:,}, p = {p:,}, s = {s}")
+        console.print(_effort_table(each.answers))
+        found = {a.name: a.levels for a in each.answers if a.levels is not None}
+        if found:
+            console.print(_levels_table(found))
+        if found and not any(levels.effort.masters for levels in found.values()):
+            console.print("No master was needed: the bounds and enumeration settled everything.")
+        for answer in each.answers:
+            if answer.remark:
+                console.print(f"{answer.name}: {answer.remark}", markup=False)
+        for sentence in each.contradictions:
+            console.print(f"CONTRADICTION: {sentence}", markup=False, style="bold red")
+    if not any(each.contradictions for each in rounds):
+        console.print("No answer contradicts another.")
+
+
+def _effort_table(answers: list[Answer]) -> Table:
+    table = Table()
+    table.add_column("solver")
+    columns = (
+        "certified",
+        "optimum",
+        "masters",
+        "iterations",
+        "cuts",
+        "nodes",
+        "seconds",
+        "× HiGHS",
+    )
+    for title in columns:
+        table.add_column(title, justify="right")
+    reference = _reference_seconds(answers)
+    for answer in answers:
+        if answer.levels is None:
+            table.add_row(escape(answer.name), "NO")
+            continue
+        effort = answer.levels.effort
+        table.add_row(
+            escape(answer.name),
+            "yes" if answer.certified else "NO",
+            f"{answer.levels.values[0]:.10g}",
+            f"{effort.masters:,}",
+            f"{effort.iterations:,}",
+            f"{effort.cuts:,}",
+            f"{effort.solver_nodes:,}",
+            f"{effort.seconds:.3f}",
+            f"{effort.seconds / reference:.2f}" if reference else "-",
+        )
+    return table
+
+
+def _levels_table(found: dict[str, MistakeLevels]) -> Table:
+    table = Table()
+    table.add_column("level", justify="right")
+    for name in found:
+        table.add_column(f"{escape(name)}\nvalue / bound", justify="right")
+    for i in range(max(len(levels) for levels in found.values())):
+        cells = [
+            f"{levels.values[i]:.8g}\n{levels.bounds[i]:.8g}" if i < len(levels) else "-"
+            for levels in found.values()
+        ]
+        table.add_row(str(i), *cells)
+    return table
+
+
+def _fail_if_needed(rounds: list[Round]) -> None:
+    for each in rounds:
+        if each.contradictions:
+            raise MipselectError(f"(sensitive) {each.name}: {each.contradictions[0]}")
+    for each in rounds:
+        for answer in each.answers:
+            if not answer.certified:
+                raise MipselectError(
+                    f"(sensitive) {each.name}: {answer.name} certified nothing: {answer.remark}"
+                )

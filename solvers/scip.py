@@ -1,0 +1,154 @@
+"""SCIP through PySCIPOpt: masters to which rows are added, and whole models from Pyomo.
+
+PySCIPOpt is imported when it is needed, so that this file says what to install where it is missing.
+SCIP solves a model on one thread, whatever number is asked for.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import version
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+from mipselect.losses.base import FloatArray, IntArray
+from mipselect.search.protocols import (
+    Capability,
+    Master,
+    MasterSolution,
+    MipStatus,
+    SolverStatus,
+    WholeSolution,
+    rounded,
+)
+
+from .pyomo_models import solve_in_memory
+
+FEASIBILITY = 1e-7
+"""Tolerance on rows, on integrality and on reduced costs."""
+
+MASTER_PARAMETERS = {
+    "numerics/epsilon": 1e-9,
+    "numerics/sumepsilon": 1e-8,
+    "numerics/feastol": FEASIBILITY,
+    "numerics/dualfeastol": FEASIBILITY,
+    "limits/gap": 0.0,
+    "limits/absgap": 1e-6,
+}
+
+CAPABILITIES = frozenset({Capability.MILP, Capability.MIQP, Capability.MISOCP})
+
+FAILURES = (Exception,)
+"""PySCIPOpt raises nothing more specific."""
+
+ENDINGS = {
+    "optimal": MipStatus.OPTIMAL,
+    "gaplimit": MipStatus.OPTIMAL,
+    "infeasible": MipStatus.INFEASIBLE,
+    "timelimit": MipStatus.TIME_LIMIT,
+}
+
+
+class ScipMaster(Master):
+    """min η subject to Σ z = m, z binary, and the rows added so far."""
+
+    def __init__(self, columns: int, cardinality: int, seed: int) -> None:
+        from pyscipopt import SCIP_PARAMSETTING, Model, quicksum
+
+        self.columns, self.cardinality, self._sum = columns, cardinality, quicksum
+        self._model = Model()
+        self._model.hideOutput()
+        for name, value in MASTER_PARAMETERS.items():
+            self._model.setParam(name, value)
+        # A master has few columns and is solved often: these take longer than they save.
+        self._model.setHeuristics(SCIP_PARAMSETTING.OFF)
+        self._model.setSeparating(SCIP_PARAMSETTING.OFF)
+        self._model.setParam("randomization/randomseedshift", seed)
+        self._z = [self._model.addVar(vtype="B") for _ in range(columns)]
+        self._eta = self._model.addVar(lb=None, ub=None)
+        self._model.setObjective(self._eta)
+        self._model.addCons(quicksum(self._z) == cardinality)
+        self._reach = 0.0
+
+    def add_cut(self, constant: float, coefficients: FloatArray) -> None:
+        """η - coefficients · z ≥ constant."""
+        terms = (float(a) * z for a, z in zip(coefficients, self._z, strict=True))
+        self._model.addCons(self._eta - self._sum(terms) >= constant)
+        self._reach = max(self._reach, float(np.sum(np.abs(coefficients))))
+
+    def count(self, columns: IntArray, least: int, most: int) -> None:
+        """least ≤ Σ_{j in columns} z_j ≤ most."""
+        self._model.addCons((self._sum(self._z[int(j)] for j in columns) >= least) <= most)
+
+    def solve(self, *, cutoff: float, time_limit: float) -> MasterSolution:
+        """Minimise η; the bound is SCIP's dual bound, less what its tolerances may be worth."""
+        model = self._model
+        model.chgVarUb(self._eta, min(cutoff, model.infinity()))
+        model.setParam("limits/time", min(max(time_limit, 0.0), 1e20))
+        try:
+            model.optimize()
+        except FAILURES as error:
+            return MasterSolution(MipStatus.FAILED, None, -math.inf, 0, str(error))
+        ended = ENDINGS.get(model.getStatus(), MipStatus.FAILED)
+        nodes, detail = int(model.getNTotalNodes()), str(model.getStatus())
+        chosen, bound = None, -math.inf
+        # Every row and every z may be off by the tolerance.
+        slack = FEASIBILITY * (1.0 + self._reach) + 2e-6
+        if ended is MipStatus.INFEASIBLE:
+            bound = cutoff - slack
+        elif ended is MipStatus.OPTIMAL:
+            chosen = rounded(np.array([model.getVal(z) for z in self._z]))
+            bound = model.getDualbound() - slack
+        # Rows can only be added to the original problem.
+        model.freeTransform()
+        return MasterSolution(ended, chosen, bound, nodes, detail)
+
+
+@dataclass(frozen=True)
+class ScipSolver:
+    """The back end."""
+
+    threads: int | None = None
+    seed: int = 0
+
+    @property
+    def status(self) -> SolverStatus:
+        """Whether PySCIPOpt is installed."""
+        return _status()
+
+    def master(self, columns: int, cardinality: int) -> ScipMaster:
+        """A new master without cuts."""
+        return ScipMaster(columns, cardinality, self.seed)
+
+    def solve(self, model: Any, *, time_limit: float, gap: float) -> WholeSolution:
+        """Minimise a Pyomo model."""
+        from pyomo.contrib.solver.solvers.scip.scip_direct import ScipDirect
+
+        return solve_in_memory(
+            ScipDirect(),
+            model,
+            time_limit=time_limit,
+            gap=gap,
+            threads=None,
+            nodes="NNodes",
+            failures=FAILURES,
+            options={"randomization/randomseedshift": self.seed, "numerics/feastol": 1e-8},
+        )
+
+
+@cache
+def _status() -> SolverStatus:
+    if find_spec("pyscipopt") is None:
+        return SolverStatus(
+            "scip",
+            usable=False,
+            reason="PySCIPOpt is missing; install it with: pip install 'mipselect[scip]'",
+            capabilities=CAPABILITIES,
+        )
+    return SolverStatus(
+        "scip", usable=True, version=version("pyscipopt"), capabilities=CAPABILITIES
+    )

@@ -1,0 +1,21 @@
+"""The back ends that a test runs on: all that are known, those that are missing as skips."""
+
+from __future__ import annotations
+
+import pytest
+
+from mipselect.search.backends import known_solvers
+from mipselect.search.protocols import Capability
+
+
+def back_ends(*needed: Capability) -> list:
+    """Parameters: the name of every known back end with these capabilities."""
+    return [
+        pytest.param(
+            name,
+            id=name,
+            marks=() if status.usable else pytest.mark.skip(reason=f"{name}: {status.reason}"),
+        )
+        for name, status in known_solvers().items()
+        if set(needed) <= status.capabilities
+    ]

@@ -1,0 +1,206 @@
+"""`mipselect compare`: agreement, disagreement, failures, and what is skipped."""
+
+from __future__ import annotations
+
+import stat
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from back_ends import back_ends
+from commandline import Run
+
+from mipselect import errors, files
+from mipselect.cli import agreement
+from mipselect.cli import compare as compare_command
+from mipselect.search import MistakeLevels, backends, mistake_levels, outer_approximation
+from mipselect.search.protocols import Capability, MasterSolution, MipStatus, SolverStatus
+
+
+@pytest.fixture
+def levels() -> MistakeLevels:
+    return mistake_levels(files.load_instance("tiny-plain"))
+
+
+def answer(found: MistakeLevels | None, name: str = "one", **changes) -> agreement.Answer:
+    bound = -np.inf if found is None else float(found.bounds.min())
+    return agreement.Answer(name, "cuts", found, changes.pop("bound", bound), **changes)
+
+
+def test_solvers_agree_and_the_report_says_what_they_did(run: Run) -> None:
+    outcome = run("compare", "tiny-plain", "paper-p100", "--solvers", "native,highs", "--json")
+    assert (outcome.code, outcome.err) == (0, "")
+    report = outcome.report
+    assert report["sensitive"] is True
+    assert (report["agree"], report["certified"], report["skipped"]) == (True, True, [])
+    tiny, paper = report["instances"]
+    assert [len(each["answers"]) for each in (tiny, paper)] == [2, 2]
+    assert tiny["contradictions"] == paper["contradictions"] == []
+    native, highs = paper["answers"]
+    assert native["optimum"] == pytest.approx(highs["optimum"], rel=1e-9)
+    assert native["support"] == highs["support"] == [1, 3, 5, 7, 9]
+    assert len(native["levels"]) == 6
+    assert all(level["bound"] <= level["value"] for level in native["levels"])
+    assert native["effort"]["masters"] == 0 < highs["effort"]["masters"]
+    assert highs["time_relative_to_highs"] == 1.0
+
+
+def test_text_is_marked_and_shows_both_tables(run: Run) -> None:
+    outcome = run("compare", "diabetes", "--solvers", "native,highs", "--threads", "1")
+    assert outcome.code == 0
+    for fragment in ("SENSITIVE", "× HiGHS", "value / bound", "No answer contradicts another"):
+        assert fragment in outcome.out
+
+
+@pytest.mark.parametrize("solver", back_ends(Capability.MISOCP))
+def test_whole_models_are_compared_with_the_search(run: Run, solver: str) -> None:
+    outcome = run(
+        "compare", "tiny-plain", "--solvers", f"highs,{solver}", "--formulation", "both", "--json"
+    )
+    assert outcome.code == 0
+    names = [(a["solver"], a["formulation"]) for a in outcome.report["instances"][0]["answers"]]
+    assert names == [("highs", "cuts"), (solver, "cuts"), (solver, "whole")]
+    assert outcome.report["skipped"] == ["highs, whole: it takes no models with quadratic terms"]
+
+
+def test_all_uses_what_is_there_and_says_what_is_not(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    missing = SolverStatus("abacus", usable=False, reason="install it with: apt-get install abacus")
+    known = backends.known_solvers()
+    monkeypatch.setattr(compare_command, "known_solvers", lambda: {**known, "abacus": missing})
+    outcome = run("compare", "tiny-plain", "--json")
+    used = [entry["solver"] for entry in outcome.report["instances"][0]["answers"]]
+    assert used == [name for name, status in known.items() if status.usable]
+    assert "abacus: install it with: apt-get install abacus" in outcome.report["skipped"]
+    assert "skipped abacus: install it with" in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--solvers", "native,abacus"), "'abacus'"),
+        (("--solvers", "native"), "comparing needs two answers"),
+        (("--solvers", "native,native"), "comparing needs two answers"),
+        (("--formulation", "whole", "--solvers", "highs,native"), "'highs' does not take whole"),
+        (("--tolerance", "-1"), "--tolerance must be"),
+        (("--time-limit", "0"), "--time-limit must be"),
+        (("--threads", "0"), "--threads"),
+        (("--output", "absent/report.json"), "the folder absent does not exist"),
+    ],
+)
+def test_bad_usage(run: Run, arguments: tuple[str, ...], message: str) -> None:
+    run("compare", "tiny-plain", *arguments, "--json").failed_with(2, message)
+
+
+def test_a_missing_solver_that_is_named_is_an_error_with_its_remedy(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "")
+    run("compare", "tiny-plain", "--solvers", "native,cbc", "--json").failed_with(
+        2, "'cbc' cannot be used here", "apt-get install coinor-cbc"
+    )
+
+
+def test_a_bound_above_a_value_is_a_contradiction(levels: MistakeLevels) -> None:
+    assert agreement.contradictions([answer(levels), answer(levels, "two")]) == []
+    bounds = levels.bounds.copy()
+    bounds[2] = levels.values[2] * (1 + 1e-6)
+    (sentence,) = agreement.contradictions(
+        [answer(levels), answer(replace(levels, bounds=bounds), "two")]
+    )
+    assert sentence.startswith("two proves level 2")
+    high = answer(None, "two", bound=1.001 * float(levels.values[0]), remark="time limit")
+    (sentence,) = agreement.contradictions([answer(levels), high])
+    assert "two proves every support to be at" in sentence
+
+
+def test_values_further_apart_than_the_tolerance_are_a_contradiction(
+    levels: MistakeLevels,
+) -> None:
+    slack = levels.tolerance * levels.sensitivity
+    worse = levels.values + np.array([0.0, 0.0, 0.0, 1.01 * slack])
+    other = replace(levels, values=worse, bounds=worse - 0.999 * slack)
+    assert agreement.contradictions([answer(levels), answer(other, "two")])
+    near = replace(levels, values=levels.values + np.array([0.0, 0.0, 0.0, 0.9 * slack]))
+    assert not agreement.contradictions([answer(levels), answer(near, "two")])
+
+
+def test_another_optimum_of_the_same_value_is_none(levels: MistakeLevels) -> None:
+    tied = mistake_levels(files.load_instance("tiny-duplicates"))
+    other = replace(tied, supports=tied.supports.copy())
+    other.supports[[0, 1]] = tied.supports[[1, 0]]
+    assert agreement.contradictions([answer(tied), answer(other, "two")]) == []
+
+
+def test_contradictions_are_reported_and_fail(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch, levels: MistakeLevels
+) -> None:
+    answers = iter([levels, replace(levels, bounds=levels.bounds * 1.01)])
+    monkeypatch.setattr(compare_command, "mistake_levels", lambda *_, **__: next(answers))
+    target = folder / "report.json"
+    outcome = run(
+        "compare", "tiny-plain", "--solvers", "native,highs", "--json", "--output", target
+    )
+    assert outcome.code == 1
+    assert outcome.report["agree"] is False
+    assert "(sensitive) tiny-plain: highs proves level 0" in outcome.err
+    assert target.read_text() == outcome.out
+    assert stat.S_IMODE(target.stat().st_mode) == 0o600
+
+
+def test_a_value_that_is_not_the_expected_one_fails(
+    run: Run, repository: Path, tmp_path: Path
+) -> None:
+    stored = repository / "instances"
+    text = (stored / "tiny-plain.toml").read_text()
+    (tmp_path / "tiny-plain.csv").write_text((stored / "tiny-plain.csv").read_text())
+    (tmp_path / "wrong.toml").write_text(text.replace("0.0180238", "0.0280238"))
+    outcome = run("compare", tmp_path / "wrong.toml", "--solvers", "native,highs", "--json")
+    assert outcome.code == 1
+    assert "DIFFERS from [expected]" in outcome.err
+
+
+def test_a_solver_that_fails_is_named_with_the_instance_and_what_was_proven(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, solver: object, **__: object) -> MistakeLevels:
+        raise errors.SolverFailure("highs failed on a master: Unknown (proven so far: 0.125)")
+
+    monkeypatch.setattr(compare_command, "mistake_levels", fail)
+    outcome = run("compare", "tiny-plain", "--solvers", "native,highs", "--json")
+    assert outcome.code == 1
+    assert outcome.report["certified"] is False
+    assert "optimum" not in outcome.report["instances"][0]["answers"][0]
+    for fragment in ("(sensitive) tiny-plain: native certified nothing", "Unknown", "0.125"):
+        assert fragment in outcome.err
+
+
+def test_a_solver_that_fails_mid_run_leaves_the_file_as_it_was(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> MasterSolution:
+        return MasterSolution(MipStatus.FAILED, None, -np.inf, 0, "out of memory")
+
+    monkeypatch.setattr(outer_approximation, "ENUMERATED", 0)
+    monkeypatch.setattr("mipselect_solvers.highs.HighsMaster.solve", fail)
+    report = folder / "report.json"
+    report.write_text("kept")
+    before = sorted(folder.iterdir())
+    arguments = ("tiny-active-norm", "--method", "mistakes", "--solver", "highs")
+    run("solve", *arguments, "--output", report).failed_with(
+        1, "(sensitive) tiny-active-norm: highs failed on a master: out of memory", "proven so far"
+    )
+    assert report.read_text() == "kept"
+    assert sorted(folder.iterdir()) == before
+
+
+def test_what_a_time_limit_left_unproven_fails(run: Run) -> None:
+    outcome = run(
+        "compare", "paper-p100", "--solvers", "native,highs", "--time-limit", "1e-9", "--json"
+    )
+    assert outcome.code == 1
+    assert outcome.report["agree"] is True
+    assert outcome.report["instances"][0]["answers"][0]["certified"] is False
+    assert "time limit" in outcome.err

@@ -1,0 +1,134 @@
+"""Whole models against brute force, and their licences and limits."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from back_ends import back_ends
+from designs import all_supports, distances, random_instance
+
+from mipselect.errors import InvalidInput, NotCertified, SolverFailure, UnknownSolver
+from mipselect.files import load_instance
+from mipselect.search import mistake_levels, whole
+from mipselect.search.backends import solver_by_name
+from mipselect.search.formulations import Form
+from mipselect.search.protocols import Capability, MipStatus, SolverStatus, WholeSolution
+from mipselect.search.whole import whole_levels, whole_optimum
+
+
+@pytest.fixture(params=back_ends(Capability.MISOCP))
+def name(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+@pytest.mark.parametrize("form", Form)
+@pytest.mark.parametrize("start", [0, 10])
+def test_small_instances_that_hurt(name: str, form: Form, start: int) -> None:
+    certified = 0
+    for seed in range(start, start + 10):
+        instance = random_instance(seed, max_p=8, max_s=3)
+        supports = all_supports(instance)
+        values = instance.objectives(supports)
+        tau = 0.05 * instance.sensitivity
+        pool = whole_optimum(instance, solver=name, form=form)
+        assert pool.certified
+        assert values.min() * (1 - 1e-9) <= pool.values[0] <= values.min() + tau
+        assert pool.rest_bound <= values.min() or len(values) == 1
+        try:
+            levels = whole_levels(instance, solver=name, form=form)
+        except NotCertified as error:
+            levels = error.partial
+        certified += levels.certified
+        assert levels.certified or levels.gap < 0.0
+        level_of = distances(supports, levels.supports[0])
+        best = np.array([values[level_of == i].min() for i in range(len(levels))])
+        assert np.all(levels.bounds <= best * (1 + 1e-9))
+        assert np.all(levels.values >= best * (1 - 1e-9))
+        assert np.all(levels.values <= best * (1 + 1e-9) + tau)
+    assert certified > 0
+
+
+def test_the_second_opinion_is_that_of_the_search(name: str) -> None:
+    for stored in ("tiny-plain", "tiny-active-norm", "diabetes"):
+        instance = load_instance(stored)
+        one = whole_levels(instance, solver=name, tolerance=1e-3)
+        other = mistake_levels(instance, tolerance=0.0)
+        assert one.certified
+        assert one.values == pytest.approx(other.values, rel=1e-9)
+        assert np.all(one.bounds <= other.values)
+
+
+def test_a_hundred_features_and_four_thousand_rows(name: str) -> None:
+    instance = load_instance("paper-p100")
+    pool = whole_optimum(instance, solver=name)
+    assert pool.supports.tolist() == [[1, 3, 5, 7, 9]]
+    assert pool.values[0] == pytest.approx(0.05004376691855498, rel=1e-9)
+    assert pool.certified
+
+
+def test_a_tie_is_left_open(name: str) -> None:
+    with pytest.raises(NotCertified, match="the best one may be tied") as caught:
+        whole_levels(load_instance("tiny-duplicates"), solver=name)
+    assert caught.value.bound <= caught.value.incumbent
+
+
+def test_the_time_limit_is_reported_with_what_is_proven(name: str) -> None:
+    with pytest.raises(NotCertified, match="time limit reached in stage 'optimum'") as caught:
+        whole_optimum(load_instance("paper-p100"), solver=name, time_limit=1e-3)
+    assert 0.0 <= caught.value.bound <= 0.0500437669
+
+
+def test_threads_and_seeds_change_no_answer(name: str) -> None:
+    instance = load_instance("tiny-plain")
+    for threads, seed in ((1, 3), (2, 40)):
+        solver = solver_by_name(name, threads=threads, seed=seed)
+        assert whole_optimum(instance, solver=solver).supports.tolist() == [[1, 4, 6]]
+
+
+def test_what_cannot_be_asked_for() -> None:
+    instance = load_instance("tiny-plain")
+    with pytest.raises(UnknownSolver, match="'highs' does not take misocp; usable here:"):
+        whole_optimum(instance, solver="highs")
+    with pytest.raises(UnknownSolver, match="'highs' does not take miqp"):
+        whole_optimum(instance, solver="highs", form=Form.BIG_M)
+    with pytest.raises(InvalidInput, match="tolerance must be"):
+        whole_levels(instance, solver="highs", tolerance=-1.0)
+
+
+@pytest.mark.parametrize("solver", back_ends(Capability.MISOCP))
+def test_a_licence_that_is_too_small_is_recognised_before_solving(solver: str) -> None:
+    limit = solver_by_name(solver).status.limit
+    if limit is None:
+        pytest.skip(f"{solver}: models may be of any size here")
+    with pytest.raises(SolverFailure, match=r"size-limited licence allows 200 columns .* 400 and"):
+        whole_optimum(load_instance("paper-p100"), solver=solver, form=Form.PERSPECTIVE)
+
+
+class Scripted:
+    """A solver of whole models that finds the first features and claims a bound."""
+
+    status = SolverStatus(
+        "scripted", usable=True, capabilities=frozenset({Capability.MIQP, Capability.MISOCP})
+    )
+
+    def __init__(self, status: MipStatus, bound: float, *, found: bool = True) -> None:
+        self.answer = WholeSolution(status, found, bound, 0, "its own words")
+
+    def solve(self, model, *, time_limit: float, gap: float) -> WholeSolution:
+        for j in model.z:
+            model.z[j].set_value(float(j < 3))
+        return self.answer
+
+
+def test_back_ends_that_misbehave_are_named() -> None:
+    instance = load_instance("tiny-plain")
+    wrong = Scripted(MipStatus.OPTIMAL, 10.0 * whole.UNITS)
+    with pytest.raises(SolverFailure, match=r"scripted, whole .* its bound is wrong"):
+        whole_optimum(instance, solver=wrong)
+    nothing = Scripted(MipStatus.FAILED, 1.0, found=False)
+    with pytest.raises(SolverFailure, match=r"'failed' \(its own words\) in stage 'optimum'"):
+        whole_optimum(instance, solver=nothing)
+    weak = Scripted(MipStatus.FAILED, 0.0)
+    with pytest.raises(NotCertified, match="could only prove") as caught:
+        whole_optimum(instance, solver=weak)
+    assert caught.value.partial.supports.tolist() == [[0, 1, 2]]

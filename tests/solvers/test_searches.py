@@ -1,0 +1,115 @@
+"""Searches on every back end against brute force, and against each other where it is too large."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from back_ends import back_ends
+from designs import all_supports, distances, random_instance
+
+from mipselect.files import load_instance
+from mipselect.instance import Instance
+from mipselect.search import mistake_levels, outer_approximation, top_supports
+from mipselect.search.backends import solver_by_name
+from mipselect.search.protocols import Capability
+
+EXECUTABLES = ("cbc", "glpk")
+"""Each solve starts a process: fewer instances do."""
+
+
+@pytest.fixture(params=back_ends(Capability.MILP))
+def name(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+@pytest.fixture
+def masters_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small subproblems go to a master too, and it is not given up."""
+    monkeypatch.setattr(outer_approximation, "ENUMERATED", 0)
+    monkeypatch.setattr(outer_approximation, "PATIENCE", 10**9)
+
+
+def correlated(seed: int, p: int, s: int, n: int = 60) -> Instance:
+    """Nearly pure noise on correlated columns: the bounds decide little, the masters much."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, p))
+    for j in range(1, p):
+        X[:, j] = 0.7 * X[:, j - 1] + np.sqrt(1 - 0.49) * X[:, j]
+    return Instance(
+        X, X[:, 0] + 2.0 * rng.standard_normal(n), support_size=s,
+        x_bound=2.0, y_bound=3.0, coef_bound=2.0, ridge=4.0,
+    )  # fmt: skip
+
+
+def check_levels(instance: Instance, name: str, tolerance: float) -> int:
+    supports = all_supports(instance)
+    values = instance.objectives(supports)
+    levels = mistake_levels(instance, solver=name, tolerance=tolerance)
+    assert levels.certified
+    assert levels.values[0] == pytest.approx(values.min(), rel=1e-9)
+    level_of = distances(supports, levels.supports[0])
+    best = np.array([values[level_of == i].min() for i in range(len(levels))])
+    slack = tolerance * instance.sensitivity
+    assert np.all(levels.values >= best * (1 - 1e-9))
+    assert np.all(levels.values <= best * (1 + 1e-9) + slack)
+    assert np.all(levels.bounds <= best * (1 + 1e-9))
+    return levels.effort.masters
+
+
+def check_pool(instance: Instance, size: int, name: str, tolerance: float) -> int:
+    supports = all_supports(instance)
+    values = instance.objectives(supports)
+    pool = top_supports(instance, size, solver=name, tolerance=tolerance)
+    assert pool.certified
+    slack = tolerance * instance.sensitivity
+    assert np.all(pool.values <= np.sort(values)[:size] * (1 + 1e-9) + slack)
+    assert instance.objectives(pool.supports) == pytest.approx(pool.values, rel=1e-9)
+    unlisted = [v for row, v in zip(supports, values, strict=True) if pool.position(row) is None]
+    assert pool.rest_bound <= min(unlisted, default=np.inf) * (1 + 1e-9)
+    return pool.effort.masters
+
+
+@pytest.mark.usefixtures("masters_only")
+@pytest.mark.parametrize("seed", range(4))
+def test_small_instances_that_hurt(name: str, seed: int) -> None:
+    masters = 0
+    for k in range(2 if name in EXECUTABLES else 12):
+        instance = random_instance(100 * seed + k)
+        tolerance = float(np.random.default_rng(k).choice([0.0, 0.05]))
+        masters += check_levels(instance, name, tolerance)
+        size = max(1, instance.number_of_supports // 3)
+        masters += check_pool(instance, size, name, tolerance)
+    if name not in EXECUTABLES:
+        assert masters > 0
+
+
+@pytest.mark.usefixtures("masters_only")
+def test_instances_that_need_many_cuts(name: str) -> None:
+    for seed in range(1 if name in EXECUTABLES else 3):
+        instance = correlated(seed, p=11, s=4)
+        assert check_levels(instance, name, 0.05) > 0
+        assert check_pool(instance, 20, name, 0.05) > 0
+
+
+@pytest.mark.parametrize("tolerance", [0.0, 0.05])
+def test_the_paper_setting_with_a_hundred_features(name: str, tolerance: float) -> None:
+    """All 75 million supports were enumerated once; the file says with which result."""
+    instance = load_instance("paper-p100")
+    levels = mistake_levels(instance, solver=name, tolerance=tolerance)
+    known = mistake_levels(instance, solver="native", tolerance=0.0)
+    slack = tolerance * instance.sensitivity
+    assert levels.supports[0].tolist() == known.supports[0].tolist() == [1, 3, 5, 7, 9]
+    assert np.all(levels.values >= known.values * (1 - 1e-9))
+    assert np.all(levels.values <= known.values * (1 + 1e-9) + slack)
+    assert np.all(levels.bounds <= known.values * (1 + 1e-9))
+    assert levels.effort.masters > 0
+
+
+@pytest.mark.usefixtures("masters_only")
+def test_threads_and_seeds_reach_the_search(name: str) -> None:
+    instance = correlated(5, p=9, s=3)
+    solvers = [solver_by_name(name, threads=threads, seed=3) for threads in (1, 2)]
+    found = [mistake_levels(instance, solver=solver, tolerance=0.0) for solver in solvers]
+    for levels in found:
+        assert levels.values == pytest.approx(found[0].values, rel=1e-9)
+        assert levels.effort.solver == name

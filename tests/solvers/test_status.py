@@ -1,0 +1,164 @@
+"""What is known of a back end before anything is solved, and back ends from elsewhere."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mipselect import available_solvers, load_instance, mistake_levels
+from mipselect.errors import UnknownSolver
+from mipselect.search import outer_approximation
+from mipselect.search.backends import known_solvers, solver_by_name, usable_solver
+from mipselect.search.formulations import Form, best_subset_model
+from mipselect.search.protocols import Capability, MipStatus
+from mipselect_solvers import gurobi, scip
+
+DOCUMENTED = ("native", "highs", "gurobi", "scip", "cbc", "glpk")
+
+
+def python(code: str, **environment: str) -> str:
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, **environment},
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    ).stdout
+
+
+def test_every_documented_solver_is_known_and_every_unusable_one_says_why() -> None:
+    known = known_solvers()
+    assert set(DOCUMENTED) <= set(known)
+    for name, status in known.items():
+        assert status.name == name
+        assert status.usable == (status.reason == "")
+        assert status.usable == (name in available_solvers())
+
+
+def test_optional_packages_are_imported_only_when_needed() -> None:
+    python(
+        "import sys, mipselect_solvers.gurobi, mipselect_solvers.scip, mipselect_solvers.cbc\n"
+        "import mipselect.search.whole\n"
+        "assert not {'gurobipy', 'pyscipopt', 'pyomo'} & set(sys.modules)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("module", "remedy"),
+    [(gurobi, r"pip install 'mipselect\[gurobi\]'"), (scip, r"pip install 'mipselect\[scip\]'")],
+)
+def test_a_missing_package_names_its_extra(
+    module, remedy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "find_spec", lambda name: None)
+    monkeypatch.setattr(module, "_status", module._status.__wrapped__)
+    name = module.__name__.rpartition(".")[2]
+    with pytest.raises(UnknownSolver, match=f"'{name}' cannot be used here: .*{remedy}"):
+        mistake_levels(load_instance("tiny-plain"), solver=name)
+
+
+@pytest.mark.parametrize(("name", "package"), [("cbc", "coinor-cbc"), ("glpk", "glpk-utils")])
+def test_a_missing_executable_names_its_package(
+    name: str, package: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(UnknownSolver, match=f"apt-get install {package}"):
+        solver_by_name(name)
+
+
+def test_a_licence_that_is_refused_is_a_reason(tmp_path: Path) -> None:
+    pytest.importorskip("gurobipy")
+    reason = python(
+        "from mipselect_solvers.gurobi import GurobiSolver; s = GurobiSolver().status\n"
+        "print(s.usable, s.reason)",
+        GRB_LICENSE_FILE=str(tmp_path / "absent.lic"),
+    )
+    assert reason.startswith("False its licence does not let it start: ")
+
+
+def test_what_gurobi_refuses_is_a_failure_in_its_own_words() -> None:
+    pytest.importorskip("gurobipy")
+    status = gurobi.GurobiSolver().status
+    if status.limit is None:
+        pytest.skip("gurobi: its licence has no size limit here")
+    columns = status.limit.columns + 1
+    unchecked = replace(status, limit=None)
+    master = gurobi.GurobiMaster(columns, 2, gurobi._environment(), unchecked, {})
+    master.add_cut(0.0, np.ones(columns))
+    solution = master.solve(cutoff=math.inf, time_limit=math.inf)
+    assert (solution.status, solution.chosen) == (MipStatus.FAILED, None)
+    assert "too large for size-limited license" in solution.detail
+    problem = load_instance("paper-p100").prepared
+    model = best_subset_model(problem, 5, Form.PERSPECTIVE, 1.0)
+    whole = gurobi.GurobiSolver().solve(model, time_limit=math.inf, gap=1e-3)
+    assert (whole.status, whole.found) == (MipStatus.FAILED, False)
+    assert "too large for size-limited license" in whole.detail
+
+
+@pytest.mark.parametrize(("name", "executable"), [("cbc", "cbc"), ("glpk", "glpsol")])
+def test_an_executable_that_breaks_is_a_failure(name: str, executable: str, tmp_path: Path) -> None:
+    broken = tmp_path / executable
+    broken.write_text("#!/bin/sh\necho 'Solver 5.0'; exit 3\n")
+    broken.chmod(0o755)
+    out = python(
+        "import math, numpy\n"
+        "from mipselect.search.backends import solver_by_name\n"
+        f"master = solver_by_name('{name}').master(4, 2)\n"
+        "master.add_cut(0.0, numpy.ones(4))\n"
+        "print(master.solve(cutoff=math.inf, time_limit=5.0).status.value)",
+        PATH=f"{tmp_path}:{os.environ['PATH']}",
+    )
+    assert out.endswith("failed\n")
+
+
+def test_a_capability_that_is_missing_names_who_has_it() -> None:
+    with pytest.raises(UnknownSolver, match="'highs' does not take lazy cuts; usable here: "):
+        usable_solver("highs", Capability.LAZY_CUTS)
+
+
+@pytest.fixture
+def documented(repository: Path) -> str:
+    blocks = re.findall(r"```python\n(.*?)```", (repository / "docs/solvers.md").read_text(), re.S)
+    (block,) = (block for block in blocks if "class ScipyMaster" in block)
+    return block
+
+
+def test_the_documented_back_end_is_short_and_complete(
+    documented: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert documented.count("\n") <= 60
+    names: dict[str, object] = {"__name__": "documented"}
+    monkeypatch.setitem(sys.modules, "documented", type(sys)("documented"))
+    exec(compile(documented, "example", "exec"), names)
+    monkeypatch.setattr(outer_approximation, "ENUMERATED", 0)
+    for stored in ("tiny-active-norm", "diabetes", "paper-p100"):
+        instance = load_instance(stored)
+        levels = mistake_levels(instance, solver=names["ScipySolver"](), tolerance=0.0)
+        known = mistake_levels(instance, solver="native", tolerance=0.0)
+        assert levels.values == pytest.approx(known.values, rel=1e-9)
+        assert levels.effort.solver == "scipy"
+
+
+def test_a_back_end_from_another_package_is_found_by_name(documented: str, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere.py").write_text(documented)
+    (tmp_path / "elsewhere-1.0.dist-info").mkdir()
+    (tmp_path / "elsewhere-1.0.dist-info/METADATA").write_text("Name: elsewhere\nVersion: 1.0\n")
+    (tmp_path / "elsewhere-1.0.dist-info/entry_points.txt").write_text(
+        "[mipselect.solvers]\nscipy = elsewhere:ScipySolver\n"
+    )
+    out = python(
+        "from mipselect import load_instance, mistake_levels\n"
+        "levels = mistake_levels(load_instance('paper-p100'), solver='scipy')\n"
+        "print(levels.effort.solver, levels.effort.masters > 0, levels.certified)",
+        PYTHONPATH=str(tmp_path),
+    )
+    assert out == "scipy True True\n"
