@@ -54,7 +54,7 @@ class PreparedSquared:
         self.X, self.y, self.ridge, self.radius = X, y, ridge, radius
         self.n = len(y)
         self.gram = Gram(X)
-        self.moment: FloatArray = np.asarray(X.T @ y.astype(X.dtype, copy=False), dtype=np.float64)
+        self.moment = self.gram.product(y)
         self.target_norm = float(y @ y)
 
     def fit(self, support: IntArray) -> RestrictedFit:
