@@ -34,7 +34,7 @@ def main() -> None:
         table.add_column(column, justify="right")
     for snr, rho in SIGNALS:
         table.add_column(f"SNR {snr:g}, ρ {rho:g}", justify="right")
-    console = Console()
+    console = Console(width=150)
     for (p, n), size in product(PROBLEMS, sizes):
         cells = []
         for snr, rho in SIGNALS:

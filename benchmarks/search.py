@@ -53,7 +53,7 @@ def main() -> None:
         table.add_column(column, justify="right")
     for column in ("certified", "MiB", "remark"):
         table.add_column(column)
-    console = Console()
+    console = Console(width=150)
     for setting in settings:
         for solver in solvers:
             timing = in_its_own_process(replace(setting, solver=solver))

@@ -1,7 +1,7 @@
 """One measured search in a process of its own: its time in units of one X.T @ X, and its memory.
 
-The unit is timed in the same process, on the same data, before and after the search; the median
-counts. Memory is the peak beyond what the process held once the instance stood.
+The unit is timed in the same process, on the same data, after the search; the median counts.
+Memory is the peak of the process less what it held once the instance stood (Linux).
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ import resource
 import statistics
 import time
 from dataclasses import asdict, dataclass
+from pathlib import Path
 
 from mipselect import Instance, MipselectError, NotCertified, mistake_levels, top_supports
 from mipselect.datasets import correlated_gaussian
 
-MEBIBYTE_IN_KB = 1024
+MEBIBYTE = 2**20
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ def instance_of(setting: Setting) -> Instance:
 
 def measure(setting: Setting) -> Timing:
     instance = instance_of(setting)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    before = int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
     remarks = []
 
     def timed(search, *arguments: object) -> tuple[float, bool]:
@@ -92,15 +93,13 @@ def measure(setting: Setting) -> Timing:
 
     pool = timed(top_supports, "one-swap" if setting.pool else 1)
     levels = timed(mistake_levels)
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 - before
     units = []
     for _ in range(3 if setting.p <= 2000 else 1):
         started = time.perf_counter()
         instance.X.T @ instance.X
         units.append(time.perf_counter() - started)
-    return Timing(
-        statistics.median(units), *pool, *levels, memory / MEBIBYTE_IN_KB, "; ".join(remarks)
-    )
+    return Timing(statistics.median(units), *pool, *levels, memory / MEBIBYTE, "; ".join(remarks))
 
 
 def main() -> None:

@@ -17,10 +17,6 @@ class UnknownSolver(InvalidInput):
     """No back end of that name is installed or usable here."""
 
 
-class SolverFailure(MipselectError):
-    """A back end stopped with an unexpected status or contradicted a known value."""
-
-
 class NotCertified(MipselectError):
     """The search ended before its result was proven; nothing may be released from it.
 
@@ -50,6 +46,20 @@ class NotCertified(MipselectError):
         self.bound = bound
         self.incumbent = incumbent
         self.partial = partial
+
+
+class SolverFailure(NotCertified):
+    """A back end stopped with an unexpected status or contradicted a known value."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        bound: float = float("-inf"),
+        incumbent: float = float("inf"),
+        partial: Any = None,
+    ) -> None:
+        super().__init__(message, bound=bound, incumbent=incumbent, partial=partial)
 
 
 class ConditionNotMet(MipselectError):

@@ -91,7 +91,8 @@ class Instance:
         self._loss = loss_by_name(loss)
         _require_finite(matrix, "X", self.feature_names)
         _require_finite(target[:, None], "y", None)
-        self.X: FloatArray = np.clip(matrix, -self.x_bound, self.x_bound)
+        bound = _rounded_down(self.x_bound, matrix.dtype)
+        self.X: FloatArray = np.clip(matrix, -bound, bound)
         self.y: FloatArray = np.clip(target.astype(np.float64), -self.y_bound, self.y_bound)
         self.X.flags.writeable = False
         self.y.flags.writeable = False
@@ -210,6 +211,12 @@ def _numeric(values: ArrayLike, what: str, names: Sequence[str] | None) -> Float
                         where = f": row {i}, column {j}{name} holds {table[i, j]!r}"
                         raise InvalidInput(f"{what} must hold real numbers only{where}") from error
         raise InvalidInput(f"{what} must hold real numbers only: {error}") from error
+
+
+def _rounded_down(bound: float, dtype: np.dtype[Any]) -> np.floating[Any]:
+    """The largest number of this type that is not above `bound`."""
+    rounded: np.floating[Any] = dtype.type(bound)
+    return np.nextafter(rounded, dtype.type(0.0)) if float(rounded) > bound else rounded
 
 
 def _is_number(value: Any) -> bool:

@@ -87,6 +87,15 @@ def test_data_frame_keeps_its_names() -> None:
     assert make(table, [1, 2]).feature_names == ("age", "dose", "smoker")
 
 
+@pytest.mark.parametrize("bound", [0.1, 0.3, 0.7, 1.0])
+def test_float32_is_not_clipped_above_the_bound(bound: float) -> None:
+    instance = make(np.full((3, 2), 9.0, dtype=np.float32), np.zeros(3), x_bound=bound)
+    assert bound * (1 - 1e-6) < float(instance.X.max()) <= bound
+    assert float(instance.X.max()) == -float(
+        make(-instance.X * 9, np.zeros(3), x_bound=bound).X.min()
+    )
+
+
 def test_float32_stays_float32() -> None:
     assert make(np.zeros((3, 2), dtype=np.float32), np.zeros(3)).X.dtype == np.float32
 

@@ -215,6 +215,10 @@ def _without_numbers() -> Iterator[None]:
     details = "; 'mipselect solve' shows the details, which are sensitive"
     try:
         yield
+    except SolverFailure:
+        raise SolverFailure(
+            f"the solver failed, so nothing was released and no budget is spent{details}"
+        ) from None
     except NotCertified:
         raise NotCertified(
             "not certified within the tolerance, so nothing was released and no budget is spent; "
@@ -226,10 +230,6 @@ def _without_numbers() -> Iterator[None]:
             "the data are not proven to meet the condition of the mechanism, so nothing was "
             "released; this refusal itself depends on the data and no guarantee covers it; "
             f"--test-epsilon with --delta never refuses for this reason, nor does top-r{details}"
-        ) from None
-    except SolverFailure:
-        raise SolverFailure(
-            f"the solver failed, so nothing was released and no budget is spent{details}"
         ) from None
 
 

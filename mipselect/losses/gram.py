@@ -56,7 +56,7 @@ class Gram:
             if 8 * self.p * (len(self._columns) + len(missing)) > KEPT_BYTES:
                 self._columns.clear()
                 missing = [int(j) for j in indices]
-            fresh = self._product(np.asarray(missing))
+            fresh = self.product(self._X[:, missing])
             self._columns.update((j, fresh[:, k].copy()) for k, j in enumerate(missing))
         if len(indices) == 0:
             return np.empty((self.p, 0))
@@ -123,15 +123,15 @@ class Gram:
         chosen = self._X[:, indices].astype(np.float64, copy=False)
         return np.asarray(chosen.T @ chosen)
 
-    def _product(self, indices: IntArray) -> FloatArray:
-        """Xᵀ X[:, indices]; float32 data are widened in blocks, never as a whole."""
-        chosen = self._X[:, indices].astype(np.float64, copy=False)
+    def product(self, V: FloatArray) -> FloatArray:
+        """XᵀV in float64, shape (p, k); float32 data are widened in blocks, never as a whole."""
+        V = V.astype(np.float64, copy=False)
         if self._X.dtype == np.float64:
-            return np.asarray(self._X.T @ chosen)
+            return np.asarray(self._X.T @ V)
         width = max(1, BLOCK_BYTES // (8 * self._X.shape[0]))
         return np.concatenate(
             [
-                self._X[:, start : start + width].astype(np.float64).T @ chosen
+                self._X[:, start : start + width].astype(np.float64).T @ V
                 for start in range(0, self.p, width)
             ]
         )

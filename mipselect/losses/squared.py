@@ -15,7 +15,7 @@ CHUNK = 8192
 """Supports that are solved at once; bounds the memory of a batch."""
 
 REQUIRED_PRECISION = 1e-11
-"""Relative rounding error of a value beyond which it is recomputed from the residuals."""
+"""Relative rounding error of a value beyond which it is recomputed from the data."""
 
 NEWTON_STEPS = 100
 EPS = float(np.finfo(np.float64).eps)
@@ -54,16 +54,13 @@ class PreparedSquared:
         self.X, self.y, self.ridge, self.radius = X, y, ridge, radius
         self.n = len(y)
         self.gram = Gram(X)
-        self.moment: FloatArray = np.asarray(X.T @ y.astype(X.dtype, copy=False), dtype=np.float64)
+        self.moment = self.gram.product(y)
         self.target_norm = float(y @ y)
 
     def fit(self, support: IntArray) -> RestrictedFit:
         """Solve the problem on `support`, shape (s,)."""
-        coef, multiplier = solve_normal_equations(
-            self.gram.block(support)[None], self.moment[support][None], self.ridge, self.radius
-        )
-        value = self._values_at(support[None], self.gram.block(support)[None], coef)
-        return RestrictedFit(float(value[0]), coef[0], float(multiplier[0]))
+        values, coef, multiplier = self._solve(support[None], self.gram.block(support)[None])
+        return RestrictedFit(float(values[0]), coef[0], float(multiplier[0]))
 
     def values(self, supports: IntArray) -> FloatArray:
         """R of every row of `supports`, shape (m, s); returns shape (m,)."""
@@ -75,7 +72,7 @@ class PreparedSquared:
             rows = slice(start, start + CHUNK)
             local = position[rows]
             gram = block[local[:, :, None], local[:, None, :]]
-            values[rows] = self._solve(supports[rows], gram)
+            values[rows] = self._solve(supports[rows], gram)[0]
         return values
 
     def values_of_additions(self, base: IntArray, additions: IntArray) -> FloatArray:
@@ -93,17 +90,17 @@ class PreparedSquared:
             gram[:, k, :k] = gram[:, :k, k] = columns[chosen]
             gram[:, k, k] = self.gram.diagonal[chosen]
             supports = np.column_stack([np.tile(base, (len(chosen), 1)), chosen])
-            values[start : start + CHUNK] = self._solve(supports, gram)
+            values[start : start + CHUNK] = self._solve(supports, gram)[0]
         return values
 
-    def _solve(self, supports: IntArray, gram: FloatArray) -> FloatArray:
-        coef, _ = solve_normal_equations(gram, self.moment[supports], self.ridge, self.radius)
-        return self._values_at(supports, gram, coef)
-
-    def _values_at(self, supports: IntArray, gram: FloatArray, coef: FloatArray) -> FloatArray:
-        """(1/2n)(d - 2b·β + βᵀGβ + λ‖β‖²), from the residuals where that cancels."""
+    def _solve(
+        self, supports: IntArray, gram: FloatArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """(1/2n)(d - 2b·β + βᵀGβ + λ‖β‖²), β and ν; from the data where the sum cancels."""
+        moment = self.moment[supports]
+        coef, multiplier = solve_normal_equations(gram, moment, self.ridge, self.radius)
         ridge_term = self.ridge * np.einsum("mi,mi->m", coef, coef)
-        linear = self.moment[supports] * coef
+        linear = moment * coef
         quadratic = np.einsum("mi,mij,mj->m", coef, gram, coef)
         doubled = self.target_norm - 2.0 * linear.sum(axis=1) + quadratic + ridge_term
         size = np.abs(coef)
@@ -114,9 +111,17 @@ class PreparedSquared:
         )
         cancelled = 4.0 * EPS * magnitude > REQUIRED_PRECISION * doubled
         for row in np.flatnonzero(cancelled):
-            residual = self.y - self.X[:, supports[row]] @ coef[row]
-            doubled[row] = residual @ residual + ridge_term[row]
-        return np.asarray(doubled / (2.0 * self.n))
+            coef[row], doubled[row] = self._from_data(supports[row], float(multiplier[row]))
+        return doubled / (2.0 * self.n), coef, multiplier
+
+    def _from_data(self, support: IntArray, multiplier: float) -> tuple[FloatArray, float]:
+        """β and ‖y - X_Sβ‖² + λ‖β‖² by least squares on X_S with √(λ+ν) I below it."""
+        X = self.X[:, support].astype(np.float64, copy=False)
+        shrink = np.sqrt(self.ridge + multiplier) * np.eye(len(support))
+        target = np.concatenate([self.y, np.zeros(len(support))])
+        coef = np.linalg.lstsq(np.vstack([X, shrink]), target, rcond=None)[0]
+        residual = self.y - X @ coef
+        return coef, float(residual @ residual + self.ridge * (coef @ coef))
 
 
 def solve_normal_equations(

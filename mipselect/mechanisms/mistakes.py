@@ -173,7 +173,7 @@ class Mistakes(SupportMechanism):
         levels = self._levels
         sensitivity = levels.sensitivity * (1.0 + levels.tolerance)
         logs = score_log_weights(levels.values, self._epsilon, sensitivity)
-        return IntegerWeights.from_logs(logs, levels.sizes)
+        return IntegerWeights.from_logs(logs, dict(enumerate(levels.sizes)))
 
     @cached_property
     def _optimum(self) -> list[int]:

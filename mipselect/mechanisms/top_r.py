@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,7 +20,7 @@ from mipselect.mechanisms.base import (
 )
 from mipselect.mechanisms.ranks import rank, unrank
 from mipselect.privacy.guarantee import Guarantee
-from mipselect.privacy.randomness import IntegerWeights, Rng, generator
+from mipselect.privacy.randomness import IntegerWeights, Rng, generator, uniform_subset
 from mipselect.search.pool import SupportPool
 
 
@@ -90,9 +91,7 @@ class TopR(SupportMechanism):
         drawn = self._weights.draw(source)
         if drawn < len(pool):
             return tuple(sorted(pool.supports[drawn].tolist()))
-        number = source.randrange(pool.number_unlisted)
-        number += bisect_right(self._unlisted_before, number)
-        return unrank(number, pool.n_features, pool.supports.shape[1])
+        return self._uniform_unlisted(source)
 
     def log_probability(self, outcome: ArrayLike) -> float:
         """Log of the probability of any support, unlisted ones too. Sensitive."""
@@ -107,21 +106,32 @@ class TopR(SupportMechanism):
     def _weights(self) -> IntegerWeights:
         """One for every listed support, then one for the class of all the others, if any."""
         pool = self.pool
-        values, multiplicities = pool.values, [1] * len(pool)
+        values, multiplicities = pool.values, {}
         if pool.number_unlisted:
             values = np.append(values, values[-1])
-            multiplicities.append(pool.number_unlisted)
+            multiplicities = {len(pool): pool.number_unlisted}
         sensitivity = pool.sensitivity * (1.0 + pool.tolerance)
         logs = score_log_weights(values, self.epsilon, sensitivity)
         return IntegerWeights.from_logs(logs, multiplicities)
 
+    def _uniform_unlisted(self, source: random.Random) -> Support:
+        """Draw an unlisted support, all equally likely.
+
+        As long as at least every other support is unlisted, by drawing again until one is;
+        else by its number among the unlisted, which takes the ranks of all the listed ones.
+        """
+        pool = self.pool
+        p, s = pool.n_features, pool.supports.shape[1]
+        if pool.number_unlisted >= len(pool):
+            while pool.position(support := uniform_subset(source, p, s)) is not None:
+                pass
+            return support
+        number = source.randrange(pool.number_unlisted)
+        return unrank(number + bisect_right(self._unlisted_before, number), p, s)
+
     @cached_property
     def _unlisted_before(self) -> list[int]:
-        """How many unlisted supports come before each listed one, in lexicographic order.
-
-        With it an unlisted support is drawn by its number, without drawing again and again
-        until one is unlisted.
-        """
+        """How many unlisted supports come before each listed one, in lexicographic order."""
         p = self.pool.n_features
         ranks = sorted(rank(support, p) for support in self.pool.supports.tolist())
         return [number - before for before, number in enumerate(ranks)]

@@ -100,10 +100,10 @@ def _among_candidates(center: Center, count: int) -> FloatArray:
 
 
 def level_bound(center: Center, level: int) -> float:
-    """What the root cut proves for the whole level: a sort."""
+    """What the root cut proves for the whole level: a sort. No value is negative."""
     costs, credits = root_cut(center, level)
     doubled = np.sort(costs)[:level].sum() - largest_sum(credits, level)
-    return center.value + float(doubled) / (2.0 * center.problem.n)
+    return max(0.0, center.value + float(doubled) / (2.0 * center.problem.n))
 
 
 def search_level(

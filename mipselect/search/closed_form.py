@@ -9,8 +9,8 @@ from mipselect.search.branch_and_bound import enumerate_additions, offer_additio
 from mipselect.search.collectors import Collector
 from mipselect.search.progress import Clock
 
-PAIR_COLUMNS = 2048
-"""Most live features whose pairs are formed at once (32 MiB for each array of pairs)."""
+PAIR_COLUMNS = 256
+"""Most live features whose pairs are formed at once; more are divided, which bounds them better."""
 
 
 class ClosedForm:

@@ -11,7 +11,8 @@ from mipselect.instance import Instance
 from mipselect.search.center import center_at, level_bound, search_level
 from mipselect.search.collectors import BestSupport
 from mipselect.search.pool import MistakeLevels
-from mipselect.search.progress import ProgressCallback, TimeUp
+from mipselect.search.progress import ProgressCallback
+from mipselect.search.refusal import Stopped, refusal
 from mipselect.search.setup import Search, set_up
 
 
@@ -82,16 +83,12 @@ def mistake_levels(
                 return _certified(search, found)
             assert found[-1].support is not None
             center = center_at(search.problem, found[-1].support, found[-1].value, search.clock)
-    except TimeUp:
+    except Stopped as stop:
         known = [level for level in found if level.support is not None]
         open_bound = min([bound, *(level.bound for level in known)])
-        raise NotCertified(
-            f"time limit of {time_limit:g} s reached in stage {search.clock.stage!r}: open levels "
-            f"are proven to be at {open_bound:.6g} or above",
-            bound=open_bound,
-            incumbent=min((level.value for level in known), default=math.inf),
-            partial=_levels(search, known, bound) if known else None,
-        ) from None
+        partial = _levels(search, known, bound) if known else None
+        needed = known[-1].target if known else math.inf
+        raise refusal(stop, search.clock, open_bound, needed, partial) from stop
 
 
 def _certified(search: Search, found: list[BestSupport]) -> MistakeLevels:

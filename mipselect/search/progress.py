@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -59,7 +60,7 @@ class Clock:
 
     def __init__(self, time_limit: float | None, callback: ProgressCallback | None) -> None:
         self._start = time.monotonic()
-        self._limit = time_limit
+        self.limit = math.inf if time_limit is None else time_limit
         self._callback = callback
         self._next_report = 0.0
         self.nodes = self.masters = self.iterations = self.cuts = self.solver_nodes = 0
@@ -74,7 +75,7 @@ class Clock:
     @property
     def remaining(self) -> float:
         """Seconds left; ``inf`` without a limit."""
-        return float("inf") if self._limit is None else self._limit - self.seconds
+        return self.limit - self.seconds
 
     def tick(self) -> None:
         """Raise `TimeUp` past the limit; report if it is time to."""

@@ -14,7 +14,8 @@ from mipselect.losses.base import IntArray
 from mipselect.search.center import Center, level_bound, root_cut, search_level
 from mipselect.search.collectors import BestSupports
 from mipselect.search.pool import SupportPool
-from mipselect.search.progress import ProgressCallback, TimeUp
+from mipselect.search.progress import ProgressCallback
+from mipselect.search.refusal import Stopped, refusal
 from mipselect.search.setup import Search, set_up
 
 BATCH = 65536
@@ -83,16 +84,11 @@ def top_supports(
             search.clock.stage = f"pool, level {level}"
             search_level(center, level, collector, search.engine, search.clock)
             bound = min(ahead[level:], default=math.inf)
-    except TimeUp:
+    except Stopped as stop:
         pool = _pool(search, collector, bound)
-        raise NotCertified(
-            f"time limit of {time_limit:g} s reached in stage {search.clock.stage!r}: unlisted "
-            f"supports are proven to be at {pool.rest_bound:.6g} or above, "
-            f"and {collector.target:.6g} was needed",
-            bound=pool.rest_bound,
-            incumbent=float(np.min(pool.values, initial=np.inf)),
-            partial=pool if len(pool) else None,
-        ) from None
+        raise refusal(
+            stop, search.clock, pool.rest_bound, collector.target, pool if len(pool) else None
+        ) from stop
     pool = _pool(search, collector, math.inf)
     if not pool.certified:
         raise NotCertified(

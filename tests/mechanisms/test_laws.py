@@ -145,7 +145,7 @@ def test_the_test_passes_with_probability_delta_where_the_condition_fails() -> N
 
 
 def test_every_unlisted_support_has_its_own_number() -> None:
-    """Drawing an unlisted support is one uniform integer, mapped one to one."""
+    """Where most are listed, drawing an unlisted one is one uniform integer, mapped one to one."""
 
     class Scripted(random.Random):
         answers: list[int]
@@ -154,7 +154,7 @@ def test_every_unlisted_support_has_its_own_number() -> None:
             answer = self.answers.pop(0)
             return stop - 1 if answer < 0 else answer
 
-    for size in (1, 7, 14):
+    for size in (8, 11, 14):
         pool = pool_of(SMALL, size)
         unlisted = {tuple(s) for s in SMALL.supports.tolist()} - {
             tuple(s) for s in pool.supports.tolist()
@@ -165,6 +165,16 @@ def test_every_unlisted_support_has_its_own_number() -> None:
             source.answers = [-1, number]
             drawn.append(TopR(pool, 1.0).sample(source))
         assert sorted(drawn) == sorted(unlisted)
+
+
+@pytest.mark.parametrize("size", [2, 7, 9])
+def test_unlisted_supports_are_equally_frequent(size: int) -> None:
+    pool = pool_of(SMALL, size)
+    mechanism, source = TopR(pool, 1e-9), random.Random(5)
+    drawn = Counter(mechanism.sample(source) for _ in range(6000))
+    unlisted = [drawn[s] for s in map(tuple, SMALL.supports.tolist()) if pool.position(s) is None]
+    assert len(unlisted) == 15 - size
+    assert chisquare(unlisted).pvalue > 1e-3
 
 
 def test_a_large_problem_has_exact_unlisted_draws_at_once() -> None:
@@ -413,7 +423,7 @@ def test_a_release_names_its_features_and_survives_json() -> None:
 def test_printing_tells_no_sensitive_value() -> None:
     test = GapTest(gap=0.123456, sensitivity=1.0, tolerance=0.05, epsilon=1.0, delta=0.1)
     assert "0.123456" not in repr(test)
-    assert repr(IntegerWeights((17, 42))) == "IntegerWeights()"
+    assert repr(IntegerWeights.from_logs([0.17, 0.42])) == "IntegerWeights()"
     assert repr(TopR(pool_of(SMALL, 2), 1.0)) == (
         "TopR(pool=<SupportPool: 2 supports of 2 of 6 features; sensitive>, epsilon=1.0)"
     )

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 from designs import all_supports, distances, random_instance
 
+from mipselect.instance import Instance
 from mipselect.losses.squared import PreparedSquared
+from mipselect.search import mistake_levels, top_supports
 from mipselect.search.additions import additions_to, gain_shares, screened
 from mipselect.search.center import center_at, level_bound, root_cut
 from mipselect.search.cuts import fenchel_cut, sparse_diagonal_cut
@@ -140,3 +142,26 @@ def test_removed_sets_come_in_order_and_completely(count: int) -> None:
         itertools.combinations(range(6), count)
     )
     assert all(total == costs[positions].sum() for total, positions in found)
+
+
+def jointly_strong_pair() -> Instance:
+    """Features 2 and 3 are nearly opposite, weak alone, and together explain y almost wholly."""
+    rng = np.random.default_rng(0)
+    n = 400
+    X = rng.standard_normal((n, 4))
+    X[:, 3] = -X[:, 2] + 0.2 * rng.standard_normal(n)
+    y = 3.0 * (X[:, 2] + X[:, 3]) + 0.02 * X[:, 0]
+    return Instance(X, y, support_size=2, x_bound=9.0, y_bound=9.0, coef_bound=50.0, ridge=1.0)
+
+
+def test_a_pair_that_is_only_jointly_strong_is_not_cut_off() -> None:
+    instance = jointly_strong_pair()
+    problem = instance.prepared
+    assert isinstance(problem, PreparedSquared)
+    weak = np.array([0, 1])
+    center = center_at(problem, weak, instance.objective(weak), Clock(None, None))
+    assert level_bound(center, 2) <= instance.objective([2, 3]) < 0.2 * center.value
+    for solver in ("native", "highs"):
+        assert top_supports(instance, 1, solver=solver).supports.tolist() == [[2, 3]]
+        levels = mistake_levels(instance, solver=solver)
+        assert levels.supports[0].tolist() == [2, 3]

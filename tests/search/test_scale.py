@@ -1,0 +1,127 @@
+"""What large problems rely on: no Gram matrix held, float32 data, pools as arrays."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+from designs import random_instance
+from test_against_enumeration import check_levels, check_pool
+
+from mipselect import TopR
+from mipselect.datasets import correlated_gaussian
+from mipselect.errors import NotCertified
+from mipselect.instance import Instance
+from mipselect.losses import gram as gram_module
+from mipselect.losses.gram import Gram
+from mipselect.search import additions, mistake_levels, top_supports
+from mipselect.search.pool import SupportPool
+
+
+@pytest.mark.parametrize("solver", ["native", "highs"])
+@pytest.mark.parametrize("seed", range(0, 80, 10))
+def test_exact_without_holding_the_gram_matrix(
+    solver: str, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Lazily computed columns, dropped again and again, and every kind of bound on row sums."""
+    monkeypatch.setattr(gram_module, "FULL_GRAM_BYTES", 0)
+    monkeypatch.setattr(gram_module, "KEPT_BYTES", 500)
+    monkeypatch.setattr(gram_module, "BLOCK_BYTES", 400)
+    for k in range(10):
+        monkeypatch.setattr(additions, "DENSE", 3 * (k % 3))
+        monkeypatch.setattr(additions, "TOPS_COLUMNS", 100 * (k % 2))
+        instance = random_instance(seed + k)
+        assert not instance.prepared.gram.fits
+        check_pool(instance, max(1, instance.number_of_supports // 3), solver, 0.05)
+        check_levels(instance, solver, 0.05)
+
+
+def test_row_tops_agree_with_sorting(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((20, 13))
+    candidates = np.array([0, 2, 3, 5, 8, 9, 12])
+    G = np.abs(X.T @ X)
+    for budget in (2**30, 0):
+        monkeypatch.setattr(gram_module, "FULL_GRAM_BYTES", budget)
+        monkeypatch.setattr(gram_module, "BLOCK_BYTES", 200)
+        gram = Gram(X)
+        if gram.fits:
+            gram.full()
+        for count in (1, 3, 6, 9):
+            tops = gram.row_tops(candidates, count, lambda: None)
+            for j in candidates:
+                others = np.sort([G[j, k] for k in candidates if k != j])[::-1]
+                expected = [others[: c + 1].sum() for c in range(count)]
+                assert tops[j] == pytest.approx(expected)
+            assert not tops[[1, 4, 6]].any()
+
+
+@pytest.mark.parametrize("fits", [True, False])
+def test_float32_data_give_what_their_float64_copy_gives(
+    fits: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Products are formed in float64, so the bounds hold for the data as they are stored."""
+    monkeypatch.setattr(gram_module, "FULL_GRAM_BYTES", 2**30 if fits else 0)
+    X, y = correlated_gaussian(300, 40, rho=0.3, snr=2.0, support_size=3, seed=3)
+    single = X.astype(np.float32)
+    public = {
+        "support_size": 3, "x_bound": 0.5, "y_bound": 0.5, "coef_bound": 1.1, "ridge": 9.0
+    }  # fmt: skip
+    narrow, wide = Instance(single, y, **public), Instance(single.astype(np.float64), y, **public)
+    assert narrow.X.dtype == np.float32
+    one, two = top_supports(narrow), top_supports(wide)
+    assert np.array_equal(one.supports, two.supports)
+    assert one.values == pytest.approx(two.values, rel=1e-9)
+    assert mistake_levels(narrow).values == pytest.approx(mistake_levels(wide).values, rel=1e-9)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(1, 6))
+def test_native_and_highs_agree_at_p_1000(seed: int) -> None:
+    X, y = correlated_gaussian(5000, 1000, rho=0.1, snr=5.0, support_size=5, seed=seed)
+    instance = Instance(X, y, support_size=5, x_bound=0.5, y_bound=0.5, coef_bound=1.1, ridge=120.0)
+    pools = [top_supports(instance, solver=solver) for solver in ("native", "highs")]
+    assert len(pools[0]) == 2 + 5 * 995
+    assert np.array_equal(pools[0].supports, pools[1].supports)
+    assert pools[0].values == pytest.approx(pools[1].values, rel=1e-9)
+    levels = [mistake_levels(instance, solver=solver) for solver in ("native", "highs")]
+    tau = levels[0].tolerance * instance.sensitivity
+    assert np.all(np.abs(levels[0].values - levels[1].values) <= tau)
+    for first, second in (levels, levels[::-1]):
+        assert np.all(first.bounds <= second.values)
+
+
+def test_wide_data_stop_in_time_with_what_was_proven() -> None:
+    rng = np.random.default_rng(4)
+    X = rng.standard_normal((100, 30_000), dtype=np.float32)
+    y = X[:, :4] @ np.full(4, 0.5) + rng.standard_normal(100)
+    instance = Instance(X, y, support_size=4, x_bound=0.5, y_bound=0.5, coef_bound=1.0, ridge=5.0)
+    started = time.monotonic()
+    with pytest.raises(NotCertified) as caught:
+        top_supports(instance, time_limit=2.0)
+    assert time.monotonic() - started < 6.0
+    partial = caught.value.partial
+    assert not partial.certified
+    assert np.isfinite(partial.values).all()
+    assert caught.value.bound <= partial.values[0]
+
+
+def test_top_r_on_a_million_supports() -> None:
+    p, s, R = 2_000, 3, 1_000_000
+    rng = np.random.default_rng(5)
+    rows = np.sort(rng.integers(0, p, (2 * R, s)), axis=1)
+    rows = rows[(np.diff(rows, axis=1) > 0).all(axis=1)]
+    rows = rng.permutation(np.unique(rows, axis=0))[:R]
+    values = np.sort(rng.uniform(0.0, 30.0, R))
+    pool = SupportPool(rows, values, values[-1], 0.05, 1.0, p, tuple(f"x{j}" for j in range(p)))
+    mechanism = TopR(pool, 1.0)
+    weights = np.exp(-values / 2.1)
+    total = weights.sum() + pool.number_unlisted * weights[-1]
+    for k in (0, 17, 999_999):
+        expected = np.log(weights[k] / total)
+        assert mechanism.log_probability(rows[k][::-1]) == pytest.approx(expected, rel=1e-9)
+    drawn = [mechanism.sample(seed) for seed in range(200)]
+    assert all(len(set(support)) == s for support in drawn)
+    unlisted = next(support for support in drawn if pool.position(support) is None)
+    assert mechanism.log_probability(unlisted) == pytest.approx(np.log(weights[-1] / total))
