@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated
+from functools import partial
+from typing import Annotated, Any
 
 import typer
 
@@ -32,9 +33,10 @@ from mipselect.cli.report import (
     print_pool,
 )
 from mipselect.cli.watch import Watch
-from mipselect.errors import InvalidInput, MipselectError, NotCertified, SolverFailure
+from mipselect.errors import InvalidInput, MipselectError, NotCertified
 from mipselect.files import expected, load_instance
-from mipselect.search import mistake_levels, top_supports
+from mipselect.instance import Instance
+from mipselect.search import MistakeLevels, SupportPool, mistake_levels, top_supports
 from mipselect.search.backends import NATIVE, known_solvers
 from mipselect.search.formulations import Form
 from mipselect.search.protocols import Capability
@@ -97,7 +99,8 @@ def solve(
 ) -> None:
     """Find the best supports of INSTANCE and prove it. The report is SENSITIVE.
 
-    If the instance file says what is expected, the result is compared with it.
+    If the instance file says what is expected, the result is compared with it. A search that ends
+    without its proof shows what it has, as not certified, and exits with 1.
     """
     if method is SolveMethod.MISTAKES:
         refuse(Method.MISTAKES, {"--pool-size": pool_size})
@@ -111,39 +114,52 @@ def solve(
     check_output(output)
     problem = load_instance(instance)
     wanted = expected(instance)
+    refused = None
     try:
         with Watch(instance, details=True) as watch:
-            keywords = {**options.keywords(), "progress": watch}
-            if formulation is not Formulation.CUTS:
-                whole = Formulation.WHOLE
-                keywords["form"] = None if formulation is whole else Form(formulation)
-            if method is SolveMethod.TOP_R:
-                pool = (
-                    top_supports(problem, options.pool_size, **keywords)
-                    if formulation is Formulation.CUTS
-                    else whole_optimum(problem, **keywords)
-                )
-                comparison = compare(problem, pool, wanted)
-                report = pool_report(problem, pool, instance, comparison)
-            else:
-                search = mistake_levels if formulation is Formulation.CUTS else whole_levels
-                levels = search(problem, **keywords)
-                comparison = compare(problem, levels, wanted)
-                report = levels_report(problem, levels, instance, comparison)
-    except (NotCertified, SolverFailure) as error:
-        raise MipselectError(f"(sensitive) {instance}: {error}") from error
-    deliver(
-        report,
-        lambda console: (
-            print_pool(console, problem, pool, instance, comparison, show)
-            if method is SolveMethod.TOP_R
-            else print_levels(console, problem, levels, instance, comparison)
-        ),
-        as_json=as_json,
-        output=output,
-    )
+            found = _search(problem, method, formulation, options, watch)
+    except NotCertified as error:
+        if error.partial is None:
+            raise MipselectError(f"(sensitive) {instance}: {error}") from error
+        found, refused = error.partial, error
+    comparison = None if refused else compare(problem, found, wanted)
+    if isinstance(found, SupportPool):
+        report = pool_report(problem, found, instance, comparison)
+        show_report = partial(
+            print_pool,
+            instance=problem,
+            pool=found,
+            name=instance,
+            comparison=comparison,
+            rows=show,
+        )
+    else:
+        report = levels_report(problem, found, instance, comparison)
+        show_report = partial(
+            print_levels, instance=problem, levels=found, name=instance, comparison=comparison
+        )
+    deliver(report, show_report, as_json=as_json, output=None if refused else output)
+    if refused is not None:
+        raise MipselectError(f"(sensitive) {instance}: {refused}") from refused
     if comparison is not None and not comparison.agrees:
         raise MipselectError(f"(sensitive) {instance}: {comparison.sentence}")
+
+
+def _search(
+    problem: Instance,
+    method: SolveMethod,
+    formulation: Formulation,
+    options: SearchOptions,
+    watch: Watch,
+) -> SupportPool | MistakeLevels:
+    keywords: dict[str, Any] = {**options.keywords(), "progress": watch}
+    if formulation is Formulation.CUTS:
+        if method is SolveMethod.MISTAKES:
+            return mistake_levels(problem, **keywords)
+        return top_supports(problem, options.pool_size, **keywords)
+    keywords["form"] = None if formulation is Formulation.WHOLE else Form(formulation)
+    whole = whole_levels if method is SolveMethod.MISTAKES else whole_optimum
+    return whole(problem, **keywords)
 
 
 def _check_whole(options: SearchOptions) -> None:

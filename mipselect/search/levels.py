@@ -12,6 +12,7 @@ from mipselect.search.center import center_at, level_bound, search_level
 from mipselect.search.collectors import BestSupport
 from mipselect.search.pool import MistakeLevels
 from mipselect.search.progress import ProgressCallback
+from mipselect.search.protocols import Solver
 from mipselect.search.refusal import Stopped, refusal
 from mipselect.search.setup import Search, set_up
 
@@ -19,7 +20,7 @@ from mipselect.search.setup import Search, set_up
 def mistake_levels(
     instance: Instance,
     *,
-    solver: str = "auto",
+    solver: str | Solver = "auto",
     tolerance: float | None = None,
     time_limit: float | None = None,
     progress: ProgressCallback | None = None,
@@ -33,8 +34,8 @@ def mistake_levels(
     ----------
     instance : Instance
         With ridge > 0.
-    solver : str
-        "auto", "native" or a name from `available_solvers`.
+    solver : str or Solver
+        "auto", "native", a name from `available_solvers`, or a back end from `solver_by_name`.
     tolerance : float, optional
         τ in units of the sensitivity, default 0.05; public, fixed before the data are seen.
     time_limit : float, optional

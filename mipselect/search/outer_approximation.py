@@ -231,8 +231,4 @@ class _MasterRun:
         return sparse_diagonal_cut(self._sub, self._H, np.asarray(key))
 
     def _failure(self, what: str) -> SolverFailure:
-        clock = self._clock
-        return SolverFailure(
-            f"{self._name} {what} (in stage {clock.stage!r}; proven so far for what is open in it: "
-            f"{clock.bound:.9g} or above, best known value {self._collector.threshold:.9g})"
-        )
+        return SolverFailure(f"{self._name} {what}")

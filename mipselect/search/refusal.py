@@ -38,8 +38,8 @@ def refusal(
     why = f"{stop}" if failed else f"time limit of {clock.limit:g} s reached"
     kind: type[Any] = SolverFailure if failed else NotCertified
     error: NotCertified = kind(
-        f"{why} in stage {clock.stage!r}: what is left open is proven to be at {bound:.6g} or "
-        f"above, and {needed:.6g} was needed",
+        f"{why}; stopped in stage {clock.stage!r}: what is left open is proven to be at "
+        f"{bound:.6g} or above, and {needed:.6g} was needed",
         bound=bound,
         incumbent=math.inf if partial is None else float(partial.values.min()),
         partial=partial,

@@ -15,6 +15,7 @@ from mipselect.search.center import Center, level_bound, root_cut, search_level
 from mipselect.search.collectors import BestSupports
 from mipselect.search.pool import SupportPool
 from mipselect.search.progress import ProgressCallback
+from mipselect.search.protocols import Solver
 from mipselect.search.refusal import Stopped, refusal
 from mipselect.search.setup import Search, set_up
 
@@ -25,7 +26,7 @@ def top_supports(
     instance: Instance,
     pool_size: int | Literal["one-swap"] = "one-swap",
     *,
-    solver: str = "auto",
+    solver: str | Solver = "auto",
     tolerance: float | None = None,
     time_limit: float | None = None,
     progress: ProgressCallback | None = None,
@@ -40,8 +41,8 @@ def top_supports(
         R, from 1 to C(p, s). "one-swap" is R = 2 + s(p-s), or C(p, s) if that is smaller: the
         number of an optimum, its one-swap neighbours and one more. The R best supports are
         returned whichever they are.
-    solver : str
-        "auto", "native" or a name from `available_solvers`.
+    solver : str or Solver
+        "auto", "native", a name from `available_solvers`, or a back end from `solver_by_name`.
     tolerance : float, optional
         τ in units of the sensitivity, default 0.05; public, fixed before the data are seen.
     time_limit : float, optional

@@ -189,8 +189,9 @@ def test_a_solver_that_fails_mid_run_leaves_the_file_as_it_was(
     report.write_text("kept")
     before = sorted(folder.iterdir())
     arguments = ("tiny-active-norm", "--method", "mistakes", "--solver", "highs")
-    run("solve", *arguments, "--output", report).failed_with(
-        1, "(sensitive) tiny-active-norm: highs failed on a master: out of memory", "proven so far"
+    run("solve", *arguments, "--output", report).not_certified(
+        "(sensitive) tiny-active-norm: highs failed on a master: out of memory",
+        "is proven to be at",
     )
     assert report.read_text() == "kept"
     assert sorted(folder.iterdir()) == before

@@ -31,7 +31,7 @@ def test_a_tie_fails_with_the_instance_and_what_was_proven(run: Run, solver: str
     run(
         "solve", "tiny-duplicates", "--method", "mistakes", "--solver", solver,
         "--formulation", "whole",
-    ).failed_with(1, f"(sensitive) tiny-duplicates: {solver}, whole", "may be tied")  # fmt: skip
+    ).not_certified(f"(sensitive) tiny-duplicates: {solver}, whole", "may be tied")  # fmt: skip
 
 
 @pytest.mark.parametrize(

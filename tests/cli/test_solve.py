@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import stat
 from pathlib import Path
 
@@ -118,3 +119,13 @@ def test_not_certified_quotes_the_bound(run: Run, monkeypatch: pytest.MonkeyPatc
 
 def test_tiny_time_limit_is_not_certified(run: Run) -> None:
     run("solve", "paper-p1000", "--time-limit", "1e-9").failed_with(1, "time limit")
+
+
+def test_what_is_not_certified_is_shown_as_such_and_not_written(run: Run, folder: Path) -> None:
+    report = folder / "report.json"
+    outcome = run("solve", "paper-p1000", "--time-limit", "0.03", "--json", "--output", report)
+    assert outcome.code == 1
+    assert "(sensitive) paper-p1000: time limit of 0.03 s reached" in outcome.err
+    if outcome.out:
+        assert json.loads(outcome.out)["certified"] is False
+    assert not report.exists()

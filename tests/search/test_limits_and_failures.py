@@ -54,7 +54,9 @@ def orthogonal(p: int = 40) -> Instance:
 def test_the_time_limit_ends_in_an_honest_refusal(search, solver: str) -> None:
     instance = weak_signal()
     started = time.monotonic()
-    with pytest.raises(NotCertified, match=r"time limit of 1 s reached in stage") as caught:
+    with pytest.raises(
+        NotCertified, match=r"time limit of 1 s reached; stopped in stage"
+    ) as caught:
         search(instance, solver=solver, time_limit=1.0)
     assert time.monotonic() - started < 5.0
     supports = np.array([np.random.default_rng(k).permutation(80)[:6] for k in range(500)])
@@ -211,7 +213,7 @@ def change_of(**fields):
 )
 @pytest.mark.usefixtures("masters_only")
 def test_a_back_end_that_fails_is_named(fields: dict[str, object], message: str) -> None:
-    proven = r".*in stage 'level \d'; proven so far .* or above, best known value \d"
+    proven = r".*; stopped in stage 'level \d': .* proven to be at \d\S+ or above, and \d"
     with pytest.raises(SolverFailure, match=f"scripted {message}{proven}"):
         mistake_levels(weak_levels(), solver=Scripted(change_of(**fields)))
 
