@@ -51,7 +51,7 @@ def solvers(as_json: AsJson = False) -> None:
                 "yes" if solver.usable else "no",
                 solver.version,
                 ", ".join(sorted(solver.capabilities)),
-                escape(solver.reason),
+                escape(solver.reason or _limit(solver)),
             )
         console.print(table)
 
@@ -64,8 +64,19 @@ def solvers(as_json: AsJson = False) -> None:
                 "version": solver.version,
                 "capabilities": sorted(solver.capabilities),
                 "reason": solver.reason,
+                "limit": asdict(solver.limit) if solver.limit else None,
             }
             for solver in known
         ],
     }
     deliver(report, render, as_json=as_json, output=None)
+
+
+def _limit(solver: SolverStatus) -> str:
+    """The largest model that the licence allows, if there is one."""
+    if solver.limit is None:
+        return ""
+    return (
+        f"licence for {solver.limit.columns:,} columns, "
+        f"{solver.limit.quadratic_columns:,} with quadratic terms"
+    )
