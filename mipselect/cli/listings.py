@@ -11,7 +11,7 @@ from rich.table import Table
 from mipselect.cli.options import AsJson
 from mipselect.cli.output import deliver
 from mipselect.files import stored_instances
-from mipselect.search.backends import known_solvers
+from mipselect.search import SolverStatus, known_solvers
 
 
 def instances(as_json: AsJson = False) -> None:
