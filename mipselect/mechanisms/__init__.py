@@ -1,8 +1,40 @@
-"""Distributions over supports, each with its guarantee."""
+"""Distributions over supports, items and rankings, each with its guarantee."""
 
-from mipselect.mechanisms.base import SupportMechanism
+from mipselect.mechanisms.base import Mechanism, SupportMechanism
+from mipselect.mechanisms.canonical import CanonicalLipschitz
 from mipselect.mechanisms.exponential import ExponentialMechanism
+from mipselect.mechanisms.heterogeneous import (
+    GeneralizedExponential,
+    HeterogeneousNoisyMax,
+    RuleOfThumb,
+    rule_of_thumb,
+)
+from mipselect.mechanisms.joint import JointExponential
 from mipselect.mechanisms.mistakes import Mistakes
+from mipselect.mechanisms.noisy_max import NoisyMax
+from mipselect.mechanisms.random_stopping import RandomStopping
+from mipselect.mechanisms.randomized_response import RandomizedResponse
+from mipselect.mechanisms.scores import Estimate, ScoreMechanism
+from mipselect.mechanisms.top_k import OneShotTopK, Peeling
 from mipselect.mechanisms.top_r import TopR
 
-__all__ = ["ExponentialMechanism", "Mistakes", "SupportMechanism", "TopR"]
+__all__ = [
+    "CanonicalLipschitz",
+    "Estimate",
+    "ExponentialMechanism",
+    "GeneralizedExponential",
+    "HeterogeneousNoisyMax",
+    "JointExponential",
+    "Mechanism",
+    "Mistakes",
+    "NoisyMax",
+    "OneShotTopK",
+    "Peeling",
+    "RandomStopping",
+    "RandomizedResponse",
+    "RuleOfThumb",
+    "ScoreMechanism",
+    "SupportMechanism",
+    "TopR",
+    "rule_of_thumb",
+]

@@ -1,10 +1,11 @@
-"""What every mechanism that selects a support offers, and the order of events in a release."""
+"""What every mechanism offers, and the order of events in a release."""
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
 from numbers import Real
+from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,10 +18,11 @@ from mipselect.privacy.randomness import Rng, generator
 from mipselect.privacy.release import Release
 
 Support = tuple[int, ...]
+Outcome = TypeVar("Outcome")
 
 
-class SupportMechanism(ABC):
-    """A distribution over the supports of s out of p features, and what it promises."""
+class Mechanism(ABC, Generic[Outcome]):
+    """A distribution over outcomes, and what it promises."""
 
     @property
     @abstractmethod
@@ -29,17 +31,12 @@ class SupportMechanism(ABC):
 
     @property
     @abstractmethod
-    def feature_names(self) -> tuple[str, ...]:
-        """The p names."""
-
-    @property
-    @abstractmethod
     def guarantee(self) -> Guarantee:
         """What one draw promises."""
 
     @abstractmethod
-    def sample(self, rng: Rng = None) -> Support:
-        """Draw a support: s sorted column indices.
+    def sample(self, rng: Rng = None) -> Outcome:
+        """Draw an outcome.
 
         Every draw costs the whole guarantee; `release` keeps the books.
 
@@ -53,16 +50,15 @@ class SupportMechanism(ABC):
     def log_probability(self, outcome: ArrayLike) -> float:
         """Log of the probability that `sample` returns `outcome`. Sensitive.
 
-        Parameters
-        ----------
-        outcome : array_like of int, shape (s,)
-            Distinct 0-based column indices, in any order.
-
         Raises
         ------
         InvalidInput
-            If `outcome` is not a support.
+            If `sample` never returns anything like `outcome`.
         """
+
+    @abstractmethod
+    def _chosen(self, outcome: Outcome) -> tuple[tuple[int, ...], tuple[str, ...]]:
+        """Return the indices in an outcome and their names, if they have any."""
 
     def release(self, ledger: Ledger | None = None, *, rng: Rng = None) -> Release:
         """Charge the ledger, then draw.
@@ -84,9 +80,23 @@ class SupportMechanism(ABC):
         guarantee = self.guarantee
         if ledger is not None:
             ledger.spend(guarantee, what=self.name)
-        support = self.sample(source)
-        names = tuple(self.feature_names[j] for j in support)
-        return Release(support, names, guarantee, self.name, private)
+        chosen, names = self._chosen(self.sample(source))
+        return Release(chosen, names, guarantee, self.name, private)
+
+
+class SupportMechanism(Mechanism[Support]):
+    """A distribution over the supports of s out of p features, and what it promises.
+
+    An outcome is s sorted column indices; `log_probability` takes them in any order.
+    """
+
+    @property
+    @abstractmethod
+    def feature_names(self) -> tuple[str, ...]:
+        """The p names."""
+
+    def _chosen(self, outcome: Support) -> tuple[tuple[int, ...], tuple[str, ...]]:
+        return outcome, tuple(self.feature_names[j] for j in outcome)
 
 
 def checked_support(outcome: ArrayLike, size: int, n_features: int) -> Support:

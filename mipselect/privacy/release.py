@@ -12,16 +12,16 @@ NOT_PRIVATE = "NOT PRIVATE: drawn with a seeded generator, for tests and experim
 
 @dataclass(frozen=True)
 class Release:
-    """A support that was drawn privately, with what is promised about it.
+    """Columns or items that were drawn privately, with what is promised about them.
 
     It holds nothing else that depends on the data.
 
     Attributes
     ----------
     support : tuple of int
-        The chosen columns, 0-based, sorted.
+        The chosen columns or items, 0-based; sorted, unless the mechanism selects a ranking.
     feature_names : tuple of str
-        The names of the chosen columns, in the same order.
+        The names of the chosen columns, in the same order; empty for items without names.
     guarantee : Guarantee
         What is promised if `private` is true.
     mechanism : str
@@ -48,9 +48,11 @@ class Release:
         }
 
     def __str__(self) -> str:
-        chosen = ", ".join(
-            f"{name} ({j})" for name, j in zip(self.feature_names, self.support, strict=True)
-        )
+        if self.feature_names:
+            named = zip(self.feature_names, self.support, strict=True)
+            chosen = ", ".join(f"{name} ({j})" for name, j in named)
+        else:
+            chosen = ", ".join(str(j) for j in self.support)
         head = f"{self.mechanism} selected {chosen}"
         if not self.private:
             return f"{NOT_PRIVATE}.\n{head}.\nIt would have been {self.guarantee}."

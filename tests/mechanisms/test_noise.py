@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import random
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from mipselect.errors import InvalidInput
+from mipselect.mechanisms.noise import NOISES, log_exponentials, noise_named
+
+SAME = {
+    "gumbel": stats.gumbel_r,
+    "exponential": stats.expon,
+    "laplace": stats.laplace,
+    "logistic": stats.logistic,
+    "half-logistic": stats.halflogistic,
+}
+X = np.array([1e-9, 1e-3, 0.1, 0.5, 1.0, 2.0, 5.0, 20.0, 35.0, 39.0, 39.9, 40.1, 60.0, 500.0])
+
+
+def points(name: str) -> np.ndarray:
+    return X if NOISES[name].lowest == 0.0 else np.concatenate([-X[X < 100], X])
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_each_noise_is_the_one_of_its_name(name: str) -> None:
+    noise, same = NOISES[name], SAME[name]
+    x = points(name)
+    x = x[(x > -6) & (x < 30)]
+    np.testing.assert_allclose(-np.exp(noise.log_exponent(x)), same.logcdf(x), rtol=1e-6)
+    hazards = same.logpdf(x) - same.logcdf(x)
+    np.testing.assert_allclose(noise.log_reversed_hazard(x), hazards, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(noise.log_survival(x), same.logsf(x), rtol=1e-6, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_quantiles_invert_to_the_last_digits_in_both_tails(name: str) -> None:
+    noise, x = NOISES[name], points(name)
+    np.testing.assert_allclose(noise.quantile(noise.log_exponent(x)), x, rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_below_the_support_nothing_is_possible(name: str) -> None:
+    noise = NOISES[name]
+    if noise.lowest == 0.0:
+        x = np.array([0.0, -1e-12, -5.0])
+        assert np.all(noise.log_exponent(x) == np.inf)
+        assert np.all(noise.log_reversed_hazard(x) == -np.inf)
+        assert np.all(noise.log_survival(x) == 0.0)
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_the_lipschitz_condition_of_the_source(name: str) -> None:
+    """A step of δ changes density and upper tail by at most e^δ; beyond it, the test can fail."""
+    noise = NOISES[name]
+    x = np.linspace(0.0 if noise.lowest == 0.0 else -20.0, 20.0, 2001)[1:]
+    log_density = noise.log_reversed_hazard(x) - np.exp(noise.log_exponent(x))
+    step = x[1] - x[0]
+    tail = np.diff(noise.log_survival(x)) / step
+    assert tail.min() >= -1.0 - 1e-9
+    assert tail.min() < -0.99
+    if name != "gumbel":
+        assert np.abs(np.diff(log_density)).max() <= step * (1.0 + 1e-9)
+    else:
+        assert np.diff(log_density).min() >= -step * (1.0 + 1e-9)
+
+
+@pytest.mark.parametrize("name", SAME)
+@pytest.mark.parametrize("m", [1, 3, 1000])
+def test_the_largest_of_m(name: str, m: int) -> None:
+    drawn = NOISES[name].largest(random.Random(m), np.full(4000, np.log(m)))
+    assert stats.kstest(drawn, lambda x: SAME[name].cdf(x) ** m).pvalue > 1e-4
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_the_largest_of_more_than_a_double_can_count(name: str) -> None:
+    """It lies around log m, with Gumbel noise, up to the constant of the tail."""
+    log_m = np.full(2000, 5e4)
+    drawn = NOISES[name].largest(random.Random(1), log_m) - log_m
+    tail = {"laplace": -np.log(2.0), "half-logistic": np.log(2.0)}.get(name, 0.0)
+    assert stats.kstest(drawn - tail, stats.gumbel_r.cdf).pvalue > 1e-4
+
+
+def test_exponentials_keep_their_precision_at_both_ends() -> None:
+    def drawn(word: int) -> float:
+        source = SimpleNamespace(randbytes=lambda count: word.to_bytes(8, "little"))
+        return float(log_exponentials(source, 1)[0])
+
+    last = 2**64 - 1
+    assert drawn(0) == pytest.approx(np.log(65 * np.log(2)), rel=1e-15)
+    assert drawn(last) == pytest.approx(-65 * np.log(2), rel=1e-15)
+    assert drawn(last - 1) == pytest.approx(np.log(1.5) - 64 * np.log(2), rel=1e-15)
+    assert drawn(2**63 - 1) == pytest.approx(np.log(np.log(2)), abs=1e-15)
+    assert drawn(2**63) == pytest.approx(np.log(np.log(2)), abs=1e-15)
+    many = np.exp(log_exponentials(random.Random(5), 4000))
+    assert stats.kstest(many, stats.expon.cdf).pvalue > 1e-4
+
+
+def test_unknown_noise_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="'half-logistic'"):
+        noise_named("gauss")

@@ -1,0 +1,198 @@
+"""Every score mechanism at its stated ε, on neighbours that a search has made as bad as it can.
+
+The broken ones show that the same audits can fail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from enumeration import rankings, subsets
+
+from mipselect.mechanisms import (
+    CanonicalLipschitz,
+    GeneralizedExponential,
+    HeterogeneousNoisyMax,
+    JointExponential,
+    NoisyMax,
+    OneShotTopK,
+    Peeling,
+    RandomizedResponse,
+    RandomStopping,
+)
+from mipselect.mechanisms.noise import NOISES
+from mipselect.mechanisms.utility_classes import HeadTailClasses
+from mipselect.privacy.audit import ScoreVectors, largest_loss, law_of, lower_bound, worst_pair
+
+ROUNDING = 1.0 + 1e-8
+WIDTHS = np.array([0.3, 1.0, 0.0, 0.6])
+
+
+MOST = np.full(40, 0.0), np.full(40, 1.0)
+MOST[0][:3], MOST[1][:3] = [2.0, 0.0, 0.0], [1.0, 1.0, -1.0]
+"""Neighbours where the pair {0, 2} gets worse by as much as possible, and most pairs better."""
+
+
+def searched(law: Callable[[Any], Any], epsilon: float, widths: Any = 1.0, **options: Any) -> float:
+    space = ScoreVectors(4, -6.0 / epsilon, 6.0 / epsilon, widths, **options)
+    return worst_pair(law, space, starts=1, rounds=2, seed=5).epsilon
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 3.0])
+@pytest.mark.parametrize("noise", NOISES)
+def test_noisy_max(noise: str, epsilon: float) -> None:
+    law = law_of(lambda q: NoisyMax(q, epsilon, noise=noise), range(4))
+    assert 0.8 * epsilon < searched(law, epsilon) <= epsilon * ROUNDING
+
+
+@pytest.mark.parametrize("mechanism", [OneShotTopK, Peeling])
+@pytest.mark.parametrize("noise", ["gumbel", "exponential", "laplace"])
+def test_one_shot_and_peeling(mechanism: Any, noise: str) -> None:
+    epsilon = 3.0
+    law = law_of(lambda q: mechanism(q, 2, epsilon, noise=noise), subsets(4, 2))
+    pairs = [
+        (q, q + move)
+        for move in (np.array([1.0, 1.0, -1.0, -1.0]), np.array([-1.0, 1.0, 1.0, -1.0]))
+        for q in (np.zeros(4), np.array([0.0, 0.0, 6.0, 6.0]), np.array([-5.0, 4.0, 5.0, 0.0]))
+    ]
+    assert 0.7 * epsilon < largest_loss(law, pairs).epsilon <= epsilon * ROUNDING
+
+
+@pytest.mark.parametrize("gamma", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("epsilon", [0.5, 4.0])
+def test_canonical(gamma: float, epsilon: float) -> None:
+    law = law_of(
+        lambda q: CanonicalLipschitz(q, 2, epsilon, noise="gumbel", gamma=gamma), subsets(4, 2)
+    )
+    assert 0.3 * epsilon < searched(law, epsilon) <= epsilon * ROUNDING
+
+
+@pytest.mark.parametrize("noise", ["exponential", "half-logistic"])
+def test_canonical_with_other_noise(noise: str) -> None:
+    law = law_of(lambda q: CanonicalLipschitz(q, 2, 2.0, noise=noise), subsets(4, 2))
+    rng = np.random.default_rng(1)
+    pairs = [
+        (q, q + rng.choice([-1.0, 1.0], 4)) for q in rng.integers(-3, 4, (60, 4)).astype(float)
+    ]
+    assert 1.0 < largest_loss(law, pairs).epsilon <= 2.0 * ROUNDING
+
+
+def test_joint() -> None:
+    law = law_of(lambda q: JointExponential(q, 2, 3.0), rankings(4, 2))
+    assert 1.2 < searched(law, 1.0) <= 3.0 * ROUNDING
+
+
+@pytest.mark.parametrize("optimistic", [False, True])
+def test_generalized_exponential(optimistic: bool) -> None:
+    law = law_of(lambda q: GeneralizedExponential(q, WIDTHS, 3.0, optimistic=optimistic), range(4))
+    assert 1.2 < searched(law, 1.0, WIDTHS) <= 3.0 * ROUNDING
+
+
+def test_randomized_response() -> None:
+    law = law_of(lambda q: RandomizedResponse(q, 1.5), range(4))
+    assert searched(law, 1.0, WIDTHS) == pytest.approx(1.5)
+
+
+@pytest.mark.parametrize("gamma", [0.3, 1e-3])
+def test_random_stopping(gamma: float) -> None:
+    law = law_of(lambda q: RandomStopping(q, WIDTHS, 2.0, gamma=gamma), range(4))
+    assert 0.5 < searched(law, 2.0, WIDTHS) <= 2.0 * ROUNDING
+
+
+def test_random_stopping_needs_the_scale_of_three() -> None:
+    """At 2Δ/ε, which is RandomStopping at 3ε/2, this pair has a loss above ε."""
+    widths = np.array([0.45, 1.0, 1.0, 1.0, 1.0])
+    pair = (np.array([5 / 3, 0, 0, 0, 0]), np.array([5 / 3 - 0.45, 1, 1, 1, 1]))
+    law = law_of(lambda q: RandomStopping(q, widths, 1.5, gamma=1e-3), range(5))
+    assert largest_loss(law, [pair]).epsilon > 1.2
+    right = law_of(lambda q: RandomStopping(q, widths, 1.0, gamma=1e-3), range(5))
+    assert largest_loss(right, [pair]).epsilon <= 1.0
+
+
+def test_half_the_sensitivity_is_enough_for_counts() -> None:
+    counts = ScoreVectors(4, 0.0, 8.0, monotone=True)
+    for build, outcomes in (
+        (lambda q: CanonicalLipschitz(q, 2, 2.0, sensitivity=0.5, noise="gumbel"), subsets(4, 2)),
+        (lambda q: JointExponential(q, 2, 2.0, sensitivity=0.5), rankings(4, 2)),
+        (lambda q: NoisyMax(q, 2.0, sensitivity=0.5), range(4)),
+    ):
+        loss = worst_pair(law_of(build, outcomes), counts, starts=2, rounds=3)
+        assert 1.0 < loss.epsilon <= 2.0 * ROUNDING
+
+
+PAIR_MECHANISMS: dict[str, tuple[Callable[..., Any], list[tuple[int, ...]]]] = {
+    "canonical": (lambda q, **options: CanonicalLipschitz(q, 2, 1.0, **options), subsets(40, 2)),
+    "joint": (lambda q, **options: JointExponential(q, 2, 1.0, **options), rankings(40, 2)),
+}
+
+
+@pytest.mark.parametrize("name", PAIR_MECHANISMS)
+def test_these_neighbours_use_nearly_all_of_epsilon_and_half_the_sensitivity_fails(
+    name: str,
+) -> None:
+    mechanism, outcomes = PAIR_MECHANISMS[name]
+    noise = {"noise": "gumbel"} if name == "canonical" else {}
+    right = law_of(lambda q: mechanism(q, **noise), outcomes)
+    assert 0.9 < largest_loss(right, [MOST]).epsilon <= ROUNDING
+    halved = law_of(lambda q: mechanism(q, sensitivity=0.5, **noise), outcomes)
+    assert largest_loss(halved, [MOST]).epsilon > 1.7
+
+
+@pytest.mark.parametrize("noise", NOISES)
+def test_half_the_sensitivity_fails_for_one_item(noise: str) -> None:
+    law = law_of(lambda q: NoisyMax(q, 2.0, sensitivity=0.5, noise=noise), range(4))
+    assert searched(law, 1.0) > 3.0
+
+
+def test_a_canonical_mechanism_with_the_wrong_class_sizes_fails() -> None:
+    """With the sizes of the DP-SIS appendix a neighbour in another class costs extra."""
+
+    def law(q: np.ndarray) -> np.ndarray:
+        right = CanonicalLipschitz(q, 3, 0.2, noise="gumbel")
+        classes = right.classes
+        assert isinstance(classes, HeadTailClasses)
+        logs, order = np.zeros(20), np.argsort(-q, kind="stable").tolist()
+        for place, subset in enumerate(subsets(6, 3)):
+            index = classes.index(tuple(sorted(order.index(j) + 1 for j in subset)))
+            h, t = classes.head_and_tail(index)
+            drawn_size = 1.0 if index == 0 else (t - h - 1) / max(t - 3, 1)
+            logs[place] = right.log_probability(subset) + np.log(drawn_size)
+        return logs - np.logaddexp.reduce(logs)
+
+    space = ScoreVectors(6, -2.0, 2.0)
+    assert worst_pair(law, space, starts=2, rounds=1).epsilon > 0.5
+    right = law_of(lambda q: CanonicalLipschitz(q, 3, 0.2, noise="gumbel"), subsets(6, 3))
+    assert worst_pair(right, space, starts=2, rounds=1).epsilon <= 0.2 * ROUNDING
+
+
+def test_heterogeneous_noisy_max_fails_with_two_candidates() -> None:
+    """Score 0 with sensitivity 0 against ±1/2 with sensitivity 1: impossible on one side."""
+    build = lambda q: HeterogeneousNoisyMax(q, [0.0, 1.0], 1.0)  # noqa: E731
+    pair = (np.array([0.0, 0.5]), np.array([0.0, -0.5]))
+    assert largest_loss(law_of(build, range(2)), [pair]).epsilon == np.inf
+    assert build(pair[1]).log_probability(0) == pytest.approx(np.log(-np.expm1(-0.25)), abs=0.05)
+    bound = lower_bound(lambda q, rng: build(q).sample(rng), *pair, draws=8000)
+    assert bound.epsilon > 3.0
+    assert bound.counts[1] == 0
+
+
+def test_heterogeneous_noisy_max_with_laplace_noise_fails_with_many() -> None:
+    """k candidates, ε for each but the fixed one: (k - 1) ε' is reached (appendix A)."""
+    widths = np.array([0.0, 1.0, 1.0, 1.0])
+    build = lambda q: HeterogeneousNoisyMax(q, widths, 2.0, noise="laplace")  # noqa: E731
+    pair = (np.zeros(4), np.array([0.0, 1.0, 1.0, 1.0]))
+    loss = largest_loss(law_of(build, range(4)), [pair])
+    assert loss.epsilon == pytest.approx(3.0, abs=0.15)
+
+
+@pytest.mark.parametrize("noise", ["gumbel", "exponential", "laplace"])
+def test_the_samplers_themselves_are_not_blamed(noise: str) -> None:
+    def sampler(q: np.ndarray, rng: np.random.Generator) -> tuple[int, ...]:
+        return CanonicalLipschitz(q, 2, 4.0, noise=noise).sample(rng)
+
+    pair = (np.array([1.0, 1.0, 0.0, 0.0]), np.array([0.0, 0.0, 1.0, 1.0]))
+    bound = lower_bound(sampler, *pair, draws=6000)
+    assert 0.5 < bound.epsilon <= 4.0

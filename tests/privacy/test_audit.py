@@ -1,0 +1,194 @@
+"""The auditor finds what is there, fails what is broken, and does not cry wolf."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+from collections.abc import Hashable
+
+import numpy as np
+import pytest
+
+from mipselect.errors import InvalidInput
+from mipselect.privacy.audit import (
+    ReplacedRow,
+    ScoreVectors,
+    largest_loss,
+    law_of,
+    lower_bound,
+    worst_pair,
+)
+
+
+def exponential_mechanism(epsilon: float):
+    def law(scores: np.ndarray) -> np.ndarray:
+        u = epsilon * scores / 2
+        return u - np.logaddexp.reduce(u)
+
+    return law
+
+
+def mean_mechanism(epsilon: float):
+    """The exponential mechanism on column sums of a table with entries in [0, 1]."""
+
+    def law(table: np.ndarray) -> np.ndarray:
+        u = epsilon * table.sum(axis=0) / 2
+        return u - np.logaddexp.reduce(u)
+
+    return law
+
+
+def randomized_response(epsilon: float):
+    def sampler(data: int, rng: np.random.Generator) -> Hashable:
+        return bool(data) ^ bool(rng.random() * (1 + math.exp(epsilon)) < 1)
+
+    return sampler
+
+
+def test_it_looks_at_all_outcomes_of_all_pairs() -> None:
+    laws = {"a": [0.5, 0.3, 0.2], "b": [0.5, 0.2, 0.3], "c": [0.25, 0.25, 0.5]}
+    loss = largest_loss(lambda data: np.log(laws[data]), [("a", "b"), ("a", "c"), ("b", "b")])
+    assert loss.epsilon == pytest.approx(math.log(2.5))
+    assert (loss.outcome, loss.data, loss.other, loss.pairs) == (2, "a", "c", 3)
+    assert "0.916" in str(loss)
+
+
+def test_impossible_outcomes() -> None:
+    with np.errstate(divide="ignore"):
+        laws = {k: np.log(v) for k, v in {1: [0.5, 0.5, 0.0], 2: [0.5, 0.5, 0.0]}.items()}
+        laws[3] = np.log([0.5, 0.4, 0.1])
+    assert largest_loss(laws.__getitem__, [(1, 2)]).epsilon == 0.0
+    assert largest_loss(laws.__getitem__, [(1, 3)]).epsilon == math.inf
+
+
+@pytest.mark.parametrize(
+    ("one", "two"),
+    [([0.5, 0.2], [0.5, 0.5]), ([np.nan, 1.0], [0.5, 0.5]), ([1.0], [0.5, 0.5]), ([], [])],
+)
+def test_what_is_no_law_is_refused(one: list[float], two: list[float]) -> None:
+    with pytest.raises(InvalidInput, match="law"):
+        largest_loss(lambda data: np.log(data), [(one, two)])
+
+
+def test_no_pairs_are_no_audit() -> None:
+    with pytest.raises(InvalidInput, match="at least one pair"):
+        largest_loss(lambda data: [0.0], [])
+    with pytest.raises(InvalidInput, match="starts"):
+        worst_pair(exponential_mechanism(1.0), ScoreVectors(2, 0.0, 1.0), starts=0)
+
+
+@pytest.mark.parametrize("epsilon", [0.2, 2.0])
+def test_the_search_comes_close_to_the_truth_and_never_passes_it(epsilon: float) -> None:
+    law = exponential_mechanism(epsilon)
+    space = ScoreVectors(4, 0.0, 20.0 / epsilon)
+    loss = worst_pair(law, space, starts=3, rounds=4)
+    assert 0.99 * epsilon < loss.epsilon <= epsilon * (1 + 1e-12)
+    assert np.abs(loss.data - loss.other).max() <= 1.0
+    random_pairs = [space.pair(space.start(np.random.default_rng(k))) for k in range(loss.pairs)]
+    assert largest_loss(law, random_pairs).epsilon < loss.epsilon
+
+
+def test_the_search_fails_a_mechanism_with_half_the_noise() -> None:
+    loss = worst_pair(exponential_mechanism(2.0), ScoreVectors(3, 0.0, 20.0), starts=2)
+    assert loss.epsilon > 1.9
+
+
+def test_monotone_scores_cost_half_as_much() -> None:
+    law = exponential_mechanism(1.0)
+    loss = worst_pair(law, ScoreVectors(4, 0.0, 20.0, monotone=True), starts=3)
+    assert 0.49 < loss.epsilon <= 0.5 * (1 + 1e-12)
+
+
+def test_sensitivities_of_their_own() -> None:
+    widths = np.array([0.0, 1.0, 0.5])
+    loss = worst_pair(exponential_mechanism(1.0), ScoreVectors(3, -20.0, 20.0, widths), starts=4)
+    assert np.all(np.abs(loss.data - loss.other) <= widths + 1e-12)
+    assert 0.74 < loss.epsilon <= 0.75 * (1 + 1e-12)
+
+
+def test_tables_with_a_replaced_row() -> None:
+    """The worst rows are at the bounds: all for one column against all for the others."""
+    space = ReplacedRow(12, np.zeros(3), np.ones(3))
+    loss = worst_pair(mean_mechanism(4.0), space, starts=4, rounds=6)
+    assert 3.5 < loss.epsilon <= 4.0 * (1 + 1e-12)
+    assert np.array_equal(loss.data[1:], loss.other[1:])
+    assert set(np.concatenate([loss.data[0], loss.other[0]])) <= {0.0, 1.0}
+
+
+@pytest.mark.parametrize("bad", [(1.0, 0.0), (np.nan, 1.0)])
+def test_spaces_are_checked(bad: tuple[float, float]) -> None:
+    with pytest.raises(InvalidInput, match="low"):
+        ScoreVectors(3, *bad)
+    with pytest.raises(InvalidInput, match="lower"):
+        ReplacedRow(3, [bad[0]], [bad[1]])
+
+
+def test_a_law_from_anything_with_log_probabilities() -> None:
+    class Coin:
+        def __init__(self, p: float) -> None:
+            self.p = p
+
+        def log_probability(self, outcome: bool) -> float:
+            return math.log(self.p if outcome else 1 - self.p)
+
+    loss = largest_loss(law_of(Coin, [True, False]), [(0.2, 0.3)])
+    assert loss.epsilon == pytest.approx(math.log(1.5))
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 2.0])
+def test_the_statistical_bound_is_close_and_below(epsilon: float) -> None:
+    bound = lower_bound(randomized_response(epsilon), 0, 1, draws=20_000)
+    assert 0.8 * epsilon < bound.epsilon <= epsilon
+    assert bound.confidence == 0.99
+    assert len(bound.event) == 1
+    assert bound.counts[0] > bound.counts[1]
+    assert bound.draws == 10_000
+
+
+def test_the_statistical_bound_fails_what_is_broken() -> None:
+    bound = lower_bound(randomized_response(1.0), 0, 1, draws=20_000)
+    assert bound.epsilon > 0.5, "claimed to be 0.5-DP"
+
+
+def test_the_confidence_is_kept() -> None:
+    """At confidence 0.6, two mechanisms in five at most may be blamed wrongly."""
+    wrong = 0
+    for seed in range(100):
+        bound = lower_bound(randomized_response(0.3), 0, 1, draws=400, confidence=0.6, seed=seed)
+        wrong += bound.epsilon > 0.3
+    assert wrong <= 40
+
+
+def test_the_event_is_not_judged_by_the_draws_that_chose_it() -> None:
+    """A thousand equally likely outcomes: the luckiest of them proves nothing."""
+
+    def uniform(_: int, rng: np.random.Generator) -> int:
+        return int(rng.integers(1000))
+
+    blamed = [lower_bound(uniform, 0, 1, draws=1000, seed=seed).epsilon for seed in range(20)]
+    assert max(blamed) < 0.05
+
+
+def test_delta_is_taken_off() -> None:
+    def leaky(data: int, rng: np.random.Generator) -> str:
+        return "leak" if data and rng.random() < 0.1 else "quiet"
+
+    assert lower_bound(leaky, 0, 1, draws=4000).epsilon > 3.0
+    assert lower_bound(leaky, 0, 1, draws=4000, delta=0.1).epsilon < 0.1
+
+
+@pytest.mark.parametrize(
+    "bad", [{"draws": 1}, {"confidence": 1.0}, {"confidence": 0.0}, {"delta": 1.0}]
+)
+def test_parameters_of_the_bound_are_checked(bad: dict[str, float]) -> None:
+    with pytest.raises(InvalidInput, match="lower bound needs"):
+        lower_bound(randomized_response(1.0), 0, 1, **bad)
+
+
+def test_it_knows_no_mechanism() -> None:
+    code = (
+        "import sys, mipselect.privacy.audit as audit; "
+        "sys.exit('mipselect.mechanisms' in vars(audit))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
