@@ -56,7 +56,54 @@ def correlated_gaussian(
     section 5.
     """
     _check_recipe(n, p, rho, snr, support_size, seed)
+    return _gaussian_model(n, p, rho, snr, support_size, np.random.default_rng(seed))
+
+
+def logistic_gaussian(
+    n: int, p: int, *, rho: float, snr: float, support_size: int, seed: int
+) -> tuple[FloatArray, FloatArray]:
+    """Draw the paper's synthetic classification: labels -1 and +1 by a logistic law.
+
+    With X and t = Xβ + noise as in `correlated_gaussian`, y_i = +1 with probability
+    1/(1 + exp(-t_i)) and -1 otherwise.
+
+    Parameters
+    ----------
+    n, p, rho, snr, support_size, seed
+        As for `correlated_gaussian`.
+
+    Returns
+    -------
+    X : ndarray of shape (n, p)
+        The same as from `correlated_gaussian` with the same parameters.
+    y : ndarray of shape (n,)
+        -1.0 and +1.0.
+
+    Raises
+    ------
+    InvalidInput
+        Where a parameter is out of range.
+
+    Notes
+    -----
+    After the draws of `correlated_gaussian` come n uniforms v_i; y_i = +1 where
+    v_i < 1/(1 + exp(-t_i)).
+
+    References
+    ----------
+    "Differentially Private High-dimensional Variable Selection via Integer Programming",
+    appendix D.2.
+    """
+    _check_recipe(n, p, rho, snr, support_size, seed)
     generator = np.random.default_rng(seed)
+    X, latent = _gaussian_model(n, p, rho, snr, support_size, generator)
+    positive = generator.random(n) < 1.0 / (1.0 + np.exp(-latent))
+    return X, np.where(positive, 1.0, -1.0)
+
+
+def _gaussian_model(
+    n: int, p: int, rho: float, snr: float, support_size: int, generator: np.random.Generator
+) -> tuple[FloatArray, FloatArray]:
     columns = generator.standard_normal((p, n))
     for j in range(1, p):
         columns[j] *= math.sqrt(1.0 - rho**2)

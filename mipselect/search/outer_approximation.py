@@ -8,6 +8,7 @@ that the master's bound rises until it proves that nothing below the threshold i
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -37,6 +38,9 @@ RETRIES = 4
 
 LARGEST_RANGE = 1e6
 """Units between the lowest bound and the target: beyond it double precision is too coarse."""
+
+
+Visit = Callable[[IntArray], tuple[float, Cut]]
 
 
 class OuterApproximation:
@@ -69,12 +73,34 @@ class OuterApproximation:
         H = sub.dense()
         none = np.empty(0, dtype=np.intp)
         cuts = [sparse_diagonal_cut(sub, H, T) for T in (none, greedy_completion(sub))]
-        floor = max(cut.minimum(sub.size) for cut in cuts)
+
+        def visit(chosen: IntArray) -> tuple[float, Cut]:
+            value = float(offer_additions(sub, chosen[None], collector)[0])
+            return value, sparse_diagonal_cut(sub, H, chosen)
+
+        return self.prove(cuts, sub.size, visit, collector, clock)
+
+    def prove(
+        self, cuts: list[Cut], size: int, visit: Visit, collector: Collector, clock: Clock
+    ) -> bool:
+        """Solve masters until they prove that nothing below the threshold is left.
+
+        Parameters
+        ----------
+        cuts : list of Cut
+            At least one; they tell the number of columns.
+        size : int
+            How many columns are chosen.
+        visit : callable
+            Takes a choice, shape (size,); offers it, and returns its value and its cut.
+        """
+        columns = len(cuts[0].coefficients)
+        floor = max(cut.minimum(size) for cut in cuts)
         if floor >= collector.threshold:
             collector.settle(floor)
             return True
         unit = max(self._unit, (collector.threshold - floor) / LARGEST_RANGE)
-        master = _ScaledMaster(self._solver.master(len(sub.live), sub.size), floor, unit, clock)
+        master = _ScaledMaster(self._solver.master(columns, size), floor, unit, clock)
         for cut in cuts:
             master.add(cut)
         visited: set[tuple[int, ...]] = set()
@@ -94,21 +120,21 @@ class OuterApproximation:
                 continue
             if len(visited) >= PATIENCE:
                 return False
-            chosen = self._checked(solution.chosen, sub, visited)
-            value = float(offer_additions(sub, chosen[None], collector)[0])
+            chosen = self._checked(solution.chosen, size, visited)
+            value, cut = visit(chosen)
             if bound > value + CUTOFF_MARGIN * unit:
                 raise SolverFailure(
                     f"{self.name} claims the bound {bound:.9g} for a problem in which it found a "
                     f"support of value {value:.9g}: its cuts or its bound are wrong"
                 )
-            master.add(sparse_diagonal_cut(sub, H, chosen))
+            master.add(cut)
             master.exclude(chosen)
 
-    def _checked(self, chosen: IntArray, sub: Additions, visited: set[tuple[int, ...]]) -> IntArray:
+    def _checked(self, chosen: IntArray, size: int, visited: set[tuple[int, ...]]) -> IntArray:
         key = tuple(sorted(int(j) for j in chosen))
-        if len(key) != sub.size or key in visited:
+        if len(key) != size or key in visited:
             raise SolverFailure(
-                f"{self.name} returned {len(key)} columns where {sub.size} were asked for, or a "
+                f"{self.name} returned {len(key)} columns where {size} were asked for, or a "
                 "choice that was excluded"
             )
         visited.add(key)

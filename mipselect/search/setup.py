@@ -7,14 +7,17 @@ from dataclasses import dataclass
 
 from mipselect.errors import InvalidInput
 from mipselect.instance import Instance
+from mipselect.losses.base import IntArray
+from mipselect.losses.fenchel import FenchelLoss
 from mipselect.losses.squared import PreparedSquared
 from mipselect.search.backends import NATIVE, solver_by_name
-from mipselect.search.branch_and_bound import Engine
-from mipselect.search.center import Center, center_at
 from mipselect.search.closed_form import ClosedForm
+from mipselect.search.convex import ConvexMethod, Division
+from mipselect.search.fenchel_masters import FenchelMasters
+from mipselect.search.least_squares import LeastSquaresMethod
+from mipselect.search.neighbourhood import Method, Neighbourhood
 from mipselect.search.outer_approximation import OuterApproximation
 from mipselect.search.progress import Clock, ProgressCallback
-from mipselect.search.swaps import best_by_swaps
 
 DEFAULT_TOLERANCE = 0.05
 """τ in units of the sensitivity; public, and fixed before the data are seen."""
@@ -33,16 +36,14 @@ class Search:
     Attributes
     ----------
     instance : Instance
-    problem : PreparedSquared
-    engine : Engine
+    method : Method
     clock : Clock
     tolerance : float
         In units of the sensitivity.
     """
 
     instance: Instance
-    problem: PreparedSquared
-    engine: Engine
+    method: Method
     clock: Clock
     tolerance: float
 
@@ -51,12 +52,13 @@ class Search:
         """τ in units of the objective."""
         return self.tolerance * self.instance.sensitivity
 
-    def center(self) -> Center:
-        """A support that no swap improves, with its cut."""
-        if self.problem.gram.fits:
-            self.problem.gram.full()
-        support, value = best_by_swaps(self.problem, self.instance.support_size, self.clock)
-        return center_at(self.problem, support, value, self.clock)
+    def center(self) -> Neighbourhood:
+        """A support that no swap improves."""
+        return self.method.center(self.instance.support_size, self.clock)
+
+    def center_at(self, support: IntArray, value: float) -> Neighbourhood:
+        """The neighbourhood of a support whose value is known."""
+        return self.method.center_at(support, value, self.clock)
 
 
 def set_up(
@@ -78,15 +80,17 @@ def set_up(
         raise InvalidInput(
             f"a certified search needs ridge > 0, got {instance.ridge:g}: its cuts divide by it"
         )
-    engine = _engine(solver, instance, tolerance)
-    problem = instance.prepared
-    if not isinstance(problem, PreparedSquared):
-        raise InvalidInput(f"no certified search is built for the loss {instance.loss!r} yet")
-    return Search(instance, problem, engine, Clock(time_limit, progress), tolerance)
+    method = _method(solver, instance, tolerance)
+    return Search(instance, method, Clock(time_limit, progress), tolerance)
 
 
-def _engine(solver: str, instance: Instance, tolerance: float) -> Engine:
-    if solver in ("auto", NATIVE):
-        return ClosedForm()
+def _method(solver: str, instance: Instance, tolerance: float) -> Method:
+    native = solver in ("auto", NATIVE)
     unit = max(tolerance, SMALLEST_TAU) * instance.sensitivity / UNITS_PER_TAU
-    return OuterApproximation(solver, solver_by_name(solver), unit)
+    masters = None if native else OuterApproximation(solver, solver_by_name(solver), unit)
+    problem = instance.prepared
+    if isinstance(problem, PreparedSquared):
+        return LeastSquaresMethod(problem, masters or ClosedForm())
+    if not isinstance(problem, FenchelLoss):
+        raise InvalidInput(f"no certified search is built for the loss {instance.loss!r}")
+    return ConvexMethod(problem, FenchelMasters(masters) if masters else Division())
