@@ -92,16 +92,12 @@ def test_bounds_of_unfinished_and_arbitrary_duals_hold_everywhere(loss: str, see
     duals = [low + np.random.default_rng(seed).random((3, instance.n)) * (high - low)]
     columns = np.ascontiguousarray(instance.X.T)[supports[:3]]
     for iterations in (0, 1, 2, 4, 8):
-        unfinished = solve(
-            columns, box, instance.ridge, instance.coef_bound, iterations=iterations
-        )
+        unfinished = solve(columns, box, instance.ridge, instance.coef_bound, iterations=iterations)
         assert np.all(unfinished.lower <= unfinished.values * (1 + 1e-12))
         duals.append(unfinished.dual)
     for dual in duals:
         constants, weights = problem.bounds_of(dual)
-        bounds = FenchelBounds(
-            constants, weights, instance.n, instance.ridge, instance.coef_bound
-        )
+        bounds = FenchelBounds(constants, weights, instance.n, instance.ridge, instance.coef_bound)
         for row in range(len(dual)):
             assert np.all(bounds.at(row, supports) <= values * (1 + 1e-12))
 
