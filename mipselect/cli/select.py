@@ -86,9 +86,7 @@ def select(
     ] = 0.0,
     loss: Annotated[
         str,
-        typer.Option(
-            "--loss", help='squared, hinge (two classes), "huber(1.35)", "quantile(0.9)".'
-        ),
+        typer.Option("--loss", help='squared, hinge, "huber(1.35)", "quantile(0.9)".'),
     ] = "squared",
     method: MethodName = Method.TOP_R,
     draws: Draws = 1,

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
+from by_cvxpy import value_by_cvxpy
 from designs import LOSSES, all_supports, distances, random_loss_instance
 from test_against_enumeration import SOLVERS, check_levels, check_pool
 
@@ -17,9 +15,6 @@ from mipselect.losses.fenchel import FenchelLoss
 from mipselect.search import completions, convex, outer_approximation
 from mipselect.search.convex import ConvexNeighbourhood, Division
 from mipselect.search.fenchel_masters import affine_cut
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "losses"))
-from by_cvxpy import value_by_cvxpy  # noqa: E402
 
 
 @pytest.mark.parametrize("loss", LOSSES)
