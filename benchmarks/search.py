@@ -65,7 +65,8 @@ def main() -> None:
                 (timing.pool_certified, timing.levels_certified), "in part"
             )
             table.add_row(
-                setting.loss, f"{setting.n:,}", f"{setting.p:,}", f"{setting.snr:g}", f"{setting.rho:g}", solver,
+                setting.loss, f"{setting.n:,}", f"{setting.p:,}",
+                f"{setting.snr:g}", f"{setting.rho:g}", solver,
                 f"{timing.unit:.4f}", f"{timing.pool_seconds:.3f}", f"{timing.levels_seconds:.3f}",
                 f"{timing.ratio:.1f}", certified, f"{timing.memory:.0f}", timing.remark,
             )  # fmt: skip
