@@ -68,9 +68,9 @@ class PreparedBoxDual:
     """
 
     def __init__(self, X: FloatArray, box: BoxDual, ridge: float, radius: float) -> None:
-        self._rows: FloatArray = np.ascontiguousarray(X.T, dtype=np.float64)
-        self._box, self.ridge, self.radius = box, ridge, radius
-        self.p, self.n = self._rows.shape
+        self.rows: FloatArray = np.ascontiguousarray(X.T, dtype=np.float64)
+        self.box, self.ridge, self.radius = box, ridge, radius
+        self.p, self.n = self.rows.shape
 
     def fit(self, support: IntArray) -> RestrictedFit:
         """Solve the problem on `support`, shape (s,)."""
@@ -78,7 +78,7 @@ class PreparedBoxDual:
         solution = self._solve(np.asarray(support)[order][None])
         coef = np.empty(len(support))
         coef[order] = solution.coef[0]
-        w = self._rows[support] @ solution.dual[0]
+        w = self.rows[support] @ solution.dual[0]
         multiplier = max(float(np.linalg.norm(w)) / self.radius - self.ridge, 0.0)
         return RestrictedFit(float(solution.values[0]) / self.n, coef, multiplier)
 
@@ -97,9 +97,9 @@ class PreparedBoxDual:
 
     def bounds_of(self, dual: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Constants and squared weights of any dual points in the box, shape (m, n)."""
-        constants = self._box.conjugate(dual)
-        allowance = 16.0 * EPS * np.abs(dual) @ np.abs(self._box.y)
-        return constants - allowance, (dual @ self._rows.T) ** 2
+        constants = self.box.conjugate(dual)
+        allowance = 16.0 * EPS * np.abs(dual) @ np.abs(self.box.y)
+        return constants - allowance, (dual @ self.rows.T) ** 2
 
     def _batches(self, supports: IntArray) -> list[IntArray]:
         size = max(1, BATCH_ENTRIES // self.n)
@@ -107,9 +107,9 @@ class PreparedBoxDual:
         return [ordered[start : start + size] for start in range(0, len(ordered), size)]
 
     def _solve(self, supports: IntArray) -> Solutions:
-        solutions = solve(self._rows[supports], self._box, self.ridge, self.radius)
+        solutions = solve(self.rows[supports], self.box, self.ridge, self.radius)
         gap = solutions.values - solutions.lower
-        at_zero = float(self._box.loss(np.zeros(self.n)))
+        at_zero = float(self.box.loss(np.zeros(self.n)))
         wide = gap > REQUIRED_PRECISION * solutions.values + 1e-13 * at_zero
         if wide.any():
             k = int(np.argmax(gap * wide))
