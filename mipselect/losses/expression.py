@@ -26,8 +26,12 @@ GOLDEN = 0.5 * (np.sqrt(5.0) - 1.0)
 SECTIONS = 45
 """Golden sections of an interval of predictions: it shrinks to 4e-10 of its length."""
 
-REQUIRED_PRECISION = 1e-5
-"""Relative duality gap beyond which a value is refused."""
+SHARE_OF_SENSITIVITY = 1e-3
+"""Duality gap, in sensitivities, beyond which a value is refused.
+
+A value is that of a feasible point, so it lies between R and R plus the gap: an error of one sign
+that a tolerance τ above it covers, as it covers what a search leaves open.
+"""
 
 RowLosses = Callable[[FloatArray, Any], Any]
 
@@ -177,8 +181,7 @@ class PreparedExpression:
         value += 0.5 * self.ridge * float(coef @ coef)
         w = self._X[:, support].T @ dual
         lower = self.conjugate(dual) - largest_ridge_gain(w @ w, self.ridge, self.radius)
-        scale = abs(value) + 1e-3 * float(np.abs(self._rows.at(np.zeros(self.n))).sum())
-        if not value - lower <= REQUIRED_PRECISION * scale:
+        if not value - lower <= SHARE_OF_SENSITIVITY * (self._loss.highest - self._loss.lowest):
             raise SolverFailure(
                 f"the restricted problem on {support.tolist()} could only be solved to a duality "
                 f"gap of {(value - lower) / self.n:.3g} at the value {value / self.n:.6g}"
