@@ -1,6 +1,6 @@
 """Times every usable back end on the same instances, in units of one X.T @ X.
 
-python benchmarks/search.py            # the paper's settings, p = 100 and p = 1,000
+python benchmarks/search.py            # the paper's settings, p = 100 and p = 1,000, both losses
 python benchmarks/search.py --large    # and p = 10,000
 python benchmarks/search.py --hard     # weak signal and strong correlation too
 """
@@ -22,6 +22,10 @@ from mipselect import available_solvers
 
 PAPER = [Setting(4_000, 100), Setting(5_000, 1_000)]
 LARGE = [Setting(6_000, 10_000)]
+HINGE = [
+    replace(Setting(n, p), loss="hinge", ridge=200.0, time_limit=300.0)
+    for n, p in ((3_000, 100), (5_000, 1_000))
+]
 HARD = [
     replace(setting, snr=snr, rho=rho, time_limit=30.0)
     for setting in PAPER
@@ -46,10 +50,10 @@ def main() -> None:
     parser.add_argument("--hard", action="store_true", help="also weak and correlated signals")
     parser.add_argument("--solvers", help="comma-separated; default: all that are usable here")
     options = parser.parse_args()
-    settings = PAPER + HARD * options.hard + LARGE * options.large
+    settings = PAPER + HINGE + HARD * options.hard + LARGE * options.large
     solvers = options.solvers.split(",") if options.solvers else list(available_solvers())
     table = Table(title="one-swap pool and all mistake levels; unit: one X.T @ X")
-    for column in ("n", "p", "SNR", "ρ", "solver", "unit s", "pool s", "levels s", "ratio"):
+    for column in ("loss", "n", "p", "SNR", "ρ", "solver", "unit s", "pool s", "levels s", "ratio"):
         table.add_column(column, justify="right")
     for column in ("certified", "MiB", "remark"):
         table.add_column(column)
@@ -61,7 +65,8 @@ def main() -> None:
                 (timing.pool_certified, timing.levels_certified), "in part"
             )
             table.add_row(
-                f"{setting.n:,}", f"{setting.p:,}", f"{setting.snr:g}", f"{setting.rho:g}", solver,
+                setting.loss, f"{setting.n:,}", f"{setting.p:,}",
+                f"{setting.snr:g}", f"{setting.rho:g}", solver,
                 f"{timing.unit:.4f}", f"{timing.pool_seconds:.3f}", f"{timing.levels_seconds:.3f}",
                 f"{timing.ratio:.1f}", certified, f"{timing.memory:.0f}", timing.remark,
             )  # fmt: skip

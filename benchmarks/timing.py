@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from mipselect import Instance, MipselectError, NotCertified, mistake_levels, top_supports
-from mipselect.datasets import correlated_gaussian
+from mipselect.datasets import correlated_gaussian, logistic_gaussian
 
 MEBIBYTE = 2**20
 
@@ -34,6 +34,7 @@ class Setting:
     solver: str = "native"
     time_limit: float = 120.0
     pool: bool = True
+    loss: str = "squared"
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,8 @@ class Timing:
 
 
 def instance_of(setting: Setting) -> Instance:
-    X, y = correlated_gaussian(
+    draw = logistic_gaussian if setting.loss == "hinge" else correlated_gaussian
+    X, y = draw(
         setting.n,
         setting.p,
         rho=setting.rho,
@@ -70,6 +72,7 @@ def instance_of(setting: Setting) -> Instance:
         y_bound=0.5,
         coef_bound=1.1,
         ridge=setting.ridge,
+        loss=setting.loss,
     )
 
 

@@ -56,7 +56,54 @@ def correlated_gaussian(
     section 5.
     """
     _check_recipe(n, p, rho, snr, support_size, seed)
+    return _gaussian_model(n, p, rho, snr, support_size, np.random.default_rng(seed))
+
+
+def logistic_gaussian(
+    n: int, p: int, *, rho: float, snr: float, support_size: int, seed: int
+) -> tuple[FloatArray, FloatArray]:
+    """Draw the paper's synthetic classification: labels -1 and +1 by a logistic law.
+
+    With X and t = Xβ + noise as in `correlated_gaussian`, y_i = +1 with probability
+    1/(1 + exp(-t_i)) and -1 otherwise.
+
+    Parameters
+    ----------
+    n, p, rho, snr, support_size, seed
+        As for `correlated_gaussian`.
+
+    Returns
+    -------
+    X : ndarray of shape (n, p)
+        The same as from `correlated_gaussian` with the same parameters.
+    y : ndarray of shape (n,)
+        -1.0 and +1.0.
+
+    Raises
+    ------
+    InvalidInput
+        Where a parameter is out of range.
+
+    Notes
+    -----
+    After the draws of `correlated_gaussian` come n uniforms v_i; y_i = +1 where
+    v_i < 1/(1 + exp(-t_i)).
+
+    References
+    ----------
+    "Differentially Private High-dimensional Variable Selection via Integer Programming",
+    appendix D.2.
+    """
+    _check_recipe(n, p, rho, snr, support_size, seed)
     generator = np.random.default_rng(seed)
+    X, latent = _gaussian_model(n, p, rho, snr, support_size, generator)
+    positive = generator.random(n) < 1.0 / (1.0 + np.exp(-latent))
+    return X, np.where(positive, 1.0, -1.0)
+
+
+def _gaussian_model(
+    n: int, p: int, rho: float, snr: float, support_size: int, generator: np.random.Generator
+) -> tuple[FloatArray, FloatArray]:
     columns = generator.standard_normal((p, n))
     for j in range(1, p):
         columns[j] *= math.sqrt(1.0 - rho**2)
@@ -115,7 +162,37 @@ def _diabetes() -> tuple[FloatArray, FloatArray, tuple[str, ...]]:
     return data.data, data.target, tuple(data.feature_names)
 
 
-BUNDLED = {"diabetes": BundledData(n=442, p=10, load=_diabetes)}
+BREAST_CANCER_RANGES = {
+    "radius": (5.0, 30.0),
+    "texture": (10.0, 40.0),
+    "perimeter": (30.0, 190.0),
+    "area": (100.0, 2800.0),
+    "smoothness": (0.05, 0.15),
+    "compactness": (0.0, 0.35),
+    "concavity": (0.0, 0.4),
+    "concave points": (0.0, 0.2),
+    "symmetry": (0.1, 0.3),
+    "fractal dimension": (0.05, 0.1),
+}
+"""Round public ranges of the ten measurements: a radius in pixels, 2πr, πr², and ratios."""
+
+
+def _breast_cancer() -> tuple[FloatArray, FloatArray, tuple[str, ...]]:
+    from sklearn.datasets import load_breast_cancer
+
+    data = load_breast_cancer()
+    low, high = np.array(list(BREAST_CANCER_RANGES.values())).T
+    # Columns are the means, the standard errors and the worst values of the ten measurements.
+    lows = np.concatenate([low, np.zeros(10), low])
+    highs = np.concatenate([high, 0.1 * high, 1.5 * high])
+    X = (data.data - 0.5 * (lows + highs)) / (0.5 * (highs - lows))
+    return X, data.target, tuple(str(name) for name in data.feature_names)
+
+
+BUNDLED = {
+    "diabetes": BundledData(n=442, p=10, load=_diabetes),
+    "breast-cancer": BundledData(n=569, p=30, load=_breast_cancer),
+}
 
 
 def bundled(name: str) -> tuple[FloatArray, FloatArray, tuple[str, ...]]:
@@ -128,6 +205,11 @@ def bundled(name: str) -> tuple[FloatArray, FloatArray, tuple[str, ...]]:
         and divided by √n times its standard deviation, so that a column has length 1 and a
         typical entry is of size 1/√442 ≈ 0.048, without unit. The target is a measure of the
         progression of the disease one year later, in points from 25 to 346.
+        "breast-cancer": n = 569 tumours, p = 30 features (mean, standard error and worst value
+        of ten measurements of cell nuclei). A public range of every feature is mapped onto
+        [-1, 1]: `BREAST_CANCER_RANGES` for the means, from zero to a tenth of its upper end for
+        the standard errors, and up to one and a half times its upper end for the worst values.
+        The target is 0 for malignant and 1 for benign.
 
     Returns
     -------

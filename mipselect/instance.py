@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mipselect.errors import InvalidInput
-from mipselect.losses import PreparedLoss, RestrictedFit, loss_by_name
+from mipselect.losses import Loss, PreparedLoss, RestrictedFit, loss_by_name
 from mipselect.losses.base import FloatArray, IntArray
 
 
@@ -28,17 +28,20 @@ class Instance:
         One row per person. Clipped entrywise to [-x_bound, x_bound]. A data frame keeps its
         column names. float32 stays float32; everything else becomes float64.
     y : array_like of shape (n,)
-        Clipped entrywise to [-y_bound, y_bound].
+        Clipped entrywise to [-y_bound, y_bound]. For the hinge loss two classes (numbers or
+        names); the first in sorted order becomes -1, the second +1, and `classes` says which.
     support_size : int
         s, between 1 and p.
     x_bound, y_bound : float
-        b_x > 0 and b_y > 0, in the units of the columns of X and of y.
+        b_x > 0 and b_y > 0, in the units of the columns of X and of y. Classes are -1 and +1
+        whatever `y_bound` was given: it is 1 then.
     coef_bound : float
         r > 0, the largest ‖β‖₂.
     ridge : float
         λ ≥ 0. Certified search needs λ > 0.
-    loss : str
-        The name of the loss; "squared" is ½(y-u)².
+    loss : str or Loss
+        "squared", ½(y-u)²; "hinge"; "huber(κ)" with κ in the units of y; "quantile(q)"; or a
+        loss of your own.
     feature_names : sequence of str, optional
         p names; default x0, x1, ...
 
@@ -49,8 +52,10 @@ class Instance:
 
     Notes
     -----
-    The support size, the bounds, λ, the loss, n and p must be chosen without looking at the
-    data: the privacy guarantee treats them as public.
+    `classes` is None, or the names of the classes that became -1 and +1.
+
+    The support size, the bounds, λ, the loss, its classes, n and p must be chosen without
+    looking at the data: the privacy guarantee treats them as public.
 
     References
     ----------
@@ -68,7 +73,7 @@ class Instance:
         y_bound: float,
         coef_bound: float,
         ridge: float,
-        loss: str = "squared",
+        loss: str | Loss = "squared",
         feature_names: Sequence[str] | None = None,
     ) -> None:
         if feature_names is None and hasattr(X, "columns"):
@@ -80,7 +85,9 @@ class Instance:
             )
         n, p = matrix.shape
         self.feature_names: tuple[str, ...] = _names(feature_names, p)
-        target = _numeric(y, "y", None)
+        self._loss = loss_by_name(loss) if isinstance(loss, str) else loss
+        encoded, self.classes = self._loss.encode(y)
+        target = _numeric(encoded, "y", None)
         if target.shape != (n,):
             raise InvalidInput(f"y must have one value per row of X, ({n},); got {target.shape}")
         self.support_size = _integer(support_size, "support_size", 1, p)
@@ -88,7 +95,8 @@ class Instance:
         self.y_bound = _positive(y_bound, "y_bound")
         self.coef_bound = _positive(coef_bound, "coef_bound")
         self.ridge = _positive(ridge, "ridge", zero_allowed=True)
-        self._loss = loss_by_name(loss)
+        if self.classes is not None:
+            self.y_bound = 1.0
         _require_finite(matrix, "X", self.feature_names)
         _require_finite(target[:, None], "y", None)
         bound = _rounded_down(self.x_bound, matrix.dtype)
@@ -104,10 +112,11 @@ class Instance:
         super().__setattr__(name, value)
 
     def __repr__(self) -> str:
+        classes = f", classes={self.classes!r}" if self.classes is not None else ""
         return (
             f"Instance(n={self.n}, p={self.p}, support_size={self.support_size}, "
             f"x_bound={self.x_bound:g}, y_bound={self.y_bound:g}, "
-            f"coef_bound={self.coef_bound:g}, ridge={self.ridge:g}, loss={self.loss!r})"
+            f"coef_bound={self.coef_bound:g}, ridge={self.ridge:g}, loss={self.loss!r}{classes})"
         )
 
     @property

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from mipselect.datasets import BUNDLED, bundled, correlated_gaussian
+from mipselect.datasets import BUNDLED, bundled, correlated_gaussian, logistic_gaussian
 from mipselect.errors import InvalidInput
 from mipselect.losses.base import FloatArray
 from mipselect.tables import read_table
@@ -84,9 +84,19 @@ def _measured_shape(load: Loader) -> Callable[[Mapping[str, Any], Path], tuple[i
     return shape
 
 
-def _load_recipe(data: Mapping[str, Any], _: Path) -> Loaded:
-    settings = {key: value for key, value in data.items() if key != "source"}
-    return *correlated_gaussian(**settings), None
+def _recipe(draw: Callable[..., tuple[FloatArray, FloatArray]]) -> Source:
+    """A synthetic source: its keys are the parameters of `draw`."""
+
+    def load(data: Mapping[str, Any], _: Path) -> Loaded:
+        settings = {key: value for key, value in data.items() if key != "source"}
+        return *draw(**settings), None
+
+    return Source(
+        required={"n": int, "p": int, "rho": float, "snr": float, "support_size": int, "seed": int},
+        optional={},
+        load=load,
+        shape=lambda data, _: (data["n"], data["p"]),
+    )
 
 
 def _bundled_shape(data: Mapping[str, Any], _: Path) -> tuple[int, int]:
@@ -113,10 +123,6 @@ SOURCES = {
         load=_load_bundled,
         shape=_bundled_shape,
     ),
-    "correlated-gaussian": Source(
-        required={"n": int, "p": int, "rho": float, "snr": float, "support_size": int, "seed": int},
-        optional={},
-        load=_load_recipe,
-        shape=lambda data, _: (data["n"], data["p"]),
-    ),
+    "correlated-gaussian": _recipe(correlated_gaussian),
+    "logistic-gaussian": _recipe(logistic_gaussian),
 }

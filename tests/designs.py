@@ -44,6 +44,28 @@ def random_instance(seed: int, *, max_p: int = 9, max_s: int = 4) -> Instance:
     )
 
 
+LOSSES = ["hinge", "huber(0.3)", "huber(2.0)", "quantile(0.5)", "quantile(0.9)"]
+
+
+def random_loss_instance(seed: int, loss: str, *, max_p: int = 7, max_s: int = 3) -> Instance:
+    """The same designs for another loss; for the hinge with classes that y's sign decides."""
+    base = random_instance(seed, max_p=max_p, max_s=max_s)
+    X, y = base.X, base.y
+    if loss == "hinge":
+        X, y = np.vstack([X, X[:1]]), np.where(y > 0.0, 1, 0)
+        y = np.append(y, 1 - y[0])
+    return Instance(
+        X,
+        y,
+        support_size=base.support_size,
+        x_bound=base.x_bound,
+        y_bound=base.y_bound,
+        coef_bound=base.coef_bound,
+        ridge=base.ridge,
+        loss=loss,
+    )
+
+
 def all_supports(instance: Instance) -> np.ndarray:
     return np.array(
         list(itertools.combinations(range(instance.p), instance.support_size)), dtype=np.intp

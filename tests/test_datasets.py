@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from mipselect.datasets import BUNDLED, bundled, correlated_gaussian
+from mipselect.datasets import BUNDLED, bundled, correlated_gaussian, logistic_gaussian
 from mipselect.errors import InvalidInput
 
 RECIPE = {"rho": 0.4, "snr": 5.0, "support_size": 2, "seed": 11}
@@ -31,6 +31,23 @@ def test_draws_come_in_the_stated_order() -> None:
     np.testing.assert_allclose(X, np.column_stack(columns), rtol=1e-13)
     rest = y - (columns[1] + columns[3]) / math.sqrt(2)
     np.testing.assert_allclose(rest / np.linalg.norm(rest), noise / np.linalg.norm(noise))
+
+
+def test_logistic_labels_follow_the_latent_response() -> None:
+    X, y = logistic_gaussian(20_000, 4, **RECIPE)
+    plain, latent = correlated_gaussian(20_000, 4, **RECIPE)
+    np.testing.assert_array_equal(X, plain)
+    assert set(y) == {-1.0, 1.0}
+    for low, high in ((-2.0, -1.0), (-0.5, 0.5), (1.0, 2.0)):
+        rows = (latent > low) & (latent < high)
+        wanted = (1.0 / (1.0 + np.exp(-latent[rows]))).mean()
+        assert np.mean(y[rows] == 1.0) == pytest.approx(wanted, abs=0.03)
+
+
+def test_breast_cancer_ranges_hold_most_of_the_data() -> None:
+    X, y, _ = bundled("breast-cancer")
+    assert np.mean(np.abs(X) <= 1.0) > 0.9
+    assert set(y) == {0, 1}
 
 
 def test_neighbouring_columns_are_correlated_as_asked() -> None:
@@ -78,5 +95,5 @@ def test_diabetes_is_scaled_as_the_instance_assumes() -> None:
 
 
 def test_unknown_bundled_data() -> None:
-    with pytest.raises(InvalidInput, match=r"'iris' is unknown; known: diabetes"):
+    with pytest.raises(InvalidInput, match=r"'iris' is unknown; known: breast-cancer, diabetes"):
         bundled("iris")

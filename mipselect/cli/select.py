@@ -84,6 +84,10 @@ def select(
             help="A public constant to subtract from the target; the model has no intercept.",
         ),
     ] = 0.0,
+    loss: Annotated[
+        str,
+        typer.Option("--loss", help='squared, hinge, "huber(1.35)", "quantile(0.9)".'),
+    ] = "squared",
     method: MethodName = Method.TOP_R,
     draws: Draws = 1,
     budget: Budget = None,
@@ -129,6 +133,7 @@ def select(
             y_bound=bounds["y_bound"],
             coef_bound=bounds["coef_bound"],
             ridge=bounds["ridge"],
+            loss=loss,
             feature_names=names,
         )
     except InvalidInput as error:

@@ -2,18 +2,65 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+
 from mipselect.errors import InvalidInput
 from mipselect.losses.base import Loss, PreparedLoss, RestrictedFit
+from mipselect.losses.box_dual import BoxDualLoss
+from mipselect.losses.hinge import HingeLoss
+from mipselect.losses.huber import HuberLoss
+from mipselect.losses.quantile import QuantileLoss
 from mipselect.losses.squared import SquaredLoss
 
-LOSSES: dict[str, Loss] = {loss.name: loss for loss in (SquaredLoss(),)}
+WITHOUT_PARAMETER: dict[str, Callable[[], Loss]] = {
+    "squared": SquaredLoss,
+    "hinge": HingeLoss,
+    "huber": HuberLoss,
+    "quantile": QuantileLoss,
+}
+WITH_PARAMETER: dict[str, Callable[[float], Loss]] = {
+    "huber": HuberLoss,
+    "quantile": QuantileLoss,
+}
 
 
 def loss_by_name(name: str) -> Loss:
-    """Return the loss called `name`; raise `InvalidInput` with the known names otherwise."""
-    if name not in LOSSES:
-        raise InvalidInput(f"loss {name!r} is unknown; known: {', '.join(sorted(LOSSES))}")
-    return LOSSES[name]
+    """Return the loss called `name`, such as "hinge", "huber(1.35)" or "quantile(0.9)".
+
+    Without a parameter "huber" is huber(1.35) and "quantile" is quantile(0.5).
+
+    Raises
+    ------
+    InvalidInput
+        With the known names, or with what is wrong about the parameter.
+    """
+    parts = re.fullmatch(r"([a-z]+)(?:\(([^()]*)\))?", name)
+    word, parameter = parts.groups() if parts else (name, None)
+    if word not in WITHOUT_PARAMETER:
+        raise InvalidInput(
+            f"loss {name!r} is unknown; known: {', '.join(WITHOUT_PARAMETER)}; "
+            "a parameter is written huber(1.35), quantile(0.9)"
+        )
+    if parameter is None:
+        return WITHOUT_PARAMETER[word]()
+    if word not in WITH_PARAMETER:
+        raise InvalidInput(f"loss {name!r}: {word} has no parameter")
+    try:
+        number = float(parameter)
+    except ValueError:
+        raise InvalidInput(f"loss {name!r}: the parameter must be a number") from None
+    return WITH_PARAMETER[word](number)
 
 
-__all__ = ["LOSSES", "Loss", "PreparedLoss", "RestrictedFit", "loss_by_name"]
+__all__ = [
+    "BoxDualLoss",
+    "HingeLoss",
+    "HuberLoss",
+    "Loss",
+    "PreparedLoss",
+    "QuantileLoss",
+    "RestrictedFit",
+    "SquaredLoss",
+    "loss_by_name",
+]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 FloatArray = NDArray[np.floating[Any]]
 IntArray = NDArray[np.integer[Any]]
@@ -55,6 +55,9 @@ class Loss(Protocol):
 
     def spread(self, y_bound: float, u_bound: float) -> float:
         """ℓ_max - ℓ_min over |y| ≤ y_bound, |u| ≤ u_bound: n times the sensitivity of R."""
+
+    def encode(self, y: ArrayLike) -> tuple[ArrayLike, tuple[str, str] | None]:
+        """The responses as real numbers, and the two class names for -1 and +1 or None."""
 
     def prepare(self, X: FloatArray, y: FloatArray, *, ridge: float, radius: float) -> PreparedLoss:
         """Tie the loss to clipped data, a ridge λ ≥ 0 and a coefficient radius r > 0."""

@@ -7,6 +7,7 @@ that is longer than r, β = (A + νI)⁻¹b_S with the ν > 0 that makes ‖β�
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from mipselect.losses.base import FloatArray, IntArray, RestrictedFit
 from mipselect.losses.gram import Gram
@@ -29,6 +30,10 @@ class SquaredLoss:
     def spread(self, y_bound: float, u_bound: float) -> float:
         """½(b_y + U)²: the loss lies between 0 and this on the box."""
         return 0.5 * (y_bound + u_bound) ** 2
+
+    def encode(self, y: ArrayLike) -> tuple[ArrayLike, tuple[str, str] | None]:
+        """The responses as they are: real numbers, no classes."""
+        return y, None
 
     def prepare(
         self, X: FloatArray, y: FloatArray, *, ridge: float, radius: float

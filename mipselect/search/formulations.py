@@ -17,6 +17,7 @@ Pyomo is imported when it is needed, for that takes longer than most searches.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -39,27 +40,54 @@ class Form(StrEnum):
     BIG_M = "big-m"
 
 
-def best_subset_model(problem: PreparedSquared, support_size: int, form: Form, scale: float) -> Any:
-    """Build the model of the best support.
+@dataclass(frozen=True, eq=False)
+class LeastSquaresModels:
+    """Whole models of the squared loss.
 
-    Parameters
+    Attributes
     ----------
     problem : PreparedSquared
         With a Gram matrix that can be held.
-    support_size : int
-        s.
-    form : Form
-    scale : float
-        c: the objective is c·R.
-
-    Returns
-    -------
-    ConcreteModel
-        With the binary variables ``z[0..p-1]``.
     """
+
+    problem: PreparedSquared
+
+    @property
+    def baseline(self) -> float:
+        """The value of no features, d/2n."""
+        return self.problem.target_norm / (2.0 * self.problem.n)
+
+    def size(self, form: Form) -> tuple[int, int]:
+        """Columns and rows of the model, at most."""
+        p = self.problem.gram.p
+        return (4 if form is Form.PERSPECTIVE else 2) * p, 4 * p + 2
+
+    def build(self, support_size: int, form: Form, scale: float) -> Any:
+        """Build the model of the best support of s features; its objective is c·R.
+
+        Returns
+        -------
+        ConcreteModel
+            With the binary variables ``z[0..p-1]``.
+        """
+        import pyomo.environ as pyo
+
+        problem, radius = self.problem, self.problem.radius
+        model = switched_coefficients(problem.gram.p, support_size)
+        add_quadratic = _perspective if form is Form.PERSPECTIVE else _big_m
+        quadratic = add_quadratic(model, problem.gram.full() * radius**2, problem.ridge * radius**2)
+        linear = pyo.quicksum(
+            float(-2.0 * radius * moment) * model.b[j] for j, moment in enumerate(problem.moment)
+        )
+        factor = scale / (2.0 * problem.n)
+        model.objective = pyo.Objective(expr=factor * (problem.target_norm + linear + quadratic))
+        return model
+
+
+def switched_coefficients(p: int, support_size: int) -> Any:
+    """A model with z ∈ {0,1}^p, Σ z = s, and coefficients |b_j| ≤ z_j."""
     import pyomo.environ as pyo
 
-    p, radius = problem.gram.p, problem.radius
     features = range(p)
     model: Any = pyo.ConcreteModel()
     model.z = pyo.Var(features, domain=pyo.Binary)
@@ -67,14 +95,22 @@ def best_subset_model(problem: PreparedSquared, support_size: int, form: Form, s
     model.size = pyo.Constraint(expr=pyo.quicksum(model.z.values()) == support_size)
     model.off_above = pyo.Constraint(features, rule=lambda m, j: m.b[j] <= m.z[j])
     model.off_below = pyo.Constraint(features, rule=lambda m, j: -m.b[j] <= m.z[j])
-    add_quadratic = _perspective if form is Form.PERSPECTIVE else _big_m
-    quadratic = add_quadratic(model, problem.gram.full() * radius**2, problem.ridge * radius**2)
-    linear = pyo.quicksum(
-        float(-2.0 * radius * moment) * model.b[j] for j, moment in enumerate(problem.moment)
-    )
-    factor = scale / (2.0 * problem.n)
-    model.objective = pyo.Objective(expr=factor * (problem.target_norm + linear + quadratic))
     return model
+
+
+def squared_length(model: Any, form: Form) -> Any:
+    """‖b‖² ≤ 1 as an expression: Σ t_j with the cones b_j² ≤ t_j z_j, or Σ b_j²."""
+    import pyomo.environ as pyo
+
+    features = list(model.b)
+    if form is Form.PERSPECTIVE:
+        model.t = pyo.Var(features, bounds=(0.0, 1.0))
+        model.cone = pyo.Constraint(features, rule=lambda m, j: m.b[j] ** 2 <= m.t[j] * m.z[j])
+        length = pyo.quicksum(model.t.values())
+    else:
+        length = pyo.quicksum(model.b[j] ** 2 for j in features)
+    model.norm = pyo.Constraint(expr=length <= 1.0)
+    return length
 
 
 def at_distance(model: Any, center: IntArray, distance: int) -> None:
@@ -85,11 +121,6 @@ def at_distance(model: Any, center: IntArray, distance: int) -> None:
     model.distance = pyo.Constraint(expr=kept == len(center) - distance)
 
 
-def columns_needed(p: int, form: Form) -> int:
-    """Variables of the model, at most."""
-    return 4 * p if form is Form.PERSPECTIVE else 2 * p
-
-
 def _perspective(model: Any, G: FloatArray, ridge: float) -> Any:
     import pyomo.environ as pyo
 
@@ -98,10 +129,7 @@ def _perspective(model: Any, G: FloatArray, ridge: float) -> Any:
     shift = EIGENVALUE_SHARE * float(eigenvalues[0])
     weights = np.sqrt(eigenvalues - shift)[:, None] * vectors.T
     used = np.flatnonzero(eigenvalues > max(shift, SMALLEST_EIGENVALUE * eigenvalues[-1]))
-    features = range(len(G))
-    model.t = pyo.Var(features, bounds=(0.0, 1.0))
-    model.cone = pyo.Constraint(features, rule=lambda m, j: m.b[j] ** 2 <= m.t[j] * m.z[j])
-    model.norm = pyo.Constraint(expr=pyo.quicksum(model.t.values()) <= 1.0)
+    length = squared_length(model, Form.PERSPECTIVE)
     model.u = pyo.Var([int(k) for k in used])
     model.rows = pyo.Constraint(
         model.u.index_set(),
@@ -110,14 +138,14 @@ def _perspective(model: Any, G: FloatArray, ridge: float) -> Any:
         ),
     )
     squares = pyo.quicksum(u**2 for u in model.u.values())
-    return squares + (ridge + shift) * pyo.quicksum(model.t.values())
+    return squares + (ridge + shift) * length
 
 
 def _big_m(model: Any, G: FloatArray, ridge: float) -> Any:
     import pyomo.environ as pyo
 
     b, A = model.b, G + ridge * np.eye(len(G))
-    model.norm = pyo.Constraint(expr=pyo.quicksum(b[j] ** 2 for j in b) <= 1.0)
+    squared_length(model, Form.BIG_M)
     diagonal = pyo.quicksum(float(A[j, j]) * b[j] ** 2 for j in b)
     pairs = zip(*np.triu_indices(len(A), k=1), strict=True)
     return diagonal + pyo.quicksum(float(2.0 * A[j, k]) * b[int(j)] * b[int(k)] for j, k in pairs)

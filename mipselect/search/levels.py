@@ -8,7 +8,6 @@ import numpy as np
 
 from mipselect.errors import NotCertified
 from mipselect.instance import Instance
-from mipselect.search.center import center_at, level_bound, search_level
 from mipselect.search.collectors import BestSupport
 from mipselect.search.pool import MistakeLevels
 from mipselect.search.progress import ProgressCallback
@@ -69,21 +68,21 @@ def mistake_levels(
         while True:
             found = [BestSupport(0.0)]
             found[0].offer(center.support[None], np.array([center.value]))
-            ahead = [level_bound(center, level) for level in range(1, center.levels)]
+            ahead = [center.level_bound(level) for level in range(1, center.levels)]
             bound = min(ahead, default=math.inf)
             search.clock.done = 0
             search.clock.total = 2 ** len(center.support) - 1
             for level in range(1, center.levels):
                 search.clock.stage = f"level {level}"
                 found.append(BestSupport(search.allowance, floor=center.value))
-                search_level(center, level, found[-1], search.engine, search.clock)
+                center.search_level(level, found[-1], search.clock)
                 bound = min(ahead[level:], default=math.inf)
                 if found[-1].value < center.value:
                     break
             else:
                 return _certified(search, found)
             assert found[-1].support is not None
-            center = center_at(search.problem, found[-1].support, found[-1].value, search.clock)
+            center = search.center_at(found[-1].support, found[-1].value)
     except Stopped as stop:
         known = [level for level in found if level.support is not None]
         open_bound = min([bound, *(level.bound for level in known)])
@@ -97,7 +96,7 @@ def _certified(search: Search, found: list[BestSupport]) -> MistakeLevels:
     if not levels.certified:
         worst = int(np.argmax(levels.values - levels.bounds))
         raise NotCertified(
-            f"{search.engine.name} could only prove {levels.bounds[worst]:.9g} for level {worst}, "
+            f"{search.method.name} could only prove {levels.bounds[worst]:.9g} for level {worst}, "
             f"whose best known value is {levels.values[worst]:.9g}: use another solver",
             bound=float(levels.bounds[worst]),
             incumbent=float(levels.values[worst]),
@@ -119,5 +118,5 @@ def _levels(search: Search, found: list[BestSupport], open_bound: float) -> Mist
         sensitivity=search.instance.sensitivity,
         n_features=search.instance.p,
         feature_names=search.instance.feature_names,
-        effort=search.clock.effort(search.engine.name),
+        effort=search.clock.effort(search.method.name),
     )

@@ -10,6 +10,7 @@ answer.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import cast
 
 import numpy as np
@@ -25,6 +26,7 @@ from mipselect.search.protocols import (
     Answer,
     Capability,
     LazyMaster,
+    Master,
     MasterSolution,
     MasterSolver,
     MipStatus,
@@ -50,6 +52,10 @@ RETRIES = 4
 
 LARGEST_RANGE = 1e6
 """Units between the lowest bound and the target: beyond it double precision is too coarse."""
+
+
+Visit = Callable[[IntArray], tuple[float, Cut]]
+"""Takes a choice of columns; offers it, and returns its value and its cut."""
 
 
 class OuterApproximation:
@@ -81,12 +87,36 @@ class OuterApproximation:
         H = sub.dense()
         none = np.empty(0, dtype=np.intp)
         cuts = [sparse_diagonal_cut(sub, H, T) for T in (none, greedy_completion(sub))]
-        floor = max(cut.minimum(sub.size) for cut in cuts)
+
+        def visit(chosen: IntArray) -> tuple[float, Cut]:
+            value = float(offer_additions(sub, chosen[None], collector)[0])
+            return value, sparse_diagonal_cut(sub, H, chosen)
+
+        return self.prove(cuts, sub.size, visit, collector, clock)
+
+    def prove(
+        self, cuts: list[Cut], size: int, visit: Visit, collector: Collector, clock: Clock
+    ) -> bool:
+        """Solve masters until they prove that nothing below the threshold is left.
+
+        Parameters
+        ----------
+        cuts : list of Cut
+            At least one; they tell the number of columns.
+        size : int
+            How many columns are chosen.
+        visit : callable
+            Takes a choice, shape (size,); offers it, and returns its value and its cut.
+        collector : Collector
+        clock : Clock
+        """
+        floor = max(cut.minimum(size) for cut in cuts)
         if floor >= collector.threshold:
             collector.settle(floor)
             return True
         unit = max(self._unit, (collector.threshold - floor) / LARGEST_RANGE)
-        run = _MasterRun(self.name, self._solver, sub, H, collector, clock, floor, unit)
+        master = self._solver.master(len(cuts[0].coefficients), size)
+        run = _MasterRun(self.name, master, visit, collector, clock, floor, unit)
         for cut in cuts:
             run.add(cut)
         if Capability.LAZY_CUTS in self._solver.status.capabilities:
@@ -100,18 +130,16 @@ class _MasterRun:
     def __init__(
         self,
         name: str,
-        solver: MasterSolver,
-        sub: Additions,
-        H: FloatArray,
+        master: Master,
+        visit: Visit,
         collector: Collector,
         clock: Clock,
         floor: float,
         unit: float,
     ) -> None:
-        self._name, self._sub, self._H = name, sub, H
+        self._name, self._master, self._visit = name, master, visit
         self._collector, self._clock = collector, clock
         self._floor, self._unit = floor, unit
-        self._master = solver.master(len(sub.live), sub.size)
         self._visited: set[tuple[int, ...]] = set()
         self._cuts: list[Cut] = []
         self._margin, self._retries = CUTOFF_MARGIN, 0
@@ -147,7 +175,7 @@ class _MasterRun:
         patience = PATIENCE * TREE_PATIENCE
         answers: list[tuple[IntArray, Cut]] = []
 
-        def visit(chosen: IntArray, bound: float) -> Answer:
+        def answer(chosen: IntArray, bound: float) -> Answer:
             self._clock.tick()
             cut = self._answer(chosen, self._value(bound))
             self._count(cut)
@@ -159,7 +187,7 @@ class _MasterRun:
         while True:
             self._clock.tick()
             solution = master.solve_in_one_tree(
-                visit,
+                answer,
                 cutoff=self._cutoff(self._target(patience)),
                 time_limit=self._clock.remaining,
             )
@@ -215,20 +243,21 @@ class _MasterRun:
     def _answer(self, chosen: IntArray, bound: float) -> Cut:
         """Evaluate and offer a choice, check the bound and all cuts against it, and cut there."""
         key = tuple(sorted(int(j) for j in chosen))
-        if len(key) != self._sub.size or key in self._visited:
+        size = self._master.cardinality
+        if len(key) != size or key in self._visited:
             raise self._failure(
-                f"returned {len(key)} columns where {self._sub.size} were asked for, or a choice "
-                "that was excluded"
+                f"returned {len(key)} columns where {size} were asked for, or a choice that was "
+                "excluded"
             )
         self._visited.add(key)
-        value = float(offer_additions(self._sub, np.asarray([key]), self._collector)[0])
+        value, cut = self._visit(np.asarray(key))
         claimed = max([bound, *(float(cut.at(np.asarray(key))) for cut in self._cuts)])
         if claimed > value + CUTOFF_MARGIN * self._unit:
             raise self._failure(
                 f"claims the bound {claimed:.9g} for a problem in which it found a support of "
                 f"value {value:.9g}: its cuts or its bound are wrong"
             )
-        return sparse_diagonal_cut(self._sub, self._H, np.asarray(key))
+        return cut
 
     def _failure(self, what: str) -> SolverFailure:
         return SolverFailure(f"{self._name} {what}")

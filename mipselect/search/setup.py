@@ -8,15 +8,18 @@ from typing import cast
 
 from mipselect.errors import InvalidInput
 from mipselect.instance import Instance
+from mipselect.losses.base import IntArray
+from mipselect.losses.fenchel import FenchelLoss
 from mipselect.losses.squared import PreparedSquared
 from mipselect.search.backends import NATIVE, usable_solver
-from mipselect.search.branch_and_bound import Engine
-from mipselect.search.center import Center, center_at
 from mipselect.search.closed_form import ClosedForm
+from mipselect.search.convex import ConvexMethod, Division
+from mipselect.search.fenchel_masters import FenchelMasters
+from mipselect.search.least_squares import LeastSquaresMethod
+from mipselect.search.neighbourhood import Method, Neighbourhood
 from mipselect.search.outer_approximation import OuterApproximation
 from mipselect.search.progress import Clock, ProgressCallback
 from mipselect.search.protocols import Capability, MasterSolver, Solver
-from mipselect.search.swaps import best_by_swaps
 
 DEFAULT_TOLERANCE = 0.05
 """τ in units of the sensitivity; public, and fixed before the data are seen."""
@@ -35,16 +38,14 @@ class Search:
     Attributes
     ----------
     instance : Instance
-    problem : PreparedSquared
-    engine : Engine
+    method : Method
     clock : Clock
     tolerance : float
         In units of the sensitivity.
     """
 
     instance: Instance
-    problem: PreparedSquared
-    engine: Engine
+    method: Method
     clock: Clock
     tolerance: float
 
@@ -53,12 +54,13 @@ class Search:
         """τ in units of the objective."""
         return self.tolerance * self.instance.sensitivity
 
-    def center(self) -> Center:
-        """A support that no swap improves, with its cut."""
-        if self.problem.gram.fits:
-            self.problem.gram.full()
-        support, value = best_by_swaps(self.problem, self.instance.support_size, self.clock)
-        return center_at(self.problem, support, value, self.clock)
+    def center(self) -> Neighbourhood:
+        """A support that no swap improves."""
+        return self.method.center(self.instance.support_size, self.clock)
+
+    def center_at(self, support: IntArray, value: float) -> Neighbourhood:
+        """The neighbourhood of a support whose value is known."""
+        return self.method.center_at(support, value, self.clock)
 
 
 def check_limits(instance: Instance, tolerance: float | None, time_limit: float | None) -> None:
@@ -82,19 +84,23 @@ def set_up(
     time_limit: float | None,
     progress: ProgressCallback | None,
 ) -> Search:
-    """Check the arguments of a search and choose its engine."""
+    """Check the arguments of a search and choose its method."""
     check_limits(instance, tolerance, time_limit)
     tolerance = DEFAULT_TOLERANCE if tolerance is None else tolerance
-    engine = _engine(solver, instance, tolerance)
+    method = _method(solver, instance, tolerance)
+    return Search(instance, method, Clock(time_limit, progress), tolerance)
+
+
+def _method(solver: str | Solver, instance: Instance, tolerance: float) -> Method:
+    masters = None if solver in ("auto", NATIVE) else _masters(solver, instance, tolerance)
     problem = instance.prepared
-    if not isinstance(problem, PreparedSquared):
-        raise InvalidInput(f"no certified search is built for the loss {instance.loss!r} yet")
-    return Search(instance, problem, engine, Clock(time_limit, progress), tolerance)
+    if isinstance(problem, PreparedSquared):
+        return LeastSquaresMethod(problem, masters or ClosedForm())
+    if not isinstance(problem, FenchelLoss):
+        raise InvalidInput(f"no certified search is built for the loss {instance.loss!r}")
+    return ConvexMethod(problem, FenchelMasters(masters) if masters else Division())
 
 
-def _engine(solver: str | Solver, instance: Instance, tolerance: float) -> Engine:
-    if solver in ("auto", NATIVE):
-        return ClosedForm()
+def _masters(solver: str | Solver, instance: Instance, tolerance: float) -> OuterApproximation:
     unit = max(tolerance, SMALLEST_TAU) * instance.sensitivity / UNITS_PER_TAU
-    masters = cast(MasterSolver, usable_solver(solver, Capability.MILP))
-    return OuterApproximation(masters, unit)
+    return OuterApproximation(cast(MasterSolver, usable_solver(solver, Capability.MILP)), unit)

@@ -11,8 +11,8 @@ import numpy as np
 from mipselect.errors import InvalidInput, NotCertified
 from mipselect.instance import Instance
 from mipselect.losses.base import IntArray
-from mipselect.search.center import Center, level_bound, root_cut, search_level
 from mipselect.search.collectors import BestSupports
+from mipselect.search.neighbourhood import Neighbourhood
 from mipselect.search.pool import SupportPool
 from mipselect.search.progress import ProgressCallback
 from mipselect.search.protocols import Solver
@@ -75,7 +75,7 @@ def top_supports(
         search.clock.tick()
         center = search.center()
         collector.offer(center.support[None], np.array([center.value]))
-        ahead = [level_bound(center, level) for level in range(1, center.levels)]
+        ahead = [center.level_bound(level) for level in range(1, center.levels)]
         bound = min(ahead, default=math.inf)
         _fill(center, collector, search)
         search.clock.total = sum(
@@ -83,7 +83,7 @@ def top_supports(
         )
         for level in range(1, center.levels):
             search.clock.stage = f"pool, level {level}"
-            search_level(center, level, collector, search.engine, search.clock)
+            center.search_level(level, collector, search.clock)
             bound = min(ahead[level:], default=math.inf)
     except Stopped as stop:
         pool = _pool(search, collector, bound)
@@ -93,7 +93,7 @@ def top_supports(
     pool = _pool(search, collector, math.inf)
     if not pool.certified:
         raise NotCertified(
-            f"{search.engine.name} could only prove that unlisted supports are at "
+            f"{search.method.name} could only prove that unlisted supports are at "
             f"{pool.rest_bound:.9g} or above; {collector.target:.9g} was needed: "
             "use another solver",
             bound=pool.rest_bound,
@@ -116,7 +116,7 @@ def _pool(search: Search, collector: BestSupports, open_bound: float) -> Support
         sensitivity=instance.sensitivity,
         n_features=instance.p,
         feature_names=instance.feature_names,
-        effort=search.clock.effort(search.engine.name),
+        effort=search.clock.effort(search.method.name),
     )
 
 
@@ -132,15 +132,14 @@ def number_of_listed(instance: Instance, pool_size: int | str) -> int:
     return int(pool_size)
 
 
-def _fill(center: Center, collector: BestSupports, search: Search) -> None:
+def _fill(center: Neighbourhood, collector: BestSupports, search: Search) -> None:
     """Offer R supports near the centre, so that the search starts with a threshold.
 
     They are made from the centre and the features that enter most gainfully by its cut; as few
     of these as give R supports.
     """
     s = len(center.support)
-    _, credits = root_cut(center, 1) if center.levels > 1 else (None, np.empty(0))
-    entering = center.candidates[np.argsort(-credits, kind="stable")]
+    entering = center.entering
     one_swap = 1 + s * len(entering)
     used = next(
         q
@@ -155,4 +154,4 @@ def _fill(center: Center, collector: BestSupports, search: Search) -> None:
         while batch := list(itertools.islice(pairs, BATCH)):
             search.clock.tick()
             supports: IntArray = np.sort([kept + added for kept, added in batch], axis=1)
-            collector.offer(supports, center.problem.values(supports))
+            collector.offer(supports, search.method.problem.values(supports))

@@ -14,19 +14,21 @@ import numpy as np
 from mipselect.errors import InvalidInput, NotCertified, SolverFailure
 from mipselect.instance import Instance
 from mipselect.losses.base import IntArray
+from mipselect.losses.box_dual import PreparedBoxDual
 from mipselect.losses.squared import PreparedSquared
 from mipselect.search.backends import usable_solver
-from mipselect.search.formulations import Form, at_distance, best_subset_model, columns_needed
+from mipselect.search.formulations import Form, LeastSquaresModels, at_distance
+from mipselect.search.piecewise_linear import PiecewiseLinearModels
 from mipselect.search.pool import MistakeLevels, SupportPool
 from mipselect.search.progress import Clock, ProgressCallback
 from mipselect.search.protocols import Capability, MipStatus, Solver, WholeSolver, rounded
 from mipselect.search.setup import DEFAULT_TOLERANCE, check_limits
 
 UNITS = 1000.0
-"""The objective of no features, yᵀy/2n, in the units of the model."""
+"""The objective of no features, in the units of the model."""
 
 TRUST = 1e-6
-"""Share of yᵀy/2n that the tolerances of a nonlinear solver may be worth in a bound."""
+"""Share of the objective of no features that a nonlinear solver's tolerances may be worth."""
 
 SHARE_OF_TAU = 0.1
 """Solvers may stop when value and bound differ by this share of τ."""
@@ -169,15 +171,13 @@ class _WholeRun:
         progress: ProgressCallback | None,
     ) -> None:
         check_limits(instance, tolerance, time_limit)
-        if not (isinstance(instance.prepared, PreparedSquared) and instance.prepared.gram.fits):
-            raise InvalidInput("whole models need the squared loss and a Gram matrix that fits")
+        self._models = _models_of(instance)
         needed = Capability.MIQP if form is Form.BIG_M else Capability.MISOCP
         self._solver = cast(WholeSolver, usable_solver(solver, needed))
         status = self._solver.status
-        self._instance, self._problem = instance, instance.prepared
-        self._form = _fitting_form(self._solver, instance.p) if form is None else form
-        columns = columns_needed(instance.p, self._form)
-        status.check_size(columns, 4 * instance.p + 2, quadratic=True)
+        self._instance = instance
+        self._form = _fitting_form(self._solver, self._models) if form is None else form
+        status.check_size(*self._models.size(self._form), quadratic=True)
         self.name = f"{status.name}, whole {self._form} model"
         self.tolerance = DEFAULT_TOLERANCE if tolerance is None else tolerance
         self.clock = Clock(time_limit, progress)
@@ -186,11 +186,11 @@ class _WholeRun:
         self, center: IntArray | None = None, distance: int = 0
     ) -> tuple[IntArray, float, float]:
         """Best support, at `distance` from `center` if there is one, its value and the bound."""
-        problem, instance, clock = self._problem, self._instance, self.clock
-        baseline = problem.target_norm / (2.0 * problem.n)
+        instance, clock = self._instance, self.clock
+        baseline = self._models.baseline
         scale = UNITS / baseline if baseline > 0.0 else 1.0
         trust = TRUST * UNITS / scale
-        model = best_subset_model(problem, instance.support_size, self._form, scale)
+        model = self._models.build(instance.support_size, self._form, scale)
         if center is not None:
             at_distance(model, center, distance)
         tau = self.tolerance * instance.sensitivity
@@ -220,7 +220,7 @@ class _WholeRun:
         support = rounded(np.array([z.value for z in model.z.values()]))
         if len(support) != instance.support_size:
             raise SolverFailure(f"{self.name} returned {len(support)} features")
-        value = problem.fit(support).value
+        value = instance.fit(support).value
         if bound > value:
             raise SolverFailure(
                 f"{self.name} claims the bound {bound:.9g} where it found a support of value "
@@ -229,8 +229,21 @@ class _WholeRun:
         return support, value, bound
 
 
-def _fitting_form(solver: WholeSolver, p: int) -> Form:
+def _models_of(instance: Instance) -> LeastSquaresModels | PiecewiseLinearModels:
+    problem = instance.prepared
+    if isinstance(problem, PreparedSquared) and problem.gram.fits:
+        return LeastSquaresModels(problem)
+    if isinstance(problem, PreparedBoxDual) and problem.box.softness == 0.0:
+        return PiecewiseLinearModels(problem)
+    raise InvalidInput(
+        "whole models exist for the squared loss with a Gram matrix that fits, and for the hinge "
+        f"and quantile losses; this instance has the loss {instance.loss!r} and {instance.p} "
+        "features"
+    )
+
+
+def _fitting_form(solver: WholeSolver, models: LeastSquaresModels | PiecewiseLinearModels) -> Form:
     limit = solver.status.limit
-    if limit is not None and columns_needed(p, Form.PERSPECTIVE) > limit.quadratic_columns:
+    if limit is not None and models.size(Form.PERSPECTIVE)[0] > limit.quadratic_columns:
         return Form.BIG_M
     return Form.PERSPECTIVE

@@ -35,6 +35,25 @@ def test_features_and_shift(run: Run, folder: Path) -> None:
     assert outcome.report["private"] is True
 
 
+@pytest.mark.parametrize("loss", ["hinge", "huber(0.5)", "quantile(0.9)"])
+def test_other_losses(run: Run, folder: Path, loss: str) -> None:
+    lines = [f"{1 - 2 * (i % 2)},{(i % 7) / 3 - 1:.3f},{i % 2}" for i in range(400)]
+    (folder / "classes.csv").write_text("a,c,y\n" + "\n".join(lines) + "\n")
+    outcome = run(
+        *("select", folder / "classes.csv", "--target", "y", "--support-size", "1"),
+        *("--epsilon", "50", *BOUNDS, "--loss", loss, "--json"),
+    )
+    (release,) = outcome.report["releases"]
+    assert release["feature_names"] == ["a"]
+
+
+def test_one_class_and_an_unknown_loss_are_bad_input(run: Run, folder: Path) -> None:
+    (folder / "one.csv").write_text("a,b,y\n1,2,1\n0,1,1\n")
+    given = ("select", folder / "one.csv", *COMMON, *BOUNDS, "--loss")
+    run(*given, "hinge").failed_with(2, "one.csv", "two classes")
+    run(*given, "logistic").failed_with(2, "'logistic' is unknown", "hinge")
+
+
 def test_a_shift_changes_what_is_selected(run: Run, folder: Path) -> None:
     """The target 1000 + c lies beyond its bound, and c cannot be seen without the shift."""
     lines = [f"{1 - 2 * (i % 2)},{(i % 7) / 3 - 1:.3f}" for i in range(400)]

@@ -121,7 +121,15 @@ def replaced(data: Data, row: int, x: np.ndarray, y: float) -> Data:
     old = data.instance
     X, target = old.X.copy(), old.y.copy()
     X[row], target[row] = x, y
-    return make(X, target, old.support_size, old.coef_bound, y_bound=old.y_bound, ridge=old.ridge)
+    return make(
+        X,
+        target,
+        old.support_size,
+        old.coef_bound,
+        y_bound=old.y_bound,
+        ridge=old.ridge,
+        loss=old.loss,
+    )
 
 
 def make(
@@ -132,6 +140,7 @@ def make(
     *,
     y_bound: float = 1.0,
     ridge: float = 0.1,
+    loss: str = "squared",
 ) -> Data:
     return Data(
         Instance(
@@ -142,12 +151,13 @@ def make(
             y_bound=y_bound,
             coef_bound=coef_bound,
             ridge=ridge,
+            loss=loss,
         )
     )
 
 
 def neighbours(data: Data, count: int, seed: int) -> list[Data]:
-    """Random rows for random rows, most of them at the bounds."""
+    """Random rows for random rows, most of them at the bounds; classes stay classes."""
     rng = np.random.default_rng(seed)
     found = []
     for k in range(count):
@@ -157,13 +167,17 @@ def neighbours(data: Data, count: int, seed: int) -> list[Data]:
             x, y = rng.uniform(-1.0, 1.0, p), rng.uniform(-1.0, 1.0)
         else:
             x, y = rng.choice([-1.0, 1.0], p), rng.choice([-1.0, 1.0])
+        if data.instance.classes is not None:
+            y = np.sign(y)
         if k % 4 == 1:
             x = -data.instance.X[row]
         found.append(replaced(data, row, x, float(y) * data.instance.y_bound))
     return found
 
 
-def mirrored_pair(p: int = 6, n: int = 40, *, shift: float = 0.0) -> tuple[Data, Data]:
+def mirrored_pair(
+    p: int = 6, n: int = 40, *, shift: float = 0.0, loss: str = "squared"
+) -> tuple[Data, Data]:
     """Neighbours that use nearly the whole sensitivity, at s = 1.
 
     Every single feature predicts y as well as the others, with its coefficient at the bound.
@@ -175,13 +189,13 @@ def mirrored_pair(p: int = 6, n: int = 40, *, shift: float = 0.0) -> tuple[Data,
     X = np.repeat(y[:, None], p, axis=1) * 0.9
     y[0], X[0] = 1.0, -1.0
     X[0, 0] = 1.0
-    data = make(X, y, 1, 0.6)
+    data = make(X, y, 1, 0.6, loss=loss)
     wanted = shift * data.instance.sensitivity
     for row in range(1, n):
         if data.values[1] - data.values[0] >= wanted:
             break
         X[row, 1:] = 0.4 * y[row]
-        data = make(X, y, 1, 0.6)
+        data = make(X, y, 1, 0.6, loss=loss)
     return data, replaced(data, 0, -X[0], 1.0)
 
 

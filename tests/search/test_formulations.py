@@ -9,6 +9,7 @@ from designs import all_supports, distances, random_instance
 
 from mipselect.errors import InvalidInput, NotCertified, SolverFailure, UnknownSolver
 from mipselect.files import load_instance
+from mipselect.instance import Instance
 from mipselect.search import mistake_levels, whole
 from mipselect.search.backends import solver_by_name
 from mipselect.search.formulations import Form
@@ -132,3 +133,47 @@ def test_back_ends_that_misbehave_are_named() -> None:
     with pytest.raises(NotCertified, match="could only prove") as caught:
         whole_optimum(instance, solver=weak)
     assert caught.value.partial.supports.tolist() == [[0, 1, 2]]
+
+
+@pytest.mark.parametrize("form", Form)
+@pytest.mark.parametrize("loss", ["hinge", "quantile(0.3)"])
+def test_piecewise_linear_losses_agree_with_brute_force_and_the_search(
+    name: str, form: Form, loss: str
+) -> None:
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((25, 6))
+        score = X[:, 0] - X[:, 1] + rng.standard_normal(25)
+        instance = Instance(
+            X,
+            np.sign(score) if loss == "hinge" else score,
+            support_size=2,
+            x_bound=2.0,
+            y_bound=2.0,
+            coef_bound=float(rng.choice([0.4, 3.0])),
+            ridge=2.0,
+            loss=loss,
+        )
+        supports = all_supports(instance)
+        values = instance.objectives(supports)
+        levels = whole_levels(instance, solver=name, form=form)
+        assert levels.certified
+        level_of = distances(supports, levels.supports[0])
+        best = np.array([values[level_of == i].min() for i in range(3)])
+        tau = levels.tolerance * instance.sensitivity
+        assert np.all(levels.values >= best * (1 - 1e-9))
+        assert np.all(levels.values <= best * (1 + 1e-9) + tau)
+        assert np.all(levels.bounds <= best * (1 + 1e-9))
+        for solver in ("native", "highs"):
+            cuts = mistake_levels(instance, solver=solver)
+            assert np.all(np.abs(cuts.values - levels.values) <= tau)
+            assert np.all(cuts.bounds <= levels.values * (1 + 1e-9))
+
+
+def test_whole_models_are_refused_for_losses_without_one(name: str) -> None:
+    instance = Instance(
+        np.eye(4), np.arange(4.0), support_size=1, x_bound=1, y_bound=1, coef_bound=1, ridge=1,
+        loss="huber",
+    )  # fmt: skip
+    with pytest.raises(InvalidInput, match="hinge and quantile losses; this instance has the loss"):
+        whole_optimum(instance, solver=name)

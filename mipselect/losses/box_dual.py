@@ -1,0 +1,121 @@
+"""Losses that are a maximum of lines or parabolas: all the restricted problems they need.
+
+A loss of the form
+
+    ℓ(y, u) = max over lo(y) ≤ a ≤ hi(y) of a(y - u) - (q/2)a²,   q ≥ 0,
+
+is convex and piecewise linear (q = 0) or piecewise quadratic. The hinge, Huber and quantile
+losses are of this form; a new one states its box, its q, its name and its range.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mipselect.errors import SolverFailure
+from mipselect.losses.base import FloatArray, IntArray, RestrictedFit
+from mipselect.losses.fenchel import EPS, FenchelBounds
+from mipselect.losses.interior_point import BoxDual, Solutions, solve
+
+BATCH_ENTRIES = 50_000
+"""Rows of X times problems that are solved at once: what fits a processor's cache."""
+
+REQUIRED_PRECISION = 1e-8
+"""Relative duality gap beyond which a value is refused."""
+
+
+class BoxDualLoss(ABC):
+    """A loss given by the box of its dual variable."""
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """The name by which instances ask for the loss, with its parameter if it has one."""
+
+    @property
+    def softness(self) -> float:
+        """q ≥ 0; zero where the loss is piecewise linear."""
+        return 0.0
+
+    @abstractmethod
+    def box(self, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """lo(y) < hi(y), shape (n,) each."""
+
+    @abstractmethod
+    def spread(self, y_bound: float, u_bound: float) -> float:
+        """ℓ_max - ℓ_min over |y| ≤ y_bound, |u| ≤ u_bound: n times the sensitivity of R."""
+
+    def encode(self, y: ArrayLike) -> tuple[ArrayLike, tuple[str, str] | None]:
+        """The responses as they are: real numbers, no classes."""
+        return y, None
+
+    def prepare(
+        self, X: FloatArray, y: FloatArray, *, ridge: float, radius: float
+    ) -> PreparedBoxDual:
+        """Tie the loss to clipped data, a ridge λ ≥ 0 and a coefficient radius r > 0."""
+        low, high = self.box(y)
+        return PreparedBoxDual(X, BoxDual(y, low, high, self.softness), ridge, radius)
+
+
+class PreparedBoxDual:
+    """Restricted problems of such a loss on one data set.
+
+    Values come from `mipselect.losses.interior_point`, accurate to a relative duality gap of
+    1e-10; they are rounded up, never down, and the bounds below them are rounded down.
+    """
+
+    def __init__(self, X: FloatArray, box: BoxDual, ridge: float, radius: float) -> None:
+        self.rows: FloatArray = np.ascontiguousarray(X.T, dtype=np.float64)
+        self.box, self.ridge, self.radius = box, ridge, radius
+        self.p, self.n = self.rows.shape
+
+    def fit(self, support: IntArray) -> RestrictedFit:
+        """Solve the problem on `support`, shape (s,)."""
+        order = np.argsort(support)
+        solution = self._solve(np.asarray(support)[order][None])
+        coef = np.empty(len(support))
+        coef[order] = solution.coef[0]
+        w = self.rows[support] @ solution.dual[0]
+        multiplier = max(float(np.linalg.norm(w)) / self.radius - self.ridge, 0.0)
+        return RestrictedFit(float(solution.values[0]) / self.n, coef, multiplier)
+
+    def values(self, supports: IntArray) -> FloatArray:
+        """R of every row of `supports`, shape (m, s); returns shape (m,)."""
+        batches = [self._solve(batch).values for batch in self._batches(supports)]
+        return np.asarray(np.concatenate([np.empty(0), *batches]) / self.n)
+
+    def bounds(self, supports: IntArray) -> FenchelBounds:
+        """Nearly optimal dual points of every row of `supports`, shape (m, k), k ≥ 0."""
+        batches = [self.bounds_of(self._solve(batch).dual) for batch in self._batches(supports)]
+        constants, weights = zip(*batches, strict=True)
+        return FenchelBounds(
+            np.concatenate(constants), np.concatenate(weights), self.n, self.ridge, self.radius
+        )
+
+    def bounds_of(self, dual: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Constants and squared weights of any dual points in the box, shape (m, n)."""
+        constants = self.box.conjugate(dual)
+        allowance = 16.0 * EPS * np.abs(dual) @ np.abs(self.box.y)
+        return constants - allowance, (dual @ self.rows.T) ** 2
+
+    def _batches(self, supports: IntArray) -> list[IntArray]:
+        size = max(1, BATCH_ENTRIES // self.n)
+        ordered = np.sort(supports, axis=1)
+        return [ordered[start : start + size] for start in range(0, len(ordered), size)]
+
+    def _solve(self, supports: IntArray) -> Solutions:
+        solutions = solve(self.rows[supports], self.box, self.ridge, self.radius)
+        gap = solutions.values - solutions.lower
+        at_zero = float(self.box.loss(np.zeros(self.n)))
+        wide = gap > REQUIRED_PRECISION * solutions.values + 1e-13 * at_zero
+        if wide.any():
+            k = int(np.argmax(gap * wide))
+            raise SolverFailure(
+                f"the restricted problem on {supports[k].tolist()} could only be solved to a "
+                f"duality gap of {gap[k] / self.n:.3g} at the value "
+                f"{solutions.values[k] / self.n:.6g}: a larger ridge helps"
+            )
+        return solutions

@@ -1,0 +1,211 @@
+"""Any convex loss given as a cvxpy expression, with its range stated. Slower than the others.
+
+Clarabel solves the restricted problems, one at a time. Nothing is taken on trust from it: a
+value is the objective at its coefficients, pulled into the ball ‖β‖ ≤ r, and a bound is that of
+its dual point α with the conjugate minimised anew, row by row, on the predictions that occur.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mipselect.errors import InvalidInput, SolverFailure
+from mipselect.losses.base import FloatArray, IntArray, RestrictedFit
+from mipselect.losses.fenchel import EPS, FenchelBounds, largest_ridge_gain
+
+GRID = 33
+"""Points in each direction at which a stated range is checked."""
+
+GOLDEN = 0.5 * (np.sqrt(5.0) - 1.0)
+SECTIONS = 45
+"""Golden sections of an interval of predictions: it shrinks to 4e-10 of its length."""
+
+SHARE_OF_SENSITIVITY = 1e-3
+"""Duality gap, in sensitivities, beyond which a value is refused.
+
+A value is that of a feasible point, so it lies between R and R plus the gap: an error of one sign
+that a tolerance τ above it covers, as it covers what a search leaves open.
+"""
+
+RowLosses = Callable[[FloatArray, Any], Any]
+
+
+@dataclass(frozen=True)
+class ExpressionLoss:
+    """A convex loss as a cvxpy expression of the predictions.
+
+    Parameters
+    ----------
+    name : str
+    losses : callable
+        Takes y, shape (n,), and a cvxpy variable u, shape (n,); returns the expression of the n
+        losses ℓ(y_i, u_i), convex in u by cvxpy's rules.
+    lowest, highest : float
+        The range of ℓ over |y| ≤ y_bound, |u| ≤ U = x_bound · coef_bound · √support_size. The
+        sensitivity is (highest - lowest)/n: privacy rests on these two numbers.
+    """
+
+    name: str
+    losses: RowLosses
+    lowest: float
+    highest: float
+
+    def spread(self, y_bound: float, u_bound: float) -> float:
+        """highest - lowest.
+
+        Raises
+        ------
+        InvalidInput
+            Where a grid on the box shows a value outside the stated range.
+        """
+        steps = np.linspace(-1.0, 1.0, GRID)
+        y, u = (axis.ravel() for axis in np.meshgrid(y_bound * steps, u_bound * steps))
+        values = _Rows(self.losses, y).at(u)
+        slack = 1e-9 * (self.highest - self.lowest)
+        wrong = np.flatnonzero(
+            ~((values >= self.lowest - slack) & (values <= self.highest + slack))
+        )
+        if wrong.size:
+            k = int(wrong[0])
+            raise InvalidInput(
+                f"loss {self.name!r} is stated to lie in [{self.lowest:g}, {self.highest:g}], but "
+                f"it is {values[k]:g} at y = {y[k]:g}, u = {u[k]:g}"
+            )
+        return self.highest - self.lowest
+
+    def encode(self, y: ArrayLike) -> tuple[ArrayLike, tuple[str, str] | None]:
+        """The responses as they are: real numbers, no classes."""
+        return y, None
+
+    def prepare(
+        self, X: FloatArray, y: FloatArray, *, ridge: float, radius: float
+    ) -> PreparedExpression:
+        """Tie the loss to clipped data, a ridge λ ≥ 0 and a coefficient radius r > 0."""
+        return PreparedExpression(self, X, y, ridge, radius)
+
+
+class _Rows:
+    """The losses of every row at any predictions."""
+
+    def __init__(self, losses: RowLosses, y: FloatArray) -> None:
+        self._prediction = cp.Variable(len(y))
+        self._expression = losses(y, self._prediction)
+        if self._expression.shape != (len(y),) or not self._expression.is_convex():
+            raise InvalidInput(
+                f"a loss must be a convex expression of shape ({len(y)},), got shape "
+                f"{self._expression.shape} and curvature {self._expression.curvature}"
+            )
+
+    def at(self, prediction: FloatArray) -> FloatArray:
+        """ℓ(y_i, u_i), shape (n,)."""
+        self._prediction.value = prediction
+        return np.asarray(self._expression.value, dtype=np.float64)
+
+
+class PreparedExpression:
+    """Restricted problems of such a loss on one data set."""
+
+    def __init__(
+        self, loss: ExpressionLoss, X: FloatArray, y: FloatArray, ridge: float, radius: float
+    ) -> None:
+        self._loss, self._y = loss, y
+        self._X: FloatArray = X.astype(np.float64, copy=False)
+        self.n, self.p = X.shape
+        self.ridge, self.radius = ridge, radius
+        self._rows = _Rows(loss.losses, y)
+        self._reach = radius * np.linalg.norm(self._X, axis=1) + 1e-9
+
+    def fit(self, support: IntArray) -> RestrictedFit:
+        """Solve the problem on `support`, shape (s,)."""
+        order = np.argsort(support)
+        value, ordered, dual = self._solution(np.asarray(support)[order])
+        coef = np.empty(len(support))
+        coef[order] = ordered
+        length = float(np.linalg.norm(self._X[:, support].T @ dual))
+        return RestrictedFit(value / self.n, coef, max(0.0, length / self.radius - self.ridge))
+
+    def values(self, supports: IntArray) -> FloatArray:
+        """R of every row of `supports`, shape (m, s); returns shape (m,)."""
+        return np.asarray([self._solution(np.sort(row))[0] / self.n for row in supports])
+
+    def bounds(self, supports: IntArray) -> FenchelBounds:
+        """Nearly optimal dual points of every row of `supports`, shape (m, k), k ≥ 0."""
+        duals = np.array([self._solution(np.sort(row))[2] for row in supports])
+        constants = np.array([self.conjugate(dual) for dual in duals])
+        return FenchelBounds(constants, (duals @ self._X) ** 2, self.n, self.ridge, self.radius)
+
+    def conjugate(self, dual: FloatArray) -> float:
+        """A lower bound on Σ_i min over |u| ≤ r‖x_i‖ of ℓ(y_i, u) + α_i u, for any α.
+
+        Golden sections shrink a bracket [a, b] of every row's minimum; the secants through its
+        best point and its ends, continued, stay below the loss and bound what is left of it.
+        """
+
+        def tilted(u: FloatArray) -> FloatArray:
+            return self._rows.at(u) + dual * u
+
+        a, b = -self._reach, self._reach
+        left, right = b - GOLDEN * (b - a), a + GOLDEN * (b - a)
+        at_left, at_right = tilted(left), tilted(right)
+        for _ in range(SECTIONS):
+            lower = at_left <= at_right
+            a, b = np.where(lower, a, left), np.where(lower, right, b)
+            fresh = np.where(lower, b - GOLDEN * (b - a), a + GOLDEN * (b - a))
+            at_fresh = tilted(fresh)
+            left, right = np.where(lower, fresh, right), np.where(lower, left, fresh)
+            at_left, at_right = (
+                np.where(lower, at_fresh, at_right),
+                np.where(lower, at_left, at_fresh),
+            )
+        best = np.minimum(at_left, at_right)
+        middle = np.where(at_left <= at_right, left, right)
+        fall_left = (tilted(b) - best) * (middle - a) / (b - middle)
+        fall_right = (tilted(a) - best) * (b - middle) / (middle - a)
+        fall = np.maximum(0.0, np.maximum(fall_left, fall_right))
+        size = np.abs(best) + np.abs(dual) * self._reach
+        return float(np.sum(best - fall - 16.0 * EPS * size))
+
+    def _solution(self, support: IntArray) -> tuple[float, FloatArray, FloatArray]:
+        """n times the value, the coefficients and the dual point at a sorted support."""
+        if len(support) == 0:
+            coef, dual = self._without_features()
+        else:
+            coef, dual = self._solve(support)
+        value = float(self._rows.at(self._X[:, support] @ coef).sum())
+        value += 0.5 * self.ridge * float(coef @ coef)
+        w = self._X[:, support].T @ dual
+        lower = self.conjugate(dual) - largest_ridge_gain(w @ w, self.ridge, self.radius)
+        if not value - lower <= SHARE_OF_SENSITIVITY * (self._loss.highest - self._loss.lowest):
+            raise SolverFailure(
+                f"the restricted problem on {support.tolist()} could only be solved to a duality "
+                f"gap of {(value - lower) / self.n:.3g} at the value {value / self.n:.6g}"
+            )
+        return value, coef, dual
+
+    def _solve(self, support: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Coefficients and dual point by Clarabel, with β in units of r."""
+        coef, prediction = cp.Variable(len(support)), cp.Variable(self.n)
+        link = prediction == (self.radius * self._X[:, support]) @ coef
+        penalty = 0.5 * self.ridge * self.radius**2 * cp.sum_squares(coef)
+        total = cp.sum(self._loss.losses(self._y, prediction)) + penalty
+        problem = cp.Problem(cp.Minimize(total), [link, cp.norm(coef) <= 1.0])
+        try:
+            problem.solve(solver=cp.CLARABEL)
+        except cp.SolverError as error:
+            raise SolverFailure(f"Clarabel failed on {support.tolist()}: {error}") from error
+        if coef.value is None:
+            raise SolverFailure(f"Clarabel failed on {support.tolist()}: {problem.status}")
+        inside = coef.value / max(1.0, float(np.linalg.norm(coef.value)))
+        return self.radius * inside, np.asarray(link.dual_value)
+
+    def _without_features(self) -> tuple[FloatArray, FloatArray]:
+        """No coefficients, and minus the slope of every row's loss at zero."""
+        step = 1e-6 * self._reach
+        slopes = (self._rows.at(step) - self._rows.at(-step)) / (2.0 * step)
+        return np.empty(0), -slopes

@@ -1,0 +1,69 @@
+"""Lower bounds on R at every support from one dual point, for any convex loss.
+
+For any α, and with the conjugate ℓ*(y, ·) of the loss in the prediction,
+
+    R(S) ≥ (1/n) [Σ_i -ℓ*(y_i, -α_i) - h(Σ_{j∈S} w_j²)],   w = Xᵀα,
+    h(t) = max over ‖β‖ ≤ r of √t ‖β‖ - (λ/2)‖β‖²,
+
+with equality at S where α is the dual optimum on S. Nothing has to be solved to optimality for
+the bound to hold: any α at which the conjugate is finite will do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+from mipselect.losses.base import FloatArray, IntArray, PreparedLoss
+
+EPS = float(np.finfo(np.float64).eps)
+
+
+def largest_ridge_gain(squared: FloatArray, ridge: float, radius: float) -> FloatArray:
+    """h(t) = max over ‖β‖ ≤ r of √t ‖β‖ - (λ/2)‖β‖², for t = ‖w‖² of any shape."""
+    length = np.minimum(np.sqrt(squared), ridge * radius)
+    inside = length**2 / (2.0 * ridge) if ridge > 0.0 else np.zeros_like(length)
+    return np.asarray(inside + radius * (np.sqrt(squared) - length))
+
+
+@dataclass(frozen=True, eq=False)
+class FenchelBounds:
+    """The bounds of m dual points, each of them on all supports.
+
+    Attributes
+    ----------
+    constants : ndarray of shape (m,)
+        Σ_i -ℓ*(y_i, -α_i), less an allowance for rounding.
+    weights : ndarray of shape (m, p)
+        The squares of w = Xᵀα.
+    n : int
+    ridge, radius : float
+        λ and r.
+    """
+
+    constants: FloatArray
+    weights: FloatArray
+    n: int
+    ridge: float
+    radius: float
+
+    def bound(self, row: int, weight: FloatArray) -> FloatArray:
+        """The bound of dual point `row` on supports with Σ_{j∈S} w_j² = `weight`."""
+        gain = largest_ridge_gain(weight, self.ridge, self.radius)
+        return np.asarray((self.constants[row] - gain * (1.0 + 16.0 * EPS)) / self.n)
+
+    def at(self, row: int, supports: IntArray) -> FloatArray:
+        """The bound of dual point `row` at every row of `supports`, shape (k, s): (k,)."""
+        return self.bound(row, self.weights[row][supports].sum(axis=-1))
+
+
+@runtime_checkable
+class FenchelLoss(PreparedLoss, Protocol):
+    """A prepared loss that can bound itself by dual points; what the convex search works on."""
+
+    p: int
+
+    def bounds(self, supports: IntArray) -> FenchelBounds:
+        """Nearly optimal dual points of every row of `supports`, shape (m, k), k ≥ 0."""

@@ -1,0 +1,63 @@
+"""The hinge loss ℓ(y, u) = max(0, 1 - yu) of two classes, y = -1 or +1."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mipselect.errors import InvalidInput
+from mipselect.losses.base import FloatArray
+from mipselect.losses.box_dual import BoxDualLoss
+
+
+@dataclass(frozen=True)
+class HingeLoss(BoxDualLoss):
+    """ℓ(y, u) = max(0, 1 - yu); dual box yα ∈ [0, 1]."""
+
+    @property
+    def name(self) -> str:
+        """hinge."""
+        return "hinge"
+
+    def box(self, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """[0, 1] for the class +1 and [-1, 0] for -1."""
+        return np.minimum(y, 0.0), np.maximum(y, 0.0)
+
+    def spread(self, y_bound: float, u_bound: float) -> float:
+        """1 + U - max(0, 1 - U); the labels are ±1 whatever `y_bound` is."""
+        return 1.0 + u_bound - max(0.0, 1.0 - u_bound)
+
+    def encode(self, y: ArrayLike) -> tuple[ArrayLike, tuple[str, str] | None]:
+        """Map two classes to -1 and +1 in sorted order.
+
+        Raises
+        ------
+        InvalidInput
+            Where there are not exactly two classes.
+        """
+        labels = np.asarray(y)
+        if labels.ndim != 1 or (labels.dtype.kind == "f" and not np.isfinite(labels).all()):
+            return y, None
+        if labels.dtype.kind == "O":
+            labels = _as_text(labels)
+        classes = np.unique(labels)
+        if len(classes) == 2:
+            signs = np.where(labels == classes[1], 1.0, -1.0)
+            return signs, (str(classes[0]), str(classes[1]))
+        wanted = "the hinge loss needs y of two classes, such as 0 and 1, -1 and 1, or two names"
+        if len(classes) < 2:
+            raise InvalidInput(f"{wanted}; all {len(labels)} rows are {classes.tolist()}")
+        row = int(np.flatnonzero(~np.isin(labels, classes[:2]))[0])
+        raise InvalidInput(
+            f"{wanted}; y has {len(classes)} different values, row {row} holds {labels[row]!s} "
+            f"besides {classes[0]!s} and {classes[1]!s}"
+        )
+
+
+def _as_text(labels: NDArray[np.object_]) -> NDArray[np.str_]:
+    for row, label in enumerate(labels):
+        if label is None or label != label:
+            raise InvalidInput(f"y must have a class in every row: row {row} holds {label}")
+    return np.array([str(label) for label in labels])

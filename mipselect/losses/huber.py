@@ -1,0 +1,52 @@
+"""The Huber loss: ½(y-u)² for |y-u| ≤ κ, κ|y-u| - ½κ² beyond."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from mipselect.errors import InvalidInput
+from mipselect.losses.base import FloatArray
+from mipselect.losses.box_dual import BoxDualLoss
+
+
+@dataclass(frozen=True)
+class HuberLoss(BoxDualLoss):
+    """ℓ(y, u) = max over |a| ≤ κ of a(y - u) - ½a².
+
+    Parameters
+    ----------
+    threshold : float
+        κ > 0, in the units of y.
+    """
+
+    threshold: float = 1.35
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.threshold) and self.threshold > 0.0):
+            raise InvalidInput(
+                f"the threshold κ of the Huber loss must be a finite number > 0, "
+                f"got {self.threshold}"
+            )
+
+    @property
+    def name(self) -> str:
+        """huber(κ)."""
+        return f"huber({self.threshold!r})"
+
+    @property
+    def softness(self) -> float:
+        """1: the loss is quadratic near zero."""
+        return 1.0
+
+    def box(self, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """[-κ, κ]."""
+        return np.full(len(y), -self.threshold), np.full(len(y), self.threshold)
+
+    def spread(self, y_bound: float, u_bound: float) -> float:
+        """ℓ_κ(b_y + U)."""
+        largest = y_bound + u_bound
+        a = min(largest, self.threshold)
+        return a * largest - 0.5 * a**2

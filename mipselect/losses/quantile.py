@@ -1,0 +1,44 @@
+"""The quantile loss: q(y-u) for y ≥ u and (1-q)(u-y) for y < u; q = ½ is half the absolute."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mipselect.errors import InvalidInput
+from mipselect.losses.base import FloatArray
+from mipselect.losses.box_dual import BoxDualLoss
+
+
+@dataclass(frozen=True)
+class QuantileLoss(BoxDualLoss):
+    """ℓ(y, u) = max(q(y - u), (q - 1)(y - u)); dual box [q - 1, q].
+
+    Parameters
+    ----------
+    level : float
+        q, 0 < q < 1.
+    """
+
+    level: float = 0.5
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.level < 1.0:
+            raise InvalidInput(
+                f"the level q of the quantile loss must lie strictly between 0 and 1, "
+                f"got {self.level}"
+            )
+
+    @property
+    def name(self) -> str:
+        """quantile(q)."""
+        return f"quantile({self.level!r})"
+
+    def box(self, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """[q - 1, q]."""
+        return np.full(len(y), self.level - 1.0), np.full(len(y), self.level)
+
+    def spread(self, y_bound: float, u_bound: float) -> float:
+        """max(q, 1 - q)(b_y + U)."""
+        return max(self.level, 1.0 - self.level) * (y_bound + u_bound)

@@ -1,0 +1,53 @@
+"""What the two drivers, `top_supports` and `mistake_levels`, ask of a search."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from mipselect.losses.base import IntArray, PreparedLoss
+from mipselect.search.collectors import Collector
+from mipselect.search.progress import Clock
+
+
+class Neighbourhood(Protocol):
+    """A support Ŝ and the levels around it: level i are the supports at distance i."""
+
+    @property
+    def support(self) -> IntArray:
+        """Ŝ, sorted, shape (s,)."""
+
+    @property
+    def value(self) -> float:
+        """R(Ŝ)."""
+
+    @property
+    def levels(self) -> int:
+        """L = min(s, p-s) + 1."""
+
+    @property
+    def entering(self) -> IntArray:
+        """The features outside Ŝ, the most gainful first."""
+
+    def level_bound(self, level: int) -> float:
+        """A proven lower bound of a whole level, at the cost of a sort."""
+
+    def search_level(self, level: int, collector: Collector, clock: Clock) -> None:
+        """Offer every support of a level below the threshold; settle a bound for the rest."""
+
+
+class Method(Protocol):
+    """A kind of search, tied to one problem and one engine."""
+
+    @property
+    def name(self) -> str:
+        """The name of the engine."""
+
+    @property
+    def problem(self) -> PreparedLoss:
+        """The loss with its data."""
+
+    def center(self, size: int, clock: Clock) -> Neighbourhood:
+        """A support that no swap improves; a better one only makes the search faster."""
+
+    def center_at(self, support: IntArray, value: float, clock: Clock) -> Neighbourhood:
+        """The neighbourhood of a support whose value is known."""

@@ -1,0 +1,229 @@
+"""Hinge, Huber and quantile: restricted problems against cvxpy, and bounds at every support."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from by_cvxpy import value_by_cvxpy
+from designs import LOSSES, all_supports, random_instance, random_loss_instance
+
+from mipselect.errors import InvalidInput, SolverFailure
+from mipselect.instance import Instance
+from mipselect.losses import HingeLoss, HuberLoss, Loss, QuantileLoss, box_dual, loss_by_name
+from mipselect.losses.box_dual import PreparedBoxDual
+from mipselect.losses.fenchel import FenchelBounds
+from mipselect.losses.interior_point import BoxDual, solve
+
+SEEDS = range(24)
+
+
+def small(y: object, loss: object = "hinge", **changes: object) -> Instance:
+    n = len(y)  # type: ignore[arg-type]
+    X = np.random.default_rng(3).standard_normal((n, 4))
+    settings = {
+        "support_size": 2, "x_bound": 1.0, "y_bound": 2.0, "coef_bound": 1.5, "ridge": 0.5,
+    }  # fmt: skip
+    return Instance(changes.pop("X", X), y, loss=loss, **{**settings, **changes})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_values_agree_with_an_independent_solver(loss: str, seed: int) -> None:
+    instance = random_loss_instance(seed, loss)
+    rng = np.random.default_rng(seed)
+    for support in rng.permutation(all_supports(instance))[:2]:
+        value = value_by_cvxpy(instance, support)
+        assert instance.objective(support) == pytest.approx(value, rel=1e-6, abs=1e-7)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_fit_is_feasible_and_has_its_value(loss: str, seed: int) -> None:
+    instance = random_loss_instance(seed, loss)
+    support = np.random.default_rng(seed).permutation(instance.p)[: instance.support_size]
+    fit = instance.fit(support)
+    assert np.linalg.norm(fit.coef) <= instance.coef_bound * (1 + 1e-12)
+    u = instance.X[:, support] @ fit.coef
+    losses = {
+        "hinge": lambda: np.maximum(0.0, 1.0 - instance.y * u),
+        "huber": lambda: _huber(instance.y - u, float(loss[6:-1])),
+        "quantile": lambda: _quantile(instance.y - u, float(loss[9:-1])),
+    }[loss.split("(")[0]]()
+    penalty = 0.5 * instance.ridge * fit.coef @ fit.coef
+    assert fit.value == pytest.approx((losses.sum() + penalty) / instance.n, rel=1e-12)
+    assert fit.multiplier >= 0.0
+    if fit.multiplier > 1e-3 * instance.ridge and fit.value > 1e-9:
+        assert np.linalg.norm(fit.coef) == pytest.approx(instance.coef_bound, rel=1e-3)
+
+
+def _huber(r: np.ndarray, k: float) -> np.ndarray:
+    return np.where(np.abs(r) <= k, 0.5 * r**2, k * np.abs(r) - 0.5 * k**2)
+
+
+def _quantile(r: np.ndarray, q: float) -> np.ndarray:
+    return np.where(r > 0, q * r, (q - 1) * r)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_bounds_hold_at_every_support_and_are_tight_at_their_own(loss: str, seed: int) -> None:
+    instance = random_loss_instance(seed, loss)
+    problem = instance.prepared
+    assert isinstance(problem, PreparedBoxDual)
+    supports = all_supports(instance)
+    values = instance.objectives(supports)
+    bounds = problem.bounds(supports)
+    for row, value in enumerate(values):
+        everywhere = bounds.at(row, supports)
+        assert np.all(everywhere <= values * (1 + 1e-12))
+        assert everywhere[row] == pytest.approx(value, rel=1e-8, abs=1e-12)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_bounds_of_unfinished_and_arbitrary_duals_hold_everywhere(loss: str, seed: int) -> None:
+    instance = random_loss_instance(seed, loss)
+    problem = instance.prepared
+    assert isinstance(problem, PreparedBoxDual)
+    supports = all_supports(instance)
+    values = instance.objectives(supports)
+    low, high = loss_by_name(loss).box(instance.y)  # type: ignore[attr-defined]
+    box = BoxDual(instance.y, low, high, 1.0 if loss.startswith("huber") else 0.0)
+    duals = [low + np.random.default_rng(seed).random((3, instance.n)) * (high - low)]
+    columns = np.ascontiguousarray(instance.X.T)[supports[:3]]
+    for iterations in (0, 1, 2, 4, 8):
+        unfinished = solve(columns, box, instance.ridge, instance.coef_bound, iterations=iterations)
+        assert np.all(unfinished.lower <= unfinished.values * (1 + 1e-12))
+        duals.append(unfinished.dual)
+    for dual in duals:
+        constants, weights = problem.bounds_of(dual)
+        bounds = FenchelBounds(constants, weights, instance.n, instance.ridge, instance.coef_bound)
+        for row in range(len(dual)):
+            assert np.all(bounds.at(row, supports) <= values * (1 + 1e-12))
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("seed", range(8))
+def test_one_replaced_row_moves_no_value_by_more_than_the_sensitivity(loss: str, seed: int) -> None:
+    instance = random_loss_instance(seed, loss)
+    rng = np.random.default_rng(seed)
+    supports = all_supports(instance)
+    before = instance.objectives(supports)
+    for _ in range(10):
+        X, y = instance.X.copy(), instance.y.copy()
+        i = int(rng.integers(instance.n))
+        X[i] = instance.x_bound * rng.choice([-1, 1], instance.p)
+        y[i] = instance.y_bound * rng.choice([-1, 1])
+        if loss == "hinge" and len(np.unique(y)) == 1:
+            continue
+        moved = Instance(
+            X,
+            y,
+            support_size=instance.support_size,
+            x_bound=instance.x_bound,
+            y_bound=instance.y_bound,
+            coef_bound=instance.coef_bound,
+            ridge=instance.ridge,
+            loss=loss,
+        ).objectives(supports)
+        assert np.max(np.abs(moved - before)) <= instance.sensitivity * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("loss", "spread"),
+    [
+        (HingeLoss(), {0.4: 0.8, 1.0: 2.0, 2.0: 3.0}),
+        (HuberLoss(0.5), {0.4: 0.5 * 2.4 - 0.125, 2.0: 0.5 * 4.0 - 0.125}),
+        (HuberLoss(9.0), {0.4: 2.88, 2.0: 8.0}),
+        (QuantileLoss(0.9), {0.4: 0.9 * 2.4, 2.0: 0.9 * 4.0}),
+        (QuantileLoss(0.2), {0.4: 0.8 * 2.4, 2.0: 0.8 * 4.0}),
+    ],
+)
+def test_spreads(loss: Loss, spread: dict[float, float]) -> None:
+    for u_bound, expected in spread.items():
+        assert loss.spread(2.0, u_bound) == pytest.approx(expected, rel=1e-15)
+
+
+def test_the_largest_huber_threshold_is_the_squared_loss() -> None:
+    for seed in range(6):
+        squared = random_instance(seed, max_p=6, max_s=2)
+        huber = random_loss_instance(seed, "huber(1e6)", max_p=6, max_s=2)
+        supports = all_supports(squared)
+        assert huber.objectives(supports) == pytest.approx(squared.objectives(supports), rel=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("y", "classes"),
+    [
+        ([0, 1, 1, 0], ("0", "1")),
+        ([-1.0, 1.0, 1.0, -1.0], ("-1.0", "1.0")),
+        ([False, True, True, False], ("False", "True")),
+        (["benign", "malignant", "malignant", "benign"], ("benign", "malignant")),
+        (np.array(["a", "b", "b", "a"], dtype=object), ("a", "b")),
+    ],
+)
+def test_two_classes_are_mapped_and_reported(y: object, classes: tuple[str, str]) -> None:
+    instance = small(y, y_bound=0.5)
+    assert instance.y.tolist() == [-1.0, 1.0, 1.0, -1.0]
+    assert instance.classes == classes
+    assert repr(classes) in repr(instance)
+    assert instance.y_bound == 1.0
+    assert small([0.0, 1.0], "huber").classes is None
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        ([1, 1, 1], "two classes.*all 3 rows are"),
+        (["a", "b", "c"], "3 different values, row 2 holds c besides a and b"),
+        ([0.0, np.nan, 1.0], "y must be finite: row 1"),
+        (np.array(["a", None, "b"], dtype=object), "row 1 holds None"),
+    ],
+)
+def test_other_than_two_classes_are_refused(y: object, message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        small(y)
+
+
+@pytest.mark.parametrize(
+    ("loss", "message"),
+    [
+        ("hing", "unknown; known: squared, hinge, huber, quantile"),
+        ("huber(", "unknown"),
+        ("huber(x)", "must be a number"),
+        ("huber(0)", "finite number > 0"),
+        ("huber(nan)", "finite number > 0"),
+        ("quantile(1)", "strictly between 0 and 1"),
+        ("hinge(2)", "hinge has no parameter"),
+    ],
+)
+def test_wrong_loss_names(loss: str, message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        small([0.0, 1.0], loss)
+
+
+def test_names_and_objects_are_the_same() -> None:
+    y = np.linspace(-1.0, 1.0, 12)
+    by_name, by_object = small(y, "huber(0.7)"), small(y, HuberLoss(0.7))
+    assert by_name.loss == by_object.loss == "huber(0.7)"
+    assert by_name.objective([0, 1]) == by_object.objective([0, 1])
+    assert loss_by_name(QuantileLoss(0.25).name) == QuantileLoss(0.25)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_zero_columns_duplicates_and_separable_data(loss: str) -> None:
+    y = np.array([-1.0, 1.0] * 10)
+    X = np.zeros((20, 4))
+    X[:, 1] = X[:, 2] = y
+    instance = small(y, loss, X=X, coef_bound=9.0, ridge=1e-6)
+    nothing, one, both = (instance.objective(S) for S in ([0, 3], [0, 1], [1, 2]))
+    assert nothing > 0.1
+    assert 0.0 < both < one < 1e-6
+    assert instance.objective([0, 2]) == pytest.approx(one, rel=1e-9)
+    assert instance.fit([0, 3]).coef.tolist() == [0.0, 0.0]
+
+
+def test_a_value_that_cannot_be_certified_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(box_dual, "REQUIRED_PRECISION", 1e-30)
+    with pytest.raises(SolverFailure, match="duality gap"):
+        small([0.0, 1.0, 1.0, 0.5], "huber(0.2)").objective([0, 1])

@@ -1,0 +1,121 @@
+"""Losses given as cvxpy expressions: the same answers where both can, and valid bounds."""
+
+from __future__ import annotations
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from designs import all_supports, random_loss_instance
+
+from mipselect import Instance, mistake_levels, top_supports
+from mipselect.errors import InvalidInput
+from mipselect.losses.expression import ExpressionLoss, PreparedExpression
+from mipselect.losses.fenchel import FenchelBounds
+
+
+def quantile(y: np.ndarray, u: cp.Variable) -> cp.Expression:
+    return cp.maximum(0.9 * (y - u), -0.1 * (y - u))
+
+
+def huber(y: np.ndarray, u: cp.Variable) -> cp.Expression:
+    return 0.5 * cp.huber(y - u, 0.3)
+
+
+def logistic(y: np.ndarray, u: cp.Variable) -> cp.Expression:
+    return cp.logistic(-cp.multiply(y, u))
+
+
+def squared(y: np.ndarray, u: cp.Variable) -> cp.Expression:
+    return 0.5 * cp.square(y - u)
+
+
+RNG = np.random.default_rng(4)
+X = RNG.uniform(-1.0, 1.0, (30, 6))
+Y = np.clip(X[:, 1] - X[:, 4] + 0.1 * RNG.standard_normal(30), -1.0, 1.0)
+
+
+def make(loss: object, *, coef_bound: float = 1.0, y: np.ndarray = Y) -> Instance:
+    return Instance(
+        X, y, support_size=2, x_bound=1.0, y_bound=1.0, coef_bound=coef_bound, ridge=0.8, loss=loss
+    )  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("expression", "name"),
+    [(quantile, "quantile(0.9)"), (huber, "huber(0.3)"), (squared, "squared")],
+)
+@pytest.mark.parametrize("coef_bound", [0.4, 3.0])
+def test_the_same_as_the_built_in_loss(expression: object, name: str, coef_bound: float) -> None:
+    known = make(name, coef_bound=coef_bound)
+    loss = ExpressionLoss("mine", expression, 0.0, known.n * known.sensitivity)  # type: ignore[arg-type]
+    mine = make(loss, coef_bound=coef_bound)
+    assert mine.loss == "mine"
+    assert mine.sensitivity == pytest.approx(known.sensitivity)
+    supports = all_supports(known)
+    assert mine.objectives(supports) == pytest.approx(known.objectives(supports), rel=1e-5)
+    fit, wanted = mine.fit([4, 1]), known.fit([4, 1])
+    assert fit.coef == pytest.approx(wanted.coef, abs=1e-3)
+    for solver in ("native", "highs"):
+        levels = mistake_levels(mine, solver=solver)
+        assert levels.values == pytest.approx(mistake_levels(known).values, rel=1e-5)
+        pool = top_supports(mine, 5, solver=solver)
+        assert pool.values == pytest.approx(top_supports(known, 5).values, rel=1e-5)
+
+
+def test_logistic_loss_end_to_end() -> None:
+    U = np.sqrt(2.0)
+    loss = ExpressionLoss("logistic", logistic, 0.0, float(np.log1p(np.exp(U))))
+    instance = make(loss, y=np.where(Y > 0.0, 1.0, -1.0))
+    supports = all_supports(instance)
+    values = instance.objectives(supports)
+    pool = top_supports(instance, 4)
+    assert pool.certified
+    assert pool.supports[0].tolist() == supports[np.argmin(values)].tolist()
+    assert pool.values == pytest.approx(np.sort(values)[:4], rel=1e-6)
+
+
+@pytest.mark.parametrize("expression", [quantile, huber, logistic])
+def test_bounds_of_any_dual_hold_everywhere_and_the_best_are_tight(expression: object) -> None:
+    instance = make(ExpressionLoss("mine", expression, 0.0, 9.0))  # type: ignore[arg-type]
+    problem = instance.prepared
+    assert isinstance(problem, PreparedExpression)
+    supports = all_supports(instance)
+    values = instance.objectives(supports)
+    bounds = problem.bounds(supports)
+    for row, value in enumerate(values):
+        assert np.all(bounds.at(row, supports) <= values)
+        assert bounds.at(row, supports)[row] == pytest.approx(value, rel=1e-5)
+    for scale in (0.0, 0.1, 1.0, 10.0):
+        dual = scale * RNG.standard_normal(instance.n)
+        weights = (dual @ instance.X)[None] ** 2
+        constants = np.array([problem.conjugate(dual)])
+        loose = FenchelBounds(constants, weights, instance.n, instance.ridge, instance.coef_bound)
+        assert np.all(loose.at(0, supports) <= values)
+
+
+def test_a_range_that_is_too_small_is_refused() -> None:
+    with pytest.raises(InvalidInput, match=r"stated to lie in \[0, 0.5\], but it is"):
+        _ = make(ExpressionLoss("mine", quantile, 0.0, 0.5)).sensitivity
+
+
+def test_an_expression_that_is_not_convex_is_refused() -> None:
+    loss = ExpressionLoss("mine", lambda y, u: -cp.square(u), -9.0, 0.0)
+    with pytest.raises(InvalidInput, match="convex expression"):
+        make(loss).objective([0, 1])
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_ugly_designs(seed: int) -> None:
+    known = random_loss_instance(seed, "huber(0.3)", max_p=5, max_s=2)
+    mine = Instance(
+        known.X,
+        known.y,
+        support_size=known.support_size,
+        x_bound=known.x_bound,
+        y_bound=known.y_bound,
+        coef_bound=known.coef_bound,
+        ridge=known.ridge,
+        loss=ExpressionLoss("mine", huber, 0.0, 1e9),
+    )
+    supports = all_supports(known)[:4]
+    assert mine.objectives(supports) == pytest.approx(known.objectives(supports), rel=1e-4)

@@ -1,0 +1,134 @@
+"""The search by Fenchel bounds against brute force, for every loss."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from by_cvxpy import value_by_cvxpy
+from designs import LOSSES, all_supports, distances, random_loss_instance
+from test_against_enumeration import SOLVERS, check_levels, check_pool
+
+from mipselect import NotCertified, mistake_levels, top_supports
+from mipselect.errors import InvalidInput
+from mipselect.instance import Instance
+from mipselect.losses.fenchel import FenchelLoss
+from mipselect.search import completions, convex, outer_approximation
+from mipselect.search.convex import ConvexNeighbourhood, Division
+from mipselect.search.fenchel_masters import affine_cut
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_optimum_pool_and_levels_by_an_independent_solver(loss: str) -> None:
+    rng = np.random.default_rng(17)
+    X = rng.standard_normal((40, 6))
+    y = X[:, 0] - 0.5 * X[:, 3] + 0.3 * rng.standard_normal(40)
+    instance = Instance(
+        X, np.sign(y) if loss == "hinge" else y, support_size=2, x_bound=2.0, y_bound=1.5,
+        coef_bound=0.9, ridge=3.0, loss=loss,
+    )  # fmt: skip
+    supports = all_supports(instance)
+    values = np.array([value_by_cvxpy(instance, support) for support in supports])
+    pool = top_supports(instance, 7)
+    assert pool.values == pytest.approx(np.sort(values)[:7], rel=1e-7)
+    assert pool.rest_bound <= np.sort(values)[7] * (1 + 1e-7)
+    levels = mistake_levels(instance)
+    assert levels.supports[0].tolist() == supports[np.argmin(values)].tolist()
+    level_of = distances(supports, levels.supports[0])
+    best = [values[level_of == level].min() for level in range(3)]
+    assert levels.values == pytest.approx(best, rel=1e-7)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("seed", range(0, 20, 5))
+def test_pools_and_levels(loss: str, solver: str, seed: int) -> None:
+    for k in range(seed, seed + 5):
+        instance = random_loss_instance(k, loss)
+        rng = np.random.default_rng(k)
+        C = instance.number_of_supports
+        for pool_size in {1, int(rng.integers(1, C + 1)), "one-swap"}:
+            check_pool(instance, pool_size, solver, float(rng.choice([0.0, 0.05])))
+        check_levels(instance, solver, float(rng.choice([0.0, 0.05])))
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_bounds_alone(loss: str, solver: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without shortcuts for few choices, in tiny batches: masters and divisions decide."""
+    monkeypatch.setattr(outer_approximation, "ENUMERATED", 0)
+    monkeypatch.setattr(completions, "BATCH", 2)
+    monkeypatch.setattr(convex, "SIBLINGS", 2)
+    for k in range(5):
+        instance = random_loss_instance(k, loss)
+        for columns, patience in ((64, 10**9), (4, 2)):
+            monkeypatch.setattr(outer_approximation, "PATIENCE", patience)
+            monkeypatch.setattr(outer_approximation, "MASTER_COLUMNS", columns)
+            check_pool(instance, max(1, instance.number_of_supports // 3), solver, 0.0)
+            check_levels(instance, solver, 0.0)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("seed", range(12))
+def test_level_bounds_and_affine_cuts_hold(loss: str, seed: int) -> None:
+    instance = random_loss_instance(seed, loss)
+    problem = instance.prepared
+    assert isinstance(problem, FenchelLoss)
+    supports = all_supports(instance)
+    values = instance.objectives(supports)
+    rng = np.random.default_rng(seed)
+    k = int(rng.integers(len(supports)))
+    center = ConvexNeighbourhood(problem, Division(), supports[k], float(values[k]))
+    level_of = distances(supports, supports[k])
+    for level in range(center.levels):
+        assert center.level_bound(level) <= values[level_of == level].min() * (1 + 1e-9)
+    weights = center.root.weights[0]
+    own = float(np.sqrt(weights[supports[k]].sum()))
+    for length in (own, 0.3 * own, 2.0 * own + 1.0):
+        cut = affine_cut(center.root, 0, 0.0, weights, length)
+        assert np.all(cut.at(supports) <= values * (1 + 1e-9))
+        if length == own:
+            assert cut.at(supports[k]) == pytest.approx(values[k], rel=1e-7, abs=1e-10)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_ties_more_features_than_rows_and_extreme_sizes(loss: str, solver: str) -> None:
+    rng = np.random.default_rng(11)
+    for X, s in (
+        (np.repeat(rng.standard_normal((12, 2)), 3, axis=1), 2),
+        (rng.standard_normal((5, 8)), 2),
+        (rng.standard_normal((15, 4)), 1),
+        (rng.standard_normal((15, 4)), 3),
+        (rng.standard_normal((15, 4)), 4),
+    ):
+        y = X[:, 0] + 0.1 * rng.standard_normal(len(X))
+        instance = Instance(
+            X, y > 0.0 if loss == "hinge" else y, support_size=s, x_bound=2.0, y_bound=3.0,
+            coef_bound=0.9, ridge=1.0, loss=loss,
+        )  # fmt: skip
+        check_pool(instance, "one-swap", solver, 0.0)
+        check_levels(instance, solver, 0.05)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_a_time_limit_is_kept_and_tells_what_was_proven(solver: str) -> None:
+    rng = np.random.default_rng(2)
+    X = rng.standard_normal((300, 40))
+    instance = Instance(
+        X, rng.standard_normal(300), support_size=5, x_bound=2.0, y_bound=3.0,
+        coef_bound=2.0, ridge=0.5, loss="quantile(0.5)",
+    )  # fmt: skip
+    with pytest.raises(NotCertified) as refusal:
+        mistake_levels(instance, solver=solver, time_limit=0.5)
+    assert refusal.value.bound <= refusal.value.incumbent
+
+
+def test_a_search_without_ridge_is_refused() -> None:
+    X = np.random.default_rng(0).standard_normal((10, 4))
+    instance = Instance(
+        X, X[:, 0] > 0, support_size=2, x_bound=1.0, y_bound=1.0, coef_bound=1.0, ridge=0.0,
+        loss="hinge",
+    )  # fmt: skip
+    assert 0.0 < instance.objective([0, 1]) < 1.0
+    with pytest.raises(InvalidInput, match="ridge > 0"):
+        top_supports(instance)
