@@ -17,7 +17,7 @@ from mipselect import available_solvers, load_instance, mistake_levels
 from mipselect.errors import UnknownSolver
 from mipselect.search import outer_approximation
 from mipselect.search.backends import known_solvers, solver_by_name, usable_solver
-from mipselect.search.formulations import Form, best_subset_model
+from mipselect.search.formulations import Form, LeastSquaresModels
 from mipselect.search.protocols import Capability, MipStatus
 from mipselect_solvers import gurobi, scip
 
@@ -98,7 +98,7 @@ def test_what_gurobi_refuses_is_a_failure_in_its_own_words() -> None:
     assert (solution.status, solution.chosen) == (MipStatus.FAILED, None)
     assert "too large for size-limited license" in solution.detail
     problem = load_instance("paper-p100").prepared
-    model = best_subset_model(problem, 5, Form.PERSPECTIVE, 1.0)
+    model = LeastSquaresModels(problem).build(5, Form.PERSPECTIVE, 1.0)
     whole = gurobi.GurobiSolver().solve(model, time_limit=math.inf, gap=1e-3)
     assert (whole.status, whole.found) == (MipStatus.FAILED, False)
     assert "too large for size-limited license" in whole.detail
