@@ -17,7 +17,7 @@ NATIVE = "native"
 """The exact search of this package, which needs no MIP solver."""
 
 NATIVE_STATUS = SolverStatus(
-    NATIVE, usable=True, capabilities=frozenset({"exact squared loss", "no solver needed"})
+    NATIVE, usable=True, capabilities=frozenset({"every loss", "no solver needed"})
 )
 
 
