@@ -16,7 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from mipselect.errors import InvalidInput
 
-Rng = int | np.integer[Any] | random.Random | np.random.Generator | None
+Rng = (
+    int | np.integer[Any] | random.Random | np.random.Generator | np.random.RandomState | None
+)
 """None for the operating system's generator; anything else is reproducible and not private."""
 
 MANTISSA_BITS = 53
@@ -40,7 +42,7 @@ def generator(rng: Rng) -> tuple[random.Random, bool]:
 
     Parameters
     ----------
-    rng : None, int, random.Random or numpy.random.Generator
+    rng : None, int, random.Random, numpy.random.Generator or numpy.random.RandomState
         None, or a `random.SystemRandom`, is the operating system's generator. An int is a
         seed. A numpy generator gives 256 bits of seed, and moves on by that.
 
@@ -54,13 +56,13 @@ def generator(rng: Rng) -> tuple[random.Random, bool]:
     if isinstance(rng, random.Random):
         # A subclass of SystemRandom may have replaced what makes it unpredictable.
         return rng, type(rng) is random.SystemRandom
-    if isinstance(rng, np.random.Generator):
+    if isinstance(rng, np.random.Generator | np.random.RandomState):
         return random.Random(int.from_bytes(rng.bytes(32))), False
     if isinstance(rng, int | np.integer) and not isinstance(rng, bool):
         return random.Random(int(rng)), False
     raise InvalidInput(
         "rng must be None (the operating system's generator), an int seed, a random.Random or a "
-        f"numpy.random.Generator, got {rng!r}"
+        f"numpy.random.Generator or RandomState, got {rng!r}"
     )
 
 

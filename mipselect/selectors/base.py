@@ -1,0 +1,152 @@
+"""What all selectors share: scikit-learn's conventions around one private draw."""
+
+from __future__ import annotations
+
+import copy
+import random
+from abc import ABC, abstractmethod
+from dataclasses import replace
+from numbers import Integral
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from mipselect.errors import InvalidInput
+from mipselect.losses.base import FloatArray
+from mipselect.mechanisms.base import Mechanism
+from mipselect.privacy.guarantee import Guarantee
+from mipselect.privacy.ledger import Ledger
+from mipselect.privacy.randomness import generator
+from mipselect.privacy.release import Release
+
+
+class PrivateSelector(SelectorMixin, BaseEstimator, ABC):  # type: ignore[misc]
+    """A scikit-learn transformer that keeps k columns, chosen by one private draw.
+
+    A subclass is a constructor, which stores its arguments, and `_mechanism`.
+
+    Attributes
+    ----------
+    guarantee_ : Guarantee
+        What the draw promises.
+    release_ : Release
+        The chosen columns with their guarantee. Its `private` is false after a fit with a
+        `random_state`.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Only if X had names.
+    """
+
+    n_features_to_select: int
+    epsilon: float
+    ledger: Ledger | None
+    random_state: Any
+
+    guarantee_: Guarantee
+    release_: Release
+    n_features_in_: int
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Draw the columns, once.
+
+        Every call draws again and costs the whole guarantee again.
+
+        Parameters
+        ----------
+        X : array_like of shape (n, p)
+            One row per person. Dense, without missing values.
+        y : array_like of shape (n,)
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        InvalidInput
+            If a parameter is missing or out of its range.
+        BudgetExceeded, RelationMismatch
+            From the ledger, before anything is drawn.
+        """
+        if not (self.ledger is None or isinstance(self.ledger, Ledger)):
+            raise InvalidInput(f"ledger must be a Ledger or None, got {self.ledger!r}")
+        source, _ = generator(self.random_state)
+        mechanism = self._validated_mechanism(X, y, source)
+        release = mechanism.release(self.ledger, rng=source)
+        names = self._names()
+        self.release_ = replace(release, feature_names=tuple(names[j] for j in release.support))
+        self.guarantee_ = release.guarantee
+        return self
+
+    def mechanism(self, X: ArrayLike, y: ArrayLike) -> Mechanism[Any]:
+        """Return the distribution that `fit` draws from. Sensitive; nothing is drawn or charged.
+
+        Takes and raises what `fit` does, but for the ledger.
+        """
+        return copy.copy(self)._validated_mechanism(X, y, generator(self.random_state)[0])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.non_deterministic = self.random_state is None
+        return tags
+
+    def _get_support_mask(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
+        check_is_fitted(self)
+        mask = np.zeros(self.n_features_in_, dtype=bool)
+        mask[list(self.release_.support)] = True
+        return mask
+
+    @abstractmethod
+    def _mechanism(self, X: FloatArray, y: Any, source: random.Random) -> Mechanism[Any]:
+        """Build the distribution from finite X, shape (n, p), and y, shape (n,).
+
+        `source` is for choices that do not depend on the data and are not part of the law.
+        """
+
+    def _validated_mechanism(
+        self, X: ArrayLike, y: ArrayLike, source: random.Random
+    ) -> Mechanism[Any]:
+        table, target = validate_data(self, X, y, dtype=[np.float64, np.float32])
+        count, columns = self.n_features_to_select, table.shape[1]
+        if isinstance(count, bool) or not isinstance(count, Integral) or not 1 <= count <= columns:
+            raise InvalidInput(
+                f"n_features_to_select must be an integer in 1..{columns}, the number of columns "
+                f"of X, got {count!r}"
+            )
+        return self._mechanism(table, target, source)
+
+    def _names(self) -> list[str]:
+        """The p names: those of X, or x0, x1, ..."""
+        names = getattr(self, "feature_names_in_", None)
+        if names is None:
+            return [f"x{j}" for j in range(self.n_features_in_)]
+        return [str(name) for name in names]
+
+    def _public(self, **meanings: str) -> dict[str, float]:
+        """Return the parameters of these names; raise `InvalidInput` if one is missing."""
+        missing = [
+            f"{name} ({meaning})" for name, meaning in meanings.items() if self._lacks(name)
+        ]
+        if missing:
+            raise InvalidInput(
+                f"{type(self).__name__} needs {', '.join(missing)}. These are public "
+                "assumptions, chosen without looking at the data: a default that is derived "
+                "from the data would leak"
+            )
+        return {name: getattr(self, name) for name in meanings}
+
+    def _lacks(self, name: str) -> bool:
+        return getattr(self, name) is None
+
+
+def real_target(y: Any) -> FloatArray:
+    """Return y as finite floats, or raise `InvalidInput`."""
+    try:
+        return np.asarray(y, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(f"y must hold real numbers: {error}") from None
