@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import difflib
 import tomllib
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from typing import Any
 from mipselect.datasets import BUNDLED
 from mipselect.errors import InvalidInput
 from mipselect.instance import Instance
+from mipselect.losses.base import FloatArray
 from mipselect.sources import SOURCES, Source
 
 
@@ -54,6 +55,89 @@ class StoredInstance:
     description: str
 
 
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Data as they are stored or drawn, before any clipping, and what is public about them.
+
+    Attributes
+    ----------
+    path : Path
+        Of the file.
+    X : ndarray of shape (n, p)
+    y : ndarray of shape (n,)
+    feature_names : sequence of str or None
+    settings : mapping
+        The other arguments of `Instance`.
+    data_seed : int or None
+        Of the recipe that drew the data; None if they come from elsewhere.
+    """
+
+    path: Path
+    X: FloatArray = field(repr=False)
+    y: FloatArray = field(repr=False)
+    feature_names: Sequence[str] | None
+    settings: Mapping[str, Any]
+    data_seed: int | None
+
+    @property
+    def name(self) -> str:
+        """That of the file, without its folder and its ending."""
+        return self.path.stem
+
+    @property
+    def synthetic(self) -> bool:
+        """Whether a recipe drew the data, so that they are about nobody."""
+        return self.data_seed is not None
+
+    def instance(self) -> Instance:
+        """Clip the data; raise `InvalidInput`, naming the file, if a setting is wrong."""
+        try:
+            return Instance(self.X, self.y, feature_names=self.feature_names, **self.settings)
+        except InvalidInput as error:
+            raise InvalidInput(f"{self.path}: {error}") from error
+
+
+def load_problem(
+    name_or_path: str | Path, *, n: int | None = None, seed: int | None = None
+) -> Problem:
+    """Load the data and the settings of an instance, unclipped.
+
+    Parameters
+    ----------
+    name_or_path : str or Path
+        As for `load_instance`.
+    n, seed : int, optional
+        Rows and seed of a recipe, instead of those in the file.
+
+    Returns
+    -------
+    Problem
+
+    Raises
+    ------
+    InvalidInput
+        Naming the file and what is wrong in it; also if `n` or `seed` is given and the source is
+        no recipe.
+    """
+    description = _read(name_or_path)
+    settings = {key: value for key, value in description.instance.items() if key != "description"}
+    changes = {key: value for key, value in {"n": n, "seed": seed}.items() if value is not None}
+    recipe = "seed" in description.source.required
+    if changes and not recipe:
+        known = [name for name, source in SOURCES.items() if "seed" in source.required]
+        raise InvalidInput(
+            f"{description.path}: {' and '.join(changes)} can be set for data from a recipe only "
+            f"({', '.join(known)}); here the source is {description.data['source']!r}"
+        )
+    data = {**description.data, **changes}
+    try:
+        X, y, names = description.source.load(data, description.path.parent)
+    except InvalidInput as error:
+        raise InvalidInput(f"{description.path}: {error}") from error
+    data_seed = data["seed"] if recipe else None
+    return Problem(description.path, X, y, names, settings, data_seed)
+
+
 def load_instance(name_or_path: str | Path) -> Instance:
     """Load a stored instance, or one from a TOML file of your own.
 
@@ -71,13 +155,7 @@ def load_instance(name_or_path: str | Path) -> Instance:
     InvalidInput
         Naming the file and what is wrong in it.
     """
-    description = _read(name_or_path)
-    settings = {key: value for key, value in description.instance.items() if key != "description"}
-    try:
-        X, y, names = description.source.load(description.data, description.path.parent)
-        return Instance(X, y, feature_names=names, **settings)
-    except InvalidInput as error:
-        raise InvalidInput(f"{description.path}: {error}") from error
+    return load_problem(name_or_path).instance()
 
 
 def expected(name_or_path: str | Path) -> Expected | None:

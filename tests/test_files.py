@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from mipselect import sources
+from mipselect.datasets import correlated_gaussian
 from mipselect.errors import InvalidInput
-from mipselect.files import expected, load_instance, stored_instances
+from mipselect.files import expected, load_instance, load_problem, stored_instances
 
 ENUMERABLE = (
     "breast-cancer",
@@ -170,6 +171,36 @@ def test_mistakes_in_what_is_expected(folder: Path, old: str, new: str, message:
     path.write_text(GOOD.replace(old, new))
     with pytest.raises(InvalidInput, match=message):
         expected(path)
+
+
+def test_a_problem_has_the_data_before_clipping(folder: Path) -> None:
+    problem = load_problem(folder / "good.toml")
+    np.testing.assert_array_equal(problem.X, [[0.5, -3.0], [-0.25, 0.5]])
+    np.testing.assert_array_equal(problem.y, [1.0, -9.0])
+    assert (problem.name, problem.data_seed, problem.synthetic) == ("good", None, False)
+    assert "-9" not in repr(problem)
+    instance = problem.instance()
+    np.testing.assert_array_equal(instance.X, [[0.5, -1.0], [-0.25, 0.5]])
+    assert (instance.feature_names, instance.ridge) == (("a", "b"), 0.1)
+
+
+def test_a_recipe_can_be_drawn_again_with_other_rows_and_seeds() -> None:
+    stored = load_problem("paper-p100")
+    assert (stored.X.shape, stored.data_seed, stored.synthetic) == ((4000, 100), 1, True)
+    other = load_problem("paper-p100", n=300, seed=7)
+    X, y = correlated_gaussian(300, 100, rho=0.1, snr=5.0, support_size=5, seed=7)
+    np.testing.assert_array_equal(other.X, X)
+    np.testing.assert_array_equal(other.y, y)
+    assert (other.data_seed, other.settings) == (7, stored.settings)
+    assert load_problem("paper-p100", seed=0).data_seed == 0
+    with pytest.raises(InvalidInput, match=r"paper-p100.toml: n must be an integer ≥ 1, got 0"):
+        load_problem("paper-p100", n=0)
+
+
+def test_what_was_measured_cannot_be_drawn_again(folder: Path) -> None:
+    message = r"good.toml: n and seed can be set for data from a recipe only .*is 'table'"
+    with pytest.raises(InvalidInput, match=message):
+        load_problem(folder / "good.toml", n=5, seed=0)
 
 
 def test_expected_is_optional(folder: Path) -> None:
