@@ -129,9 +129,7 @@ class PrivateSelector(SelectorMixin, BaseEstimator, ABC):  # type: ignore[misc]
 
     def _public(self, **meanings: str) -> dict[str, float]:
         """Return the parameters of these names; raise `InvalidInput` if one is missing."""
-        missing = [
-            f"{name} ({meaning})" for name, meaning in meanings.items() if self._lacks(name)
-        ]
+        missing = [f"{name} ({meaning})" for name, meaning in meanings.items() if self._lacks(name)]
         if missing:
             raise InvalidInput(
                 f"{type(self).__name__} needs {', '.join(missing)}. These are public "

@@ -1,24 +1,42 @@
-"""Selectors that are defined by a restricted problem: the bounds they need, and their `Instance`."""
+"""Selectors defined by a restricted problem: the bounds they need, and their `Instance`."""
 
 from __future__ import annotations
 
 from abc import ABC
-from typing import Any
+from typing import Any, Literal
 
 from mipselect.instance import Instance
 from mipselect.losses import Loss, loss_by_name
 from mipselect.losses.base import FloatArray
+from mipselect.privacy.ledger import Ledger
 from mipselect.selectors.base import PrivateSelector
 
 
 class ProblemSelector(PrivateSelector, ABC):
     """A selector whose distribution comes from the values R(S) of an `Instance`."""
 
-    x_bound: float | None
-    y_bound: float | None
-    coef_bound: float | None
-    ridge: float | None
-    loss: str | Loss
+    def __init__(
+        self,
+        n_features_to_select: int = 5,
+        *,
+        epsilon: float = 1.0,
+        x_bound: float | None = None,
+        y_bound: float | None = None,
+        coef_bound: float | None = None,
+        ridge: float | None = None,
+        loss: str | Loss = "squared",
+        ledger: Ledger | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.epsilon = epsilon
+        self.x_bound = x_bound
+        self.y_bound = y_bound
+        self.coef_bound = coef_bound
+        self.ridge = ridge
+        self.loss = loss
+        self.ledger = ledger
+        self.random_state = random_state
 
     def _instance(self, X: FloatArray, y: Any) -> Instance:
         meanings = {
@@ -28,8 +46,7 @@ class ProblemSelector(PrivateSelector, ABC):
             "ridge": "λ of the penalty (λ/2n)‖β‖²",
         }
         loss = loss_by_name(self.loss) if isinstance(self.loss, str) else self.loss
-        classes = loss.encode(y)[1]
-        if classes is not None:
+        if loss.encode(y)[1] is not None:
             del meanings["y_bound"]
         bounds = {"y_bound": 1.0, **self._public(**meanings)}
         return Instance(
@@ -40,3 +57,47 @@ class ProblemSelector(PrivateSelector, ABC):
             feature_names=self._names(),
             **bounds,
         )
+
+
+class SearchSelector(ProblemSelector, ABC):
+    """A `ProblemSelector` whose distribution comes from a certified search."""
+
+    def __init__(
+        self,
+        n_features_to_select: int = 5,
+        *,
+        epsilon: float = 1.0,
+        x_bound: float | None = None,
+        y_bound: float | None = None,
+        coef_bound: float | None = None,
+        ridge: float | None = None,
+        loss: str | Loss = "squared",
+        pool_size: int | Literal["one-swap"] = "one-swap",
+        solver: str = "auto",
+        tolerance: float | None = None,
+        time_limit: float | None = None,
+        ledger: Ledger | None = None,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(
+            n_features_to_select,
+            epsilon=epsilon,
+            x_bound=x_bound,
+            y_bound=y_bound,
+            coef_bound=coef_bound,
+            ridge=ridge,
+            loss=loss,
+            ledger=ledger,
+            random_state=random_state,
+        )
+        self.pool_size = pool_size
+        self.solver = solver
+        self.tolerance = tolerance
+        self.time_limit = time_limit
+
+    def _search(self) -> dict[str, Any]:
+        return {
+            "solver": self.solver,
+            "tolerance": self.tolerance,
+            "time_limit": self.time_limit,
+        }

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import random
-from typing import Any, Literal
+from typing import Any
 
-from mipselect.losses import Loss
 from mipselect.losses.base import FloatArray
 from mipselect.mechanisms import TopR
-from mipselect.privacy.ledger import Ledger
 from mipselect.search import top_supports
-from mipselect.selectors.problem import ProblemSelector
+from mipselect.selectors.problem import SearchSelector
 
 
-class TopRSelector(ProblemSelector):
+class TopRSelector(SearchSelector):
     """Select columns by top-R: pure ε-differential privacy from a certified pool.
 
     Parameters
@@ -24,7 +22,7 @@ class TopRSelector(ProblemSelector):
         ε > 0, under replace-one.
     x_bound, y_bound : float
         Features and target are clipped to ± these, in their units. Public; required, but for
-        y_bound with classes.
+        y_bound if y holds classes.
     coef_bound : float
         r, the largest ‖β‖₂. Public; required. The model has no intercept: centre by public
         constants.
@@ -52,43 +50,6 @@ class TopRSelector(ProblemSelector):
     section 2.1.1.
     """
 
-    def __init__(
-        self,
-        n_features_to_select: int = 5,
-        *,
-        epsilon: float = 1.0,
-        x_bound: float | None = None,
-        y_bound: float | None = None,
-        coef_bound: float | None = None,
-        ridge: float | None = None,
-        loss: str | Loss = "squared",
-        pool_size: int | Literal["one-swap"] = "one-swap",
-        solver: str = "auto",
-        tolerance: float | None = None,
-        time_limit: float | None = None,
-        ledger: Ledger | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.epsilon = epsilon
-        self.x_bound = x_bound
-        self.y_bound = y_bound
-        self.coef_bound = coef_bound
-        self.ridge = ridge
-        self.loss = loss
-        self.pool_size = pool_size
-        self.solver = solver
-        self.tolerance = tolerance
-        self.time_limit = time_limit
-        self.ledger = ledger
-        self.random_state = random_state
-
     def _mechanism(self, X: FloatArray, y: Any, source: random.Random) -> TopR:
-        pool = top_supports(
-            self._instance(X, y),
-            self.pool_size,
-            solver=self.solver,
-            tolerance=self.tolerance,
-            time_limit=self.time_limit,
-        )
+        pool = top_supports(self._instance(X, y), self.pool_size, **self._search())
         return TopR(pool, self.epsilon)

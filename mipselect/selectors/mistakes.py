@@ -1,0 +1,106 @@
+"""The mistakes mechanism as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+import random
+from typing import Any, Literal
+
+from mipselect.errors import InvalidInput
+from mipselect.losses import Loss
+from mipselect.losses.base import FloatArray
+from mipselect.mechanisms import Mistakes, TopR
+from mipselect.privacy.ledger import Ledger
+from mipselect.search import mistake_levels, top_supports
+from mipselect.selectors.problem import SearchSelector
+
+
+class MistakesSelector(SearchSelector):
+    """Select columns by the mistakes mechanism: the best value of every mistake level.
+
+    As published, its guarantee holds on a condition: the gap between the best and the second
+    best value exceeds twice the sensitivity. `fit` raises `ConditionNotMet` where that is not
+    proven. With `test_epsilon` and `delta` the condition is tested privately, top-R answers
+    where the test fails, and (test_epsilon + epsilon, delta) holds without conditions.
+
+    Parameters
+    ----------
+    n_features_to_select : int
+        s, between 1 and p.
+    epsilon : float
+        ε > 0 of the draw, under replace-one.
+    test_epsilon : float, optional
+        ε₀ > 0 of the test; comes on top of `epsilon`.
+    delta : float, optional
+        0 < δ < 1/2; given with `test_epsilon` or not at all.
+    x_bound, y_bound, coef_bound, ridge : float
+        As for `TopRSelector`. Public; required.
+    loss : str or Loss
+        See `Instance`.
+    pool_size : int or "one-swap"
+        The pool of top-R, for use with `test_epsilon`.
+    solver, tolerance, time_limit
+        As for `TopRSelector`; the time limit is for each of the two searches.
+    ledger : Ledger, optional
+        Pays for each fit.
+    random_state : None, int or RandomState
+        None is the operating system's generator. Anything else is for tests and experiments, and
+        marks the release as not private.
+
+    References
+    ----------
+    "Differentially Private High-dimensional Variable Selection via Integer Programming",
+    section 2.1.2.
+    """
+
+    def __init__(
+        self,
+        n_features_to_select: int = 5,
+        *,
+        epsilon: float = 1.0,
+        test_epsilon: float | None = None,
+        delta: float | None = None,
+        x_bound: float | None = None,
+        y_bound: float | None = None,
+        coef_bound: float | None = None,
+        ridge: float | None = None,
+        loss: str | Loss = "squared",
+        pool_size: int | Literal["one-swap"] = "one-swap",
+        solver: str = "auto",
+        tolerance: float | None = None,
+        time_limit: float | None = None,
+        ledger: Ledger | None = None,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(
+            n_features_to_select,
+            epsilon=epsilon,
+            x_bound=x_bound,
+            y_bound=y_bound,
+            coef_bound=coef_bound,
+            ridge=ridge,
+            loss=loss,
+            pool_size=pool_size,
+            solver=solver,
+            tolerance=tolerance,
+            time_limit=time_limit,
+            ledger=ledger,
+            random_state=random_state,
+        )
+        self.test_epsilon = test_epsilon
+        self.delta = delta
+
+    def _mechanism(self, X: FloatArray, y: Any, source: random.Random) -> Mistakes:
+        if (self.test_epsilon is None) != (self.delta is None):
+            raise InvalidInput("test_epsilon and delta belong together: give both or neither")
+        instance = self._instance(X, y)
+        levels = mistake_levels(instance, **self._search())
+        if self.test_epsilon is None:
+            return Mistakes(levels, self.epsilon)
+        pool = top_supports(instance, self.pool_size, **self._search())
+        return Mistakes(
+            levels,
+            self.epsilon,
+            test_epsilon=self.test_epsilon,
+            delta=self.delta,
+            fallback=TopR(pool, self.epsilon),
+        )

@@ -1,0 +1,204 @@
+"""What every selector owes its users: names, bounds, the ledger, randomness, odd data."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from all_selectors import NAMES, all_selectors
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.linear_model import LinearRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+
+from mipselect import Ledger, MipselectError
+from mipselect.errors import BudgetExceeded, InvalidInput
+from mipselect.selectors import MistakesSelector, TopRSelector
+
+
+def data(n: int = 40, p: int = 5) -> tuple[pd.DataFrame, np.ndarray]:
+    rng = np.random.default_rng(3)
+    X = rng.uniform(-1.0, 1.0, (n, p))
+    y = np.clip(X[:, 1] - 0.8 * X[:, min(3, p - 1)] + rng.normal(0.0, 0.1, n), -1.0, 1.0)
+    return pd.DataFrame(X, columns=[f"feature {j}" for j in range(p)]), y
+
+
+def ledger_for(name: str, epsilon: float = 100.0) -> Ledger:
+    relation = all_selectors(1)[name].fit(*data()).guarantee_.relation
+    return Ledger(epsilon, 0.1, relation=relation)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_fit_is_one_private_release_with_names(name: str) -> None:
+    X, y = data()
+    ledger = ledger_for(name)
+    selector = all_selectors(2, ledger=ledger)[name].fit(X, y)
+    release = selector.release_
+    assert release.private
+    assert release.guarantee == selector.guarantee_ == selector.mechanism(X, y).guarantee
+    assert [entry.guarantee for entry in ledger.entries] == [selector.guarantee_]
+    assert sorted(release.support) == selector.get_support(indices=True).tolist()
+    assert [X.columns[j] for j in release.support] == list(release.feature_names)
+    assert list(selector.get_feature_names_out()) == list(X.columns[selector.get_support()])
+    np.testing.assert_array_equal(selector.transform(X), X.to_numpy()[:, selector.get_support()])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_at_a_huge_epsilon_the_signal_is_found(name: str) -> None:
+    X, y = data(400)
+    selector = all_selectors(2, epsilon=1e4)[name].fit(X, y)
+    assert selector.get_support(indices=True).tolist() == [1, 3]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_ledger_refuses_before_anything_is_drawn(name: str) -> None:
+    X, y = data()
+    ledger = ledger_for(name, epsilon=0.5)
+    selector = all_selectors(2, epsilon=1.0, ledger=ledger)[name]
+    with pytest.raises(BudgetExceeded):
+        selector.fit(X, y)
+    assert ledger.entries == ()
+    assert not hasattr(selector, "release_")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_copies_of_an_estimator_share_one_ledger(name: str) -> None:
+    X, y = data()
+    ledger = ledger_for(name)
+    pipeline = make_pipeline(
+        FunctionTransformer(), all_selectors(2, ledger=ledger)[name], LinearRegression()
+    )
+    pipeline.set_output(transform="pandas")
+    for _ in range(3):
+        clone(pipeline).fit(X, y).predict(X)
+    assert len(ledger.entries) == 3
+    selected = pipeline.fit(X, y)[:-1].transform(X)
+    assert set(selected.columns) < set(X.columns)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_seed_repeats_the_draw_and_takes_the_privacy_away(name: str) -> None:
+    X, y = data()
+    chosen = []
+    for seed in (5, 5, np.random.RandomState(5), np.random.RandomState(5)):
+        selector = all_selectors(2, epsilon=0.01, random_state=seed)[name].fit(X, y)
+        assert not selector.release_.private
+        chosen.append(selector.release_.support)
+    assert chosen[0] == chosen[1]
+    assert chosen[2] == chosen[3]
+    others = {
+        all_selectors(2, epsilon=0.01, random_state=seed)[name].fit(X, y).release_.support
+        for seed in range(12)
+    }
+    assert len(others) > 1
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_missing_bound_is_an_error_that_says_why(name: str) -> None:
+    X, y = data()
+    selector = all_selectors(2)[name]
+    for bound in {"x_bound", "y_bound", "coef_bound", "ridge"} & set(selector.get_params()):
+        with pytest.raises(InvalidInput, match=f"{bound} .*without looking at the data"):
+            clone(selector).set_params(**{bound: None}).fit(X, y)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("k", [0, 6, 2.5, True, "2"])
+def test_a_wrong_number_of_features_is_an_error(name: str, k: object) -> None:
+    with pytest.raises(InvalidInput, match=re.escape("in 1..5")):
+        all_selectors(k)[name].fit(*data())  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_other_bad_parameters(name: str) -> None:
+    for bad in (0.0, -1.0, float("nan"), float("inf"), "1"):
+        with pytest.raises(InvalidInput, match="epsilon"):
+            all_selectors(2, epsilon=bad)[name].fit(*data())
+    with pytest.raises(InvalidInput, match="ledger must be"):
+        all_selectors(2, ledger=1.0)[name].fit(*data())
+    with pytest.raises(InvalidInput, match="rng must be"):
+        all_selectors(2, random_state="0")[name].fit(*data())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_missing_values_are_scikit_learns_own_error(name: str) -> None:
+    X, y = data()
+    X.iloc[3, 2] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        all_selectors(2)[name].fit(X, y)
+    with pytest.raises(ValueError, match="NaN"):
+        all_selectors(2)[name].fit(*(data()[0], np.where(y == y[0], np.nan, y)))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_sparse_tables_are_taken_or_refused_clearly(name: str) -> None:
+    X, y = data()
+    selector = all_selectors(2, random_state=0)[name]
+    if selector.__sklearn_tags__().input_tags.sparse:
+        chosen = selector.fit(sparse.csr_array(X.to_numpy()), y).release_.support
+        assert chosen == selector.fit(X, y).release_.support
+    else:
+        with pytest.raises(TypeError, match="dense"):
+            selector.fit(sparse.csr_array(X.to_numpy()), y)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_all_columns_can_be_selected(name: str) -> None:
+    selector = all_selectors(5)[name].fit(*data())
+    assert selector.get_support().all()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_one_row_and_one_column(name: str) -> None:
+    X, y = data(1)
+    assert all_selectors(2)[name].fit(X, y).get_support().sum() == 2
+    X, y = data(p=2)
+    assert all_selectors(1)[name].fit(X[["feature 0"]], y).get_support().all()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_constant_columns_and_a_constant_target(name: str) -> None:
+    X, y = data()
+    X["feature 0"], X["feature 2"] = 0.0, 0.7
+    assert all_selectors(3)[name].fit(X, y).get_support().sum() == 3
+    assert all_selectors(3)[name].fit(X, np.zeros_like(y)).get_support().sum() == 3
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_single_precision_and_lists_are_taken(name: str) -> None:
+    X, y = data()
+    for table in (X.to_numpy(np.float32), X.to_numpy().tolist()):
+        assert (
+            all_selectors(2, random_state=1)[name].fit(table, y.tolist()).get_support().sum() == 2
+        )
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_text_in_y_is_an_error(name: str) -> None:
+    X, y = data()
+    with pytest.raises(ValueError, match=r"real numbers|could not convert"):
+        all_selectors(2)[name].fit(X, np.where(y > 0.0, "sick", "well"))
+
+
+def test_classes_may_have_names_with_the_hinge_loss() -> None:
+    X, y = data()
+    selector = TopRSelector(2, loss="hinge", x_bound=1.0, coef_bound=1.0, ridge=1.0)
+    assert selector.fit(X, np.where(y > 0.0, "sick", "well")).get_support().sum() == 2
+
+
+def test_half_of_a_test_is_an_error() -> None:
+    bounds = {"x_bound": 1.0, "y_bound": 1.0, "coef_bound": 1.0, "ridge": 1.0}
+    for half in ({"test_epsilon": 1.0}, {"delta": 1e-6}):
+        with pytest.raises(InvalidInput, match="belong together"):
+            MistakesSelector(2, **bounds, **half).fit(*data())
+
+
+def test_a_solver_of_choice_and_its_time_limit() -> None:
+    X, y = data()
+    selector = all_selectors(2)["top-r"].set_params(solver="highs", pool_size=3, tolerance=0.1)
+    assert selector.mechanism(X, y).pool.values.shape == (3,)
+    with pytest.raises(MipselectError, match="no-such-solver"):
+        selector.set_params(solver="no-such-solver").fit(X, y)
