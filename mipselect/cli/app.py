@@ -10,6 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
+from mipselect.cli.bench import EXAMPLES as BENCH_EXAMPLES
+from mipselect.cli.bench import InterruptedRun, bench
 from mipselect.cli.compare import EXAMPLES as COMPARE_EXAMPLES
 from mipselect.cli.compare import compare
 from mipselect.cli.demo import demo
@@ -42,6 +44,7 @@ app.command(epilog=SOLVE_EXAMPLES)(solve)
 app.command(epilog=RELEASE_EXAMPLES)(release)
 app.command(epilog=SELECT_EXAMPLES)(select)
 app.command(epilog=COMPARE_EXAMPLES)(compare)
+app.command(epilog=BENCH_EXAMPLES)(bench)
 app.command()(instances)
 app.command()(solvers)
 app.command()(demo)
@@ -81,7 +84,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="replace")
     try:
         code = app(args=arguments, prog_name="mipselect", standalone_mode=False)
-    except InterruptedDelivery as error:
+    except (InterruptedDelivery, InterruptedRun) as error:
         return _fail(str(error), INTERRUPTED)
     except InvalidInput as error:
         return _fail(str(error), BAD_INPUT)

@@ -1,0 +1,190 @@
+"""Who takes part in `mipselect bench`: one table from names to selectors of the same problem.
+
+Every selector is built so that it is private under replace-one at the ε that is asked for.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from mipselect.files import Problem
+from mipselect.instance import Instance
+from mipselect.losses.base import FloatArray
+from mipselect.mechanisms.base import Support, SupportMechanism, checked_support
+from mipselect.mechanisms.exponential import MAX_SUPPORTS
+from mipselect.privacy.guarantee import Guarantee
+from mipselect.privacy.randomness import Rng, generator, uniform_subset
+from mipselect.selectors import (
+    ExponentialSelector,
+    MistakesSelector,
+    TopRSelector,
+)
+from mipselect.selectors.base import PrivateSelector
+
+DELTA = 1e-6
+"""δ of the contestants that need one."""
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What the command line sets for the contestants.
+
+    Attributes
+    ----------
+    solver : str
+    time_limit : float or None
+        Seconds for each search.
+    mcmc_steps : int
+    mcmc_radius : float or None
+        Bound on ‖β‖₁; None is r√s, which allows every β with ‖β‖₂ ≤ r.
+    """
+
+    solver: str
+    time_limit: float | None
+    mcmc_steps: int
+    mcmc_radius: float | None
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """One way of selecting.
+
+    Attributes
+    ----------
+    build : callable
+        Takes an instance, ε and the rules; returns the selector.
+    unfit : callable
+        Takes an instance; returns why the contestant cannot take part, or "".
+    takes_codes : bool
+        Whether classes are given to it as the numbers -1 and +1.
+    """
+
+    build: Callable[[Instance, float, Rules], PrivateSelector]
+    unfit: Callable[[Instance], str] = lambda _: ""
+    takes_codes: bool = False
+
+    def target(self, problem: Problem, instance: Instance) -> FloatArray:
+        """The target as the selector wants it, before clipping."""
+        return instance.y if self.takes_codes and instance.classes is not None else problem.y
+
+
+def in_words(selector: PrivateSelector) -> str:
+    """All arguments of a selector that decide what it draws from, besides s and ε."""
+    silent = ("n_features_to_select", "epsilon", "time_limit", "ledger", "random_state")
+    return ", ".join(
+        f"{name} {value}"
+        for name, value in sorted(selector.get_params(deep=False).items())
+        if name not in silent and value is not None
+    )
+
+
+@dataclass(frozen=True)
+class Uniform(SupportMechanism):
+    """Every support of s out of p features with the same probability: the yardstick."""
+
+    support_size: int
+    names: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """What the mechanism is called in a release."""
+        return "uniform"
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """The p names."""
+        return self.names
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """(0, 0): nothing is looked at."""
+        return Guarantee(0.0)
+
+    def sample(self, rng: Rng = None) -> Support:
+        """Draw a support. See `SupportMechanism.sample`."""
+        return uniform_subset(generator(rng)[0], len(self.names), self.support_size)
+
+    def log_probability(self, outcome: ArrayLike) -> float:
+        """-log C(p, s) for any support."""
+        p, s = len(self.names), self.support_size
+        checked_support(outcome, s, p)
+        return -math.log(math.comb(p, s))
+
+
+class UniformSelector(PrivateSelector):
+    """Select columns blindly. See `Uniform`."""
+
+    def __init__(
+        self, n_features_to_select: int = 5, *, ledger: Any = None, random_state: Any = None
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.ledger = ledger
+        self.random_state = random_state
+
+    def _mechanism(self, X: FloatArray, y: Any, source: random.Random) -> Uniform:
+        return Uniform(int(self.n_features_to_select), tuple(self._names()))
+
+
+def _problem(instance: Instance) -> dict[str, Any]:
+    """What selectors take that are defined by the restricted problem."""
+    return {
+        "n_features_to_select": instance.support_size,
+        "x_bound": instance.x_bound,
+        "y_bound": instance.y_bound,
+        "coef_bound": instance.coef_bound,
+        "ridge": instance.ridge,
+        "loss": instance.loss,
+    }
+
+
+def _search(rules: Rules) -> dict[str, Any]:
+    return {"solver": rules.solver, "time_limit": rules.time_limit}
+
+
+def _top_r(instance: Instance, epsilon: float, rules: Rules) -> PrivateSelector:
+    return TopRSelector(epsilon=epsilon, **_problem(instance), **_search(rules))
+
+
+def _mistakes(instance: Instance, epsilon: float, rules: Rules) -> PrivateSelector:
+    return MistakesSelector(epsilon=epsilon, **_problem(instance), **_search(rules))
+
+
+def _mistakes_ptr(instance: Instance, epsilon: float, rules: Rules) -> PrivateSelector:
+    """Half of ε for the test, half for the draw."""
+    return MistakesSelector(
+        epsilon=epsilon / 2.0,
+        test_epsilon=epsilon / 2.0,
+        delta=DELTA,
+        **_problem(instance),
+        **_search(rules),
+    )
+
+
+def _exponential(instance: Instance, epsilon: float, rules: Rules) -> PrivateSelector:
+    return ExponentialSelector(epsilon=epsilon, **_problem(instance))
+
+
+def _too_many_supports(instance: Instance) -> str:
+    if instance.number_of_supports <= MAX_SUPPORTS:
+        return ""
+    return f"of {instance.number_of_supports:,} supports at most {MAX_SUPPORTS:,} are enumerated"
+
+
+def _uniform(instance: Instance, epsilon: float, rules: Rules) -> PrivateSelector:
+    return UniformSelector(instance.support_size)
+
+
+CONTESTANTS: Mapping[str, Contestant] = {
+    "top-r": Contestant(_top_r),
+    "mistakes": Contestant(_mistakes),
+    "mistakes-ptr": Contestant(_mistakes_ptr),
+    "exponential": Contestant(_exponential, _too_many_supports),
+    "uniform": Contestant(_uniform),
+}
+"""By name, in the order in which they run."""

@@ -1,0 +1,159 @@
+"""The file of `mipselect bench`: one JSON object a line, appended trial by trial."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from mipselect.errors import InvalidInput, MipselectError
+
+FORMAT = "mipselect-bench-1"
+START = f'{{"format": "{FORMAT}", "'.encode()
+"""How every line begins."""
+
+DONE, NOT_CERTIFIED, FAILED = "done", "not certified", "failed"
+
+Row = Mapping[str, Any]
+Types = Mapping[str, tuple[type, ...]]
+
+NOTHING = type(None)
+ASKED: Types = {
+    "status": (str,),
+    "instance": (str,),
+    "n": (int,),
+    "data_seed": (int, NOTHING),
+    "fingerprint": (str,),
+    "p": (int,),
+    "support_size": (int,),
+    "loss": (str,),
+    "selector": (str,),
+    "options": (str,),
+    "epsilon": (float,),
+    "base_seed": (int,),
+    "sensitive": (bool,),
+}
+"""What every line has."""
+
+ANSWERED: Types = {
+    "trial": (int,),
+    "relation": (str,),
+    "condition_met": (bool, NOTHING),
+    "exact": (bool,),
+    "f1": (float,),
+    "loss_gap": (float,),
+    "gap_in_sensitivities": (float,),
+    "seconds_fit": (float,),
+    "seconds_draw": (float,),
+}
+"""What the line of a trial has, among other things."""
+
+REFUSED: Types = {"remark": (str,), "time_limit": (float, NOTHING)}
+"""What the line of a selector that could not be run has."""
+
+
+class TrialFile:
+    """The rows of a file, and the way to append to them; a context manager.
+
+    Parameters
+    ----------
+    path : Path
+        Need not exist; it is made when the first row is appended.
+
+    Attributes
+    ----------
+    rows : list of (int, mapping)
+        The whole lines: their numbers, from 1, and what they hold.
+    rest : int
+        Bytes of a half-written last line. They are cut off before a row is appended.
+
+    Raises
+    ------
+    InvalidInput
+        Naming the line that is not one of `mipselect bench`, and why; the file is left as it is.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            content = path.read_bytes() if path.exists() else b""
+        except OSError as error:
+            raise InvalidInput(f"{path}: cannot be read: {error}") from error
+        *lines, rest = content.split(b"\n")
+        self.rows = [(number, self._parsed(number, line)) for number, line in enumerate(lines, 1)]
+        if rest[: len(START)] != START[: len(rest)]:
+            raise self._foreign(len(lines) + 1, "it is cut off and begins like no other")
+        self.rest = len(rest)
+        self._whole = len(content) - len(rest)
+        self._closed_to_others = False
+        self._descriptor: int | None = None
+
+    def __enter__(self) -> TrialFile:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+    def append(self, row: Row) -> None:
+        """Write one whole line at the end, at once.
+
+        From the first sensitive row on the file can be read by its owner only.
+
+        Parameters
+        ----------
+        row : mapping
+            JSON-ready, without the format.
+
+        Raises
+        ------
+        MipselectError
+            If it cannot be written. The lines before it are kept.
+        """
+        line = json.dumps({"format": FORMAT, **row}, allow_nan=False).encode() + b"\n"
+        try:
+            if self._descriptor is None:
+                self._descriptor = self._opened()
+            if row["sensitive"] and not self._closed_to_others:
+                os.chmod(self.path, 0o600)
+                self._closed_to_others = True
+            written = os.write(self._descriptor, line)
+        except OSError as error:
+            raise MipselectError(f"{self.path} could not be written: {error}") from error
+        if written < len(line):
+            raise MipselectError(f"{self.path} could not be written: no space is left")
+
+    def _opened(self) -> int:
+        descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+        os.ftruncate(descriptor, self._whole)
+        return descriptor
+
+    def _parsed(self, number: int, line: bytes) -> Row:
+        try:
+            row = json.loads(line)
+        except ValueError:
+            raise self._foreign(number, "it is not JSON") from None
+        if not isinstance(row, dict) or row.get("format") != FORMAT:
+            raise self._foreign(number, f"it has no format {FORMAT!r}")
+        wanted = {**ASKED, **(ANSWERED if row.get("status") == DONE else REFUSED)}
+        for key, kinds in wanted.items():
+            if key not in row:
+                raise self._foreign(number, f"it lacks {key!r}")
+            if type(row[key]) not in kinds:
+                raise self._foreign(number, f"{key!r} cannot be {row[key]!r}")
+        return row
+
+    def _foreign(self, number: int, why: str) -> InvalidInput:
+        return InvalidInput(
+            f"{self.path}, line {number}, is no line of 'mipselect bench': {why}; "
+            "nothing was written to it"
+        )
