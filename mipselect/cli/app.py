@@ -17,6 +17,8 @@ from mipselect.cli.compare import compare
 from mipselect.cli.demo import demo
 from mipselect.cli.listings import instances, solvers
 from mipselect.cli.output import InterruptedDelivery
+from mipselect.cli.plot import EXAMPLES as PLOT_EXAMPLES
+from mipselect.cli.plot import plot
 from mipselect.cli.release import EXAMPLES as RELEASE_EXAMPLES
 from mipselect.cli.release import release
 from mipselect.cli.select import EXAMPLES as SELECT_EXAMPLES
@@ -45,6 +47,7 @@ app.command(epilog=RELEASE_EXAMPLES)(release)
 app.command(epilog=SELECT_EXAMPLES)(select)
 app.command(epilog=COMPARE_EXAMPLES)(compare)
 app.command(epilog=BENCH_EXAMPLES)(bench)
+app.command(epilog=PLOT_EXAMPLES)(plot)
 app.command()(instances)
 app.command()(solvers)
 app.command()(demo)

@@ -173,7 +173,8 @@ def bench(
         failures = _run(plan, record, rules, file)
     _deliver(plan, record, failures, output, as_json=as_json)
     if failures:
-        raise MipselectError(failures[0])
+        more = f" (and {len(failures) - 1} more)" if len(failures) > 1 else ""
+        raise MipselectError(failures[0] + more)
 
 
 def _list(option: str, text: str, kind: Callable[[str], Number]) -> list[Number]:
@@ -274,6 +275,8 @@ def _deliver(
         for warning in report["warning"]:
             banner(console, warning)
         print_summary(console, summary)
+        for failure in failures:
+            console.print(failure, markup=False, style="bold red")
         console.print(f"Every trial is a line of {output}.", markup=False)
 
     deliver(report, render, as_json=as_json, output=None)

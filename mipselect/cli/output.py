@@ -75,7 +75,7 @@ def deliver(
     text = json.dumps(report, allow_nan=False) + "\n"
     try:
         if output is not None:
-            _write_whole(output, text, mode=0o600 if report["sensitive"] else 0o666)
+            write_whole(output, text.encode(), mode=0o600 if report["sensitive"] else 0o666)
         if as_json:
             sys.stdout.write(text)
         else:
@@ -108,13 +108,14 @@ def warn(message: str) -> None:
     print(f"mipselect: {message}", file=sys.stderr)
 
 
-def _write_whole(path: Path, text: str, *, mode: int) -> None:
+def write_whole(path: Path, content: bytes, *, mode: int) -> None:
+    """Write a file whole or not at all; raise `MipselectError` if it cannot be written."""
     draft = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
         try:
-            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-                file.write(text)
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
             os.replace(draft, path)

@@ -45,6 +45,9 @@ def summarise(rows: Iterable[Row]) -> list[dict[str, Any]]:
             "loss": group[0]["loss"],
             "data_seeds": sorted({row["data_seed"] for row in group} - {None}),
             "sensitive": any(row["sensitive"] for row in group),
+            "relation": " and ".join(
+                sorted({row["relation"] for row in group if row["status"] == DONE})
+            ),
             "selectors": _lines(group),
         }
         for (name, n), group in groups.items()
@@ -59,13 +62,13 @@ def print_summary(console: Console, summary: Iterable[Mapping[str, Any]]) -> Non
             console,
             f"{entry['instance']}: n = {entry['n']:,}, p = {entry['p']:,}, "
             f"s = {entry['support_size']}, {entry['loss']} loss"
-            + (f", data seeds {seeds}" if seeds else ""),
+            + (f", data seeds {seeds}" if seeds else "")
+            + (f"; ε under {entry['relation']}" if entry["relation"] else ""),
         )
         table = Table()
-        table.add_column("selector")
+        table.add_column("selector", no_wrap=True)
         for title in ("ε", "trials", "exact", "F1", "gap/Δ", "s/draw", "s/fit"):
-            table.add_column(title, justify="right")
-        table.add_column("relation")
+            table.add_column(title, justify="right", no_wrap=True)
         table.add_column("remark")
         for line in entry["selectors"]:
             table.add_row(*_cells(line))
@@ -112,21 +115,20 @@ def _line(rows: Sequence[Row]) -> dict[str, Any]:
 
 def _cells(line: Mapping[str, Any]) -> list[str]:
     head = [escape(line["selector"]), f"{line['epsilon']:g}", f"{line['trials']:,}"]
-    status = "" if line["status"] == DONE else line["status"].upper()
+    status = "" if line["status"] == DONE else line["status"]
     if not line["trials"]:
-        return [*head, "-", "-", "-", "-", "-", "-", status]
+        return [*head, "-", "-", "-", "-", "-", status]
     without, data_sets = line["data_sets_without_its_condition"], line["data_sets"]
     remarks = [status] if status else []
     if without:
-        remarks.append("its condition does not hold" + (f" on {without}" if data_sets > 1 else ""))
+        remarks.append("condition not met" + (f" on {without}" if data_sets > 1 else ""))
     return [
         *head,
         _with_error(line["exact"], line["exact_standard_error"]),
         _with_error(line["f1"], line["f1_standard_error"]),
-        f"{line['median_gap_in_sensitivities']:.2g}",
+        f"{line['median_gap_in_sensitivities']:.3g}",
         f"{line['seconds_per_draw']:.2g}",
         f"{line['seconds_per_fit']:.2g}",
-        line["relation"],
         "; ".join(remarks),
     ]
 
