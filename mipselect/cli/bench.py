@@ -276,7 +276,7 @@ def _deliver(
             banner(console, warning)
         print_summary(console, summary)
         for failure in failures:
-            console.print(failure, markup=False, style="bold red")
-        console.print(f"Every trial is a line of {output}.", markup=False)
+            console.print(failure, markup=False, style="bold red", soft_wrap=True)
+        console.print(f"Every trial is a line of {output}.", markup=False, soft_wrap=True)
 
     deliver(report, render, as_json=as_json, output=None)

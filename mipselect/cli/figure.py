@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,7 @@ from mipselect.errors import InvalidInput
 SUFFIXES = (".svg", ".png", ".pdf")
 PANEL_INCHES = (4.4, 3.4)
 LEGEND_INCHES = 1.9
+LETTERS_PER_INCH = 11.5
 MOST_COLUMNS = 3
 
 # Paul Tol's "muted" scheme, which colour-blind people can tell apart; markers say it again.
@@ -54,8 +56,8 @@ class Picture:
     fraction : bool
         Whether y lies between 0 and 1.
     log_x, log_y : bool
-    note : str
-        Stands below; in red if `alarming`.
+    notes : tuple of str
+        Stand below, in red if `alarming`.
     alarming : bool
     """
 
@@ -68,7 +70,7 @@ class Picture:
     fraction: bool
     log_x: bool
     log_y: bool
-    note: str
+    notes: tuple[str, ...]
     alarming: bool
 
 
@@ -94,9 +96,13 @@ def drawn(picture: Picture, suffix: str) -> bytes:
     rows = math.ceil(len(picture.panels) / columns)
     width, height = PANEL_INCHES
     with style.context("default"), mpl.rc_context(reproducible):
-        figure = Figure(
-            figsize=(columns * width + LEGEND_INCHES, rows * height + 0.6), layout="constrained"
+        wide = columns * width + LEGEND_INCHES
+        letters = int(LETTERS_PER_INCH * wide)
+        below = "\n".join(
+            textwrap.fill(note, letters, break_on_hyphens=False) for note in picture.notes
         )
+        high = rows * height + 0.2 * (below.count("\n") + 3)
+        figure = Figure(figsize=(wide, high), layout="constrained")
         grid = figure.subplots(rows, columns, squeeze=False)
         for axes, panel in zip(grid.flat, picture.panels, strict=False):
             _draw(axes, panel, picture)
@@ -105,7 +111,7 @@ def drawn(picture: Picture, suffix: str) -> bytes:
         figure.suptitle(picture.title)
         _legend(figure, grid.flat[: len(picture.panels)], picture.names)
         red = {"color": "#B00000", "weight": "bold"} if picture.alarming else {"color": "#444444"}
-        figure.supxlabel(picture.note, fontsize="small", **red)
+        figure.supxlabel(below, fontsize="small", **red)
         target = io.BytesIO()
         figure.savefig(target, format=suffix[1:], dpi=150, metadata=undated)
     return target.getvalue()

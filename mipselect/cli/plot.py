@@ -141,7 +141,9 @@ def plot(
     def render(console: Console) -> None:
         if sensitive:
             banner(console, SENSITIVE)
-        console.print(f"{output}: {picture.title}, {len(picture.panels)} panel(s)", markup=False)
+        count = len(picture.panels)
+        what = f"{output}: {picture.title}, {count} panel{'s' if count > 1 else ''}"
+        console.print(what, markup=False, soft_wrap=True)
 
     deliver(report, render, as_json=as_json, output=None)
 
@@ -184,9 +186,20 @@ def _picture(trials: Sequence[Row], x: Across, y: Measure, *, sensitive: bool) -
         fraction=y in (Measure.EXACT, Measure.F1),
         log_x=x is Across.EPSILON,
         log_y=y is Measure.SECONDS,
-        note=f"{SENSITIVE}\n{SEEDED}" if sensitive else SEEDED,
+        notes=((SENSITIVE,) if sensitive else ()) + (SEEDED, *_unmet(trials)),
         alarming=sensitive,
     )
+
+
+def _unmet(trials: Sequence[Row]) -> Iterable[str]:
+    """A sentence for every selector that is not private on some of the data."""
+    unmet: dict[str, dict[str, None]] = {}
+    for row in trials:
+        if row["condition_met"] is False:
+            unmet.setdefault(row["selector"], {})[row["instance"]] = None
+    for selector, instances in unmet.items():
+        where = ", ".join(instances)
+        yield f"The condition of {selector} is not met on {where}: ε is not promised there."
 
 
 def _title(row: Mapping[str, Any], x: Across) -> str:
