@@ -1,5 +1,6 @@
 """Private feature selection as scikit-learn estimators."""
 
+from mipselect.selectors.kendall import KendallSelector
 from mipselect.selectors.top_r import TopRSelector
 
-__all__ = ["TopRSelector"]
+__all__ = ["KendallSelector", "TopRSelector"]
