@@ -22,6 +22,7 @@ from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.randomness import Rng, generator, uniform_subset
 from mipselect.selectors import (
     ExponentialSelector,
+    KendallSelector,
     MistakesSelector,
     TopRSelector,
 )
@@ -176,6 +177,10 @@ def _too_many_supports(instance: Instance) -> str:
     return f"of {instance.number_of_supports:,} supports at most {MAX_SUPPORTS:,} are enumerated"
 
 
+def _kendall(instance: Instance, epsilon: float, rules: Rules) -> PrivateSelector:
+    return KendallSelector(instance.support_size, epsilon=epsilon, relation="replace-one")
+
+
 def _uniform(instance: Instance, epsilon: float, rules: Rules) -> PrivateSelector:
     return UniformSelector(instance.support_size)
 
@@ -185,6 +190,7 @@ CONTESTANTS: Mapping[str, Contestant] = {
     "mistakes": Contestant(_mistakes),
     "mistakes-ptr": Contestant(_mistakes_ptr),
     "exponential": Contestant(_exponential, _too_many_supports),
+    "kendall": Contestant(_kendall, takes_codes=True),
     "uniform": Contestant(_uniform),
 }
 """By name, in the order in which they run."""
