@@ -127,8 +127,8 @@ def bench(
     """Run every selector on the same data and compare what it finds with the certified optimum.
 
     An experiment, NOT PRIVATE: draws are seeded, and unless the data come from a recipe the rows
-    and the summary are SENSITIVE. Every selector gets the same data, unclipped, and is private
-    under replace-one at the ε that is asked for.
+    and the summary are SENSITIVE. Every selector gets the same data, unclipped, and is built for
+    the ε that is asked for, under replace-one.
 
     FILE grows trial by trial. After an interruption the same command goes on where it stopped,
     with the same numbers; other trials may be added to the same file later.

@@ -103,7 +103,7 @@ def plot(
     """Draw the trials in FILE: a line for each selector, a panel for each instance.
 
     Error bars are standard errors. A figure of sensitive trials carries the word SENSITIVE.
-    Needs matplotlib: pip install 'mipselect[plot]'.
+    Needs matplotlib, which comes with mipselect's extra "plot".
     """
     if output.suffix not in SUFFIXES:
         raise InvalidInput(f"--output must end in {', '.join(SUFFIXES)}, got {str(output)!r}")

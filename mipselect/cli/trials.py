@@ -256,7 +256,6 @@ def run(
             exact=reference.support == set(support),
             f1=len(reference.support.intersection(support)) / instance.support_size,
             loss_gap=gap,
-            relative_gap=gap / reference.value,
             gap_in_sensitivities=gap / instance.sensitivity,
             seconds_fit=seconds_fit,
             seconds_draw=seconds_draw,
