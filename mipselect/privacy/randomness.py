@@ -16,7 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from mipselect.errors import InvalidInput
 
-Rng = int | np.integer[Any] | random.Random | np.random.Generator | np.random.RandomState | None
+Rng = (
+    int | np.integer[Any] | random.Random | np.random.Generator | np.random.RandomState | None
+)
 """None for the operating system's generator; anything else is reproducible and not private."""
 
 MANTISSA_BITS = 53
