@@ -23,7 +23,10 @@ from mipselect.privacy.randomness import Rng, generator, uniform_subset
 from mipselect.selectors import (
     ExponentialSelector,
     KendallSelector,
+    MCMCSelector,
     MistakesSelector,
+    SampleAggregateSelector,
+    SISSelector,
     TopRSelector,
 )
 from mipselect.selectors.base import PrivateSelector
@@ -177,8 +180,43 @@ def _too_many_supports(instance: Instance) -> str:
     return f"of {instance.number_of_supports:,} supports at most {MAX_SUPPORTS:,} are enumerated"
 
 
+def _mcmc(instance: Instance, epsilon: float, rules: Rules) -> PrivateSelector:
+    radius = rules.mcmc_radius
+    if radius is None:
+        radius = instance.coef_bound * math.sqrt(instance.support_size)
+    return MCMCSelector(
+        instance.support_size,
+        epsilon=epsilon,
+        x_bound=instance.x_bound,
+        y_bound=instance.y_bound,
+        coef_bound=radius,
+        n_steps=rules.mcmc_steps,
+        delta=DELTA,
+    )
+
+
+def _not_squared(instance: Instance) -> str:
+    return "" if instance.loss == "squared" else f"it is for the squared loss, not {instance.loss}"
+
+
+def _sis(instance: Instance, epsilon: float, rules: Rules) -> PrivateSelector:
+    return SISSelector(
+        instance.support_size,
+        epsilon=epsilon,
+        x_bound=instance.x_bound,
+        y_bound=instance.y_bound,
+        relation="replace-one",
+    )
+
+
 def _kendall(instance: Instance, epsilon: float, rules: Rules) -> PrivateSelector:
     return KendallSelector(instance.support_size, epsilon=epsilon, relation="replace-one")
+
+
+def _sample_aggregate(instance: Instance, epsilon: float, rules: Rules) -> PrivateSelector:
+    return SampleAggregateSelector(
+        instance.support_size, epsilon=epsilon, relation="replace-one", alpha=None
+    )
 
 
 def _uniform(instance: Instance, epsilon: float, rules: Rules) -> PrivateSelector:
@@ -190,7 +228,10 @@ CONTESTANTS: Mapping[str, Contestant] = {
     "mistakes": Contestant(_mistakes),
     "mistakes-ptr": Contestant(_mistakes_ptr),
     "exponential": Contestant(_exponential, _too_many_supports),
+    "mcmc": Contestant(_mcmc, _not_squared),
+    "sis": Contestant(_sis, takes_codes=True),
     "kendall": Contestant(_kendall, takes_codes=True),
+    "sample-aggregate": Contestant(_sample_aggregate, takes_codes=True),
     "uniform": Contestant(_uniform),
 }
 """By name, in the order in which they run."""

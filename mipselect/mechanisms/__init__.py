@@ -10,10 +10,12 @@ from mipselect.mechanisms.heterogeneous import (
     rule_of_thumb,
 )
 from mipselect.mechanisms.joint import JointExponential
+from mipselect.mechanisms.metropolis import MetropolisHastings
 from mipselect.mechanisms.mistakes import Mistakes
 from mipselect.mechanisms.noisy_max import NoisyMax
 from mipselect.mechanisms.random_stopping import RandomStopping
 from mipselect.mechanisms.randomized_response import RandomizedResponse
+from mipselect.mechanisms.sample_aggregate import SampleAggregate
 from mipselect.mechanisms.scores import Estimate, ScoreMechanism
 from mipselect.mechanisms.top_k import OneShotTopK, Peeling
 from mipselect.mechanisms.top_r import TopR
@@ -26,6 +28,7 @@ __all__ = [
     "HeterogeneousNoisyMax",
     "JointExponential",
     "Mechanism",
+    "MetropolisHastings",
     "Mistakes",
     "NoisyMax",
     "OneShotTopK",
@@ -33,6 +36,7 @@ __all__ = [
     "RandomStopping",
     "RandomizedResponse",
     "RuleOfThumb",
+    "SampleAggregate",
     "ScoreMechanism",
     "SupportMechanism",
     "TopR",

@@ -2,7 +2,18 @@
 
 from mipselect.selectors.exponential import ExponentialSelector
 from mipselect.selectors.kendall import KendallSelector
+from mipselect.selectors.mcmc import MCMCSelector
 from mipselect.selectors.mistakes import MistakesSelector
+from mipselect.selectors.sample_aggregate import SampleAggregateSelector
+from mipselect.selectors.sis import SISSelector
 from mipselect.selectors.top_r import TopRSelector
 
-__all__ = ["ExponentialSelector", "KendallSelector", "MistakesSelector", "TopRSelector"]
+__all__ = [
+    "ExponentialSelector",
+    "KendallSelector",
+    "MCMCSelector",
+    "MistakesSelector",
+    "SISSelector",
+    "SampleAggregateSelector",
+    "TopRSelector",
+]

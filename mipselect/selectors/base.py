@@ -7,7 +7,7 @@ import random
 from abc import ABC, abstractmethod
 from dataclasses import replace
 from numbers import Integral
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -31,6 +31,8 @@ class PrivateSelector(SelectorMixin, BaseEstimator, ABC):  # type: ignore[misc]
 
     Attributes
     ----------
+    support_ : ndarray of int, shape (k,)
+        The chosen columns, sorted.
     guarantee_ : Guarantee
         What the draw promises.
     release_ : Release
@@ -46,9 +48,13 @@ class PrivateSelector(SelectorMixin, BaseEstimator, ABC):  # type: ignore[misc]
     ledger: Ledger | None
     random_state: Any
 
-    guarantee_: Guarantee
-    release_: Release
+    support_: np.ndarray[Any, np.dtype[np.intp]]
+    guarantee_: Guarantee | None
+    release_: Release | None
     n_features_in_: int
+
+    _accept_sparse: ClassVar[str | bool] = False
+    """Of `validate_data`: the sparse format that `_mechanism` wants, or False."""
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Draw the columns, once.
@@ -75,9 +81,10 @@ class PrivateSelector(SelectorMixin, BaseEstimator, ABC):  # type: ignore[misc]
         if not (self.ledger is None or isinstance(self.ledger, Ledger)):
             raise InvalidInput(f"ledger must be a Ledger or None, got {self.ledger!r}")
         source, _ = generator(self.random_state)
-        mechanism = self._validated_mechanism(X, y, source)
+        mechanism = self._mechanism(*self._validated(X, y), source)
         release = mechanism.release(self.ledger, rng=source)
         names = self._names()
+        self.support_ = np.array(sorted(release.support), dtype=np.intp)
         self.release_ = replace(release, feature_names=tuple(names[j] for j in release.support))
         self.guarantee_ = release.guarantee
         return self
@@ -87,18 +94,20 @@ class PrivateSelector(SelectorMixin, BaseEstimator, ABC):  # type: ignore[misc]
 
         Takes and raises what `fit` does, but for the ledger.
         """
-        return copy.copy(self)._validated_mechanism(X, y, generator(self.random_state)[0])
+        fresh = copy.copy(self)
+        return fresh._mechanism(*fresh._validated(X, y), generator(self.random_state)[0])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
+        tags.input_tags.sparse = bool(self._accept_sparse)
         tags.non_deterministic = self.random_state is None
         return tags
 
     def _get_support_mask(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
         check_is_fitted(self)
         mask = np.zeros(self.n_features_in_, dtype=bool)
-        mask[list(self.release_.support)] = True
+        mask[self.support_] = True
         return mask
 
     @abstractmethod
@@ -108,17 +117,18 @@ class PrivateSelector(SelectorMixin, BaseEstimator, ABC):  # type: ignore[misc]
         `source` is for choices that do not depend on the data and are not part of the law.
         """
 
-    def _validated_mechanism(
-        self, X: ArrayLike, y: ArrayLike, source: random.Random
-    ) -> Mechanism[Any]:
-        table, target = validate_data(self, X, y, dtype=[np.float64, np.float32])
+    def _validated(self, X: ArrayLike, y: ArrayLike) -> tuple[Any, Any]:
+        """Return finite X, shape (n, p), and y, shape (n,); raise if k is not in 1..p."""
+        table, target = validate_data(
+            self, X, y, dtype=[np.float64, np.float32], accept_sparse=self._accept_sparse
+        )
         count, columns = self.n_features_to_select, table.shape[1]
         if isinstance(count, bool) or not isinstance(count, Integral) or not 1 <= count <= columns:
             raise InvalidInput(
                 f"n_features_to_select must be an integer in 1..{columns}, the number of columns "
                 f"of X, got {count!r}"
             )
-        return self._mechanism(table, target, source)
+        return table, target
 
     def _names(self) -> list[str]:
         """The p names: those of X, or x0, x1, ..."""

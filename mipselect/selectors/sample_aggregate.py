@@ -1,0 +1,161 @@
+"""Votes of a Lasso on blocks of rows as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+import random
+import warnings
+from functools import partial
+from typing import Any
+
+import numpy as np
+from sklearn.linear_model import Lasso, lars_path
+
+from mipselect.losses.base import FloatArray
+from mipselect.mechanisms import OneShotTopK, Peeling, SampleAggregate
+from mipselect.mechanisms.sample_aggregate import TopK
+from mipselect.mechanisms.scores import checked_positive
+from mipselect.privacy.ledger import Ledger
+from mipselect.selectors.base import PrivateSelector, real_target
+from mipselect.selectors.sis import top_k_named
+
+MECHANISMS: dict[str, TopK] = {
+    "peeling": Peeling,
+    "laplace": partial(OneShotTopK, noise="laplace"),
+}
+
+STEPS_PER_FEATURE = 20
+"""So many steps along a path are made for each feature that is wanted."""
+
+
+class SampleAggregateSelector(PrivateSelector):
+    """Select the columns that a Lasso finds on most blocks of rows: two-stage, or SubLasso.
+
+    Each block votes for the k columns with the largest |coefficients| of a non-private Lasso
+    with intercept, of those that are not zero; of equal ones for the earlier. A private top-k
+    selects from the votes. Nothing is clipped, and no bounds are needed.
+
+    Parameters
+    ----------
+    n_features_to_select : int
+        k, between 1 and p.
+    epsilon : float
+        ε > 0, under `relation`; pure.
+    alpha : float, optional
+        The penalty of `sklearn.linear_model.Lasso`; a public constant. None is, for each block,
+        the largest at which k coefficients are not zero, from the path on the centred block; it
+        does not depend on the units of X and y.
+    n_blocks : int, optional
+        How many blocks; public. None is about √n: see `SampleAggregate`.
+    top_k : {"peeling", "laplace"} or callable
+        "peeling" is `Peeling` with Gumbel noise, "laplace" the k largest of the votes with
+        Laplace noise of scale 2k/ε. A callable ``(scores, k, epsilon, *, sensitivity,
+        relation)`` returns a `Mechanism`.
+    relation : {"add-remove", "replace-one"}
+    ledger : Ledger, optional
+        Pays for each fit.
+    random_state : None, int or RandomState
+        None is the operating system's generator. Anything else is for tests and experiments, and
+        marks the release as not private.
+
+    Notes
+    -----
+    One row changes one block's ballot, so each count by at most 1; not all in one direction.
+    Blocks of fewer than two rows cast an empty ballot. A Lasso that has not converged votes
+    nevertheless: privacy does not depend on what a ballot says.
+
+    With the k counts that Laplace noise of scale λ = 2k/ε would bring to the top, moving each of
+    their noises by 2 outweighs what a neighbour changes: (e^{2/λ})^k = e^ε.
+
+    References
+    ----------
+    See `SampleAggregate`.
+    """
+
+    def __init__(
+        self,
+        n_features_to_select: int = 5,
+        *,
+        epsilon: float = 1.0,
+        alpha: float | None = None,
+        n_blocks: int | None = None,
+        top_k: str | TopK = "peeling",
+        relation: str = "add-remove",
+        ledger: Ledger | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.epsilon = epsilon
+        self.alpha = alpha
+        self.n_blocks = n_blocks
+        self.top_k = top_k
+        self.relation = relation
+        self.ledger = ledger
+        self.random_state = random_state
+
+    def _mechanism(self, X: FloatArray, y: Any, source: random.Random) -> SampleAggregate:
+        count = int(self.n_features_to_select)
+        if self.alpha is None:
+            ballot = partial(path_ballot, k=count)
+        else:
+            ballot = partial(lasso_ballot, k=count, alpha=checked_positive(self.alpha, "alpha"))
+        return SampleAggregate(
+            X,
+            real_target(y),
+            count,
+            self.epsilon,
+            ballot=ballot,
+            n_blocks=self.n_blocks,
+            top_k=top_k_named(self.top_k, MECHANISMS),
+            relation=self.relation,
+        )
+
+
+def lasso_ballot(X: FloatArray, y: FloatArray, *, k: int, alpha: float) -> list[int]:
+    """Vote for the k largest |coefficients| of a Lasso with this penalty."""
+    if y.size < 2:
+        return []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        coefficients = Lasso(alpha=alpha).fit(X.astype(np.float64), y).coef_
+    return largest(coefficients, k)
+
+
+def path_ballot(X: FloatArray, y: FloatArray, *, k: int) -> list[int]:
+    """Vote by a Lasso with the largest penalty at which k coefficients are not zero.
+
+    The coefficients are linear between two knots of the path. They are taken in the middle of
+    the first segment with k of them, or of the last one.
+    """
+    if y.size < 2:
+        return []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        _, _, knots = lars_path(
+            centred(X.astype(np.float64)),
+            centred(y[:, None])[:, 0],
+            method="lasso",
+            max_iter=STEPS_PER_FEATURE * k,
+        )
+    middles = (knots[:, :-1] + knots[:, 1:]) / 2.0
+    enough = np.flatnonzero(np.count_nonzero(middles, axis=0) >= k)
+    if middles.shape[1] == 0:
+        return []
+    return largest(middles[:, enough[0] if enough.size else -1], k)
+
+
+def centred(columns: FloatArray) -> FloatArray:
+    """Subtract the means, after all entries were divided by the largest."""
+    largest_entry = np.abs(columns).max()
+    if largest_entry == 0.0:
+        return columns
+    scaled = columns / largest_entry
+    difference: FloatArray = scaled - scaled.mean(axis=0)
+    return difference
+
+
+def largest(coefficients: FloatArray, k: int) -> list[int]:
+    """Return the places of the k largest |coefficients| above zero, of equal ones the earlier."""
+    sizes = np.abs(coefficients)
+    order = np.argsort(-sizes, kind="stable")[:k]
+    chosen: list[int] = order[sizes[order] > 0.0].tolist()
+    return chosen
