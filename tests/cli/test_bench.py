@@ -115,6 +115,19 @@ def test_everybody_is_private_at_the_epsilon_that_was_asked(run: Run, file: Path
         assert bool(guarantee["conditions"]) is (name in ("mistakes", "mcmc"))
 
 
+def test_the_chain_is_set_by_its_options(run: Run, recipe: Path, file: Path) -> None:
+    arguments = ("bench", recipe, "--selectors", "mcmc", "--epsilon", "1", "--trials", "1")
+    run(*arguments, "--mcmc-steps", "7", "--mcmc-radius", "0.7", "--output", file)
+    (row,) = rows_of(file)
+    assert "coef_bound 0.7, delta 1e-06, n_steps 7, x_bound 0.5" in row["options"]
+    other = file.with_name("other.jsonl")
+    run(*arguments, "--output", other)
+    assert (
+        f"coef_bound {1.1 * math.sqrt(2)}, delta 1e-06, n_steps 5000"
+        in rows_of(other)[0]["options"]
+    )
+
+
 def test_selectors_get_the_data_before_clipping_and_codes_for_classes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
