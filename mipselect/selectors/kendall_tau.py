@@ -80,7 +80,6 @@ class Rankings:
             return np.zeros(p)
         order = np.argsort(target)
         discordant = np.empty(p, dtype=np.int64)
-
         for columns in _chunks(p, n):
             discordant[columns] = inversions(self.ranks[columns].take(order, axis=1))
         correlations: FloatArray = n / 2 - 2.0 * discordant / (n - 1)
