@@ -1,5 +1,6 @@
 """Distributions over supports, items and rankings, each with its guarantee."""
 
+from mipselect.mechanisms.adaptive_peeling import AdaptivePeeling
 from mipselect.mechanisms.base import Mechanism, SupportMechanism
 from mipselect.mechanisms.canonical import CanonicalLipschitz
 from mipselect.mechanisms.exponential import ExponentialMechanism
@@ -21,6 +22,7 @@ from mipselect.mechanisms.top_k import OneShotTopK, Peeling
 from mipselect.mechanisms.top_r import TopR
 
 __all__ = [
+    "AdaptivePeeling",
     "CanonicalLipschitz",
     "Estimate",
     "ExponentialMechanism",

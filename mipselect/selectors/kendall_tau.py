@@ -11,14 +11,14 @@ from mipselect.losses.base import FloatArray
 
 IntArray = np.ndarray[Any, np.dtype[Any]]
 
-CHUNK = 2**17
+CHUNK = 2**16
 """About so many entries are worked on at a time, so that they stay in the cache."""
 
 CACHE_LINE = 16
 """So many columns of a table are copied together, since they share cache lines."""
 
-SMALL = 256
-"""Groups of at most so many ranks are compared directly, in bytes."""
+SMALL = 128
+"""Groups of at most so many values are compared directly. Counts up to here fit in a byte."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +80,6 @@ class Rankings:
             return np.zeros(p)
         order = np.argsort(target)
         discordant = np.empty(p, dtype=np.int64)
-
         for columns in _chunks(p, n):
             discordant[columns] = inversions(self.ranks[columns].take(order, axis=1))
         correlations: FloatArray = n / 2 - 2.0 * discordant / (n - 1)
@@ -110,30 +109,34 @@ def inversions(sequences: IntArray) -> IntArray:
     splits = max(0, (n - 1).bit_length() - SMALL.bit_length() + 1)
     small = -(-n // 2**splits)
     length = small * 2**splits
-    # Padded by values in order, which adds no inversion, to make all halves equal in size.
+    # Padded at the end by larger values in order, which adds no inversion.
     values = np.empty((count, length), dtype=np.int32)
     values[:, :n] = sequences
     values[:, n:] = np.arange(n, length)
+    values = values.ravel()
     found = np.zeros(count, dtype=np.int64)
     half = length // 2
     for _ in range(splits):
-        flat = values.ravel()
-        upper = flat >= half
-        places = np.flatnonzero(~upper)
-        firsts = np.arange(0, count * length, 2 * half)
-        in_order = half * firsts + half * (half - 1) // 2
-        found += places.reshape(count, -1).sum(axis=1) - in_order.reshape(count, -1).sum(axis=1)
-        values = np.empty((in_order.size, 2, half), dtype=np.int32)
-        values[:, 0] = flat.take(places).reshape(-1, half)
-        values[:, 1] = flat.take(np.flatnonzero(upper)).reshape(-1, half)
-        values[:, 1] -= half
+        # Group after group of 2 · half entries: all lower halves go first, then all upper ones,
+        # so that a group belongs to the sequence of its number modulo `count`.
+        upper = values >= half
+        places, others = np.flatnonzero(~upper), np.flatnonzero(upper)
+        in_order = half * np.arange(0, values.size, 2 * half) + half * (half - 1) // 2
+        found += places.reshape(-1, count, half).sum(axis=(0, 2))
+        found -= in_order.reshape(-1, count).sum(axis=0)
+        halves = np.empty((2, places.size), dtype=np.int32)
+        # All places are valid; with "clip" NumPy fills `out` without a copy.
+        values.take(places, out=halves[0], mode="clip")
+        values.take(others, out=halves[1], mode="clip")
+        halves[1] -= half
+        values = halves.ravel()
         half //= 2
-    found += _direct_inversions(values.reshape(-1, small)).reshape(count, -1).sum(axis=1)
+    found += _direct_inversions(values.reshape(-1, small)).reshape(-1, count).sum(axis=0)
     return found
 
 
 def _direct_inversions(groups: IntArray) -> IntArray:
-    """Inversions of each row of values below 256, at most 256 of them, by comparing all pairs."""
+    """Inversions of each row of values below `SMALL`, by comparing all pairs."""
     count, size = groups.shape
     entries = np.ascontiguousarray(groups.astype(np.uint8).T)
     larger_before = np.zeros((size, count), dtype=np.uint8)

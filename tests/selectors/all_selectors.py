@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from mipselect.selectors import ExponentialSelector, MistakesSelector, TopRSelector
+from mipselect.selectors import (
+    ExponentialSelector,
+    KendallSelector,
+    MistakesSelector,
+    TopRSelector,
+)
 
 BOUNDS: dict[str, float] = {"x_bound": 1.0, "y_bound": 1.0, "coef_bound": 1.0, "ridge": 1.0}
 TESTED: dict[str, float] = {"test_epsilon": 0.5, "delta": 1e-6}
@@ -15,6 +20,7 @@ def all_selectors(k: int, **options: Any) -> dict[str, Any]:
         "top-r": TopRSelector(k, **BOUNDS, **options),
         "mistakes": MistakesSelector(k, **BOUNDS, **TESTED, **options),
         "exponential": ExponentialSelector(k, **BOUNDS, **options),
+        "kendall": KendallSelector(k, **options),
     }
 
 

@@ -1,0 +1,360 @@
+"""Rank correlations against a count of all pairs, and DPKendall's exact privacy loss."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator
+from itertools import combinations, permutations, product
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import csr_matrix
+from scipy.stats import chisquare, kendalltau
+from sklearn.utils.estimator_checks import check_estimator
+
+from mipselect.errors import BudgetExceeded, InvalidInput, RelationMismatch
+from mipselect.mechanisms import Peeling
+from mipselect.mechanisms.adaptive_peeling import AdaptivePeeling
+from mipselect.privacy import Guarantee, Ledger
+from mipselect.privacy.audit import largest_loss, law_of
+from mipselect.selectors import KendallSelector
+from mipselect.selectors.kendall import RelevanceLessRedundancy
+from mipselect.selectors.kendall_tau import Rankings, inversions
+
+SIZES = [1, 2, 3, 4, 5, 7, 8, 9, 31, 32, 33, 127, 128, 129, 255, 256, 257, 300]
+RELATIONS = ["add-remove", "replace-one"]
+ROUNDING = 1.0 + 1e-9
+
+Rows = np.ndarray
+"""A table whose last column is the target."""
+
+
+def directly(x: np.ndarray, y: np.ndarray) -> float:
+    n = len(x)
+    signs = np.sign(x[:, None] - x) * np.sign(y[:, None] - y)
+    return n / 2 - 2 * (signs < 0).sum() / 2 / (n - 1) if n > 1 else 0.0
+
+
+def correlations(X: np.ndarray, y: np.ndarray) -> np.ndarray:
+    return Rankings.of(X, 1).correlations(Rankings.of(y[:, None], 2).ranks[0])
+
+
+def scorer(rows: Rows, seed: int = 1) -> RelevanceLessRedundancy:
+    ranks = Rankings.of(rows, seed).ranks
+    return RelevanceLessRedundancy(Rankings(ranks[:-1]), ranks[-1])
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_correlations_are_those_of_all_pairs(n: int) -> None:
+    rng = np.random.default_rng(n)
+    X, y = rng.normal(size=(n, 4)), rng.normal(size=n)
+    X[:, 1], X[:, 2] = y, -y
+    expected = [directly(column, y) for column in X.T]
+    np.testing.assert_allclose(correlations(X, y), expected, rtol=1e-12, atol=1e-12)
+    if n > 1:
+        assert correlations(X, y)[1:3].tolist() == [n / 2, -n / 2]
+        scipys = [n / 2 * kendalltau(column, y).statistic for column in X.T]
+        np.testing.assert_allclose(correlations(X, y), scipys, atol=1e-9)
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_ties_are_broken_and_nothing_else_is_moved(n: int) -> None:
+    rng = np.random.default_rng(n)
+    X = np.column_stack([rng.integers(0, 2, n), rng.integers(0, n, n), np.ones(n), np.arange(n)])
+    rankings = Rankings.of(X.astype(float), 3)
+    for ranks, column in zip(rankings.ranks, X.T, strict=True):
+        assert sorted(ranks.tolist()) == list(range(n))
+        assert np.all(np.diff(column[np.argsort(ranks)]) >= 0)
+    target = rankings.ranks[1]
+    expected = [directly(ranks, target) for ranks in rankings.ranks]
+    np.testing.assert_allclose(rankings.correlations(target), expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("n", [513, 1000, 1537, 5000])
+def test_long_columns(n: int) -> None:
+    rng = np.random.default_rng(n)
+    y = rng.normal(size=n)
+    X = rng.normal(size=(n, 60)) + np.linspace(-2.0, 2.0, 60) * y[:, None]
+    scipys = [n / 2 * kendalltau(column, y).statistic for column in X.T]
+    np.testing.assert_allclose(correlations(X, y), scipys, rtol=1e-10, atol=1e-8)
+    backwards = np.arange(n)[::-1]
+    assert inversions(backwards[None]).tolist() == [n * (n - 1) // 2]
+
+
+def test_single_precision_is_ranked_as_it_is() -> None:
+    X = np.random.default_rng(5).normal(size=(40, 3)).astype(np.float32)
+    assert np.array_equal(Rankings.of(X, 1).ranks, Rankings.of(X.astype(float), 1).ranks)
+
+
+def test_ties_are_broken_uniformly_and_apart() -> None:
+    column = np.array([1.0, 0.0, 1.0, 0.0, 1.0])
+    X = np.column_stack([column, column])
+    found = [Rankings.of(X, seed).ranks for seed in range(2400)]
+    single = Counter(tuple(ranks[0].tolist()) for ranks in found)
+    assert len(single) == 12
+    assert chisquare(list(single.values())).pvalue > 1e-4
+    pairs = Counter(tuple(ranks.ravel().tolist()) for ranks in found)
+    assert len(pairs) == 144
+    assert chisquare(list(pairs.values())).pvalue > 1e-4
+
+
+def ordered(rng: np.random.Generator, n: int) -> np.ndarray:
+    """The numbers 0..n-1 in order, backwards, at random, or nearly in order."""
+    up = np.arange(n, dtype=float)
+    kind = rng.integers(4)
+    if kind < 2:
+        return up if kind == 0 else -up
+    if kind == 2:
+        return rng.permutation(up)
+    for i in rng.integers(0, n - 1, n // 2):
+        up[[i, i + 1]] = up[[i + 1, i]]
+    return up
+
+
+def extreme(rng: np.random.Generator, n: int, size: int) -> np.ndarray:
+    """A row that is beyond all others in every column, or now and then among them."""
+    row = rng.choice([-n - 1.0, n + 1.0], size)
+    if rng.random() < 0.2:
+        row[rng.integers(size)] = rng.uniform(-n, n)
+    return row + rng.uniform(0.0, 0.4, size)
+
+
+def pairs(relation: str, p: int, designs: int, seed: int) -> Iterator[tuple[Rows, Rows]]:
+    rng = np.random.default_rng(seed)
+    for _ in range(designs):
+        n = int(rng.integers(3, 12))
+        rows = np.column_stack([ordered(rng, n) for _ in range(p + 1)])
+        kept = rows
+        if relation == "replace-one":
+            rows, kept = np.vstack([rows, extreme(rng, n, p + 1)]), rows
+        for _ in range(6):
+            yield rows, np.vstack([kept, extreme(rng, n, p + 1)])
+
+
+@pytest.mark.parametrize(("relation", "sensitivity"), [("add-remove", 1.5), ("replace-one", 2.0)])
+def test_the_sensitivity_of_a_correlation(relation: str, sensitivity: float) -> None:
+    moves = []
+    for rows, other in pairs(relation, 12, 400, seed=6):
+        before = correlations(rows[:, :-1], rows[:, -1])
+        after = correlations(other[:, :-1], other[:, -1])
+        moves.append([np.abs(after - before).max(), np.abs(abs(after) - abs(before)).max()])
+    assert len(moves) == 2400
+    np.testing.assert_allclose(np.max(moves, axis=0), sensitivity, rtol=1e-12)
+
+
+def audited(relation: str, p: int, k: int, epsilon: float, one: float | None = None) -> float:
+    """The largest loss in units of ε; with Δ = `one`, then 2 `one`, in place of the right ones."""
+
+    def build(rows: Rows) -> AdaptivePeeling:
+        if one is None:
+            selector = KendallSelector(k, epsilon=epsilon, relation=relation)
+            return selector.mechanism(rows[:, :-1], rows[:, -1])
+        widths = [one] + [2 * one] * (k - 1)
+        return AdaptivePeeling(scorer(rows), k, epsilon, sensitivities=widths, relation=relation)
+
+    law = law_of(build, list(combinations(range(p), k)))
+    found: dict[bytes, np.ndarray] = {}
+
+    def law_once(rows: Rows) -> np.ndarray:
+        key = rows.tobytes()
+        if key not in found:
+            found[key] = law(rows)
+        return found[key]
+
+    loss = largest_loss(law_once, pairs(relation, p, 80, seed=k))
+    assert loss.pairs == 480
+    return loss.epsilon / epsilon
+
+
+SETTINGS = [(3, 1, 4.0, 0.75), (3, 1, 0.5, 0.45), (5, 2, 6.0, 0.5), (4, 3, 6.0, 0.25)]
+
+
+@pytest.mark.parametrize(("p", "k", "epsilon", "reached"), SETTINGS)
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_audit(relation: str, p: int, k: int, epsilon: float, reached: float) -> None:
+    ratio = audited(relation, p, k, epsilon)
+    print(f"{relation}, p = {p}, k = {k}, ε = {epsilon}: {ratio:.3f} ε")
+    assert reached < ratio <= ROUNDING
+
+
+@pytest.mark.parametrize(("p", "k"), [(3, 1), (5, 2)])
+@pytest.mark.parametrize(("relation", "half"), [("add-remove", 0.75), ("replace-one", 1.0)])
+def test_half_the_sensitivities_fail(relation: str, half: float, p: int, k: int) -> None:
+    assert audited(relation, p, k, 6.0, half) > 1.15
+
+
+def test_those_of_add_remove_fail_under_replace_one() -> None:
+    assert audited("replace-one", 3, 1, 6.0, 1.5) > 1.15
+
+
+def test_one_row_to_two() -> None:
+    law = law_of(
+        lambda rows: KendallSelector(1, epsilon=2.0).mechanism(rows[:, :-1], rows[:, -1]),
+        [(0,), (1,)],
+    )
+    one = np.array([[1.0, 2.0, 3.0]])
+    two = np.vstack([one, [4.0, 0.0, 5.0]])
+    assert np.array_equal(law(one), np.log([0.5, 0.5]))
+    assert largest_loss(law, [(one, two)]).epsilon <= 2.0
+
+
+def consistent(column: np.ndarray) -> list[tuple[int, ...]]:
+    """Every way to rank a column in which ties may be broken; all are equally likely."""
+    n = len(column)
+    return [
+        ranks
+        for ranks in permutations(range(n))
+        if all(ranks[i] < ranks[j] for i, j in product(range(n), repeat=2) if column[i] < column[j])
+    ]
+
+
+def test_the_mixture_over_all_ways_to_break_ties() -> None:
+    epsilon = 20.0
+
+    def law_with(sensitivity: float) -> Callable[[Rows], np.ndarray]:
+        def law(rows: Rows) -> np.ndarray:
+            probabilities = []
+            for *columns, target in product(*map(consistent, rows.T)):
+                scores = RelevanceLessRedundancy(Rankings(np.array(columns)), np.array(target))
+                mechanism = AdaptivePeeling(scores, 1, epsilon, sensitivities=[sensitivity])
+                probabilities.append([mechanism.log_probability([j]) for j in range(2)])
+            return np.log(np.exp(probabilities).mean(axis=0))
+
+        return law
+
+    rng = np.random.default_rng(4)
+    tied = [rng.integers(0, 3, (4, 3)).astype(float) for _ in range(8)]
+    tied.append(np.array([[0, 3, 0], [0, 0, 1], [2, 1, 2], [3, 2, 3], [-9.0, 9, 9]]))
+    neighbours = [(rows, rows[:-1]) for rows in tied]
+    loss = largest_loss(law_with(1.5), neighbours)
+    assert 0.45 * epsilon < loss.epsilon <= epsilon * ROUNDING
+    assert largest_loss(law_with(0.5), neighbours).epsilon > 1.3 * epsilon
+
+
+def two_signals_and_a_copy() -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(8)
+    first, second, *noise = rng.normal(size=(5, 400))
+    copy = first + 0.01 * rng.normal(size=400)
+    return np.column_stack([first, copy, second, *noise]), first + 0.5 * second
+
+
+def test_a_copy_of_a_chosen_column_is_not_chosen() -> None:
+    X, y = two_signals_and_a_copy()
+    mechanism = KendallSelector(2, epsilon=1e4).mechanism(X, y)
+    both = [mechanism.log_probability(support) for support in ([0, 2], [1, 2])]
+    assert np.exp(both).sum() == pytest.approx(1.0)
+    relevance = Peeling(np.abs(correlations(X, y)), 2, 1e4, sensitivity=1.5)
+    assert np.exp(relevance.log_probability([0, 1])) == pytest.approx(1.0)
+    selector = KendallSelector(2, epsilon=1e4, random_state=0).fit(X, y)
+    assert selector.release_.support in [(0, 2), (1, 2)]
+
+
+def test_scores_are_the_formula() -> None:
+    rows = np.random.default_rng(2).normal(size=(30, 5))
+    scores = scorer(rows)
+    y = rows[:, -1]
+    for chosen in ((), (2,), (0, 3), (0, 1, 3)):
+        for j in set(range(4)).difference(chosen):
+            expected = abs(directly(rows[:, j], y))
+            if chosen:
+                expected -= np.mean([abs(directly(rows[:, j], rows[:, i])) for i in chosen])
+            assert scores(chosen)[j] == pytest.approx(expected, abs=1e-12)
+
+
+def test_what_only_the_order_of_the_values_decides() -> None:
+    X, y = two_signals_and_a_copy()
+    laws = [
+        KendallSelector(1, epsilon=0.2).mechanism(*data) for data in ((X, y), (X**3, np.exp(y)))
+    ]
+    assert all(laws[0].log_probability([j]) == laws[1].log_probability([j]) for j in range(6))
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_sensitivities_and_guarantee(relation: str) -> None:
+    X, y = two_signals_and_a_copy()
+    mechanism = KendallSelector(3, epsilon=0.7, relation=relation).mechanism(X, y)
+    one = {"add-remove": 1.5, "replace-one": 2.0}[relation]
+    assert mechanism.sensitivities == (one, 2 * one, 2 * one)
+    assert mechanism.guarantee == Guarantee(0.7, relation=relation)
+
+
+def test_scikit_learn_is_content() -> None:
+    results = check_estimator(KendallSelector(1, random_state=0), on_skip=None)
+    assert {result["status"] for result in results} <= {"passed", "skipped"}
+
+
+def test_names_and_transformation() -> None:
+    X, y = two_signals_and_a_copy()
+    table = pd.DataFrame(X, columns=list("abcdef"))
+    selector = KendallSelector(2, epsilon=1e4).fit(table, pd.Series(y))
+    assert selector.release_.private
+    assert selector.release_.feature_names in [("a", "c"), ("b", "c")]
+    assert tuple(selector.get_feature_names_out()) == selector.release_.feature_names
+    assert np.array_equal(
+        selector.transform(table), table[list(selector.release_.feature_names)].to_numpy()
+    )
+    assert KendallSelector(6).fit(X, y).release_.support == (0, 1, 2, 3, 4, 5)
+
+
+def test_the_ledger_is_charged_once_and_asked_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = two_signals_and_a_copy()
+    ledger = Ledger(1.0, relation="add-remove")
+    selector = KendallSelector(2, epsilon=0.6, ledger=ledger).fit(X, y)
+    assert [entry.guarantee for entry in ledger.entries] == [selector.guarantee_]
+    monkeypatch.setattr(AdaptivePeeling, "sample", lambda *_: pytest.fail("something was drawn"))
+    with pytest.raises(BudgetExceeded):
+        selector.fit(X, y)
+    with pytest.raises(RelationMismatch):
+        KendallSelector(2, ledger=Ledger(9.0)).fit(X, y)
+    assert len(ledger.entries) == 1
+
+
+def test_a_seed_repeats_the_draw_and_is_not_private() -> None:
+    rng = np.random.default_rng(1)
+    X, y = rng.integers(0, 3, (50, 8)).astype(float), rng.integers(0, 3, 50)
+    fits = [KendallSelector(3, random_state=seed).fit(X, y).release_ for seed in (*range(9), 0)]
+    assert fits[0] == fits[-1]
+    assert len({fit.support for fit in fits}) > 1
+    assert not any(fit.private for fit in fits)
+
+
+def test_one_row_and_constant_columns() -> None:
+    selector = KendallSelector(2, random_state=0)
+    mechanism = selector.mechanism([[1.0, 2.0, 3.0]], [1.0])
+    assert mechanism.log_probability([0, 1]) == pytest.approx(-np.log(3.0))
+    X, y = two_signals_and_a_copy()
+    X[:, 3:] = 1.0
+    assert KendallSelector(2, epsilon=1e4).fit(X, y).release_.support in [(0, 2), (1, 2)]
+    assert KendallSelector(2).fit(np.zeros((10, 4)), np.zeros(10)).transform(X[:, :4]).shape[1] == 2
+
+
+def test_bad_data_and_parameters_are_refused() -> None:
+    X, y = two_signals_and_a_copy()
+    broken = X.copy()
+    broken[3, 2] = np.nan
+    with pytest.raises(ValueError, match="Input X contains NaN"):
+        KendallSelector(2).fit(broken, y)
+    with pytest.raises(TypeError, match="Sparse data"):
+        KendallSelector(2).fit(csr_matrix(X), y)
+    with pytest.raises(InvalidInput, match="y must hold real numbers"):
+        KendallSelector(2).fit(X, ["a"] * 400)
+    with pytest.raises(InvalidInput, match="relation must be 'add-remove' or 'replace-one'"):
+        KendallSelector(2, relation="swap").fit(X, y)
+    with pytest.raises(InvalidInput, match="epsilon must be"):
+        KendallSelector(2, epsilon=0.0).fit(X, y)
+    with pytest.raises(InvalidInput, match=r"n_features_to_select must be an integer in 1..6"):
+        KendallSelector(7).fit(X, y)
+
+
+def test_seeds_have_256_bits() -> None:
+    asked = []
+
+    class Counting(random.Random):
+        def getrandbits(self, k: int) -> int:
+            asked.append(k)
+            return super().getrandbits(k)
+
+    KendallSelector(1)._mechanism(np.ones((3, 2)), np.ones(3), Counting(1))
+    assert asked == [256, 256]
