@@ -27,9 +27,8 @@ from mipselect.mechanisms.scores import (
     utilities,
 )
 from mipselect.mechanisms.utility_classes import Classes, HeadTailClasses, TailClasses
-from mipselect.mechanisms.weights import BinnedWeights
 from mipselect.privacy.guarantee import Guarantee
-from mipselect.privacy.randomness import Rng, generator
+from mipselect.privacy.randomness import IntegerWeights, Rng, generator
 
 CHUNK = 1 << 17
 """Classes that get their noise in one go."""
@@ -212,7 +211,7 @@ class CanonicalLipschitz(SeveralItems):
         return Competitors(noise_named(self.noise), self._utilities, self.classes.log_sizes)
 
     @cached_property
-    def _weights(self) -> BinnedWeights:
+    def _weights(self) -> IntegerWeights:
         sizes = self.classes.log_sizes
         log_outcomes = math.log(math.comb(np.size(self.scores), self.k))
-        return BinnedWeights.from_logs(self._utilities, sizes, log_outcomes=log_outcomes)
+        return IntegerWeights.from_logs(self._utilities, log_sizes=sizes, log_outcomes=log_outcomes)

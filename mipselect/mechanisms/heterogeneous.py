@@ -21,9 +21,8 @@ from mipselect.mechanisms.scores import (
     checked_scores,
     checked_share,
 )
-from mipselect.mechanisms.weights import BinnedWeights
 from mipselect.privacy.guarantee import Guarantee
-from mipselect.privacy.randomness import Rng, generator
+from mipselect.privacy.randomness import IntegerWeights, Rng, generator
 
 CHUNK = 4_000_000
 """Pairs of items that are compared in one go."""
@@ -111,13 +110,13 @@ class GeneralizedExponential(OneItem):
         return Estimate(self._weights.log_probability(index), 0.0, "closed form")
 
     @cached_property
-    def _weights(self) -> BinnedWeights:
+    def _weights(self) -> IntegerWeights:
         sensitivities = np.asarray(self.sensitivities)
         t = 2.0 / self.epsilon * math.log(sensitivities.size / self.beta)
         margins = (-t if self.optimistic else t) * sensitivities
         with np.errstate(over="ignore"):
             losses = normalized_losses(margins - np.asarray(self.scores), sensitivities)
-            return BinnedWeights.from_logs(-losses * self.epsilon / 2.0)
+            return IntegerWeights.from_logs(-losses * self.epsilon / 2.0)
 
 
 def normalized_losses(losses: FloatArray, sensitivities: FloatArray) -> FloatArray:

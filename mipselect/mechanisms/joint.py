@@ -23,9 +23,8 @@ from mipselect.mechanisms.scores import (
     checked_scores,
     utilities,
 )
-from mipselect.mechanisms.weights import BinnedWeights
 from mipselect.privacy.guarantee import Guarantee
-from mipselect.privacy.randomness import Rng, generator
+from mipselect.privacy.randomness import IntegerWeights, Rng, generator
 
 Indices = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -120,12 +119,12 @@ class JointExponential(SeveralItems):
         return Crossings(ranked / 2.0, self.k)
 
     @cached_property
-    def _weights(self) -> BinnedWeights:
+    def _weights(self) -> IntegerWeights:
         d = np.size(self.scores)
         crossings = self._crossings
         log_outcomes = math.log(math.perm(d, self.k))
-        return BinnedWeights.from_logs(
-            -crossings.gaps, crossings.log_sizes, log_outcomes=log_outcomes
+        return IntegerWeights.from_logs(
+            -crossings.gaps, log_sizes=crossings.log_sizes, log_outcomes=log_outcomes
         )
 
 

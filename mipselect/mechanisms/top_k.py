@@ -29,9 +29,8 @@ from mipselect.mechanisms.scores import (
     checked_scores,
     utilities,
 )
-from mipselect.mechanisms.weights import BinnedWeights
 from mipselect.privacy.guarantee import Guarantee
-from mipselect.privacy.randomness import Rng, generator
+from mipselect.privacy.randomness import IntegerWeights, Rng, generator
 
 IntArray = np.ndarray[tuple[int], np.dtype[np.int64]]
 
@@ -99,7 +98,7 @@ class _NoisyTopK(SeveralItems):
         left = np.arange(self._utilities.size)
         chosen = []
         for _ in range(self.k):
-            place = BinnedWeights.from_logs(self._utilities[left]).draw(source)
+            place = IntegerWeights.from_logs(self._utilities[left]).draw(source)
             chosen.append(int(left[place]))
             left = np.delete(left, place)
         return tuple(sorted(chosen))
