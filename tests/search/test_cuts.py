@@ -14,7 +14,9 @@ from mipselect.losses.squared import PreparedSquared
 from mipselect.search import mistake_levels, top_supports
 from mipselect.search.additions import additions_to, gain_shares, screened
 from mipselect.search.center import center_at, level_bound, root_cut
+from mipselect.search.closed_form import ClosedForm
 from mipselect.search.cuts import fenchel_cut, sparse_diagonal_cut
+from mipselect.search.least_squares import LeastSquaresNeighbourhood
 from mipselect.search.progress import Clock
 from mipselect.search.removed_sets import removed_sets
 
@@ -121,6 +123,7 @@ def test_root_cut_holds_at_every_distance(seed: int) -> None:
     values = instance.objectives(supports)
     support = supports[np.random.default_rng(seed).integers(len(supports))]
     center = center_at(problem, support, instance.objective(support), Clock(None, None))
+    neighbourhood = LeastSquaresNeighbourhood(center, ClosedForm())
     level_of = distances(supports, support)
     for level in range(1, center.levels):
         cut = root_cut(center, level)
@@ -130,6 +133,7 @@ def test_root_cut_holds_at_every_distance(seed: int) -> None:
             doubled = cut.costs[out].sum() - cut.credits[into].sum()
             assert center.value + doubled / (2 * instance.n) <= value * (1 + 1e-9)
         assert level_bound(center, cut) <= values[level_of == level].min() * (1 + 1e-9)
+        assert neighbourhood.level_bound(level) == level_bound(center, cut)
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 6])
