@@ -7,7 +7,7 @@ import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -67,23 +67,6 @@ def uniform_subset(source: random.Random, size: int, count: int) -> tuple[int, .
     return tuple(sorted(source.sample(range(size), count)))
 
 
-class _Bin(NamedTuple):
-    """What is drawn first: an index with a multiplicity, or all others of a shift."""
-
-    mantissas: int
-    shift: int
-    alone: int | None
-
-    @property
-    def total(self) -> int:
-        """The sum of its weights; not kept, for it may have a million bits."""
-        return self.mantissas << self.shift
-
-    def bit_length(self) -> int:
-        """Of the total."""
-        return self.mantissas.bit_length() + self.shift
-
-
 @dataclass(frozen=True, eq=False)
 class IntegerWeights:
     """A distribution on 0..K-1 whose probabilities are ratios of integers.
@@ -117,19 +100,20 @@ class IntegerWeights:
     max l - c with a c that is public. If no l_k moves by more than a from one data set to its
     neighbour, neither does max(l_k, max l - c), so this costs no privacy, no probability is
     ever zero, and no draw is refused because of the data. c is 2^20 bits up to K = 2,048 and at
-    least 1,073 bits (e^-743) up to K = 2,000,000, plus `log_outcomes`, so that all outcomes at
-    the floor together, however many, have at most the share that K of them would have.
+    least 1,073 bits (e^-743) up to K = 2,000,000, plus `log_outcomes`, with which all outcomes
+    at the floor together, however many, have a probability below 2^-1000.
 
     Many equally likely outcomes that share an index are counted in one of two ways. An exact
     integer multiplies the weight as it is: right for a few classes of supports, of which one may
     hold nearly all C(p, s). A log of the number is added to l_k: right for millions of classes
-    of items, whose sizes would be long integers each; the law is then that of sizes that are
-    right to about 1e-12, which is public and the same for all data.
+    of items, whose sizes would be long integers each. Draws are as exact, but the weights, and
+    so ε, are then right to about 1e-12 only, as the sums of logs are.
     """
 
     mantissas: NDArray[np.int64] = field(repr=False)
     shifts: NDArray[np.int32] = field(repr=False)
     multiplicities: Mapping[int, int] = field(repr=False)
+    # The members of the bins that were drawn so far: to find them takes all K shifts.
     _members: dict[int, NDArray[np.intp]] = field(init=False, repr=False, default_factory=dict)
 
     @classmethod
@@ -179,16 +163,21 @@ class IntegerWeights:
     @cached_property
     def total(self) -> int:
         """The sum of all weights."""
-        return sum(each.total for each in reversed(self._bins))
+        parts = (part << shift for shift, part in reversed(self._bins.items()))
+        return sum(self._named.values()) + sum(parts)
 
     def draw(self, source: random.Random) -> int:
         """Draw an index, with exactly the probabilities of the integer weights."""
         left = source.randrange(self.total)
-        for drawn in self._bins:
-            left -= drawn.total
+        for index, weight in self._named.items():
+            left -= weight
+            if left < 0:
+                return index
+        for shift, part in self._bins.items():
+            left -= part << shift
             if left < 0:
                 break
-        return self._member(drawn.shift, source) if drawn.alone is None else drawn.alone
+        return self._member(shift, source)
 
     def log_probability(self, index: int, among: int = 1) -> float:
         """Log of the probability with which `draw` returns `index`, 0 ≤ index < K.
@@ -207,16 +196,17 @@ class IntegerWeights:
         return logs
 
     @cached_property
-    def _bins(self) -> list[_Bin]:
-        """The heaviest first, so that a draw looks at few of them."""
+    def _named(self) -> dict[int, int]:
+        """The weights of the indices with a multiplicity: each of them is a bin of its own."""
+        return {k: self.weight(k) for k in self.multiplicities}
+
+    @cached_property
+    def _bins(self) -> dict[int, int]:
+        """The sum of all other mantissas of a shift, by shift, the largest first."""
         sums = _sums_by_shift(self.mantissas, self.shifts)
-        bins = []
-        for k, count in self.multiplicities.items():
-            mantissa, shift = int(self.mantissas[k]), int(self.shifts[k])
-            sums[shift] -= mantissa
-            bins.append(_Bin(count * mantissa, shift, k))
-        bins += [_Bin(rest, shift, None) for shift, rest in sums.items() if rest]
-        return sorted(bins, key=_Bin.bit_length, reverse=True)
+        for k in self.multiplicities:
+            sums[int(self.shifts[k])] -= int(self.mantissas[k])
+        return {shift: part for shift, part in sums.items() if part}
 
     def _member(self, shift: int, source: random.Random) -> int:
         """Draw one of the indices of a shift that have no multiplicity."""
@@ -246,10 +236,13 @@ def _as_integers(logs: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[
 
 
 def _sums_by_shift(mantissas: NDArray[np.int64], shifts: NDArray[np.int32]) -> dict[int, int]:
-    """Add up the mantissas of equal shifts, exactly: in halves that doubles can hold."""
+    """Add up the mantissas of equal shifts, exactly: in halves that doubles can hold.
+
+    Largest shift first. A mantissa has more than `HALF` bits, so the sum of high halves is not 0.
+    """
     high = np.bincount(shifts, mantissas >> HALF)
     low = np.bincount(shifts, mantissas & ((1 << HALF) - 1))
-    present = np.flatnonzero(high + low).tolist()
+    present = np.flatnonzero(high)[::-1].tolist()
     return {shift: (int(high[shift]) << HALF) + int(low[shift]) for shift in present}
 
 

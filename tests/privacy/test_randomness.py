@@ -78,6 +78,7 @@ def test_every_integer_below_the_sum_belongs_to_its_index(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(randomness, "MANTISSA_BITS", 3)
+    monkeypatch.setattr(randomness, "HALF", 0)
     weights = IntegerWeights(np.array([1, 2, 5]), np.zeros(3, dtype=np.int32), {})
     assert weights.total == 8
     assert exact_law(weights, 3) == {0: Fraction(1, 8), 1: Fraction(2, 8), 2: Fraction(5, 8)}
@@ -192,6 +193,7 @@ def test_log_ratio_is_precise(part: int, rest: int, digits: int) -> None:
 def test_the_draw_is_exact(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """As likely as its weight says is every index, alone in its bin or not."""
     monkeypatch.setattr(randomness, "MANTISSA_BITS", 3)
+    monkeypatch.setattr(randomness, "HALF", 0)
     rng = np.random.default_rng(seed)
     logs = rng.choice([0.0, -0.1, -0.4, -1.0, -2.5, -4.0], 20)
     weights = IntegerWeights.from_logs(logs, {3: 17, 11: 2, 12: 1})
