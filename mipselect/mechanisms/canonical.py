@@ -13,30 +13,25 @@ from scipy.special import logsumexp
 
 from mipselect.errors import InvalidInput
 from mipselect.losses.base import FloatArray
-from mipselect.mechanisms.base import Support, checked_epsilon
+from mipselect.mechanisms.base import Support
 from mipselect.mechanisms.noise import noise_named
 from mipselect.mechanisms.order_statistics import Competitors
 from mipselect.mechanisms.scores import (
     Estimate,
-    SeveralItems,
-    checked_count,
+    TopItems,
     checked_items,
-    checked_positive,
-    checked_scores,
     checked_share,
     utilities,
 )
 from mipselect.mechanisms.utility_classes import Classes, HeadTailClasses, TailClasses
-from mipselect.mechanisms.weights import BinnedWeights
-from mipselect.privacy.guarantee import Guarantee
-from mipselect.privacy.randomness import Rng, generator
+from mipselect.privacy.randomness import IntegerWeights, Rng, generator
 
 CHUNK = 1 << 17
 """Classes that get their noise in one go."""
 
 
 @dataclass(frozen=True, eq=False)
-class CanonicalLipschitz(SeveralItems):
+class CanonicalLipschitz(TopItems):
     """The k-subset with the largest -ε loss/2 + noise, of all C(d, k) subsets.
 
     With scores x = q/Δ in descending order, the loss of a subset is (1 - γ) x_[h+1] - γ x_[t]:
@@ -52,8 +47,7 @@ class CanonicalLipschitz(SeveralItems):
     epsilon : float
         ε > 0, finite.
     sensitivity : float
-        Δ > 0: how far a score can move between neighbours. Scores that all move in one
-        direction, such as counts under add-remove, may be given Δ/2.
+        Δ > 0: how far a score can move between neighbours; for counts see `NoisyMax`.
     noise : {"exponential", "gumbel", "laplace", "logistic", "half-logistic"}
     gamma : float
         γ in [0, 1]. ½ compares the best missing with the worst present item; 1 looks at the
@@ -83,23 +77,14 @@ class CanonicalLipschitz(SeveralItems):
     appendix A.1.
     """
 
-    scores: ArrayLike = field(repr=False)
-    k: int
-    epsilon: float
-    sensitivity: float = field(default=1.0, kw_only=True)
     noise: str = field(default="exponential", kw_only=True)
     gamma: float = field(default=0.5, kw_only=True)
     relation: str = field(default="replace-one", kw_only=True)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
-        object.__setattr__(self, "sensitivity", checked_positive(self.sensitivity, "sensitivity"))
+        super().__post_init__()
         object.__setattr__(self, "gamma", checked_share(self.gamma, "gamma", closed=True))
-        scores = checked_scores(self.scores)
-        object.__setattr__(self, "scores", scores)
-        object.__setattr__(self, "k", checked_count(self.k, scores.size))
         noise_named(self.noise)
-        Guarantee(self.epsilon, relation=self.relation)
 
     @property
     def name(self) -> str:
@@ -212,7 +197,7 @@ class CanonicalLipschitz(SeveralItems):
         return Competitors(noise_named(self.noise), self._utilities, self.classes.log_sizes)
 
     @cached_property
-    def _weights(self) -> BinnedWeights:
+    def _weights(self) -> IntegerWeights:
         sizes = self.classes.log_sizes
         log_outcomes = math.log(math.comb(np.size(self.scores), self.k))
-        return BinnedWeights.from_logs(self._utilities, sizes, log_outcomes=log_outcomes)
+        return IntegerWeights.from_logs(self._utilities, log_sizes=sizes, log_outcomes=log_outcomes)

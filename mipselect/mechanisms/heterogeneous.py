@@ -10,20 +10,19 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mipselect.errors import InvalidInput, NotPrivate
+from mipselect.errors import NotPrivate
 from mipselect.losses.base import FloatArray
-from mipselect.mechanisms.base import checked_epsilon
 from mipselect.mechanisms.noise import noise_named
 from mipselect.mechanisms.scores import (
     Estimate,
-    OneItem,
+    UnequalItems,
     checked_index,
     checked_scores,
+    checked_sensitivities,
     checked_share,
 )
-from mipselect.mechanisms.weights import BinnedWeights
 from mipselect.privacy.guarantee import Guarantee
-from mipselect.privacy.randomness import Rng, generator
+from mipselect.privacy.randomness import IntegerWeights, Rng, generator
 
 CHUNK = 4_000_000
 """Pairs of items that are compared in one go."""
@@ -32,7 +31,7 @@ MONTE_CARLO = 100_000
 
 
 @dataclass(frozen=True, eq=False)
-class GeneralizedExponential(OneItem):
+class GeneralizedExponential(UnequalItems):
     """GEM: the exponential mechanism on scores normalised by their own sensitivities.
 
     With t = (2/ε) ln(d/β) and losses l = -q, the normalised loss of item a is
@@ -74,21 +73,13 @@ class GeneralizedExponential(OneItem):
     Heterogeneous Sensitivities", section 1.
     """
 
-    scores: ArrayLike = field(repr=False)
-    sensitivities: ArrayLike = field(repr=False)
-    epsilon: float
     beta: float = field(default=0.05, kw_only=True)
     optimistic: bool = field(default=False, kw_only=True)
     relation: str = field(default="replace-one", kw_only=True)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
+        super().__post_init__()
         object.__setattr__(self, "beta", checked_share(self.beta, "beta", closed=False))
-        scores = checked_scores(self.scores)
-        object.__setattr__(self, "scores", scores)
-        object.__setattr__(
-            self, "sensitivities", checked_sensitivities(self.sensitivities, scores.size)
-        )
         Guarantee(self.epsilon, relation=self.relation)
 
     @property
@@ -111,13 +102,13 @@ class GeneralizedExponential(OneItem):
         return Estimate(self._weights.log_probability(index), 0.0, "closed form")
 
     @cached_property
-    def _weights(self) -> BinnedWeights:
+    def _weights(self) -> IntegerWeights:
         sensitivities = np.asarray(self.sensitivities)
         t = 2.0 / self.epsilon * math.log(sensitivities.size / self.beta)
         margins = (-t if self.optimistic else t) * sensitivities
         with np.errstate(over="ignore"):
             losses = normalized_losses(margins - np.asarray(self.scores), sensitivities)
-            return BinnedWeights.from_logs(-losses * self.epsilon / 2.0)
+            return IntegerWeights.from_logs(-losses * self.epsilon / 2.0)
 
 
 def normalized_losses(losses: FloatArray, sensitivities: FloatArray) -> FloatArray:
@@ -139,7 +130,7 @@ def normalized_losses(losses: FloatArray, sensitivities: FloatArray) -> FloatArr
 
 
 @dataclass(frozen=True, eq=False)
-class HeterogeneousNoisyMax(OneItem):
+class HeterogeneousNoisyMax(UnequalItems):
     """RNMH, not private: the largest q_a + (2Δ_a/ε) noise, each item with its own scale.
 
     It is kept to be compared with. Two items with Δ = (0, 1) are enough to break any ε.
@@ -171,18 +162,10 @@ class HeterogeneousNoisyMax(OneItem):
     "Private Selection with Heterogeneous Sensitivities", equation 4, section 2, appendix A.
     """
 
-    scores: ArrayLike = field(repr=False)
-    sensitivities: ArrayLike = field(repr=False)
-    epsilon: float
     noise: str = field(default="exponential", kw_only=True)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
-        scores = checked_scores(self.scores)
-        object.__setattr__(self, "scores", scores)
-        object.__setattr__(
-            self, "sensitivities", checked_sensitivities(self.sensitivities, scores.size)
-        )
+        super().__post_init__()
         noise_named(self.noise)
 
     @property
@@ -282,16 +265,3 @@ def rule_of_thumb(public_scores: ArrayLike, sensitivities: ArrayLike) -> RuleOfT
         return RuleOfThumb(math.nan, "homogeneous")
     correlation = float(np.corrcoef(scores, widths)[0, 1])
     return RuleOfThumb(correlation, "heterogeneous" if correlation > 0.0 else "homogeneous")
-
-
-def checked_sensitivities(sensitivities: ArrayLike, size: int) -> FloatArray:
-    """Return d finite numbers ≥ 0 as a read-only copy, or raise `InvalidInput`."""
-    array = np.array(sensitivities, dtype=np.float64)
-    if array.shape != (size,):
-        raise InvalidInput(
-            f"sensitivities must be one for each of the {size} scores, got shape {array.shape}"
-        )
-    if not (np.isfinite(array).all() and np.all(array >= 0.0)):
-        raise InvalidInput("sensitivities must be finite and ≥ 0")
-    array.flags.writeable = False
-    return array

@@ -13,25 +13,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mipselect.losses.base import FloatArray
-from mipselect.mechanisms.base import Support, checked_epsilon
-from mipselect.mechanisms.scores import (
-    Estimate,
-    SeveralItems,
-    checked_count,
-    checked_items,
-    checked_positive,
-    checked_scores,
-    utilities,
-)
-from mipselect.mechanisms.weights import BinnedWeights
-from mipselect.privacy.guarantee import Guarantee
-from mipselect.privacy.randomness import Rng, generator
+from mipselect.mechanisms.base import Support
+from mipselect.mechanisms.scores import Estimate, TopItems, checked_items, utilities
+from mipselect.privacy.randomness import IntegerWeights, Rng, generator
 
 Indices = np.ndarray[Any, np.dtype[np.int64]]
 
 
 @dataclass(frozen=True, eq=False)
-class JointExponential(SeveralItems):
+class JointExponential(TopItems):
     """The exponential mechanism on ordered k-tuples, with utility -max_i (q_(i) - q_{s_i}).
 
     q_(i) is the i-th largest score and s_i the item in place i.
@@ -45,8 +35,7 @@ class JointExponential(SeveralItems):
     epsilon : float
         ε > 0, finite.
     sensitivity : float
-        Δ > 0: how far a score can move between neighbours. Scores that all move in one
-        direction, such as counts under add-remove, may be given Δ/2.
+        Δ > 0: how far a score can move between neighbours; for counts see `NoisyMax`.
     relation : {"replace-one", "add-remove"}
         The relation under which Δ is meant.
 
@@ -70,19 +59,7 @@ class JointExponential(SeveralItems):
     differentially private top-k", 2022, algorithms 1 and 2.
     """
 
-    scores: ArrayLike = field(repr=False)
-    k: int
-    epsilon: float
-    sensitivity: float = field(default=1.0, kw_only=True)
     relation: str = field(default="replace-one", kw_only=True)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
-        object.__setattr__(self, "sensitivity", checked_positive(self.sensitivity, "sensitivity"))
-        scores = checked_scores(self.scores)
-        object.__setattr__(self, "scores", scores)
-        object.__setattr__(self, "k", checked_count(self.k, scores.size))
-        Guarantee(self.epsilon, relation=self.relation)
 
     @property
     def name(self) -> str:
@@ -120,12 +97,12 @@ class JointExponential(SeveralItems):
         return Crossings(ranked / 2.0, self.k)
 
     @cached_property
-    def _weights(self) -> BinnedWeights:
+    def _weights(self) -> IntegerWeights:
         d = np.size(self.scores)
         crossings = self._crossings
         log_outcomes = math.log(math.perm(d, self.k))
-        return BinnedWeights.from_logs(
-            -crossings.gaps, crossings.log_sizes, log_outcomes=log_outcomes
+        return IntegerWeights.from_logs(
+            -crossings.gaps, log_sizes=crossings.log_sizes, log_outcomes=log_outcomes
         )
 
 

@@ -26,9 +26,8 @@ from mipselect.mechanisms.scores import (
     checked_scores,
     utilities,
 )
-from mipselect.mechanisms.weights import BinnedWeights
 from mipselect.privacy.guarantee import Guarantee
-from mipselect.privacy.randomness import Rng, generator
+from mipselect.privacy.randomness import IntegerWeights, Rng, generator
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,5 +126,5 @@ class NoisyMax(OneItem):
         return utilities(np.asarray(self.scores), self.epsilon, self.sensitivity)
 
     @cached_property
-    def _weights(self) -> BinnedWeights:
-        return BinnedWeights.from_logs(self._utilities)
+    def _weights(self) -> IntegerWeights:
+        return IntegerWeights.from_logs(self._utilities)

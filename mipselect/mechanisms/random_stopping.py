@@ -13,17 +13,9 @@ from numpy.typing import ArrayLike
 
 from mipselect.losses.base import FloatArray
 from mipselect.mechanisms import opendp_draws
-from mipselect.mechanisms.base import checked_epsilon
-from mipselect.mechanisms.heterogeneous import checked_sensitivities
 from mipselect.mechanisms.noise import Laplace
 from mipselect.mechanisms.quadrature import OFFSETS, Panels, summed_in_chunks
-from mipselect.mechanisms.scores import (
-    Estimate,
-    OneItem,
-    checked_index,
-    checked_scores,
-    checked_share,
-)
+from mipselect.mechanisms.scores import Estimate, UnequalItems, checked_index, checked_share
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.randomness import Rng, generator
 
@@ -31,7 +23,7 @@ LAPLACE = Laplace()
 
 
 @dataclass(frozen=True, eq=False)
-class RandomStopping(OneItem):
+class RandomStopping(UnequalItems):
     """RS_γ: noisy scores of random items until a coin says stop; the best one seen.
 
     Repeat: pick an item uniformly, add Laplace noise of scale 3Δ_a/ε to its score, and stop with
@@ -73,20 +65,12 @@ class RandomStopping(OneItem):
     Steinke, "Hyperparameter tuning with Rényi differential privacy", 2022, corollary 3.
     """
 
-    scores: ArrayLike = field(repr=False)
-    sensitivities: ArrayLike = field(repr=False)
-    epsilon: float
     gamma: float = field(default=0.05, kw_only=True)
     relation: str = field(default="replace-one", kw_only=True)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
+        super().__post_init__()
         object.__setattr__(self, "gamma", checked_share(self.gamma, "gamma", closed=False))
-        scores = checked_scores(self.scores)
-        object.__setattr__(self, "scores", scores)
-        object.__setattr__(
-            self, "sensitivities", checked_sensitivities(self.sensitivities, scores.size)
-        )
         Guarantee(self.epsilon, relation=self.relation)
 
     @property

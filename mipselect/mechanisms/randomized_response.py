@@ -10,9 +10,8 @@ from numpy.typing import ArrayLike
 
 from mipselect.mechanisms.base import checked_epsilon
 from mipselect.mechanisms.scores import Estimate, OneItem, checked_index, checked_scores
-from mipselect.mechanisms.weights import BinnedWeights
 from mipselect.privacy.guarantee import Guarantee
-from mipselect.privacy.randomness import Rng, generator
+from mipselect.privacy.randomness import IntegerWeights, Rng, generator
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,8 +73,8 @@ class RandomizedResponse(OneItem):
         return Estimate(self._weights.log_probability(index), 0.0, "closed form")
 
     @cached_property
-    def _weights(self) -> BinnedWeights:
+    def _weights(self) -> IntegerWeights:
         scores = np.asarray(self.scores)
         logs = np.full(scores.size, -self.epsilon)
         logs[np.argmax(scores)] = 0.0
-        return BinnedWeights.from_logs(logs)
+        return IntegerWeights.from_logs(logs)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import Any, Literal
 
@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from mipselect.errors import InvalidInput
 from mipselect.losses.base import FloatArray
-from mipselect.mechanisms.base import Mechanism, Outcome, Support
+from mipselect.mechanisms.base import Mechanism, Outcome, Support, checked_epsilon
 from mipselect.privacy.guarantee import Guarantee
 
 LARGEST_GAP = 1e300
@@ -97,6 +97,59 @@ class SeveralItems(ScoreMechanism[Support]):
         return outcome, ()
 
 
+@dataclass(frozen=True, eq=False)
+class TopItems(SeveralItems):
+    """k items from scores of one sensitivity: the fields, checked; subclasses add a `relation`.
+
+    Parameters
+    ----------
+    scores : array_like of float, shape (d,)
+        Finite. Sensitive.
+    k : int
+        1 ≤ k ≤ d.
+    epsilon, sensitivity : float
+        ε, Δ > 0, finite.
+    """
+
+    scores: ArrayLike = field(repr=False)
+    k: int
+    epsilon: float
+    sensitivity: float = field(default=1.0, kw_only=True)
+
+    def __post_init__(self) -> None:
+        scores = checked_scores(self.scores)
+        object.__setattr__(self, "scores", scores)
+        object.__setattr__(self, "k", checked_count(self.k, scores.size))
+        object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
+        object.__setattr__(self, "sensitivity", checked_positive(self.sensitivity, "sensitivity"))
+        Guarantee(self.epsilon, relation=self.relation)
+
+
+@dataclass(frozen=True, eq=False)
+class UnequalItems(OneItem):
+    """One item from scores with sensitivities of their own: the fields, checked.
+
+    Parameters
+    ----------
+    scores, sensitivities : array_like of float, shape (d,)
+        q, finite, sensitive, and Δ_a ≥ 0, public.
+    epsilon : float
+        ε > 0, finite.
+    """
+
+    scores: ArrayLike = field(repr=False)
+    sensitivities: ArrayLike = field(repr=False)
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        scores = checked_scores(self.scores)
+        object.__setattr__(self, "scores", scores)
+        object.__setattr__(
+            self, "sensitivities", checked_sensitivities(self.sensitivities, scores.size)
+        )
+        object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
+
+
 def checked_scores(scores: ArrayLike) -> FloatArray:
     """Return finite scores, shape (d,), d ≥ 1, as a read-only copy, or raise `InvalidInput`."""
     try:
@@ -108,6 +161,19 @@ def checked_scores(scores: ArrayLike) -> FloatArray:
     if not np.isfinite(array).all():
         place = int(np.flatnonzero(~np.isfinite(array))[0])
         raise InvalidInput(f"scores must be finite; scores[{place}] is {array[place]}")
+    array.flags.writeable = False
+    return array
+
+
+def checked_sensitivities(sensitivities: ArrayLike, size: int) -> FloatArray:
+    """Return d finite numbers ≥ 0 as a read-only copy, or raise `InvalidInput`."""
+    array = np.array(sensitivities, dtype=np.float64)
+    if array.shape != (size,):
+        raise InvalidInput(
+            f"sensitivities must be one for each of the {size} scores, got shape {array.shape}"
+        )
+    if not (np.isfinite(array).all() and np.all(array >= 0.0)):
+        raise InvalidInput("sensitivities must be finite and ≥ 0")
     array.flags.writeable = False
     return array
 

@@ -16,22 +16,12 @@ from numpy.typing import ArrayLike
 
 from mipselect.losses.base import FloatArray
 from mipselect.mechanisms import opendp_draws
-from mipselect.mechanisms.base import Support, checked_epsilon
+from mipselect.mechanisms.base import Support
 from mipselect.mechanisms.noise import noise_named
 from mipselect.mechanisms.order_statistics import Competitors
 from mipselect.mechanisms.permute_and_flip import permute_and_flip
-from mipselect.mechanisms.scores import (
-    Estimate,
-    SeveralItems,
-    checked_count,
-    checked_items,
-    checked_positive,
-    checked_scores,
-    utilities,
-)
-from mipselect.mechanisms.weights import BinnedWeights
-from mipselect.privacy.guarantee import Guarantee
-from mipselect.privacy.randomness import Rng, generator
+from mipselect.mechanisms.scores import Estimate, TopItems, checked_items, utilities
+from mipselect.privacy.randomness import IntegerWeights, Rng, generator
 
 IntArray = np.ndarray[tuple[int], np.dtype[np.int64]]
 
@@ -42,24 +32,15 @@ REPEATS = 64
 
 
 @dataclass(frozen=True, eq=False)
-class _NoisyTopK(SeveralItems):
+class _NoisyTopK(TopItems):
     """What one-shot and peeling share; with Gumbel noise they are the same law."""
 
-    scores: ArrayLike = field(repr=False)
-    k: int
-    epsilon: float
-    sensitivity: float = field(default=1.0, kw_only=True)
     noise: str = field(default="gumbel", kw_only=True)
     relation: str = field(default="replace-one", kw_only=True)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
-        object.__setattr__(self, "sensitivity", checked_positive(self.sensitivity, "sensitivity"))
-        scores = checked_scores(self.scores)
-        object.__setattr__(self, "scores", scores)
-        object.__setattr__(self, "k", checked_count(self.k, scores.size))
+        super().__post_init__()
         noise_named(self.noise)
-        Guarantee(self.epsilon, relation=self.relation)
 
     @property
     def exact(self) -> bool:
@@ -99,7 +80,7 @@ class _NoisyTopK(SeveralItems):
         left = np.arange(self._utilities.size)
         chosen = []
         for _ in range(self.k):
-            place = BinnedWeights.from_logs(self._utilities[left]).draw(source)
+            place = IntegerWeights.from_logs(self._utilities[left]).draw(source)
             chosen.append(int(left[place]))
             left = np.delete(left, place)
         return tuple(sorted(chosen))
@@ -118,8 +99,7 @@ class OneShotTopK(_NoisyTopK):
     epsilon : float
         ε > 0, finite.
     sensitivity : float
-        Δ > 0: how far a score can move between neighbours. Scores that all move in one
-        direction, such as counts under add-remove, may be given Δ/2.
+        Δ > 0: how far a score can move between neighbours; for counts see `NoisyMax`.
     noise : {"gumbel", "exponential", "laplace", "logistic", "half-logistic"}
     relation : {"replace-one", "add-remove"}
         The relation under which Δ is meant.
@@ -175,8 +155,7 @@ class Peeling(_NoisyTopK):
     epsilon : float
         ε > 0, finite; for all k draws together.
     sensitivity : float
-        Δ > 0: how far a score can move between neighbours. Scores that all move in one
-        direction, such as counts under add-remove, may be given Δ/2.
+        Δ > 0: how far a score can move between neighbours; for counts see `NoisyMax`.
     noise : {"gumbel", "exponential", "laplace", "logistic", "half-logistic"}
     relation : {"replace-one", "add-remove"}
         The relation under which Δ is meant.

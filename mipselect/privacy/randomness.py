@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import math
 import random
-from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -20,8 +18,8 @@ Rng = int | np.integer[Any] | random.Random | np.random.Generator | np.random.Ra
 """None for the operating system's generator; anything else is reproducible and not private."""
 
 MANTISSA_BITS = 53
-BLOCK = 512
-"""So many mantissas, each below 2^54, are added up in an int64."""
+HALF = 27
+"""Mantissas are added up in two halves of at most this many bits, exactly in doubles."""
 
 MEMORY_BITS = 2**31
 """What all weights of one draw may take together; with `MAX_DEPTH` it sets their floor."""
@@ -73,12 +71,16 @@ def uniform_subset(source: random.Random, size: int, count: int) -> tuple[int, .
 class IntegerWeights:
     """A distribution on 0..K-1 whose probabilities are ratios of integers.
 
-    The weights are kept as arrays, so that millions of them are no burden; only the totals of
-    blocks of them are integers of Python. All of it is sensitive and therefore not in the repr.
+    The weights are kept as arrays, so that millions of them are no burden; only their sums, and
+    the weights of single indices, are integers of Python. Weights of one shift form a bin. A bin
+    is drawn by its exact sum, and a member of it by rejection, which accepts at least every
+    third time. All of it is sensitive and therefore not in the repr.
 
     Attributes
     ----------
-    mantissas, shifts : ndarray of int64, shape (K,)
+    mantissas : ndarray of int64, shape (K,)
+        The leading bits of each weight, between 2^52 and 2^54.
+    shifts : ndarray of int32, shape (K,)
         Weight k is multiplicities.get(k, 1) · mantissas[k] · 2^shifts[k].
     multiplicities : mapping of int to int
         m_k where it is not 1.
@@ -94,22 +96,36 @@ class IntegerWeights:
     integers like 1 or 2, and a change of l_k by ε/2 could double one: pure ε would be lost.
 
     Very small weights must be floored nevertheless, or they would need unbounded memory. It
-    is done on the logs, before rounding: l_k is raised to max l - c with a c that depends on K
-    alone. If no l_k moves by more than a from one data set to its neighbour, neither does
-    max(l_k, max l - c), so this costs no privacy, no probability is ever zero, and no
-    draw is refused because of the data. c is 2^20 bits up to K = 2,048 and at least 1,073 bits
-    (e^-743) up to K = 2,000,000.
+    is done on the logs l_k, before rounding and before the m_k come in: l_k is raised to
+    max l - c with a c that is public. If no l_k moves by more than a from one data set to its
+    neighbour, neither does max(l_k, max l - c), so this costs no privacy, no probability is
+    ever zero, and no draw is refused because of the data. c is 2^20 bits up to K = 2,048 and at
+    least 1,073 bits (e^-743) up to K = 2,000,000, plus `log_outcomes`, with which all outcomes
+    at the floor together, however many, have a probability below 2^-1000.
+
+    Many equally likely outcomes that share an index are counted in one of two ways. An exact
+    integer multiplies the weight as it is: right for a few classes of supports, of which one may
+    hold nearly all C(p, s). A log of the number is added to l_k: right for millions of classes
+    of items, whose sizes would be long integers each. Draws are as exact, but the weights, and
+    so ε, are then right to about 1e-12 only, as the sums of logs are.
     """
 
     mantissas: NDArray[np.int64] = field(repr=False)
-    shifts: NDArray[np.int64] = field(repr=False)
+    shifts: NDArray[np.int32] = field(repr=False)
     multiplicities: Mapping[int, int] = field(repr=False)
+    # The members of the bins that were drawn so far: to find them takes all K shifts.
+    _members: dict[int, NDArray[np.intp]] = field(init=False, repr=False, default_factory=dict)
 
     @classmethod
     def from_logs(
-        cls, log_weights: ArrayLike, multiplicities: Mapping[int, int] | None = None
+        cls,
+        log_weights: ArrayLike,
+        multiplicities: Mapping[int, int] | None = None,
+        *,
+        log_sizes: NDArray[np.floating[Any]] | None = None,
+        log_outcomes: float = 0.0,
     ) -> IntegerWeights:
-        """Round m_k exp(l_k), relative to the largest, to integers.
+        """Round m_k exp(l_k), relative to the largest exp(l_k), to integers.
 
         Parameters
         ----------
@@ -117,6 +133,10 @@ class IntegerWeights:
             l_k; natural logarithms, ``-inf`` allowed, but not for all of them.
         multiplicities : mapping of int to int, optional
             m_k ≥ 1, of any size, by index k; 1 where none is given.
+        log_sizes : ndarray of float, shape (K,), optional
+            log m_k ≥ 0, in place of `multiplicities`.
+        log_outcomes : float
+            log Σ m_k, or more; public. It lowers the floor.
 
         Raises
         ------
@@ -130,31 +150,34 @@ class IntegerWeights:
         if any(count < 1 or not 0 <= k < logs.size for k, count in counts.items()):
             raise InvalidInput(f"multiplicities must be positive integers for 0..{logs.size - 1}")
         depth = min(MAX_DEPTH, MEMORY_BITS // logs.size)
-        floored = np.maximum(logs - logs.max(), -depth * math.log(2.0))
+        floored = np.maximum(logs - logs.max(), -depth * math.log(2.0) - log_outcomes)
+        if log_sizes is not None:
+            floored += log_sizes
         return cls(*_as_integers(floored), counts)
 
     def weight(self, index: int) -> int:
         """The integer weight of `index`, 0 ≤ index < K."""
-        return (int(self.mantissas[index]) << int(self.shifts[index])) * self.multiplicities.get(
-            index, 1
-        )
+        mantissa, shift = int(self.mantissas[index]), int(self.shifts[index])
+        return (mantissa << shift) * self.multiplicities.get(index, 1)
 
-    @property
+    @cached_property
     def total(self) -> int:
         """The sum of all weights."""
-        return self._blocks[1][-1]
+        parts = (part << shift for shift, part in reversed(self._bins.items()))
+        return sum(self._named.values()) + sum(parts)
 
     def draw(self, source: random.Random) -> int:
         """Draw an index, with exactly the probabilities of the integer weights."""
-        blocks, cumulative = self._blocks
-        number = source.randrange(cumulative[-1])
-        at = bisect_right(cumulative, number)
-        members = blocks[at]
-        if len(members) == 1:
-            return int(members[0])
-        number = (number - (cumulative[at - 1] if at else 0)) >> int(self.shifts[members[0]])
-        sums = np.cumsum(self.mantissas[members])
-        return int(members[np.searchsorted(sums, number, side="right")])
+        left = source.randrange(self.total)
+        for index, weight in self._named.items():
+            left -= weight
+            if left < 0:
+                return index
+        for shift, part in self._bins.items():
+            left -= part << shift
+            if left < 0:
+                break
+        return self._member(shift, source)
 
     def log_probability(self, index: int, among: int = 1) -> float:
         """Log of the probability with which `draw` returns `index`, 0 ≤ index < K.
@@ -163,30 +186,64 @@ class IntegerWeights:
         """
         return log_ratio(self.weight(index), self.total * among)
 
+    def log_probabilities(self) -> NDArray[np.floating[Any]]:
+        """Log of the probability of every index, to double precision; shape (K,)."""
+        bits = self.total.bit_length()
+        logs = np.log(self.mantissas) - math.log(self.total / (1 << bits))
+        logs += (self.shifts - float(bits)) * math.log(2.0)
+        for k, count in self.multiplicities.items():
+            logs[k] += math.log(count)
+        return logs
+
     @cached_property
-    def _blocks(self) -> tuple[list[NDArray[np.intp]], list[int]]:
-        """Indices in blocks of one shift each, and the sums of weights up to each block.
+    def _named(self) -> dict[int, int]:
+        """The weights of the indices with a multiplicity: each of them is a bin of its own."""
+        return {k: self.weight(k) for k in self.multiplicities}
 
-        Within a block sums of mantissas fit into an int64; an index with a multiplicity is a
-        block of its own.
-        """
-        single = np.asarray(sorted(self.multiplicities), dtype=np.intp)
-        many = np.setdiff1d(np.arange(len(self.shifts)), single, assume_unique=True)
-        many = many[np.argsort(self.shifts[many], kind="stable")]
-        runs = np.split(many, np.flatnonzero(np.diff(self.shifts[many])) + 1) if len(many) else []
-        blocks = [run[k : k + BLOCK] for run in runs for k in range(0, len(run), BLOCK)]
-        totals = [int(self.mantissas[m].sum()) << int(self.shifts[m[0]]) for m in blocks]
-        blocks += [single[k : k + 1] for k in range(len(single))]
-        totals += [self.weight(int(k)) for k in single]
-        return blocks, list(accumulate(totals))
+    @cached_property
+    def _bins(self) -> dict[int, int]:
+        """The sum of all other mantissas of a shift, by shift, the largest first."""
+        sums = _sums_by_shift(self.mantissas, self.shifts)
+        for k in self.multiplicities:
+            sums[int(self.shifts[k])] -= int(self.mantissas[k])
+        return {shift: part for shift, part in sums.items() if part}
+
+    def _member(self, shift: int, source: random.Random) -> int:
+        """Draw one of the indices of a shift that have no multiplicity."""
+        if shift not in self._members:
+            members = np.flatnonzero(self.shifts == shift)
+            named = [k for k in self.multiplicities if self.shifts[k] == shift]
+            self._members[shift] = np.setdiff1d(members, named) if named else members
+        members = self._members[shift]
+        if members.size == 1:
+            return int(members[0])
+        while True:
+            index = int(members[source.randrange(members.size)])
+            if source.getrandbits(MANTISSA_BITS + 1) < self.mantissas[index]:
+                return index
 
 
-def _as_integers(logs: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Write exp(l) as mantissa · 2^(shift - constant), mantissas near 2^53, shifts ≥ 0."""
+def _as_integers(logs: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Write exp(l) as mantissa · 2^(shift - constant), mantissas near 2^53, shifts ≥ 0.
+
+    The logs are overwritten.
+    """
     exponents = np.rint(logs / math.log(2.0))
-    remainders = (logs - exponents * LN2_HIGH) - exponents * LN2_LOW
-    mantissas = np.rint(np.exp(remainders) * 2.0**MANTISSA_BITS).astype(np.int64)
-    return mantissas, (exponents - exponents.min()).astype(np.int64)
+    logs -= exponents * LN2_HIGH
+    logs -= exponents * LN2_LOW
+    mantissas = np.rint(np.exp(logs) * 2.0**MANTISSA_BITS).astype(np.int64)
+    return mantissas, (exponents - exponents.min()).astype(np.int32)
+
+
+def _sums_by_shift(mantissas: NDArray[np.int64], shifts: NDArray[np.int32]) -> dict[int, int]:
+    """Add up the mantissas of equal shifts, exactly: in halves that doubles can hold.
+
+    Largest shift first. A mantissa has more than `HALF` bits, so the sum of high halves is not 0.
+    """
+    high = np.bincount(shifts, mantissas >> HALF)
+    low = np.bincount(shifts, mantissas & ((1 << HALF) - 1))
+    present = np.flatnonzero(high)[::-1].tolist()
+    return {shift: (int(high[shift]) << HALF) + int(low[shift]) for shift in present}
 
 
 def log_ratio(part: int, whole: int) -> float:

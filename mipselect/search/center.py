@@ -65,16 +65,26 @@ def center_at(problem: PreparedSquared, support: IntArray, value: float, clock: 
     return Center(problem, support, value, fit.coef, fit.multiplier, candidates, tops)
 
 
-def root_cut(center: Center, level: int) -> tuple[FloatArray, FloatArray]:
+@dataclass(frozen=True, eq=False)
+class RootCut:
     """The cut (3.2) at Ŝ for supports at distance `level`: what leaving costs and entering gains.
 
     2n·R(S') ≥ 2n·R(Ŝ) + Σ_{j∈Ŝ\\S'} costs_j - Σ_{j∈S'\\Ŝ} credits_j
 
-    Returns
-    -------
+    Attributes
+    ----------
+    level : int
     costs : ndarray of shape (s,)
     credits : ndarray of shape (p-s,)
     """
+
+    level: int
+    costs: FloatArray
+    credits: FloatArray
+
+
+def root_cut(center: Center, level: int) -> RootCut:
+    """Take M of (3.2) for the worst supports at this distance."""
     problem, support, candidates = center.problem, center.support, center.candidates
     columns = problem.gram.columns(support)
     w = problem.moment[candidates] - columns[candidates] @ center.coef
@@ -86,7 +96,7 @@ def root_cut(center: Center, level: int) -> tuple[FloatArray, FloatArray]:
     ridge = problem.ridge + center.multiplier
     diagonal = problem.gram.diagonal[np.concatenate([support, candidates])] + ridge
     M = dominated_diagonal(diagonal, off_sums, ridge)
-    return M[: len(support)] * center.coef**2, w**2 / M[len(support) :]
+    return RootCut(level, M[: len(support)] * center.coef**2, w**2 / M[len(support) :])
 
 
 def _among_candidates(center: Center, count: int) -> FloatArray:
@@ -99,28 +109,26 @@ def _among_candidates(center: Center, count: int) -> FloatArray:
     return np.asarray(root * largest_sum(root, count))
 
 
-def level_bound(center: Center, level: int) -> float:
-    """What the root cut proves for the whole level: a sort. No value is negative."""
-    costs, credits = root_cut(center, level)
-    doubled = np.sort(costs)[:level].sum() - largest_sum(credits, level)
+def level_bound(center: Center, cut: RootCut) -> float:
+    """What the cut proves for its whole level: a sort. No value is negative."""
+    doubled = np.sort(cut.costs)[: cut.level].sum() - largest_sum(cut.credits, cut.level)
     return max(0.0, center.value + float(doubled) / (2.0 * center.problem.n))
 
 
 def search_level(
-    center: Center, level: int, collector: Collector, engine: Engine, clock: Clock
+    center: Center, cut: RootCut, collector: Collector, engine: Engine, clock: Clock
 ) -> None:
-    """Offer every support at distance `level` below the threshold; settle a bound for the rest."""
-    costs, credits = root_cut(center, level)
+    """Offer every support of the cut's level below the threshold; settle a bound for the rest."""
     doubled_n = 2.0 * center.problem.n
-    best_credit = largest_sum(credits, level)
-    for cost, removed in removed_sets(costs, level):
+    best_credit = largest_sum(cut.credits, cut.level)
+    for cost, removed in removed_sets(cut.costs, cut.level):
         clock.bound = center.value + (cost - best_credit) / doubled_n
         clock.incumbent = collector.threshold
         clock.tick()
         if clock.bound >= collector.threshold:
             collector.settle(clock.bound)
             return
-        sub = additions_after_removal(center, removed, level, collector)
+        sub = additions_after_removal(center, removed, cut.level, collector)
         branch_and_bound(sub, collector, engine, clock)
         clock.done += 1
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mipselect.losses.base import FloatArray, IntArray
+from mipselect.losses.fenchel import FenchelBounds
 from mipselect.search.additions import Additions, dominated_diagonal
 
 
@@ -46,35 +47,33 @@ class Cut:
 
 
 def fenchel_cut(
-    X: FloatArray,
-    prediction: FloatArray,
-    losses: FloatArray,
-    subgradient: FloatArray,
-    *,
-    ridge: float,
-    radius: float,
-    multiplier: float = 0.0,
+    bounds: FenchelBounds, row: int, own: float, credits: FloatArray, length: float
 ) -> Cut:
-    """The cut (3.1) of any convex loss at any prediction u, optimal or not.
+    """The bound of any dual point α as a cut (3.1), affine in the choice.
 
-    R(S') ≥ (1/n) Σ_i [ℓ(y_i, u_i) + α_i u_i] - νr²/(2n) - Σ_{j∈S'} w_j² / (2n(λ+ν)),
-    with α = -g, g_i ∈ ∂ℓ(y_i, u_i) and w = Xᵀα. It equals R(S) at S when u and ν are the
-    optimum and multiplier on S and α is the dual optimum.
+    R(B ∪ T') ≥ (1/n) [Σ_i -ℓ*(y_i, -α_i) - νr²/2 - Σ_{j∈B∪T'} w_j² / (2(λ+ν))], w = Xᵀα.
+
+    The function h of the bound is concave in the sum of squares where the norm constraint is
+    active; (λ+ν)⁻¹Σw²/2 + νr²/2 lies above it for every ν ≥ 0 and touches it where
+    √Σw² = `length` and ν = max(0, length/r - λ). At the dual optimum on S and its own length the
+    cut equals R(S) at S.
 
     Parameters
     ----------
-    X : ndarray of shape (n, p)
-    prediction, losses, subgradient : ndarray of shape (n,)
-        u_i, ℓ(y_i, u_i) and g_i.
-    ridge, radius, multiplier : float
-        λ with λ + ν > 0, r and any ν ≥ 0.
+    bounds : FenchelBounds
+    row : int
+        The dual point.
+    own : float
+        Σ w_j² over the base B.
+    credits : ndarray of shape (L,)
+        w_j² of the columns.
+    length : float
+        Where the cut is to be tightest.
     """
-    n = len(prediction)
-    w = -(X.T @ subgradient)
-    constant = float(np.mean(losses - subgradient * prediction))
-    return Cut(
-        constant - multiplier * radius**2 / (2.0 * n), -(w**2) / (2.0 * n * (ridge + multiplier))
-    )
+    nu = max(0.0, length / bounds.radius - bounds.ridge)
+    shrink = 1.0 / (2.0 * (bounds.ridge + nu) * bounds.n)
+    constant = bounds.constants[row] / bounds.n - nu * bounds.radius**2 / (2.0 * bounds.n)
+    return Cut(float(constant) - shrink * own, -shrink * credits)
 
 
 def sparse_diagonal_cut(sub: Additions, H: FloatArray, chosen: IntArray) -> Cut:

@@ -6,12 +6,12 @@ import math
 
 import numpy as np
 
-from mipselect.losses.base import FloatArray, IntArray
+from mipselect.losses.base import IntArray
 from mipselect.losses.fenchel import FenchelBounds
 from mipselect.search import outer_approximation
 from mipselect.search.collectors import Collector
 from mipselect.search.completions import Completions, enumerate_completions
-from mipselect.search.cuts import Cut
+from mipselect.search.cuts import Cut, fenchel_cut
 from mipselect.search.outer_approximation import OuterApproximation
 from mipselect.search.progress import Clock
 
@@ -45,7 +45,7 @@ class FenchelMasters:
             own = float(bounds.weights[row][sub.base].sum())
             credits = bounds.weights[row][sub.live]
             length = math.sqrt(own + float(credits[chosen].sum()))
-            return affine_cut(bounds, row, own, credits, length)
+            return fenchel_cut(bounds, row, own, credits, length)
 
         def visit(chosen: IntArray) -> tuple[float, Cut]:
             support = sub.supports(chosen[None])
@@ -57,30 +57,3 @@ class FenchelMasters:
         _, at_greedy = visit(greedy)
         cuts = [cut_of(sub.bounds, sub.row, greedy), at_greedy]
         return self._masters.prove(cuts, sub.size, visit, collector, clock)
-
-
-def affine_cut(
-    bounds: FenchelBounds, row: int, own: float, credits: FloatArray, length: float
-) -> Cut:
-    """The Fenchel bound as a cut (3.1), affine in the choice.
-
-    The function h of the bound is concave in the sum of squares where the norm constraint is
-    active; (λ+ν)⁻¹Σc/2 + νr²/2 lies above it for every ν ≥ 0 and touches it where
-    √Σc = `length` and ν = max(0, length/r - λ).
-
-    Parameters
-    ----------
-    bounds : FenchelBounds
-    row : int
-        The dual point.
-    own : float
-        Σ c_j over the base.
-    credits : ndarray of shape (L,)
-        c_j of the columns.
-    length : float
-        Where the cut is to be tightest.
-    """
-    nu = max(0.0, length / bounds.radius - bounds.ridge)
-    shrink = 1.0 / (2.0 * (bounds.ridge + nu) * bounds.n)
-    constant = bounds.constants[row] / bounds.n - nu * bounds.radius**2 / (2.0 * bounds.n)
-    return Cut(float(constant) - shrink * own, -shrink * credits)

@@ -10,7 +10,14 @@ import numpy as np
 from mipselect.losses.base import IntArray
 from mipselect.losses.squared import PreparedSquared
 from mipselect.search.branch_and_bound import Engine
-from mipselect.search.center import Center, center_at, level_bound, root_cut, search_level
+from mipselect.search.center import (
+    Center,
+    RootCut,
+    center_at,
+    level_bound,
+    root_cut,
+    search_level,
+)
 from mipselect.search.collectors import Collector
 from mipselect.search.progress import Clock
 from mipselect.search.swaps import best_by_swaps
@@ -49,16 +56,20 @@ class LeastSquaresNeighbourhood:
         """The features outside Ŝ, the most gainful by the root cut first."""
         if self.levels == 1:
             return self.center.candidates
-        _, credits = root_cut(self.center, 1)
-        return self.center.candidates[np.argsort(-credits, kind="stable")]
+        return self.center.candidates[np.argsort(-self._cuts[0].credits, kind="stable")]
 
     def level_bound(self, level: int) -> float:
         """What the root cut proves for the whole level."""
-        return level_bound(self.center, level)
+        return level_bound(self.center, self._cuts[level - 1])
 
     def search_level(self, level: int, collector: Collector, clock: Clock) -> None:
         """Offer every support of a level below the threshold; settle a bound for the rest."""
-        search_level(self.center, level, collector, self.engine, clock)
+        search_level(self.center, self._cuts[level - 1], collector, self.engine, clock)
+
+    @cached_property
+    def _cuts(self) -> list[RootCut]:
+        """The root cuts of levels 1, 2, ..."""
+        return [root_cut(self.center, level) for level in range(1, self.levels)]
 
 
 @dataclass(frozen=True, eq=False)

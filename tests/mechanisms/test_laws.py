@@ -144,16 +144,17 @@ def test_the_test_passes_with_probability_delta_where_the_condition_fails() -> N
         assert mechanism._tested.test.log_pass == pytest.approx(np.log(delta), rel=1e-13)
 
 
-def test_every_unlisted_support_has_its_own_number() -> None:
+def test_every_unlisted_support_has_its_own_number(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where most are listed, drawing an unlisted one is one uniform integer, mapped one to one."""
 
     class Scripted(random.Random):
-        answers: list[int]
+        answer: int
 
         def randrange(self, stop: int) -> int:
-            answer = self.answers.pop(0)
-            return stop - 1 if answer < 0 else answer
+            assert stop == 15 - size
+            return self.answer
 
+    monkeypatch.setattr(IntegerWeights, "draw", lambda weights, source: size)
     for size in (8, 11, 14):
         pool = pool_of(SMALL, size)
         unlisted = {tuple(s) for s in SMALL.supports.tolist()} - {
@@ -162,7 +163,7 @@ def test_every_unlisted_support_has_its_own_number() -> None:
         drawn = []
         for number in range(15 - size):
             source = Scripted()
-            source.answers = [-1, number]
+            source.answer = number
             drawn.append(TopR(pool, 1.0).sample(source))
         assert sorted(drawn) == sorted(unlisted)
 

@@ -141,7 +141,10 @@ def test_outcomes_that_are_none_are_refused(name: str) -> None:
             mechanism.log_probability(outcome)
 
 
-@pytest.mark.parametrize("build", [OneShotTopK, Peeling, CanonicalLipschitz, JointExponential])
+K_ITEMS = (OneShotTopK, Peeling, CanonicalLipschitz, JointExponential)
+
+
+@pytest.mark.parametrize("build", K_ITEMS)
 def test_k_must_be_between_one_and_d(build: Any) -> None:
     for k in (0, -1, 7, 2.0, True):
         with pytest.raises(InvalidInput, match="k must be an integer with 1 ≤ k ≤ 6"):
@@ -158,10 +161,18 @@ def test_other_parameters_are_checked() -> None:
     for sensitivity in (0.0, -1.0, np.inf, np.nan, "1", True):
         with pytest.raises(InvalidInput, match="sensitivity"):
             NoisyMax(SCORES, 1.0, sensitivity=sensitivity)
-    with pytest.raises(InvalidInput, match="noise"):
-        OneShotTopK(SCORES, 2, 1.0, noise="gauss")
-    with pytest.raises(InvalidInput, match="relation"):
-        Peeling(SCORES, 2, 1.0, relation="swap")
+        for build in K_ITEMS:
+            with pytest.raises(InvalidInput, match="sensitivity"):
+                build(SCORES, 2, 1.0, sensitivity=sensitivity)
+    for build in (OneShotTopK, Peeling, CanonicalLipschitz):
+        with pytest.raises(InvalidInput, match="noise"):
+            build(SCORES, 2, 1.0, noise="gauss")
+    for build in K_ITEMS:
+        with pytest.raises(InvalidInput, match="relation"):
+            build(SCORES, 2, 1.0, relation="swap")
+    for unequal in (GeneralizedExponential, RandomStopping):
+        with pytest.raises(InvalidInput, match="relation"):
+            unequal(SCORES, np.ones(6), 1.0, relation="swap")
     for gamma in (-0.1, 1.1, np.nan):
         with pytest.raises(InvalidInput, match="gamma"):
             CanonicalLipschitz(SCORES, 2, 1.0, gamma=gamma)

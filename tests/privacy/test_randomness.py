@@ -33,20 +33,55 @@ def exact_exp(value: float) -> Fraction:
         return Fraction(Decimal(value).exp())
 
 
+class Rejected(Exception):
+    """The draw asked for more than its script."""
+
+
 class Scripted(random.Random):
-    def __init__(self, answer: int) -> None:
-        self.answer = answer
+    """Answers a draw: a number below the total, then the place of a member and its bits."""
+
+    def __init__(self, *answers: int) -> None:
+        self.answers = list(answers)
         super().__init__()
 
     def randrange(self, stop: int) -> int:
-        assert self.answer < stop
-        return self.answer
+        if not self.answers:
+            raise Rejected
+        answer = self.answers.pop(0)
+        if answer >= stop:
+            raise Rejected
+        return answer
+
+    def getrandbits(self, bits: int) -> int:
+        return self.randrange(1 << bits)
 
 
-def test_every_integer_below_the_sum_belongs_to_its_index() -> None:
-    weights = IntegerWeights(np.array([1, 2, 5]), np.zeros(3, dtype=np.int64), {})
-    drawn = Counter(weights.draw(Scripted(k)) for k in range(8))
-    assert drawn == {0: 1, 1: 2, 2: 5}
+def exact_law(weights: IntegerWeights, mantissa_bits: int) -> dict[int, Fraction]:
+    """The probability of every index, over all numbers that a draw can be given."""
+    reached = Counter(weights.draw(Scripted(number, 0, 0)) for number in range(weights.total))
+    law: dict[int, Fraction] = {}
+    for first, share in reached.items():
+        number = next(n for n in range(weights.total) if weights.draw(Scripted(n, 0, 0)) == first)
+        accepted: Counter[int] = Counter()
+        for place in range(len(weights.mantissas)):
+            for bits in range(2 << mantissa_bits):
+                try:
+                    accepted[weights.draw(Scripted(number, place, bits))] += 1
+                except Rejected:
+                    continue
+        for k, count in accepted.items():
+            law[k] = Fraction(share * count, weights.total * accepted.total())
+    return law
+
+
+def test_every_integer_below_the_sum_belongs_to_its_index(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(randomness, "MANTISSA_BITS", 3)
+    monkeypatch.setattr(randomness, "HALF", 0)
+    weights = IntegerWeights(np.array([1, 2, 5]), np.zeros(3, dtype=np.int32), {})
+    assert weights.total == 8
+    assert exact_law(weights, 3) == {0: Fraction(1, 8), 1: Fraction(2, 8), 2: Fraction(5, 8)}
     for index, probability in enumerate((1 / 8, 2 / 8, 5 / 8)):
         assert weights.log_probability(index) == pytest.approx(log(probability), rel=1e-15)
         assert weights.log_probability(index, among=10**40) == pytest.approx(
@@ -155,17 +190,61 @@ def test_log_ratio_is_precise(part: int, rest: int, digits: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_every_number_below_the_total_leads_to_its_index(
-    seed: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The draw is exact: as many numbers lead to an index as its weight says."""
+def test_the_draw_is_exact(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As likely as its weight says is every index, alone in its bin or not."""
     monkeypatch.setattr(randomness, "MANTISSA_BITS", 3)
-    monkeypatch.setattr(randomness, "BLOCK", 4)
+    monkeypatch.setattr(randomness, "HALF", 0)
     rng = np.random.default_rng(seed)
-    logs = rng.choice([0.0, -0.1, -0.4, -1.0, -2.5, -4.0], 40)
-    weights = IntegerWeights.from_logs(logs, {3: 17, 11: 2})
-    seen = Counter(weights.draw(Scripted(number)) for number in range(weights.total))
-    assert [seen[k] for k in range(40)] == weights_of(weights)
+    logs = rng.choice([0.0, -0.1, -0.4, -1.0, -2.5, -4.0], 20)
+    weights = IntegerWeights.from_logs(logs, {3: 17, 11: 2, 12: 1})
+    expected = [Fraction(weight, weights.total) for weight in weights_of(weights)]
+    law = exact_law(weights, 3)
+    assert [law[k] for k in range(20)] == expected
+
+
+def test_weights_are_added_up_exactly() -> None:
+    rng = np.random.default_rng(0)
+    weights = IntegerWeights.from_logs(rng.normal(0.0, 300.0, 5000), {7: 10**30, 8: 1})
+    assert weights.total == sum(weights_of(weights))
+    assert len(set(weights.shifts.tolist())) < 4000
+
+
+def test_all_probabilities_at_once_are_those_of_each() -> None:
+    logs = np.append(np.random.default_rng(0).normal(0.0, 300.0, 50), -1e9)
+    weights = IntegerWeights.from_logs(logs, {3: comb(10_000, 50), 50: 7})
+    each = [weights.log_probability(k) for k in range(51)]
+    assert weights.log_probabilities() == pytest.approx(each, rel=1e-12, abs=1e-12)
+
+
+def test_sizes_given_by_their_logs_are_multiplicities() -> None:
+    counts = {0: 1, 1: 7, 2: 10**40, 3: 3}
+    logs = [0.0, -1.0, -300.0, -2.0]
+    exact = IntegerWeights.from_logs(logs, counts)
+    rounded = IntegerWeights.from_logs(logs, log_sizes=np.log([float(m) for m in counts.values()]))
+    assert rounded.log_probabilities() == pytest.approx(exact.log_probabilities(), abs=1e-12)
+
+
+def test_sizes_come_in_after_the_floor() -> None:
+    size = comb(10_000, 50)
+    weights = IntegerWeights.from_logs(
+        [0.0, -1.0, -np.inf], log_sizes=np.log([1.0, 7.0, float(size)]), log_outcomes=log(size)
+    )
+    assert weights.log_probability(1) - weights.log_probability(0) == pytest.approx(log(7) - 1)
+    floor = weights.log_probability(2) - log(size)
+    assert floor - weights.log_probability(0) == pytest.approx(-(2**20) * log(2) - log(size))
+
+
+def test_a_change_of_the_logs_moves_classes_of_any_size_as_little() -> None:
+    rng = np.random.default_rng(3)
+    sizes = rng.uniform(0.0, 500.0, 40)
+    for scale in (1.0, 1e3, 1e6):
+        logs = rng.normal(0.0, scale, 40)
+        moved = logs + 0.5 * rng.uniform(-1.0, 1.0, 40)
+        laws = [
+            IntegerWeights.from_logs(x, log_sizes=sizes, log_outcomes=600.0).log_probabilities()
+            for x in (logs, moved)
+        ]
+        assert np.abs(laws[0] - laws[1]).max() <= 1.0 + 1e-7
 
 
 def test_frequencies_of_a_draw() -> None:

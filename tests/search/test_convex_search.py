@@ -14,7 +14,7 @@ from mipselect.instance import Instance
 from mipselect.losses.fenchel import FenchelLoss
 from mipselect.search import completions, convex, outer_approximation
 from mipselect.search.convex import ConvexNeighbourhood, Division
-from mipselect.search.fenchel_masters import affine_cut
+from mipselect.search.cuts import fenchel_cut
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -69,7 +69,7 @@ def test_bounds_alone(loss: str, solver: str, monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("seed", range(12))
-def test_level_bounds_and_affine_cuts_hold(loss: str, seed: int) -> None:
+def test_level_bounds_and_fenchel_cuts_hold(loss: str, seed: int) -> None:
     instance = random_loss_instance(seed, loss)
     problem = instance.prepared
     assert isinstance(problem, FenchelLoss)
@@ -84,7 +84,7 @@ def test_level_bounds_and_affine_cuts_hold(loss: str, seed: int) -> None:
     weights = center.root.weights[0]
     own = float(np.sqrt(weights[supports[k]].sum()))
     for length in (own, 0.3 * own, 2.0 * own + 1.0):
-        cut = affine_cut(center.root, 0, 0.0, weights, length)
+        cut = fenchel_cut(center.root, 0, 0.0, weights, length)
         assert np.all(cut.at(supports) <= values * (1 + 1e-9))
         if length == own:
             assert cut.at(supports[k]) == pytest.approx(values[k], rel=1e-7, abs=1e-10)

@@ -9,11 +9,14 @@ import pytest
 from designs import all_supports, distances, random_instance
 
 from mipselect.instance import Instance
+from mipselect.losses.fenchel import FenchelBounds
 from mipselect.losses.squared import PreparedSquared
 from mipselect.search import mistake_levels, top_supports
 from mipselect.search.additions import additions_to, gain_shares, screened
 from mipselect.search.center import center_at, level_bound, root_cut
+from mipselect.search.closed_form import ClosedForm
 from mipselect.search.cuts import fenchel_cut, sparse_diagonal_cut
+from mipselect.search.least_squares import LeastSquaresNeighbourhood
 from mipselect.search.progress import Clock
 from mipselect.search.removed_sets import removed_sets
 
@@ -37,17 +40,16 @@ def test_fenchel_cut_at_optimal_and_arbitrary_coefficients(seed: int) -> None:
         for exact in (True, False):
             coef = fit.coef if exact else fit.coef + rng.standard_normal(len(chosen))
             multiplier = fit.multiplier if exact else float(rng.exponential())
-            prediction = instance.X[:, chosen] @ coef
-            residual = instance.y - prediction
-            cut = fenchel_cut(
-                instance.X,
-                prediction,
-                0.5 * residual**2,
-                -residual,
+            dual = instance.y - instance.X[:, chosen] @ coef
+            bounds = FenchelBounds(
+                constants=np.array([np.sum(dual * instance.y - 0.5 * dual**2)]),
+                weights=(instance.X.T @ dual)[None] ** 2,
+                n=instance.n,
                 ridge=instance.ridge,
                 radius=instance.coef_bound,
-                multiplier=multiplier,
             )
+            length = (instance.ridge + multiplier) * instance.coef_bound
+            cut = fenchel_cut(bounds, 0, 0.0, bounds.weights[0], length)
             assert close_below(cut.at(supports), values)
             assert cut.minimum(instance.support_size) <= values.min() * (1 + 1e-9)
             assert cut.minimum(instance.support_size) == pytest.approx(
@@ -121,15 +123,17 @@ def test_root_cut_holds_at_every_distance(seed: int) -> None:
     values = instance.objectives(supports)
     support = supports[np.random.default_rng(seed).integers(len(supports))]
     center = center_at(problem, support, instance.objective(support), Clock(None, None))
+    neighbourhood = LeastSquaresNeighbourhood(center, ClosedForm())
     level_of = distances(supports, support)
     for level in range(1, center.levels):
-        costs, credits = root_cut(center, level)
+        cut = root_cut(center, level)
         for row, value in zip(supports[level_of == level], values[level_of == level], strict=True):
             out = ~np.isin(support, row)
             into = np.isin(center.candidates, row)
-            doubled = costs[out].sum() - credits[into].sum()
+            doubled = cut.costs[out].sum() - cut.credits[into].sum()
             assert center.value + doubled / (2 * instance.n) <= value * (1 + 1e-9)
-        assert level_bound(center, level) <= values[level_of == level].min() * (1 + 1e-9)
+        assert level_bound(center, cut) <= values[level_of == level].min() * (1 + 1e-9)
+        assert neighbourhood.level_bound(level) == level_bound(center, cut)
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 6])
@@ -160,7 +164,9 @@ def test_a_pair_that_is_only_jointly_strong_is_not_cut_off() -> None:
     assert isinstance(problem, PreparedSquared)
     weak = np.array([0, 1])
     center = center_at(problem, weak, instance.objective(weak), Clock(None, None))
-    assert level_bound(center, 2) <= instance.objective([2, 3]) < 0.2 * center.value
+    assert (
+        level_bound(center, root_cut(center, 2)) <= instance.objective([2, 3]) < 0.2 * center.value
+    )
     for solver in ("native", "highs"):
         assert top_supports(instance, 1, solver=solver).supports.tolist() == [[2, 3]]
         levels = mistake_levels(instance, solver=solver)
