@@ -10,7 +10,6 @@ from typing import Annotated, Any, TypeVar
 import typer
 from rich.console import Console
 
-from mipselect.cli.contestants import CONTESTANTS, Rules
 from mipselect.cli.options import (
     AUTO,
     SEARCH_PANEL,
@@ -21,12 +20,14 @@ from mipselect.cli.options import (
     search_options,
 )
 from mipselect.cli.output import NOT_PRIVATE, SENSITIVE, banner, check_output, deliver, warn
-from mipselect.cli.record import Record
-from mipselect.cli.summary import print_summary, summarise
-from mipselect.cli.trial_file import DONE, TrialFile
+from mipselect.cli.trial_table import print_summary
 from mipselect.cli.trial_watch import TrialWatch
-from mipselect.cli.trials import Cell, DataSet, cells_of, certified_reference, run
 from mipselect.errors import InvalidInput, MipselectError, NotCertified
+from mipselect.experiments.contestants import CONTESTANTS, Rules
+from mipselect.experiments.record import Record
+from mipselect.experiments.summary import summarise
+from mipselect.experiments.trial_file import DONE, TrialFile
+from mipselect.experiments.trials import Cell, DataSet, cells_of, certified_reference, run
 from mipselect.files import load_problem
 
 MOST_TRIALS = 1_000_000

@@ -11,13 +11,13 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from mipselect.cli.contestants import CONTESTANTS
-from mipselect.cli.figure import SUFFIXES, Line, Panel, Picture, drawn, require_matplotlib
 from mipselect.cli.options import AsJson
 from mipselect.cli.output import SENSITIVE, banner, check_output, deliver, warn, write_whole
-from mipselect.cli.summary import mean_and_error
-from mipselect.cli.trial_file import DONE, Row, TrialFile
 from mipselect.errors import InvalidInput
+from mipselect.experiments.contestants import CONTESTANTS
+from mipselect.experiments.figure import SUFFIXES, Line, Panel, Picture, drawn, require_matplotlib
+from mipselect.experiments.summary import mean_and_error
+from mipselect.experiments.trial_file import DONE, Row, TrialFile
 
 EXAMPLES = """Examples:
 

@@ -19,11 +19,11 @@ from commandline import Run
 from designs import all_supports
 
 from mipselect import errors
-from mipselect.cli import contestants, trials
-from mipselect.cli.contestants import CONTESTANTS, Rules, in_words
-from mipselect.cli.summary import mean_and_error, summarise
-from mipselect.cli.trial_file import START, TrialFile
 from mipselect.cli.trial_watch import TrialWatch
+from mipselect.experiments import contestants, trials
+from mipselect.experiments.contestants import CONTESTANTS, Rules, in_words
+from mipselect.experiments.summary import mean_and_error, summarise
+from mipselect.experiments.trial_file import START, TrialFile
 from mipselect.files import load_instance, load_problem
 
 RECIPE = """
@@ -481,7 +481,7 @@ def test_a_file_that_cannot_be_written_is_an_error(
     def full(*_: object) -> int:
         raise OSError("no space left on device")
 
-    monkeypatch.setattr("mipselect.cli.trial_file.os.write", full)
+    monkeypatch.setattr("mipselect.experiments.trial_file.os.write", full)
     run("bench", recipe, *QUICK, "--output", file).failed_with(1, "no space left")
 
 

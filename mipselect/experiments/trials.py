@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from mipselect.cli.contestants import CONTESTANTS, Rules, in_words
-from mipselect.cli.trial_file import DONE, FAILED, NOT_CERTIFIED, Row
 from mipselect.errors import MipselectError, NotCertified, SolverFailure
+from mipselect.experiments.contestants import CONTESTANTS, Rules, in_words
+from mipselect.experiments.trial_file import DONE, FAILED, NOT_CERTIFIED, Row
 from mipselect.files import Problem, load_problem
 from mipselect.instance import Instance
 from mipselect.mechanisms.gap_test import exceeds_condition

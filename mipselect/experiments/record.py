@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mipselect.cli.trial_file import DONE, NOT_CERTIFIED, Row, TrialFile
-from mipselect.cli.trials import Cell
 from mipselect.errors import InvalidInput
+from mipselect.experiments.trial_file import DONE, NOT_CERTIFIED, Row, TrialFile
+from mipselect.experiments.trials import Cell
 
 
 class Record:
