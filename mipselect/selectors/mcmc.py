@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.optimize import nnls
 
 from mipselect.losses.base import FloatArray
 from mipselect.mechanisms import MetropolisHastings
@@ -19,6 +18,12 @@ from mipselect.selectors.base import PrivateSelector, real_target
 
 GRAM_LIMIT = 5_000
 """Up to so many columns XᵀX is formed once; beyond, the products of each support."""
+
+TOLERANCE = 1e-14
+"""A gradient below this, against columns of norm 1, is zero."""
+
+ROUNDS = 10
+"""So many changes per column are made at most; each lowers the sum of squares."""
 
 
 class MCMCSelector(PrivateSelector):
@@ -183,8 +188,52 @@ def nearest_in_ball(
     eigenvalues, vectors = np.linalg.eigh(whole)
     root = np.sqrt(np.maximum(eigenvalues, 0.0) / square)[:, None] * vectors.T
     corners = bound * np.hstack([root[:, :s], -root[:, :s]]) - root[:, s:]
-    stacked = np.vstack([corners, np.ones(2 * s)])
-    weights, _ = nnls(stacked, np.append(np.zeros(s + 1), 1.0), maxiter=60 * s)
+    weights = nonnegative_least_squares(
+        np.vstack([corners, np.ones(2 * s)]), np.append(np.zeros(s + 1), 1.0)
+    )
     shares = weights / weights.sum()
     coefficients: FloatArray = bound * (shares[:s] - shares[s:])
     return coefficients
+
+
+def nonnegative_least_squares(A: FloatArray, target: FloatArray) -> FloatArray:
+    """Minimise ‖Aλ - t‖² over λ ≥ 0 by the active sets of Lawson and Hanson, 1974, chapter 23.
+
+    SciPy's `nnls` is not used: where columns are opposite to each other and others equal, as
+    here with equal features, it can stop far from the minimum.
+    """
+    count = A.shape[1]
+    tolerance = TOLERANCE * float(np.linalg.norm(A, axis=0).max())
+    solution, positive = np.zeros(count), np.zeros(count, dtype=bool)
+    refused = np.zeros(count, dtype=bool)
+    for _ in range(ROUNDS * count):
+        gradient = A.T @ (target - A @ solution)
+        gradient[positive | refused] = -np.inf
+        entering = int(np.argmax(gradient))
+        if gradient[entering] <= tolerance:
+            break
+        positive[entering] = True
+        wanted = _with_positive(A, target, positive)
+        if wanted[entering] <= 0.0:
+            # It would have to grow; that it does not is rounding.
+            positive[entering], refused[entering] = False, True
+            continue
+        while (wanted[positive] <= 0.0).any():
+            falling = positive & (wanted <= 0.0)
+            steps = solution[falling] / (solution[falling] - wanted[falling])
+            solution += steps.min() * (wanted - solution)
+            positive[np.flatnonzero(falling)[steps == steps.min()]] = False
+            solution[~positive] = 0.0
+            wanted = _with_positive(A, target, positive)
+        solution = wanted
+        refused[:] = False
+    return solution
+
+
+def _with_positive(
+    A: FloatArray, target: FloatArray, positive: np.ndarray[Any, np.dtype[np.bool_]]
+) -> FloatArray:
+    """Least squares in the columns that are marked; zero elsewhere."""
+    solution = np.zeros(positive.size)
+    solution[positive] = np.linalg.lstsq(A[:, positive], target, rcond=None)[0]
+    return solution

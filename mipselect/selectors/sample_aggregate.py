@@ -144,13 +144,15 @@ def path_ballot(X: FloatArray, y: FloatArray, *, k: int) -> list[int]:
 
 
 def centred(columns: FloatArray) -> FloatArray:
-    """Subtract the means, after all entries were divided by the largest."""
-    largest_entry = np.abs(columns).max()
-    if largest_entry == 0.0:
-        return columns
-    scaled = columns / largest_entry
-    difference: FloatArray = scaled - scaled.mean(axis=0)
-    return difference
+    """Subtract the means, and bring the largest entry to 1: the path has absolute tolerances."""
+    scaled = with_largest_one(columns)
+    return with_largest_one(scaled - scaled.mean(axis=0))
+
+
+def with_largest_one(values: FloatArray) -> FloatArray:
+    """Divide by the largest |entry|, if there is one above zero."""
+    size = np.abs(values).max()
+    return values / size if size > 0.0 else values
 
 
 def largest(coefficients: FloatArray, k: int) -> list[int]:

@@ -1,0 +1,144 @@
+"""Least squares in the ℓ1 ball against cvxpy, the law at its ε, and the estimator."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from sklearn.utils.estimator_checks import check_estimator
+
+from mipselect.errors import InvalidInput
+from mipselect.privacy.audit import ReplacedRow, law_of, lower_bound, worst_pair
+from mipselect.selectors import MCMCSelector
+from mipselect.selectors.mcmc import ResidualSquares, nearest_in_ball
+
+BOUNDS = {"x_bound": 1.0, "y_bound": 1.0, "coef_bound": 1.0}
+
+
+def by_cvxpy(X: np.ndarray, y: np.ndarray, bound: float) -> float:
+    coef = cp.Variable(X.shape[1])
+    problem = cp.Problem(cp.Minimize(cp.sum_squares(y - X @ coef)), [cp.norm1(coef) <= bound])
+    problem.solve(solver=cp.CLARABEL)
+    return float(problem.value)
+
+
+def design(kind: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, float]:
+    n, s = int(rng.integers(1, 20)), int(rng.integers(1, 7))
+    X = rng.uniform(-1.0, 1.0, (n, s))
+    if kind == 1:
+        X[:, s // 2] = -X[:, 0] if rng.random() < 0.5 else X[:, 0]
+    if kind == 2:
+        X[:, -1] = rng.choice([0.0, 1.0])
+    if kind == 3:
+        X = np.sign(X)
+    if kind == 4 and s > 2:
+        X[:, 2] = X[:, 0] - X[:, 1]
+    y = X @ rng.normal(size=s) if rng.random() < 0.2 else rng.uniform(-1.0, 1.0, n)
+    return X, y, 10.0 ** rng.uniform(-2.0, 1.0)
+
+
+@pytest.mark.parametrize("kind", range(5))
+def test_residuals_by_cvxpy(kind: int) -> None:
+    rng = np.random.default_rng(kind)
+    for _ in range(40):
+        X, y, bound = design(kind, rng)
+        found = ResidualSquares(X, y, bound)(tuple(range(X.shape[1])))
+        assert found == pytest.approx(by_cvxpy(X, y, bound), abs=1e-6 * (1.0 + y @ y), rel=1e-6)
+
+
+def test_equal_and_opposite_columns_are_solved_to_the_end() -> None:
+    """The duality gap bounds how far from the minimum the coefficients are, without a judge."""
+    rng = np.random.default_rng(1)
+    for _ in range(400):
+        X = rng.choice([-1.0, 1.0], (6, int(rng.integers(2, 11))))
+        X[:, 1] = X[:, 0]
+        y, bound = rng.uniform(-1.0, 1.0, 6), 10.0 ** rng.uniform(-1.0, 2.0)
+        beta = nearest_in_ball(X.T @ X, X.T @ y, y @ y, bound)
+        gradient = X.T @ (X @ beta - y)
+        assert np.abs(beta).sum() <= bound * (1.0 + 1e-12)
+        assert gradient @ beta + bound * np.abs(gradient).max() <= 1e-11 * (1.0 + bound) ** 2
+
+
+def test_products_of_each_support_are_the_same_as_one_gram_matrix(monkeypatch: Any) -> None:
+    rng = np.random.default_rng(2)
+    X, y = rng.uniform(-1.0, 1.0, (12, 6)), rng.uniform(-1.0, 1.0, 12)
+    whole = [ResidualSquares(X, y, 0.7)(support) for support in combinations(range(6), 3)]
+    monkeypatch.setattr("mipselect.selectors.mcmc.GRAM_LIMIT", 5)
+    parts = [ResidualSquares(X, y, 0.7)(support) for support in combinations(range(6), 3)]
+    np.testing.assert_allclose(parts, whole, rtol=1e-12)
+
+
+def law(epsilon: float, p: int, s: int) -> Any:
+    selector = MCMCSelector(s, epsilon=epsilon, **BOUNDS)
+    return law_of(
+        lambda table: selector.mechanism(table[:, :-1], table[:, -1]),
+        list(combinations(range(p), s)),
+    )
+
+
+def test_the_stationary_law_keeps_its_epsilon_and_nearly_needs_it() -> None:
+    space = ReplacedRow(4, np.full(7, -1.0), np.full(7, 1.0))
+    found = worst_pair(law(1.0, 6, 1), space, starts=2, rounds=2, seed=3)
+    assert 0.6 < found.epsilon <= 1.0 + 1e-9
+    pair = worst_pair(law(1.0, 4, 2), ReplacedRow(3, np.full(5, -1.0), np.full(5, 1.0)), starts=1)
+    assert 0.3 < pair.epsilon <= 1.0 + 1e-9
+    without_the_two = largest(law(2.0, 6, 1), found.data, found.other)
+    assert without_the_two > 1.2
+
+
+def largest(law_at: Any, data: np.ndarray, other: np.ndarray) -> float:
+    return float(np.abs(np.subtract(law_at(data), law_at(other))).max())
+
+
+def test_the_sampler_itself_is_not_blamed() -> None:
+    y = np.ones(3)
+    X = np.ones((3, 5))
+    X[0, 1:], other = -1.0, np.ones((3, 5))
+    other[0, 0] = -1.0
+    selector = MCMCSelector(1, epsilon=2.0, delta=1e-3, n_steps=40, **BOUNDS)
+    mechanisms = [selector.mechanism(table, y) for table in (X, other)]
+    bound = lower_bound(lambda side, rng: mechanisms[side].sample(rng), 0, 1, draws=6000)
+    assert 0.3 < bound.epsilon <= 2.0
+
+
+def test_the_law_is_that_of_the_clipped_data() -> None:
+    rng = np.random.default_rng(3)
+    X, y = 3.0 * rng.normal(size=(30, 4)), 3.0 * rng.normal(size=30)
+    selector = MCMCSelector(2, epsilon=4.0, x_bound=2.0, y_bound=1.5, coef_bound=0.4)
+    mechanism = selector.mechanism(X, y)
+    assert mechanism.sensitivity == pytest.approx((1.5 + 0.4 * 2.0) ** 2)
+    supports = list(combinations(range(4), 2))
+    values = np.array(
+        [
+            by_cvxpy(np.clip(X[:, support], -2.0, 2.0), np.clip(y, -1.5, 1.5), 0.4)
+            for support in supports
+        ]
+    )
+    weights = np.exp(-4.0 * (values - values.min()) / (2.0 * 2.3**2))
+    logs = [mechanism.log_probability(support) for support in supports]
+    np.testing.assert_allclose(logs, np.log(weights / weights.sum()), atol=1e-5)
+
+
+def test_the_signal_is_found_and_single_precision_is_taken() -> None:
+    rng = np.random.default_rng(4)
+    X = rng.uniform(-1.0, 1.0, (500, 12)).astype(np.float32)
+    y = 0.5 * X[:, 3] - 0.5 * X[:, 8] + 0.02 * rng.normal(size=500)
+    selector = MCMCSelector(2, epsilon=50.0, n_steps=2000, random_state=0, **BOUNDS).fit(X, y)
+    assert selector.get_support(indices=True).tolist() == [3, 8]
+    assert MCMCSelector(12, n_steps=1, **BOUNDS).fit(X, y).get_support().all()
+
+
+def test_conventions_and_refusals() -> None:
+    found = check_estimator(MCMCSelector(1, random_state=0, **BOUNDS), on_skip=None)
+    assert len(found) > 40
+    X, y = np.eye(4), np.arange(4.0)
+    for name in BOUNDS:
+        with pytest.raises(InvalidInput, match=f"{name} .*without looking at the data"):
+            MCMCSelector(2, **{**BOUNDS, name: None}).fit(X, y)
+        with pytest.raises(InvalidInput, match=name):
+            MCMCSelector(2, **{**BOUNDS, name: -1.0}).fit(X, y)
+    with pytest.raises(InvalidInput, match="n_steps"):
+        MCMCSelector(2, n_steps=0, **BOUNDS).fit(X, y)

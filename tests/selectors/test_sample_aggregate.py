@@ -1,0 +1,248 @@
+"""Votes of blocks: the law over all partitions, its ε, and the ballots of the Lasso."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterator
+from functools import partial
+from itertools import combinations, permutations, product
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.linear_model import Lasso
+from sklearn.utils.estimator_checks import check_estimator
+
+from mipselect import Ledger
+from mipselect.errors import InvalidInput
+from mipselect.mechanisms import OneShotTopK, Peeling, SampleAggregate
+from mipselect.privacy.audit import largest_loss, lower_bound
+from mipselect.selectors import SampleAggregateSelector
+from mipselect.selectors.sample_aggregate import lasso_ballot, path_ballot
+
+Table = np.ndarray
+WIDTH = 12
+
+
+def flipping(X: Table, y: Table) -> list[int]:
+    """A row with y > 0 takes the vote from item 0 and gives it to all the others."""
+    return list(range(1, WIDTH)) if (y > 0.0).any() else [0]
+
+
+def built(y: Table, **options: Any) -> SampleAggregate:
+    X = np.arange(len(y) * WIDTH, dtype=float).reshape(len(y), WIDTH)
+    settings = {"epsilon": 2.0, "k": 1, "ballot": flipping, **options}
+    return SampleAggregate(X, y, **settings)
+
+
+def partitions(rows: int, count: int, relation: str) -> Iterator[list[list[int]]]:
+    if relation == "add-remove":
+        for labels in product(range(count), repeat=rows):
+            yield [[i for i in range(rows) if labels[i] == block] for block in range(count)]
+    else:
+        for order in permutations(range(rows)):
+            yield [list(part) for part in np.array_split(np.array(order), count)]
+
+
+def enumerated(mechanism: SampleAggregate, *, sensitivity: float = 1.0) -> Table:
+    """Log probabilities of all items, k = 1, as an average over every partition."""
+    y, count = np.asarray(mechanism.y), mechanism.n_blocks
+    assert count is not None
+    laws = []
+    for blocks in partitions(y.size, count, mechanism.relation):
+        votes = mechanism.votes([rows for rows in blocks if rows])
+        logs = mechanism.epsilon * votes / (2.0 * sensitivity)
+        laws.append(np.exp(logs - np.logaddexp.reduce(logs)))
+    return np.log(np.mean(laws, axis=0))
+
+
+@pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("n_blocks", [1, 2, 3])
+def test_the_estimate_and_the_draws_have_the_law_over_all_partitions(
+    relation: str, n_blocks: int
+) -> None:
+    y = np.array([1.0, 1.0, -1.0, -1.0, -1.0])
+    mechanism = built(y, n_blocks=n_blocks, relation=relation)
+    exact = enumerated(mechanism)
+    estimates = [mechanism.estimate([j]) for j in range(WIDTH)]
+    for found, log in zip(estimates, exact, strict=True):
+        assert found.method == "Monte Carlo"
+        assert abs(found.log_probability - log) <= 2.0 * found.error + 1e-9
+    total = np.exp([found.log_probability for found in estimates]).sum()
+    assert total == pytest.approx(1.0)
+    source = random.Random(2)
+    zeros = sum(mechanism.sample(source) == (0,) for _ in range(3000))
+    share = math.exp(exact[0])
+    assert abs(zeros / 3000 - share) <= 5.0 * math.sqrt(share * (1.0 - share) / 3000)
+
+
+@pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("n_blocks", [1, 2])
+def test_the_law_keeps_its_epsilon_and_half_the_sensitivity_does_not(
+    relation: str, n_blocks: int
+) -> None:
+    quiet = np.full(4, -1.0)
+    loud = np.append(quiet, 1.0) if relation == "add-remove" else np.append(quiet[1:], 1.0)
+
+    def law(y: Table, sensitivity: float) -> Table:
+        mechanism = built(y, n_blocks=n_blocks, relation=relation)
+        return enumerated(mechanism, sensitivity=sensitivity)
+
+    pairs = [(quiet, loud), (np.append(loud, -1.0)[1:], quiet[: len(loud)])][:1]
+    found = largest_loss(lambda y: law(y, 1.0), pairs)
+    assert 0.6 * 2.0 < found.epsilon <= 2.0 * (1.0 + 1e-9)
+    assert largest_loss(lambda y: law(y, 0.5), pairs).epsilon > 2.2
+
+
+@pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
+def test_random_ballots_of_random_rows_keep_epsilon(relation: str) -> None:
+    rng = np.random.default_rng(5)
+    for _ in range(25):
+        table = {
+            key: rng.integers(0, WIDTH, 4).tolist()
+            for size in range(5)
+            for key in combinations(range(5), size)
+        }
+
+        def ballot(X: Table, y: Table, table: Any = table) -> list[int]:
+            return table.get(tuple(sorted(int(value) for value in y)), [0])
+
+        rows = np.arange(4.0)
+        other = rows[1:] if relation == "add-remove" else np.append(rows[1:], 4.0)
+        found = largest_loss(
+            lambda y, vote=ballot: enumerated(built(y, n_blocks=2, relation=relation, ballot=vote)),
+            [(rows, other)],
+        )
+        assert found.epsilon <= 2.0 * (1.0 + 1e-9)
+
+
+def test_laplace_noise_of_its_stated_scale_keeps_epsilon() -> None:
+    noise = partial(OneShotTopK, noise="laplace")
+    for k in (1, 2):
+        outcomes = list(combinations(range(WIDTH), k))
+
+        def law(y: Table, k: int = k, outcomes: Any = outcomes) -> list[float]:
+            mechanism = built(y, n_blocks=1, k=k, top_k=noise)
+            return [mechanism.log_probability(outcome) for outcome in outcomes]
+
+        pair = (np.full(3, -1.0), np.array([-1.0, -1.0, -1.0, 1.0]))
+        assert 0.6 < largest_loss(law, [pair]).epsilon <= 2.0 * (1.0 + 1e-9)
+
+
+@pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
+def test_the_whole_of_it_is_not_blamed(relation: str) -> None:
+    quiet = np.full(9, -1.0)
+    loud = np.append(quiet, 1.0) if relation == "add-remove" else np.append(quiet[1:], 1.0)
+    bound = lower_bound(
+        lambda y, rng: built(y, relation=relation, epsilon=4.0).sample(rng),
+        quiet,
+        loud,
+        draws=6000,
+    )
+    assert 0.3 < bound.epsilon <= 4.0
+
+
+def test_how_many_blocks_there_are_and_what_the_count_costs() -> None:
+    counted: list[int] = []
+
+    def ballot(X: Table, y: Table) -> list[int]:
+        counted.append(len(y))
+        return [0, 0]
+
+    y = np.zeros(103)
+    replaced = built(y, relation="replace-one", ballot=ballot)
+    replaced.sample(0)
+    assert sorted(counted) == [10] * 7 + [11] * 3
+    assert replaced.selection(np.zeros(WIDTH)).guarantee.epsilon == 2.0
+    counted.clear()
+    noisy = built(y, ballot=ballot, epsilon=1000.0)
+    noisy.sample(0)
+    assert sum(counted) == 103
+    assert len(counted) == 10
+    left = noisy.selection(np.zeros(WIDTH)).guarantee.epsilon
+    assert left + 50.0 <= 1000.0
+    assert left == pytest.approx(950.0)
+    assert noisy.guarantee.epsilon == 1000.0
+    public = built(y, n_blocks=4, epsilon=3.0)
+    assert public.selection(np.zeros(WIDTH)).guarantee.epsilon == 3.0
+    assert noisy.votes([[0], [1], [2]])[0] == 3.0
+
+
+@pytest.mark.parametrize("epsilon", [1e-9, 1.0])
+def test_a_noisy_count_of_any_size_gives_a_draw(epsilon: float) -> None:
+    for rng in (None, 1, 2):
+        assert len(built(np.zeros(3), epsilon=epsilon).sample(rng)) == 1
+    assert built(np.zeros(0)).sample(1)[0] in range(WIDTH)
+
+
+def test_the_ballot_of_a_penalty() -> None:
+    rng = np.random.default_rng(6)
+    X = rng.normal(size=(30, 8))
+    y = 5.0 + X[:, 1] - 2.0 * X[:, 4] + 0.1 * X[:, 6]
+    model = Lasso(alpha=0.3).fit(X, y)
+    assert np.count_nonzero(model.coef_) == 2
+    assert lasso_ballot(X, y, k=3, alpha=0.3) == [4, 1]
+    assert lasso_ballot(X, y, k=1, alpha=0.3) == [4]
+    assert lasso_ballot(X[:1], y[:1], k=3, alpha=0.3) == []
+    assert lasso_ballot(X, np.zeros(30), k=3, alpha=0.3) == []
+
+
+def test_the_ballot_of_the_path_is_the_first_model_with_k_and_has_no_units() -> None:
+    rng = np.random.default_rng(7)
+    for _ in range(20):
+        X, k = rng.normal(size=(25, 10)), int(rng.integers(1, 5))
+        y = X[:, :4] @ rng.normal(size=4) + rng.normal(size=25)
+        found = set(path_ballot(X, y, k=k))
+        for penalty in np.geomspace(3.0, 1e-3, 4000):
+            coef = Lasso(alpha=penalty, tol=1e-10).fit(X, y).coef_
+            if np.count_nonzero(coef) >= k:
+                break
+        assert found == set(np.argsort(-np.abs(coef))[:k].tolist())
+        assert found == set(path_ballot(1e4 * X, 1e-6 * y + 3.0, k=k))
+
+
+@pytest.mark.parametrize("alpha", [None, 0.1])
+def test_awkward_blocks_vote_without_a_word(alpha: float | None) -> None:
+    rng = np.random.default_rng(8)
+    X = np.column_stack([rng.normal(size=(12, 3)), np.ones(12), np.zeros(12)])
+    X = np.column_stack([X, X[:, 0], -X[:, 1]])
+    for y in (np.zeros(12), X[:, 0], 1e200 * rng.normal(size=12), 1e-200 * X[:, 1]):
+        for table in (X, 1e150 * X, X.astype(np.float32)):
+            selector = SampleAggregateSelector(3, alpha=alpha, n_blocks=2, random_state=0)
+            assert selector.fit(table, y).get_support().sum() == 3
+
+
+@pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("top_k", ["peeling", "laplace", Peeling])
+def test_the_signal_is_found(relation: str, top_k: Any) -> None:
+    rng = np.random.default_rng(9)
+    X = rng.normal(size=(400, 15))
+    y = 2.0 * X[:, 3] - 2.0 * X[:, 11] + 0.3 * rng.normal(size=400)
+    ledger = Ledger(1000.0, relation=relation)
+    selector = SampleAggregateSelector(
+        2, epsilon=100.0, top_k=top_k, relation=relation, ledger=ledger
+    ).fit(X, y)
+    assert selector.get_support(indices=True).tolist() == [3, 11]
+    assert selector.release_.private
+    assert (selector.guarantee_.epsilon, selector.guarantee_.relation) == (100.0, relation)
+    assert [entry.guarantee for entry in ledger.entries] == [selector.guarantee_]
+
+
+def test_conventions_and_refusals() -> None:
+    for options in ({}, {"alpha": 0.1, "relation": "replace-one"}):
+        selector = SampleAggregateSelector(1, random_state=0, **options)  # type: ignore[arg-type]
+        assert len(check_estimator(selector, on_skip=None)) > 40
+    X, y = np.eye(4), np.arange(4.0)
+    for name, wrong in (
+        ("alpha", 0.0),
+        ("n_blocks", 0),
+        ("n_blocks", 1.5),
+        ("top_k", "joint"),
+        ("relation", "swap"),
+        ("epsilon", -1.0),
+    ):
+        with pytest.raises(InvalidInput, match=name):
+            SampleAggregateSelector(2, **{name: wrong}).fit(X, y)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="shape"):
+        SampleAggregate(X, y[:2], 1, 1.0, ballot=flipping)

@@ -1,0 +1,165 @@
+"""DP-SIS: its scores, their sensitivity to the last bit, and plain screening."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.utils.estimator_checks import check_estimator
+
+from mipselect import Ledger
+from mipselect.errors import InvalidInput, NotPrivate, RelationMismatch
+from mipselect.mechanisms import CanonicalLipschitz, JointExponential, OneShotTopK, Peeling
+from mipselect.privacy.audit import largest_loss, law_of
+from mipselect.selectors import SISSelector
+from mipselect.selectors.sis import exact_correlations, in_units_of
+
+BOUNDS = {"x_bound": 1.0, "y_bound": 1.0}
+
+
+def scores_of(selector: SISSelector, X: Any, y: Any) -> np.ndarray:
+    return np.asarray(selector.mechanism(X, y).scores)  # type: ignore[attr-defined]
+
+
+def test_scores_are_those_of_clipped_and_rescaled_data() -> None:
+    rng = np.random.default_rng(0)
+    X, y = 3.0 * rng.normal(size=(70, 9)), 2.0 * rng.normal(size=70)
+    expected = np.abs(np.clip(X, -2.5, 2.5).T @ np.clip(y, -1.5, 1.5)) / (2.5 * 1.5)
+    selector = SISSelector(3, x_bound=2.5, y_bound=1.5)
+    np.testing.assert_allclose(scores_of(selector, X, y), expected, atol=1e-10)
+    np.testing.assert_allclose(
+        scores_of(selector, X.astype(np.float32), y), expected, rtol=1e-5, atol=1e-5
+    )
+    assert scores_of(selector, X.astype(np.float32), y).dtype == np.float64
+
+
+@pytest.mark.parametrize("bound", [0.1, 0.7, 1.0 / 3.0, 3.0, 1e-30, 1e30])
+def test_no_rescaled_entry_is_above_one(bound: float) -> None:
+    values = bound * np.array([1.0, 1.0 + 1e-15, -1.0, 7.0, 1.0 - 1e-16])
+    assert np.abs(in_units_of(bound, values)).max() == 1.0
+    single = np.array([bound, -2.0 * bound], dtype=np.float32)
+    assert np.abs(in_units_of(bound, single)).max() <= 1.0
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
+def test_one_row_moves_no_score_by_more_than_the_sensitivity_not_even_by_rounding(
+    make: Any,
+) -> None:
+    rng = np.random.default_rng(1)
+    for _ in range(30):
+        X, y = rng.uniform(-1.0, 1.0, (400, 5)), rng.uniform(-1.0, 1.0, 400)
+        X[0], y[0] = rng.choice([-1.0, 1.0], 5), 1.0
+        whole = exact_correlations(make(X), y)
+        assert np.abs(whole - exact_correlations(make(X[1:]), y[1:])).max() <= 1.0
+        order = rng.permutation(400)
+        np.testing.assert_array_equal(exact_correlations(make(X[order]), y[order]), whole)
+        X[0] *= -1.0
+        assert np.abs(whole - exact_correlations(make(X), y)).max() <= 2.0
+
+
+def test_sparse_tables_have_the_scores_of_dense_ones() -> None:
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(40, 30)) * (rng.random((40, 30)) < 0.2)
+    y = rng.normal(size=40)
+    selector = SISSelector(4, x_bound=0.8, y_bound=1.0, random_state=3)
+    for kind in (sparse.csr_array, sparse.csc_array, sparse.csr_matrix):
+        table = kind(X)
+        np.testing.assert_array_equal(scores_of(selector, table, y), scores_of(selector, X, y))
+        assert clone(selector).fit(table, y).release_ == clone(selector).fit(X, y).release_
+        np.testing.assert_array_equal(table.toarray(), X)
+    assert selector.set_params(private=False).fit(sparse.csc_array(X), y).support_.size == 4
+
+
+def test_an_entry_that_is_stored_twice_is_clipped_as_one() -> None:
+    twice = sparse.csr_array(
+        (np.array([0.9, 0.9, 0.5]), np.array([0, 0, 1]), np.array([0, 3])), shape=(1, 2)
+    )
+    selector = SISSelector(1, **BOUNDS)
+    np.testing.assert_allclose(scores_of(selector, twice, np.ones(1)), [1.0, 0.5])
+
+
+@pytest.mark.parametrize(("relation", "sensitivity"), [("add-remove", 1.0), ("replace-one", 2.0)])
+def test_the_relation_decides_the_sensitivity(relation: str, sensitivity: float) -> None:
+    """One row is right about one column and wrong about all the others, or the other way."""
+    X, y = np.full((3, 30), 1.0), np.ones(3)
+    X[0, 1:] = -1.0
+    other = -X[:1] if relation == "replace-one" else X[:0]
+    pair = ((X, y), (np.vstack([other, X[1:]]), np.ones(2 + len(other))))
+
+    def law(epsilon: float) -> Any:
+        selector = SISSelector(1, epsilon=epsilon, top_k="peeling", relation=relation, **BOUNDS)
+        return law_of(lambda data: selector.mechanism(*data), [(j,) for j in range(30)])
+
+    mechanism = SISSelector(1, relation=relation, **BOUNDS).mechanism(X, y)
+    assert mechanism.guarantee.relation == relation
+    assert mechanism.sensitivity == sensitivity  # type: ignore[attr-defined]
+    assert 0.85 < largest_loss(law(1.0), [pair]).epsilon <= 1.0 + 1e-9
+    assert largest_loss(law(2.0), [pair]).epsilon > 1.6
+
+
+def test_every_top_k_by_name_or_as_a_callable() -> None:
+    rng = np.random.default_rng(3)
+    X, y = rng.uniform(-1.0, 1.0, (50, 8)), rng.uniform(-1.0, 1.0, 50)
+    kinds = {
+        "canonical": CanonicalLipschitz,
+        "peeling": Peeling,
+        "one-shot": OneShotTopK,
+        "joint": JointExponential,
+    }
+    for name, kind in kinds.items():
+        selector = SISSelector(3, top_k=name, random_state=0, **BOUNDS).fit(X, y)
+        assert type(selector.mechanism(X, y)) is kind
+        assert selector.get_support(indices=True).tolist() == sorted(selector.release_.support)
+    default = SISSelector(3, **BOUNDS).mechanism(X, y)
+    assert isinstance(default, CanonicalLipschitz)
+    assert (default.noise, default.gamma) == ("exponential", 0.5)
+    special = partial(CanonicalLipschitz, noise="logistic", gamma=1.0)
+    assert SISSelector(3, top_k=special, **BOUNDS).mechanism(X, y).name.endswith("logistic")
+    for wrong in ("lasso", None, 3):
+        with pytest.raises(InvalidInput, match="top_k must be one of 'canonical'"):
+            SISSelector(3, top_k=wrong, **BOUNDS).fit(X, y)
+
+
+def test_plain_screening_takes_the_largest_and_the_earlier_of_equal_ones() -> None:
+    y = np.array([1.0, -1.0, 1.0])
+    X = np.column_stack([0.1 * y, 0.5 * y, -0.9 * y, 0.5 * y, 0.0 * y])
+    ledger = Ledger(1.0)
+    selector = SISSelector(2, private=False, ledger=ledger, **BOUNDS).fit(X, y)
+    assert selector.get_support(indices=True).tolist() == [1, 2]
+    assert selector.guarantee_ is None
+    assert selector.release_ is None
+    assert ledger.entries == ()
+    assert selector.transform(X).shape == (3, 2)
+    with pytest.raises(NotPrivate, match="nothing is drawn"):
+        selector.mechanism(X, y)
+    wide = clone(selector).set_params(x_bound=1e9, y_bound=1e9).fit(X, y)
+    assert wide.get_support(indices=True).tolist() == [1, 2]
+
+
+def test_the_ledger_wants_the_same_relation() -> None:
+    X, y = np.eye(4), np.arange(4.0)
+    with pytest.raises(RelationMismatch):
+        SISSelector(1, ledger=Ledger(1.0), **BOUNDS).fit(X, y)
+    ledger = Ledger(1.0, relation="add-remove")
+    selector = SISSelector(1, ledger=ledger, **BOUNDS).fit(X, y)
+    assert selector.release_.private
+    assert [entry.guarantee for entry in ledger.entries] == [selector.guarantee_]
+    assert selector.release_.feature_names == (f"x{selector.support_[0]}",)
+
+
+def test_conventions_and_refusals() -> None:
+    for private in (True, False):
+        options: dict[str, Any] = {"private": private, "random_state": 0}
+        assert len(check_estimator(SISSelector(1, **options, **BOUNDS), on_skip=None)) > 40
+    X, y = np.eye(4), np.arange(4.0)
+    for name in BOUNDS:
+        with pytest.raises(InvalidInput, match=f"{name} .*without looking at the data"):
+            SISSelector(2, **{**BOUNDS, name: None}).fit(X, y)
+        with pytest.raises(InvalidInput, match=name):
+            SISSelector(2, **{**BOUNDS, name: float("nan")}).fit(X, y)
+    with pytest.raises(InvalidInput, match="relation must be"):
+        SISSelector(2, relation="swap", **BOUNDS).fit(X, y)
