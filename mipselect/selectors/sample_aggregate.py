@@ -23,8 +23,8 @@ MECHANISMS: dict[str, TopK] = {
     "laplace": partial(OneShotTopK, noise="laplace"),
 }
 
-STEPS_PER_FEATURE = 20
-"""So many steps along a path are made for each feature that is wanted."""
+STEPS_PER_FEATURE = (2, 20)
+"""So many steps along a path are made for each feature that is wanted: first few, then more."""
 
 
 class SampleAggregateSelector(PrivateSelector):
@@ -128,19 +128,16 @@ def path_ballot(X: FloatArray, y: FloatArray, *, k: int) -> list[int]:
     """
     if y.size < 2:
         return []
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        _, _, knots = lars_path(
-            centred(X.astype(np.float64)),
-            centred(y[:, None])[:, 0],
-            method="lasso",
-            max_iter=STEPS_PER_FEATURE * k,
-        )
-    middles = (knots[:, :-1] + knots[:, 1:]) / 2.0
-    enough = np.flatnonzero(np.count_nonzero(middles, axis=0) >= k)
-    if middles.shape[1] == 0:
-        return []
-    return largest(middles[:, enough[0] if enough.size else -1], k)
+    table, target = centred(X.astype(np.float64)), centred(y[:, None])[:, 0]
+    for steps_per_feature in STEPS_PER_FEATURE:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            _, _, knots = lars_path(table, target, method="lasso", max_iter=steps_per_feature * k)
+        middles = (knots[:, :-1] + knots[:, 1:]) / 2.0
+        enough = np.flatnonzero(np.count_nonzero(middles, axis=0) >= k)
+        if enough.size:
+            return largest(middles[:, enough[0]], k)
+    return largest(middles[:, -1], k) if middles.shape[1] else []
 
 
 def centred(columns: FloatArray) -> FloatArray:
