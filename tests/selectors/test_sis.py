@@ -43,6 +43,7 @@ def test_no_rescaled_entry_is_above_one(bound: float) -> None:
     assert np.abs(in_units_of(bound, values)).max() == 1.0
     single = np.array([bound, -2.0 * bound], dtype=np.float32)
     assert np.abs(in_units_of(bound, single)).max() <= 1.0
+    assert in_units_of(bound, single).dtype == np.float64
 
 
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
