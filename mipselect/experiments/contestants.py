@@ -34,6 +34,9 @@ from mipselect.selectors.base import PrivateSelector
 DELTA = 1e-6
 """δ of the contestants that need one."""
 
+WIDE_POOL = 100_000
+"""Supports that top-r-wide lists, if there are so many."""
+
 
 @dataclass(frozen=True)
 class Rules:
@@ -155,6 +158,14 @@ def _top_r(instance: Instance, epsilon: float, rules: Rules) -> PrivateSelector:
     return TopRSelector(epsilon=epsilon, **_problem(instance), **_search(rules))
 
 
+def _top_r_wide(instance: Instance, epsilon: float, rules: Rules) -> PrivateSelector:
+    """A pool so large that little is left to chance among the supports outside of it."""
+    pool_size = min(WIDE_POOL, instance.number_of_supports)
+    return TopRSelector(
+        epsilon=epsilon, pool_size=pool_size, **_problem(instance), **_search(rules)
+    )
+
+
 def _mistakes(instance: Instance, epsilon: float, rules: Rules) -> PrivateSelector:
     return MistakesSelector(epsilon=epsilon, **_problem(instance), **_search(rules))
 
@@ -225,6 +236,7 @@ def _uniform(instance: Instance, epsilon: float, rules: Rules) -> PrivateSelecto
 
 CONTESTANTS: Mapping[str, Contestant] = {
     "top-r": Contestant(_top_r),
+    "top-r-wide": Contestant(_top_r_wide),
     "mistakes": Contestant(_mistakes),
     "mistakes-ptr": Contestant(_mistakes_ptr),
     "exponential": Contestant(_exponential, _too_many_supports),

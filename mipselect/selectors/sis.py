@@ -35,7 +35,7 @@ MECHANISMS: dict[str, TopK] = {
     "joint": JointExponential,
 }
 
-UNIT = 2.0**40
+UNIT = 2.0**32
 """The terms of a score are multiples of 1/UNIT: their sums are exact, in any order."""
 
 CHUNK = 1 << 20
@@ -79,7 +79,7 @@ class SISSelector(PrivateSelector):
     X may be sparse; it is not made dense. float32 is added up in double precision.
 
     An entry divided by its bound never exceeds 1 in floating point either. For the draw each
-    product x_ij y_i is rounded to a multiple of 2^-40, so that the sum of n < 2^23 products is
+    product x_ij y_i is rounded to a multiple of 2^-32, so that the sum of n < 2^31 products is
     exact as an integer: rounding adds nothing to the sensitivity of a sum.
 
     References
@@ -189,7 +189,7 @@ def exact_correlations(table: Any, target: FloatArray) -> FloatArray:
 
     Parameters
     ----------
-    table : float array or CSR matrix, shape (n, p), n < 2^23
+    table : float array or CSR matrix, shape (n, p), n < 2^31
         Entries in [-1, 1].
     target : float array, shape (n,)
         Entries in [-1, 1].
