@@ -204,7 +204,8 @@ def nonnegative_least_squares(A: FloatArray, target: FloatArray) -> FloatArray:
     """
     count = A.shape[1]
     tolerance = TOLERANCE * float(np.linalg.norm(A, axis=0).max())
-    solution, positive = np.zeros(count), np.zeros(count, dtype=bool)
+    solution: FloatArray = np.zeros(count)
+    positive = np.zeros(count, dtype=bool)
     refused = np.zeros(count, dtype=bool)
     for _ in range(ROUNDS * count):
         gradient = A.T @ (target - A @ solution)
