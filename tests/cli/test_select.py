@@ -41,7 +41,7 @@ def test_other_losses(run: Run, folder: Path, loss: str) -> None:
     (folder / "classes.csv").write_text("a,c,y\n" + "\n".join(lines) + "\n")
     outcome = run(
         *("select", folder / "classes.csv", "--target", "y", "--support-size", "1"),
-        *("--epsilon", "50", *BOUNDS, "--loss", loss, "--json"),
+        *("--epsilon", "1000", *BOUNDS, "--target-shift", "0.5", "--loss", loss, "--json"),
     )
     (release,) = outcome.report["releases"]
     assert release["feature_names"] == ["a"]
