@@ -18,8 +18,11 @@ LETTERS_PER_INCH = 11.5
 MOST_COLUMNS = 3
 
 # Paul Tol's "muted" scheme, which colour-blind people can tell apart; markers say it again.
-COLOURS = ("#332288", "#CC6677", "#117733", "#88CCEE", "#882255", "#44AA99", "#999933", "#AA4499")
-MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+COLOURS = (
+    *("#332288", "#88CCEE", "#117733", "#44AA99", "#882255"),
+    *("#AA4499", "#CC6677", "#DDCC77", "#999933"),
+)
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<")
 
 
 @dataclass(frozen=True)

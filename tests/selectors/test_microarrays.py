@@ -21,8 +21,8 @@ def test_screening_finds_more_of_the_reference_than_two_stages(
     from benchmarks.microarrays import load, shares
 
     table = load(FOLDER / f"{name}.npz")
-    assert table.nonzero >= 5
-    for epsilon, margin in ((5.0, 0.03), (10.0, 0.1)):
+    assert len(table.reference) >= 4
+    for epsilon, margin in ((5.0, 0.02), (7.0, 0.3)):
         mechanisms = table.mechanisms(epsilon)
-        screening = shares(table, mechanisms["DP-SIS"], 60).mean()
-        assert screening > shares(table, mechanisms["two-stage, peeling"], 20).mean() + margin
+        screening = shares(table, mechanisms["DP-SIS"], 100).mean()
+        assert screening > shares(table, mechanisms["two-stage, peeling"], 60).mean() + margin
