@@ -116,22 +116,7 @@ class SISSelector(PrivateSelector):
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Draw the columns, once; or take the best ones, if not `private`.
 
-        Parameters
-        ----------
-        X : array_like or sparse matrix of shape (n, p)
-            One row per person. Without missing values.
-        y : array_like of shape (n,)
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        InvalidInput
-            If a parameter is missing or out of its range.
-        BudgetExceeded, RelationMismatch
-            From the ledger, before anything is drawn.
+        See `PrivateSelector.fit`. X may be a sparse matrix.
         """
         if self.private:
             return super().fit(X, y)
