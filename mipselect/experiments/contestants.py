@@ -37,6 +37,9 @@ DELTA = 1e-6
 WIDE_POOL = 100_000
 """Supports that top-r-wide lists, if there are so many."""
 
+FEW_SUPPORTS = 10_000
+"""Up to so many, losses without a closed form can all be listed in seconds."""
+
 
 @dataclass(frozen=True)
 class Rules:
@@ -166,6 +169,12 @@ def _top_r_wide(instance: Instance, epsilon: float, rules: Rules) -> PrivateSele
     )
 
 
+def _too_slow_to_list(instance: Instance) -> str:
+    if instance.loss == "squared" or instance.number_of_supports <= FEW_SUPPORTS:
+        return ""
+    return f"{WIDE_POOL:,} supports take minutes with the loss {instance.loss}"
+
+
 def _mistakes(instance: Instance, epsilon: float, rules: Rules) -> PrivateSelector:
     return MistakesSelector(epsilon=epsilon, **_problem(instance), **_search(rules))
 
@@ -236,7 +245,7 @@ def _uniform(instance: Instance, epsilon: float, rules: Rules) -> PrivateSelecto
 
 CONTESTANTS: Mapping[str, Contestant] = {
     "top-r": Contestant(_top_r),
-    "top-r-wide": Contestant(_top_r_wide),
+    "top-r-wide": Contestant(_top_r_wide, _too_slow_to_list),
     "mistakes": Contestant(_mistakes),
     "mistakes-ptr": Contestant(_mistakes_ptr),
     "exponential": Contestant(_exponential, _too_many_supports),

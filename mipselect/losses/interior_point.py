@@ -173,7 +173,7 @@ class _State:
         columns, beta = self.columns, self.beta
         s, n = columns.shape[1:]
         room_above, room_below = box.high - self.alpha, self.alpha - box.low
-        room = 0.5 * (radius**2 - np.einsum("ms,ms->m", beta, beta))
+        room = 0.5 * _room_in_ball(beta, radius)
         total = np.einsum("mn,mn->m", room_above, self.above)
         total += np.einsum("mn,mn->m", room_below, self.below)
         mu = self.centering * (total + room * self.nu) / (2 * n + 1)
@@ -216,8 +216,14 @@ def _rate_to_sphere(beta: FloatArray, d_beta: FloatArray, radius: float) -> Floa
     """1/t for the t > 0 with ‖β + t dβ‖ = r."""
     a = np.einsum("ms,ms->m", d_beta, d_beta)
     b = np.einsum("ms,ms->m", beta, d_beta)
-    c = radius**2 - np.einsum("ms,ms->m", beta, beta)
+    c = _room_in_ball(beta, radius)
     return np.asarray((b + np.sqrt(b**2 + a * c)) / c)
+
+
+def _room_in_ball(beta: FloatArray, radius: float) -> FloatArray:
+    """r² - ‖β‖², above zero also where rounding has put β onto the sphere."""
+    room = radius**2 - np.einsum("ms,ms->m", beta, beta)
+    return np.asarray(np.maximum(room, EPS * radius**2))
 
 
 def _start(

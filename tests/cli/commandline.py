@@ -25,6 +25,9 @@ path = "data.csv"
 target = "y"
 """
 
+LISTENING = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+"""Starts a program that can be interrupted also where the tests themselves cannot."""
+
 
 @dataclass(frozen=True)
 class Outcome:

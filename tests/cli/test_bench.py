@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from commandline import Run
+from commandline import LISTENING, Run
 from designs import all_supports
 
 from mipselect import errors
@@ -199,8 +199,9 @@ def test_an_interrupted_run_goes_on_as_if_nothing_had_happened(
 
 
 def test_an_interrupted_process_keeps_whole_lines(recipe: Path, file: Path) -> None:
-    command = [sys.executable, "-m", "mipselect.cli", "bench", str(recipe)]
-    command += ["--selectors", "top-r", "--epsilon", "1", "--output", str(file)]
+    program = f"{LISTENING}; import sys; from mipselect.cli import main; sys.exit(main())"
+    command = [sys.executable, "-c", program, "bench", str(recipe), "--selectors", "top-r"]
+    command += ["--epsilon", "1", "--output", str(file)]
     for number, code in ((signal.SIGINT, 130), (signal.SIGKILL, -signal.SIGKILL)):
         had = file.stat().st_size if file.exists() else 0
         with subprocess.Popen(

@@ -136,6 +136,7 @@ def test_figures_are_the_same_every_time_whatever_the_style(
 ) -> None:
     import matplotlib as mpl
 
+    monkeypatch.delitem(sys.modules, "matplotlib.pyplot", raising=False)
     write(file, row(), row("other"), row("third"), row("fourth", selector="unknown"))
     for suffix, magic in ((".svg", b"<?xml"), (".png", b"\x89PNG"), (".pdf", b"%PDF")):
         target = figure.with_suffix(suffix)

@@ -11,7 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
-from commandline import Run
+from commandline import LISTENING, Run
 
 from mipselect.cli import output
 from mipselect.cli.watch import Watch
@@ -171,8 +171,9 @@ def test_interrupt_while_answering_counts_as_spent(
 
 
 def test_interrupted_process() -> None:
-    program = """
+    program = f"""
 import sys, time
+{LISTENING}
 from mipselect.cli import drawing, main
 
 def search(*_, **__):
