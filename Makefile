@@ -25,10 +25,10 @@ lint: $(VENV)/installed
 types: $(VENV)/installed
 	$(BIN)/mypy
 
+# As many tests at once as there are cores, so each with one thread.
 check: $(VENV)/installed
-	$(BIN)/pytest
+	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses auto
 
-# Times every usable solver; see benchmarks/ for more.
 # Every solver that is installed on small instances, with its masters and its whole models.
 compare: $(VENV)/installed
 	$(BIN)/mipselect compare tiny-plain tiny-active-norm diabetes --formulation both
@@ -47,6 +47,7 @@ system-solvers:
 	  fi; \
 	done
 
+# Times every usable solver; see benchmarks/ for more.
 bench: $(VENV)/installed
 	$(BIN)/python benchmarks/search.py
 

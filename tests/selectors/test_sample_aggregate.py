@@ -190,7 +190,7 @@ def test_the_ballot_of_a_penalty() -> None:
 
 def test_the_ballot_of_the_path_is_the_first_model_with_k_and_has_no_units() -> None:
     rng = np.random.default_rng(7)
-    for _ in range(20):
+    for _ in range(8):
         X, k = rng.normal(size=(25, 10)), int(rng.integers(1, 5))
         y = X[:, :4] @ rng.normal(size=4) + rng.normal(size=25)
         found = set(path_ballot(X, y, k=k))
