@@ -65,3 +65,8 @@ def test_the_wheel_solves_and_releases_on_its_own(unpacked: Path) -> None:
     assert released["private"] is True
     names = run_in(unpacked, "-m", "mipselect.cli", "instances")
     assert "paper-p100" in names
+    compared = run_in(
+        *(unpacked, "-m", "mipselect.cli", "bench", "tiny-plain", "--selectors", "sis,kendall"),
+        *("--epsilon", "1", "--trials", "2", "--json"),
+    )
+    assert len(json.loads(compared)["instances"][0]["selectors"]) == 2
