@@ -61,7 +61,8 @@ class SampleAggregate(ScoreMechanism[Support]):
         ε > 0, finite.
     ballot : callable
         ``ballot(X_block, y_block)`` returns indices below p; each counts once. It may be
-        anything that looks at its block alone. Sensitive.
+        anything that looks at its block alone, and must not raise, whatever is in the block: an
+        error would tell about the rows. Sensitive.
     n_blocks : int, optional
         How many blocks; public. None is ⌊√n⌋ under replace-one, where n is public. Under
         add-remove it is ⌊√ñ⌋, at least 1, with ñ = n + Laplace noise, which costs 5% of ε.

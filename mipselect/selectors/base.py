@@ -119,9 +119,12 @@ class PrivateSelector(SelectorMixin, BaseEstimator, ABC):  # type: ignore[misc]
 
     def _validated(self, X: ArrayLike, y: ArrayLike) -> tuple[Any, Any]:
         """Return finite X, shape (n, p), and y, shape (n,); raise if k is not in 1..p."""
-        table, target = validate_data(
-            self, X, y, dtype=[np.float64, np.float32], accept_sparse=self._accept_sparse
-        )
+        # The check for missing values begins with a sum, which may overflow both ways: no warning
+        # may tell that there are such values.
+        with np.errstate(invalid="ignore"):
+            table, target = validate_data(
+                self, X, y, dtype=[np.float64, np.float32], accept_sparse=self._accept_sparse
+            )
         count, columns = self.n_features_to_select, table.shape[1]
         if isinstance(count, bool) or not isinstance(count, Integral) or not 1 <= count <= columns:
             raise InvalidInput(

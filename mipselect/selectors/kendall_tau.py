@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +17,8 @@ CHUNK = 2**16
 
 CACHE_LINE = 16
 """So many columns of a table are copied together, since they share cache lines."""
+
+SEED_BYTES, NUMBER_BYTES, PRIORITY_BYTES = 32, 8, 8
 
 SMALL = 128
 """Groups of at most so many values are compared directly. Counts up to here fit in a byte."""
@@ -43,9 +46,10 @@ class Rankings:
         table : float array, shape (n, p)
             Without NaN.
         seed : int
-            Columns with ties draw from it a priority for each row, as if a tiny continuous noise
-            were added to them. Priorities belong to the rows and do not depend on the data, so
-            a sensitivity for data without ties holds for every way in which they may come out.
+            Between 0 and 2^256 - 1. Columns with ties take from it a priority for each row, as if
+            a tiny continuous noise were added to them. Priorities belong to the rows and do not
+            depend on the data, nor on how many rows there are, so a sensitivity for data without
+            ties holds for every way in which they may come out.
         """
         n, p = table.shape
         ranks = np.empty((p, n), dtype=np.int32)
@@ -155,9 +159,17 @@ def _order(column: FloatArray, seed: int, number: int) -> IntArray:
     rises = ordered[1:] != ordered[:-1]
     if rises.all():
         return order
-    value = np.concatenate([[0], np.cumsum(rises)])
-    priorities = np.random.default_rng([seed, number]).permutation(column.size)
-    return order[np.argsort(value * column.size + priorities[order])]
+    return np.lexsort((_priorities(column.size, seed, number), column))
+
+
+def _priorities(n: int, seed: int, number: int) -> IntArray:
+    """One for each row: that of a row stays the same when rows are added after it.
+
+    From a cryptographic generator that uses the whole seed, as the ties are part of the law.
+    """
+    key = seed.to_bytes(SEED_BYTES) + number.to_bytes(NUMBER_BYTES)
+    stream = hashlib.shake_256(key).digest(PRIORITY_BYTES * n)
+    return np.frombuffer(stream, dtype="<u8")
 
 
 def _chunks(p: int, n: int, *, at_least: int = 1) -> list[slice]:

@@ -186,7 +186,9 @@ def nearest_in_ball(
     whole = np.empty((s + 1, s + 1))
     whole[:s, :s], whole[:s, s], whole[s, :s], whole[s, s] = gram, products, products, square
     eigenvalues, vectors = np.linalg.eigh(whole)
-    root = np.sqrt(np.maximum(eigenvalues, 0.0) / square)[:, None] * vectors.T
+    # In units in which neither y nor a corner is long: `TOLERANCE` is against both.
+    unit = square + bound**2 * gram.diagonal().max()
+    root = np.sqrt(np.maximum(eigenvalues, 0.0) / unit)[:, None] * vectors.T
     corners = bound * np.hstack([root[:, :s], -root[:, :s]]) - root[:, s:]
     weights = nonnegative_least_squares(
         np.vstack([corners, np.ones(2 * s)]), np.append(np.zeros(s + 1), 1.0)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import random
 import warnings
-from functools import partial
-from typing import Any
+from collections.abc import Callable
+from functools import partial, wraps
+from typing import Any, ParamSpec
 
 import numpy as np
 from sklearn.linear_model import Lasso, lars_path
@@ -22,6 +23,8 @@ MECHANISMS: dict[str, TopK] = {
     "peeling": Peeling,
     "laplace": partial(OneShotTopK, noise="laplace"),
 }
+
+Arguments = ParamSpec("Arguments")
 
 STEPS_PER_FEATURE = (2, 20)
 """So many steps along a path are made for each feature that is wanted: first few, then more."""
@@ -60,8 +63,9 @@ class SampleAggregateSelector(PrivateSelector):
     Notes
     -----
     One row changes one block's ballot, so each count by at most 1; not all in one direction.
-    Blocks of fewer than two rows cast an empty ballot. A Lasso that has not converged votes
-    nevertheless: privacy does not depend on what a ballot says.
+    Blocks of fewer than two rows cast an empty ballot, and so do those on which the Lasso breaks
+    down, as it may on values near 1e308: an error would tell about the rows. A Lasso that has not
+    converged votes nevertheless: privacy does not depend on what a ballot says.
 
     With the k counts that Laplace noise of scale λ = 2k/ε would bring to the top, moving each of
     their noises by 2 outweighs what a neighbour changes: (e^{2/λ})^k = e^ε.
@@ -110,16 +114,30 @@ class SampleAggregateSelector(PrivateSelector):
         )
 
 
+def without_a_word(ballot: Callable[Arguments, list[int]]) -> Callable[Arguments, list[int]]:
+    """Let no warning and no error of a fit out: they would tell about the rows of a block."""
+
+    @wraps(ballot)
+    def quiet(*args: Arguments.args, **kwargs: Arguments.kwargs) -> list[int]:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            try:
+                return ballot(*args, **kwargs)
+            except (ArithmeticError, LookupError, ValueError):
+                return []
+
+    return quiet
+
+
+@without_a_word
 def lasso_ballot(X: FloatArray, y: FloatArray, *, k: int, alpha: float) -> list[int]:
     """Vote for the k largest |coefficients| of a Lasso with this penalty."""
     if y.size < 2:
         return []
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        coefficients = Lasso(alpha=alpha).fit(X.astype(np.float64), y).coef_
-    return largest(coefficients, k)
+    return largest(Lasso(alpha=alpha).fit(X.astype(np.float64), y).coef_, k)
 
 
+@without_a_word
 def path_ballot(X: FloatArray, y: FloatArray, *, k: int) -> list[int]:
     """Vote by a Lasso with the largest penalty at which k coefficients are not zero.
 
@@ -130,9 +148,7 @@ def path_ballot(X: FloatArray, y: FloatArray, *, k: int) -> list[int]:
         return []
     table, target = centred(X.astype(np.float64)), centred(y[:, None])[:, 0]
     for steps_per_feature in STEPS_PER_FEATURE:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            _, _, knots = lars_path(table, target, method="lasso", max_iter=steps_per_feature * k)
+        _, _, knots = lars_path(table, target, method="lasso", max_iter=steps_per_feature * k)
         middles = (knots[:, :-1] + knots[:, 1:]) / 2.0
         enough = np.flatnonzero(np.count_nonzero(middles, axis=0) >= k)
         if enough.size:

@@ -134,6 +134,15 @@ def test_missing_values_are_scikit_learns_own_error(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_the_largest_numbers_of_both_signs_are_taken_without_a_word(name: str) -> None:
+    X, y = data()
+    X.iloc[0, :2], X.iloc[1, :2] = 1.7e308, -1.7e308
+    X.iloc[2, :2], X.iloc[3, :2] = -1.7e308, 1.7e308
+    y[:4] = 1.7e308, 1.7e308, -1.7e308, -1.7e308
+    assert all_selectors(2)[name].fit(X, y).get_support().sum() == 2
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_sparse_tables_are_taken_or_refused_clearly(name: str) -> None:
     X, y = data()
     selector = all_selectors(2, random_state=0)[name]

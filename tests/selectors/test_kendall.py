@@ -233,6 +233,19 @@ def test_the_mixture_over_all_ways_to_break_ties() -> None:
     assert largest_loss(law_with(0.5), neighbours).epsilon > 1.3 * epsilon
 
 
+def test_ties_are_broken_alike_when_a_last_row_comes() -> None:
+    """The stated ε holds for every way to break ties: priorities must not depend on n."""
+    selector = KendallSelector(1, epsilon=2.0, random_state=7)
+    law = law_of(lambda rows: selector.mechanism(rows[:, :-1], rows[:, -1]), [(0,), (1,), (2,)])
+    rng = np.random.default_rng(0)
+    tables = [rng.integers(0, 2, (int(rng.integers(4, 30)), 4)).astype(float) for _ in range(100)]
+    assert largest_loss(law, [(rows, rows[:-1]) for rows in tables]).epsilon <= 2.0 * ROUNDING
+    for rows in tables:
+        same = Rankings.of(rows, 1).ranks.argsort(axis=1)
+        for column, shorter in zip(same, Rankings.of(rows[:-1], 1).ranks, strict=True):
+            assert column[column < len(rows) - 1].tolist() == shorter.argsort().tolist()
+
+
 def two_signals_and_a_copy() -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(8)
     first, second, *noise = rng.normal(size=(5, 400))

@@ -62,6 +62,16 @@ def test_equal_and_opposite_columns_are_solved_to_the_end() -> None:
         assert gradient @ beta + bound * np.abs(gradient).max() <= 1e-11 * (1.0 + bound) ** 2
 
 
+@pytest.mark.parametrize("exponent", [-8, -14, -16, -30, -155, -170])
+def test_a_tiny_target_and_columns_that_depend_on_each_other(exponent: int) -> None:
+    rng = np.random.default_rng(5)
+    X, y = rng.uniform(-1.0, 1.0, (20, 4)), 10.0**exponent * rng.uniform(-1.0, 1.0, 20)
+    X[:, 2], X[:, 3] = X[:, 1], 0.0
+    values = ResidualSquares(X, y, 1.0)
+    for support in combinations(range(4), 2):
+        assert 0.0 <= values(support) <= y @ y + 1e-20
+
+
 def test_products_of_each_support_are_the_same_as_one_gram_matrix(monkeypatch: Any) -> None:
     rng = np.random.default_rng(2)
     X, y = rng.uniform(-1.0, 1.0, (12, 6)), rng.uniform(-1.0, 1.0, 12)

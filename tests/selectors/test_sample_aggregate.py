@@ -213,6 +213,35 @@ def test_awkward_blocks_vote_without_a_word(alpha: float | None) -> None:
             assert selector.fit(table, y).get_support().sum() == 3
 
 
+BREAKING = {
+    "path": [
+        [1e154, 1.7e308, 1e-300, 1e-300, 1e-160],
+        [-1e308, -1e308, 0.0, 1e308, -1e308],
+        [1.0, 1e200, 1e-160, 1.0, 1e16],
+        [1e308, 5e-324, 5e-324, 5e-324, 3.0],
+        [5e-324, 1e16, 1e-300, 0.0, 1.0],
+        [-1.0, 1e-300, -1.0, 3.0, 0.0],
+    ],
+    "penalty": [
+        [1.0, 1e-160, 5e-324],
+        [5e-324, 3.0, -1e308],
+        [1e200, 1e16, 1e308],
+        [1.7e308, 1e-160, -1e308],
+        [3.0, 0.0, 3.0],
+        [1.7e308, -1e308, 3.0],
+    ],
+}
+
+
+@pytest.mark.parametrize("name", BREAKING)
+@pytest.mark.parametrize("alpha", [None, 1.0])
+def test_no_block_can_stop_a_fit(name: str, alpha: float | None) -> None:
+    """A fit that fails on some rows, whatever is drawn, would tell that they are there."""
+    table = np.array(BREAKING[name])
+    selector = SampleAggregateSelector(2, alpha=alpha, n_blocks=1, random_state=0)
+    assert selector.fit(table[:, :-1], table[:, -1]).get_support().sum() == 2
+
+
 @pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("top_k", ["peeling", "laplace", Peeling])
 def test_the_signal_is_found(relation: str, top_k: Any) -> None:
