@@ -42,6 +42,7 @@ snr = 5.0
 support_size = 2
 seed = 1
 """
+DATA = trials.DataSet("made", "made", 9, 3, 1, None, "squared", "0", sensitive=False)
 QUICK = ("--selectors", "top-r,mistakes,uniform", "--epsilon", "1,20", "--trials", "3")
 
 
@@ -241,6 +242,24 @@ def test_another_selector_or_more_trials_change_nothing_else(
 
 
 LINE = '{"format": "mipselect-bench-1", "status": "done"}\n'
+
+
+def test_two_runs_on_one_file_lose_no_line(file: Path) -> None:
+    row = trials.Cell(DATA, "sis", "", 1.0, 0, 1).row("failed", remark="", time_limit=None)
+    with TrialFile(file) as slow, TrialFile(file) as quick:
+        quick.append({**row, "selector": "quick"})
+        slow.append({**row, "selector": "slow"})
+    assert [line["selector"] for line in rows_of(file)] == ["quick", "slow"]
+
+
+def test_a_half_written_line_is_cut_off_only_if_nobody_has_written_since(file: Path) -> None:
+    row = trials.Cell(DATA, "sis", "", 1.0, 0, 1).row("failed", remark="", time_limit=None)
+    file.write_bytes(START[:9])
+    with TrialFile(file) as slow, TrialFile(file) as quick:
+        quick.append({**row, "selector": "quick"})
+        with pytest.raises(errors.MipselectError, match="another run writes to it"):
+            slow.append({**row, "selector": "slow"})
+    assert [line["selector"] for line in rows_of(file)] == ["quick"]
 
 
 @pytest.mark.parametrize(
