@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import os
@@ -17,8 +18,10 @@ import numpy as np
 import pytest
 from commandline import LISTENING, Run
 from designs import all_supports
+from rich.console import Console
 
 from mipselect import errors
+from mipselect.cli.trial_table import print_summary
 from mipselect.cli.trial_watch import TrialWatch
 from mipselect.experiments import contestants, trials
 from mipselect.experiments.contestants import CONTESTANTS, Rules, in_words
@@ -521,3 +524,24 @@ def test_progress_is_a_rare_plain_line_without_a_terminal(
         "mipselect: 16 of 30 trials, at diabetes: sis, ε = 1",
         "mipselect: 26 of 30 trials, at diabetes: sis, ε = 1",
     ]
+
+
+@pytest.mark.parametrize("width", [30, 60, 80, 110])
+def test_a_narrow_terminal_leaves_columns_out_and_cuts_no_number(
+    run: Run, recipe: Path, file: Path, width: int
+) -> None:
+    report = run("bench", recipe, *QUICK, "--output", file, "--json").report
+    (entry,) = report["instances"]
+    for line in entry["selectors"]:
+        line |= {"exact": 0.25, "exact_standard_error": 0.125, "trials": 1000}
+        line["data_sets_without_its_condition"] = int(line["selector"] == "mistakes")
+    console = Console(file=io.StringIO(), width=width)
+    print_summary(console, [entry])
+    lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
+    text = "\n".join(lines)
+    assert "…" not in text
+    assert text.count("0.25 ± 0.12") == 6
+    assert text.count("condition") == 2
+    assert ("s/draw" in lines[-1]) == (width < 110)
+    if width >= 60:
+        assert max(len(line) for line in lines if "│" in line) <= width
