@@ -37,10 +37,9 @@ EXAMPLES = """Examples:
 
 mipselect bench paper-p100 --epsilon 0.5,1,2,5 --trials 50
 
-mipselect bench paper-p100 --rows 2000,3000,4000 --data-seeds 1,2,3 --epsilon 1
---selectors top-r,mistakes,sis --output rows.jsonl
+mipselect bench paper-p100 --rows 3000,4000 --data-seeds 1,2,3 --epsilon 1
 
-mipselect plot rows.jsonl --output rows.svg
+mipselect plot bench.jsonl --x n --epsilon 1 --output rows.svg
 """
 
 Number = TypeVar("Number", int, float)
@@ -65,7 +64,7 @@ class _Plan:
 def bench(
     instances: Annotated[
         list[str],
-        typer.Argument(metavar="INSTANCE...", help="Names of stored instances or .toml files."),
+        typer.Argument(metavar="INSTANCE", help="Names of stored instances or .toml files."),
     ],
     epsilon: Annotated[
         str, typer.Option("--epsilon", metavar="E,E,...", help="ε of one draw, each > 0.")
@@ -127,12 +126,13 @@ def bench(
 ) -> None:
     """Run every selector on the same data and compare what it finds with the certified optimum.
 
-    An experiment, NOT PRIVATE: draws are seeded, and unless the data come from a recipe the rows
-    and the summary are SENSITIVE. Every selector gets the same data, unclipped, and is built for
-    the ε that is asked for, under replace-one.
+    An experiment, NOT PRIVATE: draws are seeded, and unless the data come from a
+    recipe the rows and the summary are SENSITIVE. Every selector gets the same
+    data, unclipped, and is built for the ε that is asked for, under replace-one.
 
-    FILE grows trial by trial. After an interruption the same command goes on where it stopped,
-    with the same numbers; other trials may be added to the same file later.
+    FILE grows trial by trial. After an interruption the same command goes on
+    where it stopped, with the same numbers; other trials may be added to the same
+    file later.
     """
     epsilons = _list("--epsilon", epsilon, float)
     for value in epsilons:

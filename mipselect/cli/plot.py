@@ -102,8 +102,8 @@ def plot(
 ) -> None:
     """Draw the trials in FILE: a line for each selector, a panel for each instance.
 
-    Error bars are standard errors. A figure of sensitive trials carries the word SENSITIVE.
-    Needs matplotlib, which comes with mipselect's extra "plot".
+    Error bars are standard errors. A figure of sensitive trials carries the word
+    SENSITIVE. Needs matplotlib, which comes with mipselect's extra "plot".
     """
     if output.suffix not in SUFFIXES:
         raise InvalidInput(f"--output must end in {', '.join(SUFFIXES)}, got {str(output)!r}")
