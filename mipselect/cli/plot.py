@@ -110,7 +110,7 @@ def plot(
     check_output(output)
     require_matplotlib()
     if not file.is_file():
-        raise InvalidInput(f"{file}: no such file")
+        raise InvalidInput(f"{file}: " + ("not a file" if file.exists() else "no such file"))
     read = TrialFile(file)
     if read.rest:
         warn(f"the last line of {file} is half-written and is left out")
