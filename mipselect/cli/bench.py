@@ -19,7 +19,7 @@ from mipselect.cli.options import (
     require_positive,
     search_options,
 )
-from mipselect.cli.output import NOT_PRIVATE, SENSITIVE, banner, check_output, deliver, warn
+from mipselect.cli.output import SENSITIVE, banner, check_output, deliver, warn
 from mipselect.cli.trial_table import print_summary
 from mipselect.cli.trial_watch import TrialWatch
 from mipselect.errors import InvalidInput, MipselectError, NotCertified
@@ -31,6 +31,7 @@ from mipselect.experiments.trials import Cell, DataSet, cells_of, certified_refe
 from mipselect.files import load_problem
 
 MOST_TRIALS = 1_000_000
+EXPERIMENT = "NOT PRIVATE: an experiment. Its draws are seeded, so they protect nobody."
 DATA_PANEL = "Data from a recipe, drawn again"
 
 EXAMPLES = """Examples:
@@ -265,7 +266,7 @@ def _deliver(
         "sensitive": sensitive,
         "private": False,
         "randomness": "seeded",
-        "warning": [SENSITIVE, NOT_PRIVATE] if sensitive else [NOT_PRIVATE],
+        "warning": [SENSITIVE, EXPERIMENT] if sensitive else [EXPERIMENT],
         "file": str(output),
         "skipped": plan.skipped,
         "failures": failures,
@@ -278,6 +279,7 @@ def _deliver(
         print_summary(console, summary)
         for failure in failures:
             console.print(failure, markup=False, style="bold red", soft_wrap=True)
-        console.print(f"Every trial is a line of {output}.", markup=False, soft_wrap=True)
+        if rows:
+            console.print(f"Every trial is a line of {output}.", markup=False, soft_wrap=True)
 
     deliver(report, render, as_json=as_json, output=None)

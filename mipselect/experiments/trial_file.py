@@ -150,8 +150,10 @@ class TrialFile:
             row = json.loads(line)
         except ValueError:
             raise self._foreign(number, "it is not JSON") from None
-        if not isinstance(row, dict) or row.get("format") != FORMAT:
+        if not isinstance(row, dict) or "format" not in row:
             raise self._foreign(number, f"it has no format {FORMAT!r}")
+        if row["format"] != FORMAT:
+            raise self._foreign(number, f"its format is {row['format']!r}, not {FORMAT!r}")
         wanted = {**ASKED, **(ANSWERED if row.get("status") == DONE else REFUSED)}
         for key, kinds in wanted.items():
             if key not in row:

@@ -269,7 +269,7 @@ def test_a_half_written_line_is_cut_off_only_if_nobody_has_written_since(file: P
     ("content", "line", "reason"),
     [
         ("epsilon,exact\n1,0.5\n", 1, "it is not JSON"),
-        ('{"format": "other"}\n', 1, "it has no format 'mipselect-bench-1'"),
+        ('{"format": "other"}\n', 1, "its format is 'other', not 'mipselect-bench-1'"),
         ("[1, 2]\n", 1, "it has no format"),
         ("a note without an end", 1, "it is cut off and begins like no other"),
         ("\n", 1, "it is not JSON"),
@@ -325,6 +325,7 @@ def test_files_and_output_are_marked(run: Run, recipe: Path, file: Path) -> None
     text = run("bench", recipe, *QUICK, "--output", file)
     assert text.code == 0
     assert "NOT PRIVATE" in text.out
+    assert "--seed" not in text.out
     assert "SENSITIVE" not in text.out
     assert stat.S_IMODE(file.stat().st_mode) == 0o666 & ~mask
     outcome = run("bench", "tiny-plain", *QUICK, "--output", file)
@@ -454,6 +455,8 @@ def test_without_a_certified_optimum_a_data_set_is_left_out(run: Run, file: Path
     assert outcome.code == 1
     assert "without its certified optimum nothing was run: time limit" in outcome.err
     assert outcome.report["instances"] == []
+    text = run("bench", "paper-p100", *QUICK, "--time-limit", "1e-9", "--output", file)
+    assert "is a line of" not in text.out
     assert not file.exists()
 
 
