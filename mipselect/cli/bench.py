@@ -165,7 +165,7 @@ def bench(
                     data, instance, names, epsilons, rules, base_seed=seed, trials=trials
                 )
                 plan.cells[data] = cells
-                plan.skipped.extend(skipped)
+                plan.skipped.extend(reason for reason in skipped if reason not in plan.skipped)
     for reason in plan.skipped:
         warn(f"skipped {reason}")
     if not plan.all_cells:

@@ -496,9 +496,10 @@ def test_what_cannot_take_part_is_skipped_with_its_reason(run: Run, file: Path) 
     reason = "exponential on paper-p100: of 75,287,520 supports at most 1,000,000 are enumerated"
     assert outcome.report["skipped"] == [reason]
     assert outcome.err == f"mipselect: skipped {reason}\n"
-    nothing = run(*arguments, "--selectors", "exponential")
+    nothing = run(*arguments, "--selectors", "exponential", "--data-seeds", "1,2")
     assert nothing.code == 2
     assert "there is nothing to run" in nothing.err
+    assert nothing.err.count(reason) == 1
 
 
 def test_a_file_that_cannot_be_written_is_an_error(
