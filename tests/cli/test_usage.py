@@ -239,6 +239,19 @@ def test_progress_lines_are_rare_and_tell_only_what_they_may(
         assert ("0.125" in line) is details
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no full device here")
+@pytest.mark.parametrize("form", [(), ("--json",)])
+def test_standard_output_that_cannot_be_written_is_one_line(form: tuple[str, ...]) -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "mipselect.cli", *RELEASE, *form],
+            stdout=full, stderr=subprocess.PIPE, encoding="utf-8", timeout=120, check=False,
+        )  # fmt: skip
+    assert done.returncode == 1
+    assert done.stderr.startswith("mipselect: error: the answer could not be written to standard")
+    assert done.stderr.count("\n") == 1
+
+
 COMMANDS = (
     "solve",
     "release",
