@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -148,6 +149,8 @@ def bench(
         require_positive("--mcmc-radius", mcmc_radius)
     search_options(pool_size=None, solver=solver, tolerance=None, time_limit=time_limit)
     check_output(output)
+    if output.exists() and not os.access(output, os.W_OK):
+        raise InvalidInput(f"--output {output}: cannot be written to")
     rules = Rules(solver, time_limit, mcmc_steps, mcmc_radius)
     names = _selectors(selectors)
     all_rows = [None] if rows is None else _list("--rows", rows, int)

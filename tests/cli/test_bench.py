@@ -512,6 +512,18 @@ def test_a_file_that_cannot_be_written_is_an_error(
     run("bench", recipe, *QUICK, "--output", file).failed_with(1, "no space left")
 
 
+def test_a_file_that_may_not_be_written_is_an_error_before_any_work(
+    run: Run, recipe: Path, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file.touch(mode=0o400)
+    allowed = os.access
+    monkeypatch.setattr(
+        os, "access", lambda path, how: (path, how) != (file, os.W_OK) and allowed(path, how)
+    )
+    monkeypatch.setattr("mipselect.cli.bench.load_problem", None)
+    run("bench", recipe, *QUICK, "--output", file).failed_with(2, "cannot be written to")
+
+
 def test_progress_is_a_rare_plain_line_without_a_terminal(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
