@@ -542,6 +542,20 @@ def test_progress_is_a_rare_plain_line_without_a_terminal(
     ]
 
 
+def test_the_bar_cuts_no_number_on_a_common_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = io.StringIO()
+    monkeypatch.setattr(terminal, "isatty", lambda: True)
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("TERM", "xterm")
+    with TrialWatch(1234, 5678) as watch:
+        watch.begin("paper-p100 with n = 4,000 and data seed 1: sample-aggregate, ε = 0.25")
+    assert "1234/5678" in terminal.getvalue()
+    assert "0:00:00" in terminal.getvalue()
+    assert "0.25" in terminal.getvalue()
+    assert "…" not in terminal.getvalue()
+
+
 @pytest.mark.parametrize("width", [30, 60, 80, 110])
 def test_a_narrow_terminal_leaves_columns_out_and_cuts_no_number(
     run: Run, recipe: Path, file: Path, width: int
