@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +20,7 @@ from mipselect.cli.options import (
     require_positive,
     search_options,
 )
-from mipselect.cli.output import NOT_PRIVATE, SENSITIVE, banner, check_output, deliver, warn
+from mipselect.cli.output import SENSITIVE, banner, check_output, deliver, warn
 from mipselect.cli.trial_table import print_summary
 from mipselect.cli.trial_watch import TrialWatch
 from mipselect.errors import InvalidInput, MipselectError, NotCertified
@@ -31,16 +32,16 @@ from mipselect.experiments.trials import Cell, DataSet, cells_of, certified_refe
 from mipselect.files import load_problem
 
 MOST_TRIALS = 1_000_000
+EXPERIMENT = "NOT PRIVATE: an experiment. Its draws are seeded, so they protect nobody."
 DATA_PANEL = "Data from a recipe, drawn again"
 
 EXAMPLES = """Examples:
 
 mipselect bench paper-p100 --epsilon 0.5,1,2,5 --trials 50
 
-mipselect bench paper-p100 --rows 2000,3000,4000 --data-seeds 1,2,3 --epsilon 1
---selectors top-r,mistakes,sis --output rows.jsonl
+mipselect bench paper-p100 --rows 3000,4000 --data-seeds 1,2,3 --epsilon 1
 
-mipselect plot rows.jsonl --output rows.svg
+mipselect plot bench.jsonl --x n --epsilon 1 --output rows.svg
 """
 
 Number = TypeVar("Number", int, float)
@@ -65,7 +66,7 @@ class _Plan:
 def bench(
     instances: Annotated[
         list[str],
-        typer.Argument(metavar="INSTANCE...", help="Names of stored instances or .toml files."),
+        typer.Argument(metavar="INSTANCE", help="Names of stored instances or .toml files."),
     ],
     epsilon: Annotated[
         str, typer.Option("--epsilon", metavar="E,E,...", help="ε of one draw, each > 0.")
@@ -127,12 +128,13 @@ def bench(
 ) -> None:
     """Run every selector on the same data and compare what it finds with the certified optimum.
 
-    An experiment, NOT PRIVATE: draws are seeded, and unless the data come from a recipe the rows
-    and the summary are SENSITIVE. Every selector gets the same data, unclipped, and is built for
-    the ε that is asked for, under replace-one.
+    An experiment, NOT PRIVATE: draws are seeded, and unless the data come from a
+    recipe the rows and the summary are SENSITIVE. Every selector gets the same
+    data, unclipped, and is built for the ε that is asked for, under replace-one.
 
-    FILE grows trial by trial. After an interruption the same command goes on where it stopped,
-    with the same numbers; other trials may be added to the same file later.
+    FILE grows trial by trial. After an interruption the same command goes on
+    where it stopped, with the same numbers; other trials may be added to the same
+    file later.
     """
     epsilons = _list("--epsilon", epsilon, float)
     for value in epsilons:
@@ -147,6 +149,8 @@ def bench(
         require_positive("--mcmc-radius", mcmc_radius)
     search_options(pool_size=None, solver=solver, tolerance=None, time_limit=time_limit)
     check_output(output)
+    if output.exists() and not os.access(output, os.W_OK):
+        raise InvalidInput(f"--output {output}: cannot be written to")
     rules = Rules(solver, time_limit, mcmc_steps, mcmc_radius)
     names = _selectors(selectors)
     all_rows = [None] if rows is None else _list("--rows", rows, int)
@@ -164,7 +168,7 @@ def bench(
                     data, instance, names, epsilons, rules, base_seed=seed, trials=trials
                 )
                 plan.cells[data] = cells
-                plan.skipped.extend(skipped)
+                plan.skipped.extend(reason for reason in skipped if reason not in plan.skipped)
     for reason in plan.skipped:
         warn(f"skipped {reason}")
     if not plan.all_cells:
@@ -265,7 +269,7 @@ def _deliver(
         "sensitive": sensitive,
         "private": False,
         "randomness": "seeded",
-        "warning": [SENSITIVE, NOT_PRIVATE] if sensitive else [NOT_PRIVATE],
+        "warning": [SENSITIVE, EXPERIMENT] if sensitive else [EXPERIMENT],
         "file": str(output),
         "skipped": plan.skipped,
         "failures": failures,
@@ -278,6 +282,7 @@ def _deliver(
         print_summary(console, summary)
         for failure in failures:
             console.print(failure, markup=False, style="bold red", soft_wrap=True)
-        console.print(f"Every trial is a line of {output}.", markup=False, soft_wrap=True)
+        if rows:
+            console.print(f"Every trial is a line of {output}.", markup=False, soft_wrap=True)
 
     deliver(report, render, as_json=as_json, output=None)

@@ -65,7 +65,7 @@ class Round:
 def compare(
     instances: Annotated[
         list[str],
-        typer.Argument(metavar="INSTANCE...", help="Names of stored instances or .toml files."),
+        typer.Argument(metavar="INSTANCE", help="Names of stored instances or .toml files."),
     ],
     solvers: Annotated[
         str,
@@ -104,7 +104,8 @@ def compare(
 ) -> None:
     """Find the mistake levels of each INSTANCE with several solvers. The report is SENSITIVE.
 
-    Fails if two answers contradict each other or the file's [expected], or one is not certified.
+    Fails if two answers contradict each other or what the file expects, or if one
+    is not certified.
     """
     search_options(pool_size=None, solver=NATIVE, tolerance=tolerance, time_limit=time_limit)
     tasks, skipped = _tasks(solvers, formulation)

@@ -69,7 +69,7 @@ def deliver(
     Raises
     ------
     MipselectError
-        If the file cannot be written; then nothing was printed.
+        If the file cannot be written; then nothing was printed. Or if standard output cannot.
     InterruptedDelivery
     """
     text = json.dumps(report, allow_nan=False) + "\n"
@@ -85,6 +85,13 @@ def deliver(
         raise InterruptedDelivery(
             "interrupted while the answer was being written: count it as seen, its budget as spent"
         ) from None
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise MipselectError(
+            f"the answer could not be written to standard output: {error}; count what was written "
+            "of it as seen, its budget as spent"
+        ) from error
 
 
 def text_console() -> Console:

@@ -102,15 +102,15 @@ def plot(
 ) -> None:
     """Draw the trials in FILE: a line for each selector, a panel for each instance.
 
-    Error bars are standard errors. A figure of sensitive trials carries the word SENSITIVE.
-    Needs matplotlib, which comes with mipselect's extra "plot".
+    Error bars are standard errors. A figure of sensitive trials carries the word
+    SENSITIVE. Needs matplotlib, which comes with mipselect's extra "plot".
     """
     if output.suffix not in SUFFIXES:
         raise InvalidInput(f"--output must end in {', '.join(SUFFIXES)}, got {str(output)!r}")
     check_output(output)
     require_matplotlib()
     if not file.is_file():
-        raise InvalidInput(f"{file}: no such file")
+        raise InvalidInput(f"{file}: " + ("not a file" if file.exists() else "no such file"))
     read = TrialFile(file)
     if read.rest:
         warn(f"the last line of {file} is half-written and is left out")

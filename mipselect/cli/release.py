@@ -30,7 +30,8 @@ mipselect release diabetes --epsilon 1
 
 mipselect release paper-p100 --epsilon 1 --draws 50 --budget 50 --json
 
-mipselect release paper-p100 --method mistakes --epsilon 1 --test-epsilon 0.5 --delta 1e-6
+mipselect release paper-p100 --method mistakes --epsilon 1 \\
+    --test-epsilon 0.5 --delta 1e-6
 """
 
 Epsilon = Annotated[

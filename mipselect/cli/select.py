@@ -38,8 +38,8 @@ from mipselect.tables import read_table
 
 EXAMPLES = """Example:
 
-mipselect select patients.csv --target score --support-size 3 --epsilon 1
---x-bound 1 --y-bound 2 --coef-bound 1.5 --ridge 10
+mipselect select patients.csv --target score --support-size 3 --epsilon 1 \\
+    --x-bound 1 --y-bound 2 --coef-bound 1.5 --ridge 10
 """
 
 BOUNDS_PANEL = "Public bounds (required; choose them without looking at the data)"

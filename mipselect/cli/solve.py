@@ -99,8 +99,9 @@ def solve(
 ) -> None:
     """Find the best supports of INSTANCE and prove it. The report is SENSITIVE.
 
-    If the instance file says what is expected, the result is compared with it. A search that ends
-    without its proof shows what it has, as not certified, and exits with 1.
+    If the instance file says what is expected, the result is compared with it. A
+    search that ends without its proof shows what it has, as not certified, and
+    exits with 1.
     """
     if method is SolveMethod.MISTAKES:
         refuse(Method.MISTAKES, {"--pool-size": pool_size})

@@ -16,9 +16,13 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 from rich.progress import Progress as Bar
+from rich.table import Column
 
 from mipselect.cli.output import warn
 from mipselect.cli.watch import SECONDS_BETWEEN_LINES
+
+SHORT_BAR = 10
+"""In columns of the terminal."""
 
 
 class TrialWatch:
@@ -37,12 +41,13 @@ class TrialWatch:
         if sys.stderr.isatty():
             self._bar = Bar(
                 SpinnerColumn(),
-                TextColumn("{task.description}", markup=False),
-                BarColumn(),
-                MofNCompleteColumn(),
-                TimeElapsedColumn(),
+                # Where there is no room the words are wrapped, and no number is cut.
+                TextColumn("{task.description}", markup=False, table_column=Column()),
+                BarColumn(SHORT_BAR),
+                MofNCompleteColumn(table_column=Column(no_wrap=True)),
+                TimeElapsedColumn(table_column=Column(no_wrap=True)),
                 TextColumn("left:"),
-                TimeRemainingColumn(),
+                TimeRemainingColumn(table_column=Column(no_wrap=True)),
                 console=Console(stderr=True),
                 transient=True,
             )

@@ -87,7 +87,7 @@ class TrialFile:
         if rest[: len(START)] != START[: len(rest)]:
             raise self._foreign(len(lines) + 1, "it is cut off and begins like no other")
         self.rest = len(rest)
-        self._whole = len(content) - len(rest)
+        self._read = len(content)
         self._closed_to_others = False
         self._descriptor: int | None = None
 
@@ -117,7 +117,8 @@ class TrialFile:
         Raises
         ------
         MipselectError
-            If it cannot be written. The lines before it are kept.
+            If it cannot be written, or if there was a half-written line and another run has
+            written since. The lines before it are kept.
         """
         line = json.dumps({"format": FORMAT, **row}, allow_nan=False).encode() + b"\n"
         try:
@@ -134,7 +135,14 @@ class TrialFile:
 
     def _opened(self) -> int:
         descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
-        os.ftruncate(descriptor, self._whole)
+        if self.rest:
+            if os.fstat(descriptor).st_size != self._read:
+                os.close(descriptor)
+                raise MipselectError(
+                    f"{self.path} has changed since it was read: another run writes to it; "
+                    "start this one again"
+                )
+            os.ftruncate(descriptor, self._read - self.rest)
         return descriptor
 
     def _parsed(self, number: int, line: bytes) -> Row:
@@ -142,8 +150,10 @@ class TrialFile:
             row = json.loads(line)
         except ValueError:
             raise self._foreign(number, "it is not JSON") from None
-        if not isinstance(row, dict) or row.get("format") != FORMAT:
+        if not isinstance(row, dict) or "format" not in row:
             raise self._foreign(number, f"it has no format {FORMAT!r}")
+        if row["format"] != FORMAT:
+            raise self._foreign(number, f"its format is {row['format']!r}, not {FORMAT!r}")
         wanted = {**ASKED, **(ANSWERED if row.get("status") == DONE else REFUSED)}
         for key, kinds in wanted.items():
             if key not in row:

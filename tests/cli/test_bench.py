@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import os
@@ -17,8 +18,10 @@ import numpy as np
 import pytest
 from commandline import LISTENING, Run
 from designs import all_supports
+from rich.console import Console
 
 from mipselect import errors
+from mipselect.cli.trial_table import print_summary
 from mipselect.cli.trial_watch import TrialWatch
 from mipselect.experiments import contestants, trials
 from mipselect.experiments.contestants import CONTESTANTS, Rules, in_words
@@ -42,6 +45,7 @@ snr = 5.0
 support_size = 2
 seed = 1
 """
+DATA = trials.DataSet("made", "made", 9, 3, 1, None, "squared", "0", sensitive=False)
 QUICK = ("--selectors", "top-r,mistakes,uniform", "--epsilon", "1,20", "--trials", "3")
 
 
@@ -243,11 +247,29 @@ def test_another_selector_or_more_trials_change_nothing_else(
 LINE = '{"format": "mipselect-bench-1", "status": "done"}\n'
 
 
+def test_two_runs_on_one_file_lose_no_line(file: Path) -> None:
+    row = trials.Cell(DATA, "sis", "", 1.0, 0, 1).row("failed", remark="", time_limit=None)
+    with TrialFile(file) as slow, TrialFile(file) as quick:
+        quick.append({**row, "selector": "quick"})
+        slow.append({**row, "selector": "slow"})
+    assert [line["selector"] for line in rows_of(file)] == ["quick", "slow"]
+
+
+def test_a_half_written_line_is_cut_off_only_if_nobody_has_written_since(file: Path) -> None:
+    row = trials.Cell(DATA, "sis", "", 1.0, 0, 1).row("failed", remark="", time_limit=None)
+    file.write_bytes(START[:9])
+    with TrialFile(file) as slow, TrialFile(file) as quick:
+        quick.append({**row, "selector": "quick"})
+        with pytest.raises(errors.MipselectError, match="another run writes to it"):
+            slow.append({**row, "selector": "slow"})
+    assert [line["selector"] for line in rows_of(file)] == ["quick"]
+
+
 @pytest.mark.parametrize(
     ("content", "line", "reason"),
     [
         ("epsilon,exact\n1,0.5\n", 1, "it is not JSON"),
-        ('{"format": "other"}\n', 1, "it has no format 'mipselect-bench-1'"),
+        ('{"format": "other"}\n', 1, "its format is 'other', not 'mipselect-bench-1'"),
         ("[1, 2]\n", 1, "it has no format"),
         ("a note without an end", 1, "it is cut off and begins like no other"),
         ("\n", 1, "it is not JSON"),
@@ -303,6 +325,7 @@ def test_files_and_output_are_marked(run: Run, recipe: Path, file: Path) -> None
     text = run("bench", recipe, *QUICK, "--output", file)
     assert text.code == 0
     assert "NOT PRIVATE" in text.out
+    assert "--seed" not in text.out
     assert "SENSITIVE" not in text.out
     assert stat.S_IMODE(file.stat().st_mode) == 0o666 & ~mask
     outcome = run("bench", "tiny-plain", *QUICK, "--output", file)
@@ -432,6 +455,8 @@ def test_without_a_certified_optimum_a_data_set_is_left_out(run: Run, file: Path
     assert outcome.code == 1
     assert "without its certified optimum nothing was run: time limit" in outcome.err
     assert outcome.report["instances"] == []
+    text = run("bench", "paper-p100", *QUICK, "--time-limit", "1e-9", "--output", file)
+    assert "is a line of" not in text.out
     assert not file.exists()
 
 
@@ -471,9 +496,10 @@ def test_what_cannot_take_part_is_skipped_with_its_reason(run: Run, file: Path) 
     reason = "exponential on paper-p100: of 75,287,520 supports at most 1,000,000 are enumerated"
     assert outcome.report["skipped"] == [reason]
     assert outcome.err == f"mipselect: skipped {reason}\n"
-    nothing = run(*arguments, "--selectors", "exponential")
+    nothing = run(*arguments, "--selectors", "exponential", "--data-seeds", "1,2")
     assert nothing.code == 2
     assert "there is nothing to run" in nothing.err
+    assert nothing.err.count(reason) == 1
 
 
 def test_a_file_that_cannot_be_written_is_an_error(
@@ -484,6 +510,18 @@ def test_a_file_that_cannot_be_written_is_an_error(
 
     monkeypatch.setattr("mipselect.experiments.trial_file.os.write", full)
     run("bench", recipe, *QUICK, "--output", file).failed_with(1, "no space left")
+
+
+def test_a_file_that_may_not_be_written_is_an_error_before_any_work(
+    run: Run, recipe: Path, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file.touch(mode=0o400)
+    allowed = os.access
+    monkeypatch.setattr(
+        os, "access", lambda path, how: (path, how) != (file, os.W_OK) and allowed(path, how)
+    )
+    monkeypatch.setattr("mipselect.cli.bench.load_problem", None)
+    run("bench", recipe, *QUICK, "--output", file).failed_with(2, "cannot be written to")
 
 
 def test_progress_is_a_rare_plain_line_without_a_terminal(
@@ -502,3 +540,38 @@ def test_progress_is_a_rare_plain_line_without_a_terminal(
         "mipselect: 16 of 30 trials, at diabetes: sis, ε = 1",
         "mipselect: 26 of 30 trials, at diabetes: sis, ε = 1",
     ]
+
+
+def test_the_bar_cuts_no_number_on_a_common_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = io.StringIO()
+    monkeypatch.setattr(terminal, "isatty", lambda: True)
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("TERM", "xterm")
+    with TrialWatch(1234, 5678) as watch:
+        watch.begin("paper-p100 with n = 4,000 and data seed 1: sample-aggregate, ε = 0.25")
+    assert "1234/5678" in terminal.getvalue()
+    assert "0:00:00" in terminal.getvalue()
+    assert "0.25" in terminal.getvalue()
+    assert "…" not in terminal.getvalue()
+
+
+@pytest.mark.parametrize("width", [30, 60, 80, 110])
+def test_a_narrow_terminal_leaves_columns_out_and_cuts_no_number(
+    run: Run, recipe: Path, file: Path, width: int
+) -> None:
+    report = run("bench", recipe, *QUICK, "--output", file, "--json").report
+    (entry,) = report["instances"]
+    for line in entry["selectors"]:
+        line |= {"exact": 0.25, "exact_standard_error": 0.125, "trials": 1000}
+        line["data_sets_without_its_condition"] = int(line["selector"] == "mistakes")
+    console = Console(file=io.StringIO(), width=width)
+    print_summary(console, [entry])
+    lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
+    text = "\n".join(lines)
+    assert "…" not in text
+    assert text.count("0.25 ± 0.12") == 6
+    assert text.count("condition") == 2
+    assert ("s/draw" in lines[-1]) == (width < 110)
+    if width >= 60:
+        assert max(len(line) for line in lines if "│" in line) <= width

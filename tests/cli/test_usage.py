@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import signal
@@ -14,6 +15,7 @@ import pytest
 from commandline import LISTENING, Run
 
 from mipselect.cli import output
+from mipselect.cli.app import app
 from mipselect.cli.watch import Watch
 from mipselect.search.progress import Progress
 
@@ -235,3 +237,51 @@ def test_progress_lines_are_rare_and_tell_only_what_they_may(
         assert ("sensitive" in line) is details
         assert ("level 2" in line) is details
         assert ("0.125" in line) is details
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no full device here")
+@pytest.mark.parametrize("form", [(), ("--json",)])
+def test_standard_output_that_cannot_be_written_is_one_line(form: tuple[str, ...]) -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "mipselect.cli", *RELEASE, *form],
+            stdout=full, stderr=subprocess.PIPE, encoding="utf-8", timeout=120, check=False,
+        )  # fmt: skip
+    assert done.returncode == 1
+    assert done.stderr.startswith("mipselect: error: the answer could not be written to standard")
+    assert done.stderr.count("\n") == 1
+
+
+COMMANDS = (
+    "solve",
+    "release",
+    "select",
+    "compare",
+    "bench",
+    "plot",
+    "instances",
+    "solvers",
+    "demo",
+)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_is_whole_on_a_common_terminal(
+    run: Run, command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its words are those of the docstring, unbroken; an example can be copied line by line."""
+    monkeypatch.setenv("COLUMNS", "80")
+    shown = [line.strip() for line in run(command, "--help").out.splitlines()]
+    (function,) = (
+        known.callback
+        for known in app.registered_commands
+        if known.callback and known.callback.__name__ == command
+    )
+    written = inspect.getdoc(function) or ""
+    for paragraph in written.split("\n\n")[1:]:
+        assert all(line in shown for line in paragraph.splitlines()), paragraph
+    examples = vars(sys.modules[function.__module__]).get("EXAMPLES", "")
+    for example in examples.strip().split("\n\n")[1:]:
+        lines = [line.strip() for line in example.splitlines()]
+        assert all(line in shown for line in lines), example
+        assert all(line.endswith(" \\") for line in lines[:-1]), example
