@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mipselect.errors import InvalidInput
-from mipselect.losses import Loss, PreparedLoss, RestrictedFit, loss_by_name
+from mipselect.losses import Loss, PreparedLoss, RestrictedFit, checked_loss
 from mipselect.losses.base import FloatArray, IntArray
 
 
@@ -85,7 +85,7 @@ class Instance:
             )
         n, p = matrix.shape
         self.feature_names: tuple[str, ...] = _names(feature_names, p)
-        self._loss = loss_by_name(loss) if isinstance(loss, str) else loss
+        self._loss = checked_loss(loss)
         encoded, self.classes = self._loss.encode(y)
         target = _numeric(encoded, "y", None)
         if target.shape != (n,):
@@ -209,7 +209,7 @@ def _numeric(values: ArrayLike, what: str, names: Sequence[str] | None) -> Float
             raise ValueError("complex")
         dtype = np.float32 if array.dtype == np.float32 else np.float64
         return array.astype(dtype, copy=False)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         where = ""
         table = np.asarray(values, dtype=object)
         if table.ndim == 2:
@@ -231,7 +231,7 @@ def _rounded_down(bound: float, dtype: np.dtype[Any]) -> np.floating[Any]:
 def _is_number(value: Any) -> bool:
     try:
         float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return False
     return True
 

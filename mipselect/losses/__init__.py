@@ -25,6 +25,17 @@ WITH_PARAMETER: dict[str, Callable[[float], Loss]] = {
 }
 
 
+def checked_loss(loss: str | Loss) -> Loss:
+    """Return a loss as it is, or the one of that name; `InvalidInput` for anything else."""
+    if isinstance(loss, str):
+        return loss_by_name(loss)
+    if not all(hasattr(loss, part) for part in ("name", "spread", "encode", "prepare")):
+        raise InvalidInput(
+            f"loss must be a name ({', '.join(WITHOUT_PARAMETER)}) or a Loss, got {loss!r}"
+        )
+    return loss
+
+
 def loss_by_name(name: str) -> Loss:
     """Return the loss called `name`, such as "hinge", "huber(1.35)" or "quantile(0.9)".
 
@@ -62,5 +73,6 @@ __all__ = [
     "QuantileLoss",
     "RestrictedFit",
     "SquaredLoss",
+    "checked_loss",
     "loss_by_name",
 ]

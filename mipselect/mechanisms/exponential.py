@@ -59,7 +59,8 @@ class ExponentialMechanism(SupportMechanism):
             raise InvalidInput(
                 f"there are {self.instance.number_of_supports} supports of "
                 f"{self.instance.support_size} out of {self.instance.p} features; at most "
-                f"{MAX_SUPPORTS} are enumerated: use TopR with a pool from top_supports"
+                f"{MAX_SUPPORTS} are enumerated: use TopR with a pool from top_supports, or "
+                "TopRSelector"
             )
 
     @property

@@ -162,8 +162,8 @@ class Mistakes(SupportMechanism):
             raise ConditionNotMet(
                 f"not proven: {GAP_CONDITION}. Nothing was drawn, but this refusal itself tells "
                 "something about the data and is covered by no guarantee. The form without a "
-                "condition never refuses: Mistakes(levels, epsilon, test_epsilon=..., delta=..., "
-                "fallback=...)"
+                "condition never refuses: give test_epsilon and delta, and to Mistakes a "
+                "fallback too"
             )
         return super().release(ledger, rng=rng)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from threading import Lock
+from typing import NoReturn
 
 from mipselect.errors import BudgetExceeded, InvalidInput, RelationMismatch
 from mipselect.privacy.decimals import exact, round_down
@@ -72,6 +73,14 @@ class Ledger:
         """Return the ledger itself, also when scikit-learn clones an estimator that has one."""
         return self
 
+    def __reduce__(self) -> NoReturn:
+        """Refuse to be pickled: the same budget would be there twice."""
+        raise TypeError(
+            "a Ledger cannot be pickled or sent to another process, where the same budget would "
+            "be spent again; fit in this process (n_jobs=1, or threads), and store fitted "
+            "estimators without it (set_params(ledger=None))"
+        )
+
     def spend(self, guarantee: Guarantee, what: str = "") -> None:
         """Charge a release, before it is drawn.
 
@@ -94,7 +103,8 @@ class Ledger:
         budget = self._budget
         if guarantee.relation != budget.relation:
             remedy = (
-                "convert it with guarantee.to('replace-one')"
+                "convert it with guarantee.to('replace-one'), or ask a selector for "
+                "relation='replace-one'"
                 if budget.relation == "replace-one"
                 else "it cannot be converted; use a ledger under replace-one"
             )

@@ -86,6 +86,8 @@ def usable_solver(solver: str | Solver, needed: Capability) -> Solver:
 
 
 def _checked(solver: Solver) -> Solver:
+    if not hasattr(solver, "status"):
+        raise UnknownSolver(f"solver must be a name or a Solver, got {solver!r}")
     status = solver.status
     if not status.usable:
         raise UnknownSolver(f"solver {status.name!r} cannot be used here: {status.reason}")

@@ -37,9 +37,11 @@ def refusal(
     failed = isinstance(stop, SolverFailure)
     why = f"{stop}" if failed else f"time limit of {clock.limit:g} s reached"
     kind: type[Any] = SolverFailure if failed else NotCertified
+    proven = f"proven to be at {bound:.6g} or above, and {needed:.6g} was needed"
+    if not math.isfinite(bound):
+        proven = "not bounded: nothing was proven yet"
     error: NotCertified = kind(
-        f"{why}; stopped in stage {clock.stage!r}: what is left open is proven to be at "
-        f"{bound:.6g} or above, and {needed:.6g} was needed",
+        f"{why}; stopped in stage {clock.stage!r}: what is left open is {proven}",
         bound=bound,
         incumbent=math.inf if partial is None else float(partial.values.min()),
         partial=partial,

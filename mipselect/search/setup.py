@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from numbers import Real
 from typing import cast
 
 from mipselect.errors import InvalidInput
@@ -65,12 +66,14 @@ class Search:
 
 def check_limits(instance: Instance, tolerance: float | None, time_limit: float | None) -> None:
     """Raise `InvalidInput` unless a certified search can be asked for with these arguments."""
-    if tolerance is not None and not (math.isfinite(tolerance) and tolerance >= 0.0):
+    if tolerance is not None and not (
+        isinstance(tolerance, Real) and math.isfinite(tolerance) and tolerance >= 0.0
+    ):
         raise InvalidInput(
-            f"tolerance must be a finite number ≥ 0 in units of the sensitivity, got {tolerance}"
+            f"tolerance must be a finite number ≥ 0 in units of the sensitivity, got {tolerance!r}"
         )
-    if time_limit is not None and not time_limit > 0.0:
-        raise InvalidInput(f"time_limit must be a number of seconds > 0, got {time_limit}")
+    if time_limit is not None and not (isinstance(time_limit, Real) and time_limit > 0.0):
+        raise InvalidInput(f"time_limit must be a number of seconds > 0, got {time_limit!r}")
     if instance.ridge <= 0.0:
         raise InvalidInput(
             f"a certified search needs ridge > 0, got {instance.ridge:g}: its cuts divide by it"

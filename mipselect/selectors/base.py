@@ -80,7 +80,7 @@ class PrivateSelector(SelectorMixin, BaseEstimator, ABC):  # type: ignore[misc]
         """
         if not (self.ledger is None or isinstance(self.ledger, Ledger)):
             raise InvalidInput(f"ledger must be a Ledger or None, got {self.ledger!r}")
-        source, _ = generator(self.random_state)
+        source = self._source()
         mechanism = self._mechanism(*self._validated(X, y), source)
         release = mechanism.release(self.ledger, rng=source)
         names = self._names()
@@ -95,7 +95,7 @@ class PrivateSelector(SelectorMixin, BaseEstimator, ABC):  # type: ignore[misc]
         Takes and raises what `fit` does, but for the ledger.
         """
         fresh = copy.copy(self)
-        return fresh._mechanism(*fresh._validated(X, y), generator(self.random_state)[0])
+        return fresh._mechanism(*fresh._validated(X, y), self._source())
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -103,6 +103,15 @@ class PrivateSelector(SelectorMixin, BaseEstimator, ABC):  # type: ignore[misc]
         tags.input_tags.sparse = bool(self._accept_sparse)
         tags.non_deterministic = self.random_state is None
         return tags
+
+    def _source(self) -> random.Random:
+        try:
+            return generator(self.random_state)[0]
+        except InvalidInput:
+            raise InvalidInput(
+                "random_state must be None (the operating system's generator), an integer, a "
+                f"numpy RandomState or Generator, or a random.Random, got {self.random_state!r}"
+            ) from None
 
     def _get_support_mask(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
         check_is_fitted(self)
@@ -142,7 +151,11 @@ class PrivateSelector(SelectorMixin, BaseEstimator, ABC):  # type: ignore[misc]
 
     def _public(self, **meanings: str) -> dict[str, float]:
         """Return the parameters of these names; raise `InvalidInput` if one is missing."""
-        missing = [f"{name} ({meaning})" for name, meaning in meanings.items() if self._lacks(name)]
+        missing = [
+            f"{name} ({meaning})"
+            for name, meaning in meanings.items()
+            if getattr(self, name) is None
+        ]
         if missing:
             raise InvalidInput(
                 f"{type(self).__name__} needs {', '.join(missing)}. These are public "
@@ -151,13 +164,13 @@ class PrivateSelector(SelectorMixin, BaseEstimator, ABC):  # type: ignore[misc]
             )
         return {name: getattr(self, name) for name in meanings}
 
-    def _lacks(self, name: str) -> bool:
-        return getattr(self, name) is None
-
 
 def real_target(y: Any) -> FloatArray:
     """Return y as finite floats, or raise `InvalidInput`."""
     try:
         return np.asarray(y, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InvalidInput(f"y must hold real numbers: {error}") from None
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InvalidInput(
+            f"y must hold real numbers: {error}; give classes as numbers, such as -1 and 1, or use "
+            "a selector with loss='hinge'"
+        ) from None

@@ -6,7 +6,7 @@ from abc import ABC
 from typing import Any, Literal
 
 from mipselect.instance import Instance
-from mipselect.losses import Loss, loss_by_name
+from mipselect.losses import Loss, checked_loss
 from mipselect.losses.base import FloatArray
 from mipselect.privacy.ledger import Ledger
 from mipselect.selectors.base import PrivateSelector
@@ -45,7 +45,7 @@ class ProblemSelector(PrivateSelector, ABC):
             "coef_bound": "the largest length of the coefficients",
             "ridge": "λ of the penalty (λ/2n)‖β‖²",
         }
-        loss = loss_by_name(self.loss) if isinstance(self.loss, str) else self.loss
+        loss = checked_loss(self.loss)
         if loss.encode(y)[1] is not None:
             del meanings["y_bound"]
         bounds = {"y_bound": 1.0, **self._public(**meanings)}

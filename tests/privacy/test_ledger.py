@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import copy
+import pickle
 import sys
 from threading import Barrier, Thread
 
@@ -81,6 +82,8 @@ def test_a_copy_does_not_double_the_budget() -> None:
     ledger = Ledger(1.0)
     assert copy.copy(ledger) is ledger
     assert copy.deepcopy({"ledger": ledger})["ledger"] is ledger
+    with pytest.raises(TypeError, match="cannot be pickled"):
+        pickle.dumps(ledger)
 
 
 def test_conditions_are_kept() -> None:

@@ -119,7 +119,7 @@ def test_other_bad_parameters(name: str) -> None:
             all_selectors(2, epsilon=bad)[name].fit(*data())
     with pytest.raises(InvalidInput, match="ledger must be"):
         all_selectors(2, ledger=1.0)[name].fit(*data())
-    with pytest.raises(InvalidInput, match="rng must be"):
+    with pytest.raises(InvalidInput, match="random_state must be"):
         all_selectors(2, random_state="0")[name].fit(*data())
 
 
@@ -196,6 +196,31 @@ def test_classes_may_have_names_with_the_hinge_loss() -> None:
     X, y = data()
     selector = TopRSelector(2, loss="hinge", x_bound=1.0, coef_bound=1.0, ridge=1.0)
     assert selector.fit(X, np.where(y > 0.0, "sick", "well")).get_support().sum() == 2
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"loss": 3}, "loss must be a name"),
+        ({"loss": None}, "loss must be a name"),
+        ({"solver": 3}, "solver must be a name"),
+        ({"solver": None}, "solver must be a name"),
+        ({"tolerance": "x"}, "tolerance must be a finite number"),
+        ({"time_limit": "x"}, "time_limit must be a number of seconds"),
+        ({"time_limit": 1e-9}, "nothing was proven yet"),
+    ],
+)
+@pytest.mark.parametrize("name", ["top-r", "mistakes"])
+def test_other_arguments_of_a_search(name: str, wrong: dict[str, object], says: str) -> None:
+    with pytest.raises(MipselectError, match=says):
+        all_selectors(2)[name].set_params(**wrong).fit(*data())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_integers_beyond_all_floats_are_an_error(name: str) -> None:
+    X, y = data()
+    with pytest.raises(ValueError, match=r"y must hold real numbers|too large|infinity"):
+        all_selectors(2)[name].fit(X, np.array([10**400] * len(y), dtype=object))
 
 
 def test_half_of_a_test_is_an_error() -> None:
