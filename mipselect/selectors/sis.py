@@ -118,6 +118,8 @@ class SISSelector(PrivateSelector):
 
         See `PrivateSelector.fit`. X may be a sparse matrix.
         """
+        if not isinstance(self.private, bool | np.bool_):
+            raise InvalidInput(f"private must be True or False, got {self.private!r}")
         if self.private:
             return super().fit(X, y)
         table, target = self._rescaled(*self._validated(X, y))
@@ -129,7 +131,7 @@ class SISSelector(PrivateSelector):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.non_deterministic &= self.private
+        tags.non_deterministic &= bool(self.private)
         return tags
 
     def _mechanism(self, X: Any, y: Any, source: random.Random) -> Mechanism[Any]:

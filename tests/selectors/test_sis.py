@@ -164,3 +164,11 @@ def test_conventions_and_refusals() -> None:
             SISSelector(2, **{**BOUNDS, name: float("nan")}).fit(X, y)
     with pytest.raises(InvalidInput, match="relation must be"):
         SISSelector(2, relation="swap", **BOUNDS).fit(X, y)
+
+
+@pytest.mark.parametrize("private", [0, None, "no"])
+def test_privacy_is_not_turned_off_by_accident(private: Any) -> None:
+    selector = SISSelector(1, x_bound=1.0, y_bound=1.0, private=private)
+    with pytest.raises(InvalidInput, match="private must be True or False"):
+        selector.fit(np.eye(3), np.ones(3))
+    assert not hasattr(selector, "support_")
