@@ -13,7 +13,7 @@ from sklearn.utils.estimator_checks import check_estimator
 from mipselect.errors import InvalidInput
 from mipselect.privacy.audit import ReplacedRow, law_of, lower_bound, worst_pair
 from mipselect.selectors import MCMCSelector
-from mipselect.selectors.mcmc import ResidualSquares, nearest_in_ball
+from mipselect.selectors.residual_squares import ResidualSquares, nearest_in_ball
 
 BOUNDS = {"x_bound": 1.0, "y_bound": 1.0, "coef_bound": 1.0}
 
