@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import sys
 from abc import ABC, abstractmethod
 from numbers import Real
 from typing import Generic, TypeVar
@@ -117,7 +117,7 @@ def checked_epsilon(epsilon: float, what: str = "epsilon") -> float:
     """Return a finite ε > 0, or raise `InvalidInput`."""
     if isinstance(epsilon, bool) or not isinstance(epsilon, Real):
         raise InvalidInput(f"{what} must be a finite number > 0, got {epsilon!r}")
-    if not (math.isfinite(epsilon) and epsilon > 0.0):
+    if not 0.0 < epsilon <= sys.float_info.max:
         raise InvalidInput(f"{what} must be a finite number > 0, got {epsilon}")
     return float(epsilon)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import sys
 from abc import abstractmethod
 from dataclasses import dataclass, field
 from numbers import Integral, Real
@@ -182,7 +182,7 @@ def checked_positive(value: float, what: str) -> float:
     """Return a finite number > 0, or raise `InvalidInput`."""
     if isinstance(value, bool) or not isinstance(value, Real):
         raise InvalidInput(f"{what} must be a finite number > 0, got {value!r}")
-    if not (math.isfinite(value) and value > 0.0):
+    if not 0.0 < value <= sys.float_info.max:
         raise InvalidInput(f"{what} must be a finite number > 0, got {value}")
     return float(value)
 

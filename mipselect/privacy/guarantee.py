@@ -50,7 +50,7 @@ class Guarantee:
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", _number(self.epsilon, "epsilon", math.inf))
         object.__setattr__(self, "delta", _number(self.delta, "delta", 1.0))
-        if self.relation not in RELATIONS:
+        if not isinstance(self.relation, str) or self.relation not in RELATIONS:
             known = " or ".join(repr(name) for name in RELATIONS)
             raise InvalidInput(f"relation must be {known}, got {self.relation!r}")
         object.__setattr__(self, "conditions", _conditions(self.conditions))
@@ -171,10 +171,9 @@ def _number(value: float, what: str, end: float) -> float:
     wanted = "a finite number ≥ 0" if end == math.inf else f"a number with 0 ≤ {what} < {end:g}"
     if isinstance(value, bool) or not isinstance(value, Real):
         raise InvalidInput(f"{what} must be {wanted}, got {value!r}")
-    number = float(value)
-    if not 0.0 <= number < end:
-        raise InvalidInput(f"{what} must be {wanted}, got {number}")
-    return number
+    if not (0.0 <= value < end and value <= sys.float_info.max):
+        raise InvalidInput(f"{what} must be {wanted}, got {value}")
+    return float(value)
 
 
 def _conditions(conditions: Iterable[str]) -> tuple[str, ...]:

@@ -79,7 +79,7 @@ class KendallSelector(PrivateSelector):
         self.random_state = random_state
 
     def _mechanism(self, X: FloatArray, y: Any, source: random.Random) -> AdaptivePeeling:
-        if self.relation not in SENSITIVITIES:
+        if not isinstance(self.relation, str) or self.relation not in SENSITIVITIES:
             known = " or ".join(repr(name) for name in SENSITIVITIES)
             raise InvalidInput(f"relation must be {known}, got {self.relation!r}")
         one, k = SENSITIVITIES[self.relation], int(self.n_features_to_select)

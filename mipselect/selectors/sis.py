@@ -137,7 +137,7 @@ class SISSelector(PrivateSelector):
     def _mechanism(self, X: Any, y: Any, source: random.Random) -> Mechanism[Any]:
         if not self.private:
             raise NotPrivate("with private=False nothing is drawn: there is no distribution")
-        if self.relation not in SENSITIVITIES:
+        if not isinstance(self.relation, str) or self.relation not in SENSITIVITIES:
             known = " or ".join(repr(name) for name in SENSITIVITIES)
             raise InvalidInput(f"relation must be {known}, got {self.relation!r}")
         scores = exact_correlations(*self._rescaled(X, y))

@@ -114,9 +114,13 @@ def test_a_wrong_number_of_features_is_an_error(name: str, k: object) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_other_bad_parameters(name: str) -> None:
-    for bad in (0.0, -1.0, float("nan"), float("inf"), "1"):
+    for bad in (0.0, -1.0, float("nan"), float("inf"), "1", 10**400):
         with pytest.raises(InvalidInput, match="epsilon"):
             all_selectors(2, epsilon=bad)[name].fit(*data())
+    for bad in ("replace", ["replace-one"], None):
+        if "relation" in all_selectors(2)[name].get_params():
+            with pytest.raises(InvalidInput, match="relation must be"):
+                all_selectors(2)[name].set_params(relation=bad).fit(*data())
     with pytest.raises(InvalidInput, match="ledger must be"):
         all_selectors(2, ledger=1.0)[name].fit(*data())
     with pytest.raises(InvalidInput, match="random_state must be"):
