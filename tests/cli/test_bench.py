@@ -528,7 +528,7 @@ def test_progress_is_a_rare_plain_line_without_a_terminal(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = [0.0]
-    monkeypatch.setattr("mipselect.cli.trial_watch.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("mipselect.cli.ticker.time.monotonic", lambda: now[0])
     with TrialWatch(5, 30) as watch:
         watch.begin("diabetes: sis, ε = 1")
         for second in range(25):
@@ -537,8 +537,8 @@ def test_progress_is_a_rare_plain_line_without_a_terminal(
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err.splitlines() == [
-        "mipselect: 16 of 30 trials, at diabetes: sis, ε = 1",
-        "mipselect: 26 of 30 trials, at diabetes: sis, ε = 1",
+        "mipselect: 16 of 30 trials, at diabetes: sis, ε = 1, 10 s",
+        "mipselect: 26 of 30 trials, at diabetes: sis, ε = 1, 20 s",
     ]
 
 

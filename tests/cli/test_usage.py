@@ -223,7 +223,7 @@ def test_progress_lines_are_rare_and_tell_only_what_they_may(
     details: bool, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = [0.0]
-    monkeypatch.setattr("mipselect.cli.watch.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("mipselect.cli.ticker.time.monotonic", lambda: now[0])
     report = Progress("level 2", 1.0, 0.125, 0.25, done=3, total=7, nodes=11)
     with Watch("diabetes", details=details) as watch:
         for second in range(25):

@@ -1,0 +1,59 @@
+"""Signs of life on standard error: a bar on a terminal, elsewhere a plain line now and then."""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import TracebackType
+from typing import Any, Self
+
+from rich.console import Console
+from rich.progress import Progress as Bar
+from rich.progress import ProgressColumn
+
+from mipselect.cli.output import warn
+
+SECONDS_BETWEEN_LINES = 10.0
+
+
+class Ticker:
+    """A context manager.
+
+    Parameters
+    ----------
+    *columns : ProgressColumn
+        What the bar consists of.
+    **task
+        What the bar begins with; see `rich.progress.Progress.add_task`.
+    """
+
+    def __init__(self, *columns: ProgressColumn, **task: Any) -> None:
+        self._start = self._last_line = time.monotonic()
+        self._bar: Bar | None = None
+        if sys.stderr.isatty():
+            self._bar = Bar(*columns, console=Console(stderr=True), transient=True)
+            self._task = self._bar.add_task(**task)
+
+    def __enter__(self) -> Self:
+        if self._bar is not None:
+            self._bar.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def tick(self, line: str, **task: Any) -> None:
+        """Update the bar by `task`, or print `line`, with the seconds so far, if it is time to."""
+        if self._bar is not None:
+            self._bar.update(self._task, **task)
+            return
+        now = time.monotonic()
+        if now - self._last_line >= SECONDS_BETWEEN_LINES:
+            self._last_line = now
+            warn(f"{line}, {now - self._start:.0f} s")
