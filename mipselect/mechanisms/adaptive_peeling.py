@@ -13,13 +13,12 @@ from numpy.typing import ArrayLike
 
 from mipselect.errors import InvalidInput
 from mipselect.losses.base import FloatArray
-from mipselect.mechanisms.base import Support, checked_epsilon
+from mipselect.mechanisms.base import Support, checked_epsilon, checked_positive
 from mipselect.mechanisms.scores import (
     Estimate,
     ScoreMechanism,
     checked_count,
     checked_items,
-    checked_positive,
     checked_scores,
     utilities,
 )

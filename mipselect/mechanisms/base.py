@@ -115,11 +115,16 @@ def checked_support(outcome: ArrayLike, size: int, n_features: int) -> Support:
 
 def checked_epsilon(epsilon: float, what: str = "epsilon") -> float:
     """Return a finite ε > 0, or raise `InvalidInput`."""
-    if isinstance(epsilon, bool) or not isinstance(epsilon, Real):
-        raise InvalidInput(f"{what} must be a finite number > 0, got {epsilon!r}")
-    if not 0.0 < epsilon <= sys.float_info.max:
-        raise InvalidInput(f"{what} must be a finite number > 0, got {epsilon}")
-    return float(epsilon)
+    return checked_positive(epsilon, what)
+
+
+def checked_positive(value: float, what: str) -> float:
+    """Return a finite number > 0, or raise `InvalidInput`."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise InvalidInput(f"{what} must be a finite number > 0, got {value!r}")
+    if not 0.0 < value <= sys.float_info.max:
+        raise InvalidInput(f"{what} must be a finite number > 0, got {value}")
+    return float(value)
 
 
 def score_log_weights(values: FloatArray, epsilon: float, sensitivity: float) -> FloatArray:

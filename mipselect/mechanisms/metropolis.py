@@ -20,11 +20,12 @@ from mipselect.mechanisms.base import (
     Support,
     SupportMechanism,
     checked_epsilon,
+    checked_positive,
     checked_support,
     score_log_weights,
 )
 from mipselect.mechanisms.ranks import rank
-from mipselect.mechanisms.scores import checked_count, checked_positive, checked_share
+from mipselect.mechanisms.scores import checked_count, checked_share
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.randomness import Rng, generator, uniform_subset
 

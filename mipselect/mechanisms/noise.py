@@ -16,6 +16,7 @@ import numpy as np
 
 from mipselect.errors import InvalidInput
 from mipselect.losses.base import FloatArray
+from mipselect.mechanisms import opendp_draws
 
 LOG_2 = math.log(2.0)
 FAR = 40.0
@@ -213,3 +214,12 @@ def log_exponentials(source: random.Random, count: int) -> FloatArray:
     upper = words >= np.uint64(1 << 63)
     from_end = (np.where(upper, ~words, words).astype(np.float64) + 0.5) * 2.0**-64
     return np.log(np.where(upper, -np.log1p(-from_end), -np.log(from_end)))
+
+
+def plus_laplace(
+    value: float, epsilon: float, sensitivity: float, source: random.Random, *, private: bool
+) -> float:
+    """value + Laplace noise of scale Δ/ε: OpenDP's if `private`, else in double precision."""
+    if private:
+        return opendp_draws.laplace(value, epsilon, sensitivity)
+    return value + sensitivity / epsilon * float(Laplace().largest(source, np.zeros(1))[0])

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from mipselect.losses.base import FloatArray
 from mipselect.mechanisms import opendp_draws
-from mipselect.mechanisms.base import checked_epsilon
+from mipselect.mechanisms.base import checked_epsilon, checked_positive
 from mipselect.mechanisms.noise import noise_named
 from mipselect.mechanisms.order_statistics import Competitors
 from mipselect.mechanisms.permute_and_flip import (
@@ -22,7 +22,6 @@ from mipselect.mechanisms.scores import (
     Estimate,
     OneItem,
     checked_index,
-    checked_positive,
     checked_scores,
     utilities,
 )

@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mipselect.losses.base import FloatArray
-from mipselect.mechanisms import opendp_draws
-from mipselect.mechanisms.noise import Laplace
+from mipselect.mechanisms.noise import Laplace, plus_laplace
 from mipselect.mechanisms.quadrature import OFFSETS, Panels, summed_in_chunks
 from mipselect.mechanisms.scores import Estimate, UnequalItems, checked_index, checked_share
 from mipselect.privacy.guarantee import Guarantee
@@ -111,13 +110,10 @@ class RandomStopping(UnequalItems):
 
     def _look(self, index: int, source: random.Random, private: bool) -> float:
         score = float(np.asarray(self.scores)[index])
-        scale = float(self._scales[index])
-        if scale == 0.0:
+        if self._scales[index] == 0.0:
             return score
-        if private:
-            sensitivity = float(np.asarray(self.sensitivities)[index])
-            return opendp_draws.laplace(score, self._look_epsilon, sensitivity)
-        return score + scale * float(LAPLACE.largest(source, np.zeros(1))[0])
+        sensitivity = float(np.asarray(self.sensitivities)[index])
+        return plus_laplace(score, self._look_epsilon, sensitivity, source, private=private)
 
     def _estimate_of_fixed(self, index: int) -> Estimate:
         """An item without noise: with x = H above and y = H below its score, counting ties,

@@ -16,9 +16,8 @@ from numpy.typing import ArrayLike
 
 from mipselect.errors import InvalidInput
 from mipselect.losses.base import FloatArray
-from mipselect.mechanisms import opendp_draws
 from mipselect.mechanisms.base import Mechanism, Support, checked_epsilon
-from mipselect.mechanisms.noise import Laplace
+from mipselect.mechanisms.noise import plus_laplace
 from mipselect.mechanisms.scores import Estimate, ScoreMechanism, checked_count, checked_items
 from mipselect.mechanisms.top_k import Peeling
 from mipselect.privacy.guarantee import Guarantee
@@ -32,8 +31,6 @@ COUNT_SHARE = 0.05
 
 PARTITIONS = 64
 """So many partitions a probability is averaged over."""
-
-LAPLACE = Laplace()
 
 
 class TopK(Protocol):
@@ -188,11 +185,7 @@ class SampleAggregate(ScoreMechanism[Support]):
 
     def _noisy_root(self, rows: int, source: random.Random, private: bool) -> int:
         """max(1, ⌊√ñ⌋)."""
-        if private:
-            noisy = opendp_draws.laplace(float(rows), self._count_epsilon, 1.0)
-        else:
-            noise = float(LAPLACE.largest(source, np.zeros(1))[0])
-            noisy = rows + noise / self._count_epsilon
+        noisy = plus_laplace(float(rows), self._count_epsilon, 1.0, source, private=private)
         return math.isqrt(int(max(noisy, 1.0)))
 
     @property

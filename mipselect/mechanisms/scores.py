@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from abc import abstractmethod
 from dataclasses import dataclass, field
 from numbers import Integral, Real
@@ -13,7 +12,13 @@ from numpy.typing import ArrayLike
 
 from mipselect.errors import InvalidInput
 from mipselect.losses.base import FloatArray
-from mipselect.mechanisms.base import Mechanism, Outcome, Support, checked_epsilon
+from mipselect.mechanisms.base import (
+    Mechanism,
+    Outcome,
+    Support,
+    checked_epsilon,
+    checked_positive,
+)
 from mipselect.privacy.guarantee import Guarantee
 
 LARGEST_GAP = 1e300
@@ -176,15 +181,6 @@ def checked_sensitivities(sensitivities: ArrayLike, size: int) -> FloatArray:
         raise InvalidInput("sensitivities must be finite and ≥ 0")
     array.flags.writeable = False
     return array
-
-
-def checked_positive(value: float, what: str) -> float:
-    """Return a finite number > 0, or raise `InvalidInput`."""
-    if isinstance(value, bool) or not isinstance(value, Real):
-        raise InvalidInput(f"{what} must be a finite number > 0, got {value!r}")
-    if not 0.0 < value <= sys.float_info.max:
-        raise InvalidInput(f"{what} must be a finite number > 0, got {value}")
-    return float(value)
 
 
 def checked_share(value: float, what: str, *, closed: bool) -> float:

@@ -50,9 +50,7 @@ class Guarantee:
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", _number(self.epsilon, "epsilon", math.inf))
         object.__setattr__(self, "delta", _number(self.delta, "delta", 1.0))
-        if not isinstance(self.relation, str) or self.relation not in RELATIONS:
-            known = " or ".join(repr(name) for name in RELATIONS)
-            raise InvalidInput(f"relation must be {known}, got {self.relation!r}")
+        checked_relation(self.relation)
         object.__setattr__(self, "conditions", _conditions(self.conditions))
 
     def to(self, relation: str) -> Guarantee:
@@ -70,10 +68,7 @@ class Guarantee:
         """
         if relation == self.relation:
             return self
-        if relation not in RELATIONS:
-            known = " or ".join(repr(name) for name in RELATIONS)
-            raise InvalidInput(f"relation must be {known}, got {relation!r}")
-        if relation == "add-remove":
+        if checked_relation(relation) == "add-remove":
             raise RelationMismatch(
                 "a guarantee under replace-one says nothing about adding or removing a row; "
                 "only add-remove can be converted, to replace-one"
@@ -119,6 +114,15 @@ class Guarantee:
         else:
             conditions = "no further condition"
         return f"{size}, {RELATIONS[self.relation]}; {conditions}"
+
+
+def checked_relation(relation: str, known: Iterable[str] = RELATIONS) -> str:
+    """Return one of the known relations, or raise `InvalidInput`."""
+    names = list(known)
+    if relation not in names:
+        wanted = " or ".join(repr(name) for name in names)
+        raise InvalidInput(f"relation must be {wanted}, got {relation!r}")
+    return relation
 
 
 def compose(guarantees: Iterable[Guarantee], relation: str) -> Guarantee:

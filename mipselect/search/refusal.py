@@ -38,7 +38,7 @@ def refusal(
     why = f"{stop}" if failed else f"time limit of {clock.limit:g} s reached"
     kind: type[Any] = SolverFailure if failed else NotCertified
     proven = f"proven to be at {bound:.6g} or above, and {needed:.6g} was needed"
-    if not math.isfinite(bound):
+    if bound == -math.inf:
         proven = "not bounded: nothing was proven yet"
     error: NotCertified = kind(
         f"{why}; stopped in stage {clock.stage!r}: what is left open is {proven}",

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from mipselect.errors import InvalidInput
 from mipselect.losses.base import FloatArray
 from mipselect.mechanisms.adaptive_peeling import AdaptivePeeling
 from mipselect.mechanisms.base import Support
+from mipselect.privacy.guarantee import checked_relation
 from mipselect.privacy.ledger import Ledger
 from mipselect.selectors.base import PrivateSelector, real_target
 from mipselect.selectors.kendall_tau import IntArray, Rankings
@@ -79,10 +79,8 @@ class KendallSelector(PrivateSelector):
         self.random_state = random_state
 
     def _mechanism(self, X: FloatArray, y: Any, source: random.Random) -> AdaptivePeeling:
-        if not isinstance(self.relation, str) or self.relation not in SENSITIVITIES:
-            known = " or ".join(repr(name) for name in SENSITIVITIES)
-            raise InvalidInput(f"relation must be {known}, got {self.relation!r}")
-        one, k = SENSITIVITIES[self.relation], int(self.n_features_to_select)
+        one = SENSITIVITIES[checked_relation(self.relation, SENSITIVITIES)]
+        k = int(self.n_features_to_select)
         target = Rankings.of(real_target(y)[:, None], source.getrandbits(SEED_BITS)).ranks[0]
         columns = Rankings.of(X, source.getrandbits(SEED_BITS))
         return AdaptivePeeling(

@@ -9,7 +9,7 @@ import numpy as np
 
 from mipselect.losses.base import FloatArray
 from mipselect.mechanisms import MetropolisHastings
-from mipselect.mechanisms.scores import checked_positive
+from mipselect.mechanisms.base import checked_positive
 from mipselect.privacy.ledger import Ledger
 from mipselect.selectors.base import PrivateSelector, real_target
 from mipselect.selectors.residual_squares import ResidualSquares

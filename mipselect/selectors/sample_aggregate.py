@@ -13,8 +13,8 @@ from sklearn.linear_model import Lasso, lars_path
 
 from mipselect.losses.base import FloatArray
 from mipselect.mechanisms import OneShotTopK, Peeling, SampleAggregate
+from mipselect.mechanisms.base import checked_positive
 from mipselect.mechanisms.sample_aggregate import TopK
-from mipselect.mechanisms.scores import checked_positive
 from mipselect.privacy.ledger import Ledger
 from mipselect.selectors.base import PrivateSelector, real_target
 from mipselect.selectors.sis import top_k_named

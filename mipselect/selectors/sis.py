@@ -20,8 +20,9 @@ from mipselect.mechanisms import (
     OneShotTopK,
     Peeling,
 )
+from mipselect.mechanisms.base import checked_positive
 from mipselect.mechanisms.sample_aggregate import TopK
-from mipselect.mechanisms.scores import checked_positive
+from mipselect.privacy.guarantee import checked_relation
 from mipselect.privacy.ledger import Ledger
 from mipselect.selectors.base import PrivateSelector, real_target
 
@@ -137,15 +138,13 @@ class SISSelector(PrivateSelector):
     def _mechanism(self, X: Any, y: Any, source: random.Random) -> Mechanism[Any]:
         if not self.private:
             raise NotPrivate("with private=False nothing is drawn: there is no distribution")
-        if not isinstance(self.relation, str) or self.relation not in SENSITIVITIES:
-            known = " or ".join(repr(name) for name in SENSITIVITIES)
-            raise InvalidInput(f"relation must be {known}, got {self.relation!r}")
+        sensitivity = SENSITIVITIES[checked_relation(self.relation, SENSITIVITIES)]
         scores = exact_correlations(*self._rescaled(X, y))
         return top_k_named(self.top_k, MECHANISMS)(
             scores,
             int(self.n_features_to_select),
             self.epsilon,
-            sensitivity=SENSITIVITIES[self.relation],
+            sensitivity=sensitivity,
             relation=self.relation,
         )
 
