@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from mipselect import Instance, MipselectError, NotCertified, mistake_levels, top_supports
-from mipselect.datasets import correlated_gaussian, logistic_gaussian
+from mipselect.data.datasets import correlated_gaussian, logistic_gaussian
 
 MEBIBYTE = 2**20
 

@@ -1,7 +1,7 @@
 """Private variable selection by integer programming."""
 
+from mipselect.data.files import load_instance
 from mipselect.errors import MipselectError, NotCertified
-from mipselect.files import load_instance
 from mipselect.instance import Instance
 from mipselect.mechanisms import ExponentialMechanism, Mistakes, TopR
 from mipselect.privacy import Guarantee, Ledger, Release

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mipselect.arrays import FloatArray, IntArray
 from mipselect.errors import InvalidInput
 from mipselect.losses import Loss, PreparedLoss, RestrictedFit, checked_loss
-from mipselect.losses.base import FloatArray, IntArray
 
 
 class Instance:
@@ -178,14 +179,20 @@ class Instance:
         wrong |= (np.diff(ordered, axis=1) == 0).any(axis=1)
         if wrong.any():
             self.check_support(rows[np.flatnonzero(wrong)[0]])
-        return self.prepared.values(rows.astype(np.intp))
+        return self.prepared.values(ordered.astype(np.intp))
 
     def fit(self, support: ArrayLike) -> RestrictedFit:
         """Solve the restricted problem exactly; value, coef and multiplier are sensitive.
 
         `coef` follows the order of `support`.
         """
-        return self.prepared.fit(self.check_support(support))
+        indices = self.check_support(support)
+        order = np.argsort(indices)
+        # In one order, so that rounding does not depend on how a support is written.
+        fit = self.prepared.fit(indices[order])
+        coef = np.empty_like(fit.coef)
+        coef[order] = fit.coef
+        return replace(fit, coef=coef)
 
     def check_support(self, support: ArrayLike) -> IntArray:
         """Return `support` as an index array, or raise `InvalidInput`."""

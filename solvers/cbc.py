@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from mipselect.search.protocols import SolverStatus, WholeSolution
+from mipselect.backends import SolverStatus, WholeSolution
 
 from .pyomo_models import PyomoMaster, executable_status, solve_by_executable
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from mipselect.losses.base import FloatArray, IntArray
-from mipselect.search.protocols import (
+from mipselect.arrays import FloatArray, IntArray
+from mipselect.backends import (
     Capability,
     Master,
     MasterSolution,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mipselect.search.backends import known_solvers
-from mipselect.search.protocols import Capability
+from mipselect.backends.discovery import known_solvers
+from mipselect.backends.protocols import Capability
 
 
 def back_ends(*needed: Capability) -> list:

@@ -23,13 +23,13 @@ from mipselect.cli.options import (
 from mipselect.cli.output import SENSITIVE, banner, check_output, deliver, warn
 from mipselect.cli.trial_table import print_summary
 from mipselect.cli.trial_watch import TrialWatch
+from mipselect.data.files import load_problem
 from mipselect.errors import InvalidInput, MipselectError, NotCertified
 from mipselect.experiments.contestants import CONTESTANTS, Rules
 from mipselect.experiments.record import Record
 from mipselect.experiments.summary import summarise
 from mipselect.experiments.trial_file import DONE, TrialFile
 from mipselect.experiments.trials import Cell, DataSet, cells_of, certified_reference, run
-from mipselect.files import load_problem
 
 MOST_TRIALS = 1_000_000
 EXPERIMENT = "NOT PRIVATE: an experiment. Its draws are seeded, so they protect nobody."

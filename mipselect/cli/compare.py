@@ -13,6 +13,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from mipselect.backends.discovery import NATIVE, known_solvers, solver_by_name
+from mipselect.backends.protocols import Capability
 from mipselect.cli.agreement import Answer, contradictions
 from mipselect.cli.expectation import compare as compare_with_expected
 from mipselect.cli.options import (
@@ -25,13 +27,11 @@ from mipselect.cli.options import (
 )
 from mipselect.cli.output import SENSITIVE, banner, check_output, deliver, heading, warn
 from mipselect.cli.watch import Watch
+from mipselect.data.files import expected, load_instance
 from mipselect.errors import InvalidInput, MipselectError, NotCertified, SolverFailure
-from mipselect.files import expected, load_instance
 from mipselect.instance import Instance
 from mipselect.search import MistakeLevels, mistake_levels
-from mipselect.search.backends import NATIVE, known_solvers, solver_by_name
-from mipselect.search.protocols import Capability
-from mipselect.search.whole import whole_levels
+from mipselect.search.monolithic.whole import whole_levels
 
 ALL = "all"
 REFERENCE = "highs"

@@ -7,7 +7,7 @@ from mipselect.cli.options import Method, search_options
 from mipselect.cli.output import text_console
 from mipselect.cli.report import print_pool
 from mipselect.cli.watch import Watch
-from mipselect.files import load_instance
+from mipselect.data.files import load_instance
 from mipselect.privacy import Guarantee
 from mipselect.search import top_supports
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mipselect.files import Expected
+from mipselect.data.files import Expected
 from mipselect.instance import Instance
 from mipselect.search import MistakeLevels, SupportPool
 

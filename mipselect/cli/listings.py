@@ -10,7 +10,7 @@ from rich.table import Table
 
 from mipselect.cli.options import AsJson
 from mipselect.cli.output import deliver
-from mipselect.files import stored_instances
+from mipselect.data.files import stored_instances
 from mipselect.search import SolverStatus, known_solvers
 
 

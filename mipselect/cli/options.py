@@ -10,8 +10,8 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from mipselect.backends.discovery import NATIVE, solver_by_name
 from mipselect.errors import InvalidInput
-from mipselect.search.backends import NATIVE, solver_by_name
 
 AUTO = "auto"
 ONE_SWAP: Literal["one-swap"] = "one-swap"

@@ -22,7 +22,7 @@ from mipselect.cli.options import (
 )
 from mipselect.cli.output import check_output, deliver
 from mipselect.cli.watch import Watch
-from mipselect.files import load_instance
+from mipselect.data.files import load_instance
 
 EXAMPLES = """Examples:
 

@@ -32,9 +32,9 @@ from mipselect.cli.release import (
     search_given,
 )
 from mipselect.cli.watch import Watch
+from mipselect.data.tables import read_table
 from mipselect.errors import InvalidInput
 from mipselect.instance import Instance
-from mipselect.tables import read_table
 
 EXAMPLES = """Example:
 

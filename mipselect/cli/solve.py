@@ -8,6 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
+from mipselect.backends.discovery import NATIVE, known_solvers
+from mipselect.backends.protocols import Capability
 from mipselect.cli.expectation import compare
 from mipselect.cli.options import (
     AUTO,
@@ -33,14 +35,12 @@ from mipselect.cli.report import (
     print_pool,
 )
 from mipselect.cli.watch import Watch
+from mipselect.data.files import expected, load_instance
 from mipselect.errors import InvalidInput, MipselectError, NotCertified
-from mipselect.files import expected, load_instance
 from mipselect.instance import Instance
 from mipselect.search import MistakeLevels, SupportPool, mistake_levels, top_supports
-from mipselect.search.backends import NATIVE, known_solvers
-from mipselect.search.formulations import Form
-from mipselect.search.protocols import Capability
-from mipselect.search.whole import whole_levels, whole_optimum
+from mipselect.search.monolithic.formulations import Form
+from mipselect.search.monolithic.whole import whole_levels, whole_optimum
 
 EXAMPLES = """Examples:
 

@@ -13,11 +13,11 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from mipselect.files import Problem
+from mipselect.arrays import FloatArray
+from mipselect.data.files import Problem
 from mipselect.instance import Instance
-from mipselect.losses.base import FloatArray
 from mipselect.mechanisms.base import Support, SupportMechanism, checked_support
-from mipselect.mechanisms.exponential import MAX_SUPPORTS
+from mipselect.mechanisms.supports.exponential import MAX_SUPPORTS
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.randomness import Rng, generator, uniform_subset
 from mipselect.selectors import (

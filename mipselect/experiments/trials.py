@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from mipselect.data.files import Problem, load_problem
 from mipselect.errors import MipselectError, NotCertified, SolverFailure
 from mipselect.experiments.contestants import CONTESTANTS, Rules, in_words
 from mipselect.experiments.trial_file import DONE, FAILED, NOT_CERTIFIED, Row
-from mipselect.files import Problem, load_problem
 from mipselect.instance import Instance
-from mipselect.mechanisms.gap_test import exceeds_condition
-from mipselect.mechanisms.mistakes import GAP_CONDITION
+from mipselect.mechanisms.supports.mistakes import GAP_CONDITION
+from mipselect.mechanisms.supports.propose_test_release import exceeds_condition
 from mipselect.search import mistake_levels
 
 SEED_BITS = 48

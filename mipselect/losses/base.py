@@ -8,13 +8,11 @@ One normalisation for every loss ℓ, on a support S:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-FloatArray = NDArray[np.floating[Any]]
-IntArray = NDArray[np.integer[Any]]
+from mipselect.arrays import FloatArray, IntArray
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,9 @@ from abc import ABC, abstractmethod
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mipselect.arrays import FloatArray, IntArray
 from mipselect.errors import SolverFailure
-from mipselect.losses.base import FloatArray, IntArray, RestrictedFit
+from mipselect.losses.base import RestrictedFit
 from mipselect.losses.fenchel import EPS, FenchelBounds
 from mipselect.losses.interior_point import BoxDual, Solutions, solve
 

@@ -15,8 +15,9 @@ import cvxpy as cp
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mipselect.arrays import FloatArray, IntArray
 from mipselect.errors import InvalidInput, SolverFailure
-from mipselect.losses.base import FloatArray, IntArray, RestrictedFit
+from mipselect.losses.base import RestrictedFit
 from mipselect.losses.fenchel import EPS, FenchelBounds, largest_ridge_gain
 
 GRID = 33

@@ -16,7 +16,8 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from mipselect.losses.base import FloatArray, IntArray, PreparedLoss
+from mipselect.arrays import FloatArray, IntArray
+from mipselect.losses.base import PreparedLoss
 
 EPS = float(np.finfo(np.float64).eps)
 

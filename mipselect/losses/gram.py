@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mipselect.losses.base import FloatArray, IntArray
+from mipselect.arrays import FloatArray, IntArray
 
 FULL_GRAM_BYTES = 2**30
 """A full G in float64 is held only below this size (p ≤ 11,585)."""

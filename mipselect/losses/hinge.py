@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
-from mipselect.losses.base import FloatArray
 from mipselect.losses.box_dual import BoxDualLoss
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mipselect.losses.base import FloatArray
+from mipselect.arrays import FloatArray
 from mipselect.losses.fenchel import EPS, largest_ridge_gain
 
 PRECISION = 1e-10

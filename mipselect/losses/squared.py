@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mipselect.losses.base import FloatArray, IntArray, RestrictedFit
+from mipselect.arrays import FloatArray, IntArray
+from mipselect.losses.base import RestrictedFit
 from mipselect.losses.gram import Gram
 
 CHUNK = 8192

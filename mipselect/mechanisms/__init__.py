@@ -1,25 +1,25 @@
 """Distributions over supports, items and rankings, each with its guarantee."""
 
-from mipselect.mechanisms.adaptive_peeling import AdaptivePeeling
 from mipselect.mechanisms.base import Mechanism, SupportMechanism
-from mipselect.mechanisms.canonical import CanonicalLipschitz
-from mipselect.mechanisms.exponential import ExponentialMechanism
-from mipselect.mechanisms.heterogeneous import (
+from mipselect.mechanisms.scores.adaptive_peeling import AdaptivePeeling
+from mipselect.mechanisms.scores.base import Estimate, ScoreMechanism
+from mipselect.mechanisms.scores.canonical import CanonicalLipschitz
+from mipselect.mechanisms.scores.heterogeneous import (
     GeneralizedExponential,
     HeterogeneousNoisyMax,
     RuleOfThumb,
     rule_of_thumb,
 )
-from mipselect.mechanisms.joint import JointExponential
-from mipselect.mechanisms.metropolis import MetropolisHastings
-from mipselect.mechanisms.mistakes import Mistakes
-from mipselect.mechanisms.noisy_max import NoisyMax
-from mipselect.mechanisms.random_stopping import RandomStopping
-from mipselect.mechanisms.randomized_response import RandomizedResponse
-from mipselect.mechanisms.sample_aggregate import SampleAggregate
-from mipselect.mechanisms.scores import Estimate, ScoreMechanism
-from mipselect.mechanisms.top_k import OneShotTopK, Peeling
-from mipselect.mechanisms.top_r import TopR
+from mipselect.mechanisms.scores.joint import JointExponential
+from mipselect.mechanisms.scores.noisy_max import NoisyMax
+from mipselect.mechanisms.scores.random_stopping import RandomStopping
+from mipselect.mechanisms.scores.randomized_response import RandomizedResponse
+from mipselect.mechanisms.scores.sample_aggregate import SampleAggregate
+from mipselect.mechanisms.scores.top_k import OneShotTopK, Peeling
+from mipselect.mechanisms.supports.exponential import ExponentialMechanism
+from mipselect.mechanisms.supports.metropolis import MetropolisHastings
+from mipselect.mechanisms.supports.mistakes import Mistakes
+from mipselect.mechanisms.supports.top_r import TopR
 
 __all__ = [
     "AdaptivePeeling",

@@ -10,8 +10,8 @@ from typing import Generic, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
-from mipselect.losses.base import FloatArray
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.ledger import Ledger
 from mipselect.privacy.randomness import Rng, generator

@@ -1,10 +1,10 @@
 """From an instance to certified supports. Everything that leaves this room is sensitive."""
 
-from mipselect.search.backends import available_solvers, known_solvers
+from mipselect.backends.discovery import available_solvers, known_solvers
+from mipselect.backends.protocols import SolverStatus
 from mipselect.search.levels import mistake_levels
 from mipselect.search.pool import Effort, MistakeLevels, SupportPool
 from mipselect.search.progress import Progress
-from mipselect.search.protocols import SolverStatus
 from mipselect.search.supports import top_supports
 
 __all__ = [

@@ -10,7 +10,7 @@ from typing import Protocol
 
 import numpy as np
 
-from mipselect.losses.base import FloatArray, IntArray
+from mipselect.arrays import FloatArray, IntArray
 
 
 class Collector(Protocol):

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mipselect.losses.base import FloatArray, IntArray
+from mipselect.arrays import FloatArray, IntArray
 from mipselect.losses.fenchel import FenchelBounds
-from mipselect.search.additions import Additions, dominated_diagonal
+from mipselect.search.least_squares.additions import Additions, dominated_diagonal
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,12 +6,12 @@ import math
 
 import numpy as np
 
+from mipselect.backends.protocols import Solver
 from mipselect.errors import NotCertified
 from mipselect.instance import Instance
 from mipselect.search.collectors import BestSupport
 from mipselect.search.pool import MistakeLevels
 from mipselect.search.progress import ProgressCallback
-from mipselect.search.protocols import Solver
 from mipselect.search.refusal import Stopped, refusal
 from mipselect.search.setup import Search, set_up
 

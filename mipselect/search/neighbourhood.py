@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from mipselect.losses.base import IntArray, PreparedLoss
+from mipselect.arrays import IntArray
+from mipselect.losses.base import PreparedLoss
 from mipselect.search.collectors import Collector
 from mipselect.search.progress import Clock
 

@@ -9,8 +9,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mipselect.arrays import FloatArray, IntArray
 from mipselect.errors import InvalidInput
-from mipselect.losses.base import FloatArray, IntArray
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from mipselect.losses.base import FloatArray, IntArray
+from mipselect.arrays import FloatArray, IntArray
 
 
 def removed_sets(costs: FloatArray, count: int) -> Iterator[tuple[float, IntArray]]:

@@ -7,20 +7,20 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import cast
 
+from mipselect.arrays import IntArray
+from mipselect.backends.discovery import NATIVE, usable_solver
+from mipselect.backends.protocols import Capability, MasterSolver, Solver
 from mipselect.errors import InvalidInput
 from mipselect.instance import Instance
-from mipselect.losses.base import IntArray
 from mipselect.losses.fenchel import FenchelLoss
 from mipselect.losses.squared import PreparedSquared
-from mipselect.search.backends import NATIVE, usable_solver
-from mipselect.search.closed_form import ClosedForm
-from mipselect.search.convex import ConvexMethod, Division
-from mipselect.search.fenchel_masters import FenchelMasters
-from mipselect.search.least_squares import LeastSquaresMethod
+from mipselect.search.convex.masters import FenchelMasters
+from mipselect.search.convex.method import ConvexMethod, Division
+from mipselect.search.cutting_loop import OuterApproximation
+from mipselect.search.least_squares.closed_form import ClosedForm
+from mipselect.search.least_squares.method import LeastSquaresMethod
 from mipselect.search.neighbourhood import Method, Neighbourhood
-from mipselect.search.outer_approximation import OuterApproximation
 from mipselect.search.progress import Clock, ProgressCallback
-from mipselect.search.protocols import Capability, MasterSolver, Solver
 
 DEFAULT_TOLERANCE = 0.05
 """τ in units of the sensitivity; public, and fixed before the data are seen."""

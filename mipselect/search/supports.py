@@ -8,14 +8,14 @@ from typing import Literal
 
 import numpy as np
 
+from mipselect.arrays import IntArray
+from mipselect.backends.protocols import Solver
 from mipselect.errors import InvalidInput, NotCertified
 from mipselect.instance import Instance
-from mipselect.losses.base import IntArray
 from mipselect.search.collectors import BestSupports
 from mipselect.search.neighbourhood import Neighbourhood
 from mipselect.search.pool import SupportPool
 from mipselect.search.progress import ProgressCallback
-from mipselect.search.protocols import Solver
 from mipselect.search.refusal import Stopped, refusal
 from mipselect.search.setup import Search, set_up
 

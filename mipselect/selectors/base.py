@@ -15,8 +15,8 @@ from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
-from mipselect.losses.base import FloatArray
 from mipselect.mechanisms.base import Mechanism
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.ledger import Ledger

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from mipselect.losses.base import FloatArray
+from mipselect.arrays import FloatArray
 from mipselect.mechanisms import ExponentialMechanism
 from mipselect.selectors.problem import ProblemSelector
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from mipselect.losses.base import FloatArray
-from mipselect.mechanisms.adaptive_peeling import AdaptivePeeling
+from mipselect.arrays import FloatArray
 from mipselect.mechanisms.base import Support
+from mipselect.mechanisms.scores.adaptive_peeling import AdaptivePeeling
 from mipselect.privacy.guarantee import checked_relation
 from mipselect.privacy.ledger import Ledger
 from mipselect.selectors.base import PrivateSelector, real_target

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mipselect.losses.base import FloatArray
+from mipselect.arrays import FloatArray
 
 IntArray = np.ndarray[Any, np.dtype[Any]]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mipselect.losses.base import FloatArray
+from mipselect.arrays import FloatArray
 from mipselect.mechanisms import MetropolisHastings
 from mipselect.mechanisms.base import checked_positive
 from mipselect.privacy.ledger import Ledger

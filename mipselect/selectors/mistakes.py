@@ -5,9 +5,9 @@ from __future__ import annotations
 import random
 from typing import Any, Literal
 
+from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
 from mipselect.losses import Loss
-from mipselect.losses.base import FloatArray
 from mipselect.mechanisms import Mistakes, TopR
 from mipselect.privacy.ledger import Ledger
 from mipselect.search import mistake_levels, top_supports

@@ -5,9 +5,9 @@ from __future__ import annotations
 from abc import ABC
 from typing import Any, Literal
 
+from mipselect.arrays import FloatArray
 from mipselect.instance import Instance
 from mipselect.losses import Loss, checked_loss
-from mipselect.losses.base import FloatArray
 from mipselect.privacy.ledger import Ledger
 from mipselect.selectors.base import PrivateSelector
 

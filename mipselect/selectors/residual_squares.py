@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mipselect.losses.base import FloatArray
+from mipselect.arrays import FloatArray
 from mipselect.mechanisms.base import Support
 
 GRAM_LIMIT = 5_000

@@ -11,10 +11,10 @@ from typing import Any, ParamSpec
 import numpy as np
 from sklearn.linear_model import Lasso, lars_path
 
-from mipselect.losses.base import FloatArray
+from mipselect.arrays import FloatArray
 from mipselect.mechanisms import OneShotTopK, Peeling, SampleAggregate
 from mipselect.mechanisms.base import checked_positive
-from mipselect.mechanisms.sample_aggregate import TopK
+from mipselect.mechanisms.scores.sample_aggregate import TopK
 from mipselect.privacy.ledger import Ledger
 from mipselect.selectors.base import PrivateSelector, real_target
 from mipselect.selectors.sis import top_k_named

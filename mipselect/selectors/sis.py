@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.utils import gen_batches
 
+from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput, NotPrivate
-from mipselect.losses.base import FloatArray
 from mipselect.mechanisms import (
     CanonicalLipschitz,
     JointExponential,
@@ -21,7 +21,7 @@ from mipselect.mechanisms import (
     Peeling,
 )
 from mipselect.mechanisms.base import checked_positive
-from mipselect.mechanisms.sample_aggregate import TopK
+from mipselect.mechanisms.scores.sample_aggregate import TopK
 from mipselect.privacy.guarantee import checked_relation
 from mipselect.privacy.ledger import Ledger
 from mipselect.selectors.base import PrivateSelector, real_target

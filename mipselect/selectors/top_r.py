@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from mipselect.losses.base import FloatArray
+from mipselect.arrays import FloatArray
 from mipselect.mechanisms import TopR
 from mipselect.search import top_supports
 from mipselect.selectors.problem import SearchSelector

@@ -23,11 +23,11 @@ from rich.console import Console
 from mipselect import errors
 from mipselect.cli.trial_table import print_summary
 from mipselect.cli.trial_watch import TrialWatch
+from mipselect.data.files import load_instance, load_problem
 from mipselect.experiments import contestants, trials
 from mipselect.experiments.contestants import CONTESTANTS, Rules, in_words
 from mipselect.experiments.summary import mean_and_error, summarise
 from mipselect.experiments.trial_file import START, TrialFile
-from mipselect.files import load_instance, load_problem
 
 RECIPE = """
 [instance]

@@ -11,11 +11,13 @@ import pytest
 from back_ends import back_ends
 from commandline import Run
 
-from mipselect import errors, files
+from mipselect import errors
+from mipselect.backends import discovery as backends
+from mipselect.backends.protocols import Capability, MasterSolution, MipStatus, SolverStatus
 from mipselect.cli import agreement
 from mipselect.cli import compare as compare_command
-from mipselect.search import MistakeLevels, backends, mistake_levels, outer_approximation
-from mipselect.search.protocols import Capability, MasterSolution, MipStatus, SolverStatus
+from mipselect.data import files
+from mipselect.search import MistakeLevels, cutting_loop, mistake_levels
 
 
 @pytest.fixture
@@ -183,7 +185,7 @@ def test_a_solver_that_fails_mid_run_leaves_the_file_as_it_was(
     def fail(*_: object, **__: object) -> MasterSolution:
         return MasterSolution(MipStatus.FAILED, None, -np.inf, 0, "out of memory")
 
-    monkeypatch.setattr(outer_approximation, "ENUMERATED", 0)
+    monkeypatch.setattr(cutting_loop, "ENUMERATED", 0)
     monkeypatch.setattr("mipselect_solvers.highs.HighsMaster.solve", fail)
     report = folder / "report.json"
     report.write_text("kept")

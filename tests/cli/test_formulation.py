@@ -6,7 +6,7 @@ import pytest
 from back_ends import back_ends
 from commandline import Run
 
-from mipselect.search.protocols import Capability
+from mipselect.backends.protocols import Capability
 
 
 @pytest.mark.parametrize("solver", back_ends(Capability.MISOCP))

@@ -11,7 +11,7 @@ from commandline import Run
 from mipselect import errors
 from mipselect.cli import drawing
 from mipselect.cli.output import SENSITIVE
-from mipselect.files import load_instance
+from mipselect.data.files import load_instance
 
 
 @pytest.mark.parametrize("method", ["top-r", "exponential"])

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 from commandline import Run
 
-from mipselect import errors, files
+from mipselect import errors
 from mipselect.cli import solve as solve_command
+from mipselect.data import files
 
 ENUMERABLE = ("diabetes", "tiny-active-norm", "tiny-duplicates", "tiny-plain")
 

@@ -12,7 +12,7 @@ from scipy.special import logsumexp
 
 from mipselect.errors import BudgetExceeded, InvalidInput
 from mipselect.mechanisms import Peeling
-from mipselect.mechanisms.adaptive_peeling import MAX_FOLLOWED, AdaptivePeeling
+from mipselect.mechanisms.scores.adaptive_peeling import MAX_FOLLOWED, AdaptivePeeling
 from mipselect.privacy import Guarantee, Ledger
 from mipselect.privacy.audit import ScoreVectors, law_of, worst_pair
 from mipselect.privacy.decimals import exact

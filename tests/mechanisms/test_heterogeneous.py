@@ -18,7 +18,7 @@ from mipselect.mechanisms import (
     ScoreMechanism,
     rule_of_thumb,
 )
-from mipselect.mechanisms.noise import NOISES
+from mipselect.mechanisms.noise.noise import NOISES
 from mipselect.privacy import Ledger
 
 SCORES = np.array([3.0, 1.0, 2.5, -4.0, 2.5])

@@ -32,9 +32,9 @@ from mipselect.errors import (
 )
 from mipselect.instance import Instance
 from mipselect.mechanisms import ExponentialMechanism, Mistakes, SupportMechanism, TopR
-from mipselect.mechanisms.exponential import CHUNK, MAX_SUPPORTS
-from mipselect.mechanisms.gap_test import GapTest
-from mipselect.mechanisms.mistakes import GAP_CONDITION
+from mipselect.mechanisms.supports.exponential import CHUNK, MAX_SUPPORTS
+from mipselect.mechanisms.supports.mistakes import GAP_CONDITION
+from mipselect.mechanisms.supports.propose_test_release import GapTest
 from mipselect.privacy import Guarantee, Ledger
 from mipselect.privacy.randomness import IntegerWeights
 

@@ -12,7 +12,7 @@ from enumeration import frequencies_agree, log_law, subsets
 from mipselect import Ledger
 from mipselect.errors import InvalidInput
 from mipselect.mechanisms import MetropolisHastings
-from mipselect.mechanisms.metropolis import happens
+from mipselect.mechanisms.supports.metropolis import happens
 from mipselect.privacy.audit import largest_loss, law_of
 
 

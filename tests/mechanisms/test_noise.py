@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from mipselect.errors import InvalidInput
-from mipselect.mechanisms.noise import NOISES, log_exponentials, noise_named
+from mipselect.mechanisms.noise.noise import NOISES, log_exponentials, noise_named
 
 SAME = {
     "gumbel": stats.gumbel_r,

@@ -33,8 +33,8 @@ from mipselect.mechanisms import (
     RandomStopping,
     ScoreMechanism,
 )
-from mipselect.mechanisms.noise import NOISES
-from mipselect.mechanisms.opendp_draws import _within
+from mipselect.mechanisms.noise.noise import NOISES
+from mipselect.mechanisms.noise.opendp_draws import _within
 from mipselect.privacy import Guarantee, Ledger
 
 SCORES = np.array([3.0, 1.0, 2.5, -4.0, 2.5, 0.0])
@@ -238,7 +238,7 @@ def test_one_shot_and_peeling_are_the_same_with_gumbel_noise_and_differ_otherwis
 
 def test_peeling_by_monte_carlo_agrees_with_all_orders(monkeypatch: pytest.MonkeyPatch) -> None:
     exact = Peeling(SCORES, 3, 3.0, noise="exponential").estimate((0, 2, 5))
-    monkeypatch.setattr("mipselect.mechanisms.top_k.MAX_ORDERED", 0)
+    monkeypatch.setattr("mipselect.mechanisms.scores.top_k.MAX_ORDERED", 0)
     sampled = Peeling(SCORES, 3, 3.0, noise="exponential").estimate((0, 2, 5))
     assert (exact.method, sampled.method) == ("quadrature", "Monte Carlo")
     assert 0.0 < sampled.error < 0.2

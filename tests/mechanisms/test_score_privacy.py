@@ -23,8 +23,8 @@ from mipselect.mechanisms import (
     RandomizedResponse,
     RandomStopping,
 )
-from mipselect.mechanisms.noise import NOISES
-from mipselect.mechanisms.utility_classes import HeadTailClasses
+from mipselect.mechanisms.noise.noise import NOISES
+from mipselect.mechanisms.scores.utility_classes import HeadTailClasses
 from mipselect.privacy.audit import ScoreVectors, largest_loss, law_of, lower_bound, worst_pair
 
 ROUNDING = 1.0 + 1e-8

@@ -9,7 +9,7 @@ import pytest
 from enumeration import canonical_loss, subsets
 from scipy.stats import chisquare
 
-from mipselect.mechanisms.utility_classes import Classes, HeadTailClasses, TailClasses
+from mipselect.mechanisms.scores.utility_classes import Classes, HeadTailClasses, TailClasses
 
 SHAPES = [(1, 1), (2, 1), (2, 2), (6, 1), (6, 3), (7, 6), (7, 7), (10, 4), (40, 13), (300, 100)]
 KINDS = [HeadTailClasses, TailClasses]

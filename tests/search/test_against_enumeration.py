@@ -7,13 +7,8 @@ import pytest
 from designs import all_supports, distances, random_instance
 
 from mipselect.instance import Instance
-from mipselect.search import (
-    additions,
-    closed_form,
-    mistake_levels,
-    outer_approximation,
-    top_supports,
-)
+from mipselect.search import cutting_loop, mistake_levels, top_supports
+from mipselect.search.least_squares import additions, closed_form
 
 SOLVERS = ["native", "highs"]
 
@@ -71,15 +66,15 @@ def test_pools_and_levels(solver: str, seed: int) -> None:
 @pytest.mark.parametrize("seed", range(0, 60, 10))
 def test_bounds_alone(solver: str, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the shortcuts for few choices: division, the cheap shares and the masters decide."""
-    monkeypatch.setattr(outer_approximation, "ENUMERATED", 0)
+    monkeypatch.setattr(cutting_loop, "ENUMERATED", 0)
     for k in range(10):
         instance = random_instance(seed + k)
         R = max(1, instance.number_of_supports // 3)
         for dense, pairs, columns, patience in ((512, 2048, 64, 10**9), (0, 3, 4, 2)):
-            monkeypatch.setattr(outer_approximation, "PATIENCE", patience)
+            monkeypatch.setattr(cutting_loop, "PATIENCE", patience)
             monkeypatch.setattr(additions, "DENSE", dense)
             monkeypatch.setattr(closed_form, "PAIR_COLUMNS", pairs)
-            monkeypatch.setattr(outer_approximation, "MASTER_COLUMNS", columns)
+            monkeypatch.setattr(cutting_loop, "MASTER_COLUMNS", columns)
             check_pool(instance, R, solver, 0.0)
             check_levels(instance, solver, 0.0)
 

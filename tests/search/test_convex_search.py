@@ -12,8 +12,10 @@ from mipselect import NotCertified, mistake_levels, top_supports
 from mipselect.errors import InvalidInput
 from mipselect.instance import Instance
 from mipselect.losses.fenchel import FenchelLoss
-from mipselect.search import completions, convex, outer_approximation
-from mipselect.search.convex import ConvexNeighbourhood, Division
+from mipselect.search import cutting_loop
+from mipselect.search.convex import completions
+from mipselect.search.convex import method as convex
+from mipselect.search.convex.method import ConvexNeighbourhood, Division
 from mipselect.search.cuts import fenchel_cut
 
 
@@ -55,14 +57,14 @@ def test_pools_and_levels(loss: str, solver: str, seed: int) -> None:
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_bounds_alone(loss: str, solver: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without shortcuts for few choices, in tiny batches: masters and divisions decide."""
-    monkeypatch.setattr(outer_approximation, "ENUMERATED", 0)
+    monkeypatch.setattr(cutting_loop, "ENUMERATED", 0)
     monkeypatch.setattr(completions, "BATCH", 2)
     monkeypatch.setattr(convex, "SIBLINGS", 2)
     for k in range(5):
         instance = random_loss_instance(k, loss)
         for columns, patience in ((64, 10**9), (4, 2)):
-            monkeypatch.setattr(outer_approximation, "PATIENCE", patience)
-            monkeypatch.setattr(outer_approximation, "MASTER_COLUMNS", columns)
+            monkeypatch.setattr(cutting_loop, "PATIENCE", patience)
+            monkeypatch.setattr(cutting_loop, "MASTER_COLUMNS", columns)
             check_pool(instance, max(1, instance.number_of_supports // 3), solver, 0.0)
             check_levels(instance, solver, 0.0)
 

@@ -12,11 +12,11 @@ from mipselect.instance import Instance
 from mipselect.losses.fenchel import FenchelBounds
 from mipselect.losses.squared import PreparedSquared
 from mipselect.search import mistake_levels, top_supports
-from mipselect.search.additions import additions_to, gain_shares, screened
-from mipselect.search.center import center_at, level_bound, root_cut
-from mipselect.search.closed_form import ClosedForm
 from mipselect.search.cuts import fenchel_cut, sparse_diagonal_cut
-from mipselect.search.least_squares import LeastSquaresNeighbourhood
+from mipselect.search.least_squares.additions import additions_to, gain_shares, screened
+from mipselect.search.least_squares.center import center_at, level_bound, root_cut
+from mipselect.search.least_squares.closed_form import ClosedForm
+from mipselect.search.least_squares.method import LeastSquaresNeighbourhood
 from mipselect.search.progress import Clock
 from mipselect.search.removed_sets import removed_sets
 

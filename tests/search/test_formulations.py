@@ -7,14 +7,15 @@ import pytest
 from back_ends import back_ends
 from designs import all_supports, distances, random_instance
 
+from mipselect.backends.discovery import solver_by_name
+from mipselect.backends.protocols import Capability, MipStatus, SolverStatus, WholeSolution
+from mipselect.data.files import load_instance
 from mipselect.errors import InvalidInput, NotCertified, SolverFailure, UnknownSolver
-from mipselect.files import load_instance
 from mipselect.instance import Instance
-from mipselect.search import mistake_levels, whole
-from mipselect.search.backends import solver_by_name
-from mipselect.search.formulations import Form
-from mipselect.search.protocols import Capability, MipStatus, SolverStatus, WholeSolution
-from mipselect.search.whole import whole_levels, whole_optimum
+from mipselect.search import mistake_levels
+from mipselect.search.monolithic import whole
+from mipselect.search.monolithic.formulations import Form
+from mipselect.search.monolithic.whole import whole_levels, whole_optimum
 
 
 @pytest.fixture(params=back_ends(Capability.MISOCP))

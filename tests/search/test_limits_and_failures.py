@@ -9,22 +9,22 @@ import numpy as np
 import pytest
 from back_ends import back_ends
 
-from mipselect.errors import InvalidInput, NotCertified, SolverFailure, UnknownSolver
-from mipselect.instance import Instance
-from mipselect.search import (
-    Progress,
-    available_solvers,
-    mistake_levels,
-    outer_approximation,
-    top_supports,
-)
-from mipselect.search.backends import solver_by_name
-from mipselect.search.protocols import (
+from mipselect.backends.discovery import solver_by_name
+from mipselect.backends.protocols import (
     Capability,
     Master,
     MasterSolution,
     MipStatus,
     SolverStatus,
+)
+from mipselect.errors import InvalidInput, NotCertified, SolverFailure, UnknownSolver
+from mipselect.instance import Instance
+from mipselect.search import (
+    Progress,
+    available_solvers,
+    cutting_loop,
+    mistake_levels,
+    top_supports,
 )
 
 MASTERS = back_ends(Capability.MILP)
@@ -169,7 +169,7 @@ class Scripted:
 @pytest.fixture
 def masters_only(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small subproblems go to a master too."""
-    monkeypatch.setattr(outer_approximation, "ENUMERATED", 0)
+    monkeypatch.setattr(cutting_loop, "ENUMERATED", 0)
 
 
 @pytest.mark.usefixtures("masters_only")
@@ -224,14 +224,14 @@ def test_a_bound_above_a_known_value_is_noticed(
     solver: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Deliberately wrong cuts: raised so far that the master's bound passes a support's value."""
-    cut_at = outer_approximation.sparse_diagonal_cut
+    cut_at = cutting_loop.sparse_diagonal_cut
 
     def raised(sub, H, chosen):
         cut = cut_at(sub, H, chosen)
         wrong = 0.0 if len(chosen) == 0 else 0.05 * abs(cut.constant)
         return type(cut)(cut.constant + wrong, cut.coefficients)
 
-    monkeypatch.setattr(outer_approximation, "sparse_diagonal_cut", raised)
+    monkeypatch.setattr(cutting_loop, "sparse_diagonal_cut", raised)
     with pytest.raises(SolverFailure, match="its cuts or its bound are wrong"):
         top_supports(weak_levels(), 100, solver=solver)
 

@@ -10,12 +10,13 @@ from designs import random_instance
 from test_against_enumeration import check_levels, check_pool
 
 from mipselect import TopR
-from mipselect.datasets import correlated_gaussian
+from mipselect.data.datasets import correlated_gaussian
 from mipselect.errors import NotCertified
 from mipselect.instance import Instance
 from mipselect.losses import gram as gram_module
 from mipselect.losses.gram import Gram
-from mipselect.search import additions, mistake_levels, top_supports
+from mipselect.search import mistake_levels, top_supports
+from mipselect.search.least_squares import additions
 from mipselect.search.pool import SupportPool
 
 

@@ -16,7 +16,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from mipselect.errors import BudgetExceeded, InvalidInput, RelationMismatch
 from mipselect.mechanisms import Peeling
-from mipselect.mechanisms.adaptive_peeling import AdaptivePeeling
+from mipselect.mechanisms.scores.adaptive_peeling import AdaptivePeeling
 from mipselect.privacy import Guarantee, Ledger
 from mipselect.privacy.audit import largest_loss, law_of
 from mipselect.selectors import KendallSelector

@@ -7,11 +7,11 @@ import pytest
 from back_ends import back_ends
 from designs import all_supports, distances, random_instance
 
-from mipselect.files import load_instance
+from mipselect.backends.discovery import solver_by_name
+from mipselect.backends.protocols import Capability
+from mipselect.data.files import load_instance
 from mipselect.instance import Instance
-from mipselect.search import mistake_levels, outer_approximation, top_supports
-from mipselect.search.backends import solver_by_name
-from mipselect.search.protocols import Capability
+from mipselect.search import cutting_loop, mistake_levels, top_supports
 
 EXECUTABLES = ("cbc", "glpk")
 """Each solve starts a process: fewer instances do."""
@@ -25,8 +25,8 @@ def name(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 def masters_only(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small subproblems go to a master too, and it is not given up."""
-    monkeypatch.setattr(outer_approximation, "ENUMERATED", 0)
-    monkeypatch.setattr(outer_approximation, "PATIENCE", 10**9)
+    monkeypatch.setattr(cutting_loop, "ENUMERATED", 0)
+    monkeypatch.setattr(cutting_loop, "PATIENCE", 10**9)
 
 
 def correlated(seed: int, p: int, s: int, n: int = 60) -> Instance:

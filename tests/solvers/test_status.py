@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 
 from mipselect import available_solvers, load_instance, mistake_levels
+from mipselect.backends.discovery import known_solvers, solver_by_name, usable_solver
+from mipselect.backends.protocols import Capability, MipStatus
 from mipselect.errors import UnknownSolver
-from mipselect.search import outer_approximation
-from mipselect.search.backends import known_solvers, solver_by_name, usable_solver
-from mipselect.search.formulations import Form, LeastSquaresModels
-from mipselect.search.protocols import Capability, MipStatus
+from mipselect.search import cutting_loop
+from mipselect.search.monolithic.formulations import Form, LeastSquaresModels
 from mipselect_solvers import gurobi, scip
 
 DOCUMENTED = ("native", "highs", "gurobi", "scip", "cbc", "glpk")
@@ -47,7 +47,7 @@ def test_every_documented_solver_is_known_and_every_unusable_one_says_why() -> N
 def test_optional_packages_are_imported_only_when_needed() -> None:
     python(
         "import sys, mipselect_solvers.gurobi, mipselect_solvers.scip, mipselect_solvers.cbc\n"
-        "import mipselect.search.whole\n"
+        "import mipselect.search.monolithic.whole\n"
         "assert not {'gurobipy', 'pyscipopt', 'pyomo'} & set(sys.modules)"
     )
 
@@ -111,7 +111,7 @@ def test_an_executable_that_breaks_is_a_failure(name: str, executable: str, tmp_
     broken.chmod(0o755)
     out = python(
         "import math, numpy\n"
-        "from mipselect.search.backends import solver_by_name\n"
+        "from mipselect.backends.discovery import solver_by_name\n"
         f"master = solver_by_name('{name}').master(4, 2)\n"
         "master.add_cut(0.0, numpy.ones(4))\n"
         "print(master.solve(cutoff=math.inf, time_limit=5.0).status.value)",
@@ -139,7 +139,7 @@ def test_the_documented_back_end_is_short_and_complete(
     names: dict[str, object] = {"__name__": "documented"}
     monkeypatch.setitem(sys.modules, "documented", type(sys)("documented"))
     exec(compile(documented, "example", "exec"), names)
-    monkeypatch.setattr(outer_approximation, "ENUMERATED", 0)
+    monkeypatch.setattr(cutting_loop, "ENUMERATED", 0)
     for stored in ("tiny-active-norm", "diabetes", "paper-p100"):
         instance = load_instance(stored)
         levels = mistake_levels(instance, solver=names["ScipySolver"](), tolerance=0.0)

@@ -1,0 +1,47 @@
+"""What the search asks of a MIP solver, and how solvers are found; the core imports none."""
+
+from mipselect.backends.discovery import (
+    NATIVE,
+    available_solvers,
+    known_solvers,
+    solver_by_name,
+    usable_solver,
+)
+from mipselect.backends.protocols import (
+    Answer,
+    Capability,
+    LazyMaster,
+    Master,
+    MasterSolution,
+    MasterSolver,
+    MipStatus,
+    SizeLimit,
+    Solver,
+    SolverStatus,
+    Visit,
+    WholeSolution,
+    WholeSolver,
+    rounded,
+)
+
+__all__ = [
+    "NATIVE",
+    "Answer",
+    "Capability",
+    "LazyMaster",
+    "Master",
+    "MasterSolution",
+    "MasterSolver",
+    "MipStatus",
+    "SizeLimit",
+    "Solver",
+    "SolverStatus",
+    "Visit",
+    "WholeSolution",
+    "WholeSolver",
+    "available_solvers",
+    "known_solvers",
+    "rounded",
+    "solver_by_name",
+    "usable_solver",
+]

@@ -1,0 +1,94 @@
+"""How MIP back ends are found.
+
+The core imports no solver. A back end is made by an entry point of the group
+``mipselect.solvers``; anybody may ship one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from importlib.metadata import entry_points
+
+from mipselect.backends.protocols import Capability, Solver, SolverStatus
+from mipselect.errors import UnknownSolver
+
+NATIVE = "native"
+"""The exact search of this package, which needs no MIP solver."""
+
+NATIVE_STATUS = SolverStatus(
+    NATIVE, usable=True, capabilities=frozenset({"every loss", "no solver needed"})
+)
+
+
+@cache
+def _makers() -> dict[str, Callable[..., Solver]]:
+    return {point.name: point.load() for point in entry_points(group="mipselect.solvers")}
+
+
+def known_solvers() -> dict[str, SolverStatus]:
+    """Every back end that is installed, usable here or not, by name."""
+    makers = sorted(_makers().items())
+    return {NATIVE: NATIVE_STATUS} | {name: make().status for name, make in makers}
+
+
+def available_solvers() -> dict[str, SolverStatus]:
+    """The back ends that can be used here, by name.
+
+    Returns
+    -------
+    dict of str to SolverStatus
+        "auto" is no back end of its own and not listed.
+    """
+    return {name: status for name, status in known_solvers().items() if status.usable}
+
+
+def solver_by_name(name: str, *, threads: int | None = None, seed: int = 0) -> Solver:
+    """Make the back end called `name`.
+
+    Parameters
+    ----------
+    name : str
+    threads : int, optional
+        Default: what the solver chooses.
+    seed : int
+        Of the solver's own choices; the results differ in ties and in time only.
+
+    Raises
+    ------
+    UnknownSolver
+        It is not installed, or cannot be used here: with what would work, or what to install.
+    """
+    make = _makers().get(name)
+    if make is None:
+        names = ", ".join(["auto", *available_solvers()])
+        raise UnknownSolver(f"solver {name!r} is not installed; usable here: {names}")
+    return _checked(make(threads=threads, seed=seed))
+
+
+def usable_solver(solver: str | Solver, needed: Capability) -> Solver:
+    """Return `solver`, or the back end of that name, if it is usable here and can do `needed`.
+
+    Raises
+    ------
+    UnknownSolver
+        With what to install, or who else could do it.
+    """
+    solver = solver_by_name(solver) if isinstance(solver, str) else _checked(solver)
+    status = solver.status
+    if needed not in status.capabilities:
+        able = [name for name, other in available_solvers().items() if needed in other.capabilities]
+        raise UnknownSolver(
+            f"solver {status.name!r} does not take {needed}; usable here: "
+            f"{', '.join(able) or 'none'}"
+        )
+    return solver
+
+
+def _checked(solver: Solver) -> Solver:
+    if not hasattr(solver, "status"):
+        raise UnknownSolver(f"solver must be a name or a Solver, got {solver!r}")
+    status = solver.status
+    if not status.usable:
+        raise UnknownSolver(f"solver {status.name!r} cannot be used here: {status.reason}")
+    return solver

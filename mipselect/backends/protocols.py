@@ -1,0 +1,251 @@
+"""What the search asks of a MIP back end: a master for its cuts, or a solver of whole models.
+
+A back end says what it can do in its `SolverStatus`, found out without solving anything, and
+implements `MasterSolver`, `WholeSolver` or both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import Enum, StrEnum
+from typing import Any, Protocol
+
+import numpy as np
+
+from mipselect.arrays import FloatArray, IntArray
+from mipselect.errors import SolverFailure
+
+
+class Capability(StrEnum):
+    """What a back end can do.
+
+    MILP: it is a `MasterSolver`. MIQP, MISOCP: it is a `WholeSolver` for models with convex
+    quadratic objectives and rows, or with rotated cones. LAZY_CUTS: its masters are `LazyMaster`.
+    INCREMENTAL_ROWS: a solve begins where the one before it ended.
+    """
+
+    MILP = "milp"
+    MIQP = "miqp"
+    MISOCP = "misocp"
+    LAZY_CUTS = "lazy cuts"
+    INCREMENTAL_ROWS = "incremental rows"
+
+
+@dataclass(frozen=True)
+class SizeLimit:
+    """The largest model that a licence allows.
+
+    Attributes
+    ----------
+    columns, rows : int
+    quadratic_columns : int
+        Most columns of a model with quadratic terms.
+    remedy : str
+        Where a larger licence comes from.
+    """
+
+    columns: int
+    rows: int
+    quadratic_columns: int
+    remedy: str
+
+
+@dataclass(frozen=True)
+class SolverStatus:
+    """What is known of a back end without solving anything.
+
+    Attributes
+    ----------
+    name : str
+    usable : bool
+    reason : str
+        Why it is not usable, and what to install; empty if it is.
+    version : str
+    capabilities : frozenset of str
+        Such as those of `Capability`.
+    limit : SizeLimit or None
+        None if models may be of any size.
+    """
+
+    name: str
+    usable: bool
+    reason: str = ""
+    version: str = ""
+    capabilities: frozenset[str] = field(default_factory=frozenset)
+    limit: SizeLimit | None = None
+
+    def check_size(self, columns: int, rows: int, *, quadratic: bool = False) -> None:
+        """Raise `SolverFailure` if the licence does not allow a model of this size."""
+        if self.limit is None:
+            return
+        most = self.limit.quadratic_columns if quadratic else self.limit.columns
+        if columns > most or rows > self.limit.rows:
+            terms = " with quadratic terms" if quadratic else ""
+            raise SolverFailure(
+                f"{self.name}: its size-limited licence allows {most:,} columns and "
+                f"{self.limit.rows:,} rows{terms}, this model has {columns:,} and {rows:,}: "
+                f"use another solver or a larger licence ({self.limit.remedy})"
+            )
+
+
+class MipStatus(Enum):
+    """How a solve ended."""
+
+    OPTIMAL = "optimal"
+    INFEASIBLE = "infeasible"
+    TIME_LIMIT = "time limit"
+    STOPPED = "stopped"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, eq=False)
+class MasterSolution:
+    """The answer of a master.
+
+    Attributes
+    ----------
+    status : MipStatus
+    chosen : ndarray of int or None
+        Columns at one in the best solution found.
+    bound : float
+        Proven lower bound on η over all 0/1 points that satisfy the rows, less what the solver's
+        tolerances may be worth; ``inf`` if there are none and no cutoff, ``-inf`` if nothing was
+        proven.
+    nodes : int
+    detail : str
+        The solver's own words.
+    """
+
+    status: MipStatus
+    chosen: IntArray | None
+    bound: float
+    nodes: int
+    detail: str
+
+
+class Master(Protocol):
+    """min η over 0/1 vectors z with Σ z = m and the rows that were added; rows only accumulate.
+
+    A back end derives from this class and writes `add_cut`, `count` and `solve`; it is solved
+    after the first cut at the earliest.
+
+    Attributes
+    ----------
+    columns, cardinality : int
+        L, the length of z, and m.
+    """
+
+    columns: int
+    cardinality: int
+
+    def add_cut(self, constant: float, coefficients: FloatArray) -> None:
+        """η ≥ constant + coefficients · z."""
+
+    def count(self, columns: IntArray, least: int, most: int) -> None:
+        """least ≤ Σ_{j in columns} z_j ≤ most."""
+
+    def solve(self, *, cutoff: float, time_limit: float) -> MasterSolution:
+        """Minimise; choices with η ≥ `cutoff` need not be told apart from infeasible ones."""
+
+    def exclude(self, columns: IntArray) -> None:
+        """Forbid the one choice of `columns`."""
+        self.count(columns, 0, len(columns) - 1)
+
+    def bound_distance(self, columns: IntArray, least: int, most: int) -> None:
+        """Between `least` and `most` of the chosen columns must lie outside `columns`."""
+        self.count(columns, max(self.cardinality - most, 0), self.cardinality - least)
+
+    def fix(self, columns: IntArray, *, chosen: bool) -> None:
+        """Every one of `columns` is chosen, or none is."""
+        wanted = len(columns) if chosen else 0
+        self.count(columns, wanted, wanted)
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """What the search answers to a choice that a single tree has reached.
+
+    Attributes
+    ----------
+    constant, coefficients : float and ndarray of shape (L,)
+        A new cut. The choice itself is excluded from now on.
+    cutoff : float
+        Choices with η ≥ cutoff do not matter any more.
+    stop : bool
+        Give up the tree.
+    """
+
+    constant: float
+    coefficients: FloatArray
+    cutoff: float
+    stop: bool
+
+
+Visit = Callable[[IntArray, float], Answer]
+"""Called with each new choice and the bound proven so far for all that is not excluded."""
+
+
+class LazyMaster(Master, Protocol):
+    """A master that takes cuts inside one tree."""
+
+    def solve_in_one_tree(
+        self, visit: Visit, *, cutoff: float, time_limit: float
+    ) -> MasterSolution:
+        """Visit choices until none is left below the latest cutoff.
+
+        What `visit` raises passes through. The cuts and exclusions of the answers are valid in
+        this tree only; `chosen` is None.
+        """
+
+
+class Solver(Protocol):
+    """One back end; an entry point of the group ``mipselect.solvers`` makes it.
+
+    It is called as ``f(threads=None, seed=0)``: None leaves the number of threads to the solver.
+    """
+
+    @property
+    def status(self) -> SolverStatus:
+        """Whether it can be used here, and what it can do; found out without solving."""
+
+
+class MasterSolver(Solver, Protocol):
+    """A back end for cuts."""
+
+    def master(self, columns: int, cardinality: int) -> Master:
+        """A new master without cuts."""
+
+
+@dataclass(frozen=True)
+class WholeSolution:
+    """The answer to a whole model, whose variables hold the best solution found.
+
+    Attributes
+    ----------
+    status : MipStatus
+    found : bool
+        Whether a solution was found.
+    bound : float
+        Lower bound on the objective as the solver proved it; ``-inf`` if it proved nothing.
+    nodes : int
+    detail : str
+    """
+
+    status: MipStatus
+    found: bool
+    bound: float
+    nodes: int
+    detail: str
+
+
+class WholeSolver(Solver, Protocol):
+    """A back end for models in Pyomo: linear ones, or those that its capabilities name."""
+
+    def solve(self, model: Any, *, time_limit: float, gap: float) -> WholeSolution:
+        """Minimise a Pyomo model, until value and bound differ by at most `gap`, absolutely."""
+
+
+def rounded(values: FloatArray) -> IntArray:
+    """Columns at one in a solution whose entries are integral up to a tolerance."""
+    return np.flatnonzero(np.asarray(values) > 0.5)

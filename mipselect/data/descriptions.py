@@ -1,0 +1,155 @@
+"""The TOML files of stored instances: their sections and keys.
+
+    [instance]  support_size, x_bound, y_bound, coef_bound, ridge; optional: loss, description
+    [data]      source, and the keys of that source (see `mipselect.data.sources`)
+    [expected]  optional: support, value; optional in it: level_values
+
+Paths in a file are relative to the file. An unknown section, key or source is an error.
+"""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from mipselect.data.datasets import BUNDLED
+from mipselect.data.sources import SOURCES, Source
+from mipselect.errors import InvalidInput
+
+INSTANCE_KEYS = {
+    "support_size": int,
+    "x_bound": float,
+    "y_bound": float,
+    "coef_bound": float,
+    "ridge": float,
+}
+
+
+@dataclass(frozen=True)
+class Description:
+    """A parsed file whose sections and keys are known to be right; values may still be wrong."""
+
+    path: Path
+    instance: Mapping[str, Any]
+    data: Mapping[str, Any]
+    expected: Mapping[str, Any] | None
+    source: Source
+
+
+def stored_names() -> list[str]:
+    """List the instances that come with the package."""
+    return sorted(
+        Path(entry.name).stem
+        for entry in resources.files("mipselect_instances").iterdir()
+        if entry.name.endswith(".toml")
+    )
+
+
+def _locate(name_or_path: str | Path) -> Path:
+    name = str(name_or_path)
+    stored = stored_names()
+    if name in stored:
+        return Path(str(resources.files("mipselect_instances"))) / f"{name}.toml"
+    path = Path(name_or_path)
+    if path.is_file():
+        return path
+    if path.suffix == ".toml":
+        raise InvalidInput(f"{path}: no such file")
+    close = difflib.get_close_matches(name, stored, n=1)
+    hint = f"did you mean {close[0]!r}? " if close else ""
+    raise InvalidInput(
+        f"{name!r} is neither a stored instance nor a file; {hint}stored: {', '.join(stored)}"
+    )
+
+
+def read_description(name_or_path: str | Path) -> Description:
+    """Parse a stored instance or a file; raise `InvalidInput`, naming it and what is wrong."""
+    path = _locate(name_or_path)
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInput(f"{path}: cannot be read: {error}") from error
+    except tomllib.TOMLDecodeError as error:
+        raise InvalidInput(f"{path}: not valid TOML: {error}") from error
+    _check_keys(path, "the file", content, required=("instance", "data"), optional=("expected",))
+    for name, section in content.items():
+        if not isinstance(section, dict):
+            raise InvalidInput(f"{path}: {name} must be a section, [{name}]")
+    instance, data, wanted = content["instance"], content["data"], content.get("expected")
+    _check_section(path, "[instance]", instance, INSTANCE_KEYS, {"loss": str, "description": str})
+    if "source" not in data:
+        raise InvalidInput(f"{path}: [data] has no source; known: {', '.join(SOURCES)}")
+    if data["source"] not in SOURCES:
+        raise InvalidInput(
+            f"{path}: [data] source {data['source']!r} is unknown; known: {', '.join(SOURCES)}"
+        )
+    source = SOURCES[data["source"]]
+    _check_section(path, "[data]", data, {"source": str, **source.required}, source.optional)
+    if data["source"] == "sklearn" and data["name"] not in BUNDLED:
+        raise InvalidInput(
+            f"{path}: [data] name {data['name']!r} is unknown; known: {', '.join(sorted(BUNDLED))}"
+        )
+    if wanted is not None:
+        _check_keys(path, "[expected]", wanted, ("support", "value"), ("level_values",))
+    return Description(path, instance, data, wanted, source)
+
+
+def _check_section(
+    path: Path,
+    where: str,
+    section: Mapping[str, Any],
+    required: Mapping[str, type],
+    optional: Mapping[str, type],
+) -> None:
+    """Check keys and types; ranges are checked where the values are used."""
+    _check_keys(path, where, section, required, optional)
+    words = {str: "a text", int: "an integer", float: "a number", list: "a list of texts"}
+    for key, value in section.items():
+        kind = {**required, **optional}[key]
+        if kind is float:
+            right = is_number(value)
+        elif kind is list:
+            right = is_list(value, str)
+        else:
+            right = isinstance(value, kind) and not isinstance(value, bool)
+        if not right:
+            raise InvalidInput(f"{path}: {where} {key} must be {words[kind]}, got {value!r}")
+
+
+def _check_keys(
+    path: Path,
+    where: str,
+    section: Mapping[str, Any],
+    required: Collection[str],
+    optional: Collection[str],
+) -> None:
+    known = [*required, *optional]
+    for key in section:
+        if key not in known:
+            close = difflib.get_close_matches(key, known, n=1)
+            hint = f"; did you mean {close[0]!r}?" if close else ""
+            raise InvalidInput(
+                f"{path}: {where} has the unknown key {key!r}; known: {', '.join(known)}{hint}"
+            )
+    missing = [key for key in required if key not in section]
+    if missing:
+        raise InvalidInput(f"{path}: {where} lacks {', '.join(missing)}")
+
+
+def is_number(value: object) -> bool:
+    """Whether a TOML value is an integer or a float."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def is_list(value: object, kind: type) -> bool:
+    """Whether a TOML value is a list of this kind; integers count as floats."""
+    if not isinstance(value, list):
+        return False
+    if kind is float:
+        return all(is_number(entry) for entry in value)
+    return all(isinstance(entry, kind) and not isinstance(entry, bool) for entry in value)

@@ -1,0 +1,192 @@
+"""Stored instances: the data, the public bounds and the expectation that a TOML file describes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mipselect.arrays import FloatArray
+from mipselect.data.descriptions import is_list, is_number, read_description, stored_names
+from mipselect.data.sources import SOURCES
+from mipselect.errors import InvalidInput
+from mipselect.instance import Instance
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What a search must find, from the [expected] section.
+
+    Attributes
+    ----------
+    support : tuple of int
+        An optimal support, 0-based and sorted.
+    value : float
+        Its value R(S), in units of the loss.
+    level_values : tuple of float or None
+        The best value of every mistake level, level 0 first.
+    """
+
+    support: tuple[int, ...]
+    value: float
+    level_values: tuple[float, ...] | None
+
+
+@dataclass(frozen=True)
+class StoredInstance:
+    """One line of `stored_instances`; everything in it is public."""
+
+    name: str
+    n: int
+    p: int
+    support_size: int
+    source: str
+    description: str
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Data as they are stored or drawn, before any clipping, and what is public about them.
+
+    Attributes
+    ----------
+    path : Path
+        Of the file.
+    X : ndarray of shape (n, p)
+    y : ndarray of shape (n,)
+    feature_names : sequence of str or None
+    settings : mapping
+        The other arguments of `Instance`.
+    data_seed : int or None
+        Of the recipe that drew the data; None if they come from elsewhere.
+    """
+
+    path: Path
+    X: FloatArray = field(repr=False)
+    y: FloatArray = field(repr=False)
+    feature_names: Sequence[str] | None
+    settings: Mapping[str, Any]
+    data_seed: int | None
+
+    @property
+    def name(self) -> str:
+        """That of the file, without its folder and its ending."""
+        return self.path.stem
+
+    @property
+    def synthetic(self) -> bool:
+        """Whether a recipe drew the data, so that they are about nobody."""
+        return self.data_seed is not None
+
+    def instance(self) -> Instance:
+        """Clip the data; raise `InvalidInput`, naming the file, if a setting is wrong."""
+        try:
+            return Instance(self.X, self.y, feature_names=self.feature_names, **self.settings)
+        except InvalidInput as error:
+            raise InvalidInput(f"{self.path}: {error}") from error
+
+
+def load_problem(
+    name_or_path: str | Path, *, n: int | None = None, seed: int | None = None
+) -> Problem:
+    """Load the data and the settings of an instance, unclipped.
+
+    Parameters
+    ----------
+    name_or_path : str or Path
+        As for `load_instance`.
+    n, seed : int, optional
+        Rows and seed of a recipe, instead of those in the file.
+
+    Returns
+    -------
+    Problem
+
+    Raises
+    ------
+    InvalidInput
+        Naming the file and what is wrong in it; also if `n` or `seed` is given and the source is
+        no recipe.
+    """
+    description = read_description(name_or_path)
+    settings = {key: value for key, value in description.instance.items() if key != "description"}
+    changes = {key: value for key, value in {"n": n, "seed": seed}.items() if value is not None}
+    recipe = "seed" in description.source.required
+    if changes and not recipe:
+        known = [name for name, source in SOURCES.items() if "seed" in source.required]
+        raise InvalidInput(
+            f"{description.path}: {' and '.join(changes)} can be set for data from a recipe only "
+            f"({', '.join(known)}); here the source is {description.data['source']!r}"
+        )
+    data = {**description.data, **changes}
+    try:
+        X, y, names = description.source.load(data, description.path.parent)
+    except InvalidInput as error:
+        raise InvalidInput(f"{description.path}: {error}") from error
+    data_seed = data["seed"] if recipe else None
+    return Problem(description.path, X, y, names, settings, data_seed)
+
+
+def load_instance(name_or_path: str | Path) -> Instance:
+    """Load a stored instance, or one from a TOML file of your own.
+
+    Parameters
+    ----------
+    name_or_path : str or Path
+        The name of a stored instance, such as "diabetes", or the path of a .toml file.
+
+    Returns
+    -------
+    Instance
+
+    Raises
+    ------
+    InvalidInput
+        Naming the file and what is wrong in it.
+    """
+    return load_problem(name_or_path).instance()
+
+
+def expected(name_or_path: str | Path) -> Expected | None:
+    """Return what the file expects of a search, or None if it has no [expected] section."""
+    description = read_description(name_or_path)
+    section = description.expected
+    if section is None:
+        return None
+    s = description.instance["support_size"]
+    support, levels = section["support"], section.get("level_values")
+    if not (is_list(support, int) and len(support) == s and sorted(set(support)) == support):
+        raise InvalidInput(
+            f"{description.path}: [expected] support must be {s} sorted column indices, "
+            f"got {support!r}"
+        )
+    if not is_number(section["value"]):
+        raise InvalidInput(
+            f"{description.path}: [expected] value must be a number, got {section['value']!r}"
+        )
+    if levels is not None and not is_list(levels, float):
+        raise InvalidInput(
+            f"{description.path}: [expected] level_values must be a list of numbers, got {levels!r}"
+        )
+    return Expected(tuple(support), section["value"], None if levels is None else tuple(levels))
+
+
+def stored_instances() -> tuple[StoredInstance, ...]:
+    """List the instances that come with the package, by name; no recipe is run for it."""
+    listed = []
+    for name in stored_names():
+        description = read_description(name)
+        n, p = description.source.shape(description.data, description.path.parent)
+        settings = description.instance
+        listed.append(
+            StoredInstance(
+                name=name,
+                n=n,
+                p=p,
+                support_size=settings["support_size"],
+                source=description.data["source"],
+                description=settings.get("description", ""),
+            )
+        )
+    return tuple(listed)

@@ -1,0 +1,1 @@
+"""Noise: its laws, its largest values, and exact draws."""

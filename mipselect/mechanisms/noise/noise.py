@@ -1,0 +1,225 @@
+"""The noises of the Lipschitz mechanism: one family, in double logarithms.
+
+A noise is known here by t(x) = log(-log F(x)), a decreasing function that is -x for Gumbel noise
+and close to it, up to a constant, for every other noise and large x. The largest of m
+independent noises has -log F^m = m exp(t), so m enters as t + log m and is never formed.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+
+from mipselect.arrays import FloatArray
+from mipselect.errors import InvalidInput
+from mipselect.mechanisms.noise import opendp_draws
+
+LOG_2 = math.log(2.0)
+FAR = 40.0
+"""From here on 1 - exp(-x) is 1 in double precision."""
+
+TINY = 1e-300
+EXP_MAX = 700.0
+"""exp of no more is finite."""
+
+WORD = 8
+"""Bytes of randomness in one uniform number."""
+
+
+class Noise(ABC):
+    """A distribution on the reals with density f and distribution function F.
+
+    Every member satisfies the Lipschitz condition of its source, F(x) and 1 - F(x) change by a
+    factor of at most e^δ when x moves by δ, as does f, so that adding it to utilities of
+    sensitivity ½ and taking the largest is 1-DP.
+    """
+
+    lowest: float = -math.inf
+    """Where the support begins: 0 for the one-sided noises."""
+
+    tail: float = FAR
+    """From here on t(x) is a constant less x, in double precision."""
+
+    kinked: bool = False
+    """Whether F has a kink inside its support, at zero."""
+
+    @abstractmethod
+    def log_exponent(self, x: FloatArray) -> FloatArray:
+        """t(x) = log(-log F(x)); ``inf`` below the support."""
+
+    @abstractmethod
+    def quantile(self, log_exponent: FloatArray) -> FloatArray:
+        """F⁻¹(exp(-e^t)), the inverse of `log_exponent`."""
+
+    @abstractmethod
+    def log_reversed_hazard(self, x: FloatArray) -> FloatArray:
+        """Return log(f(x) / F(x)); ``-inf`` below the support."""
+
+    def log_survival(self, x: FloatArray) -> FloatArray:
+        """Return log(1 - F(x))."""
+        return log_one_minus_exp(self.log_exponent(x))
+
+    def largest(self, source: random.Random, log_sizes: FloatArray) -> FloatArray:
+        """Draw the largest of m noises for each log m: F⁻¹(U^{1/m}).
+
+        U^{1/m} = exp(-E/m) with E = -log U, so that t = log E - log m.
+        """
+        return self.quantile(log_exponentials(source, log_sizes.size) - log_sizes)
+
+
+@dataclass(frozen=True)
+class Gumbel(Noise):
+    """F(x) = exp(-e^-x): the exponential mechanism."""
+
+    tail: float = -math.inf
+
+    def log_exponent(self, x: FloatArray) -> FloatArray:
+        """Return -x."""
+        return -x
+
+    def quantile(self, log_exponent: FloatArray) -> FloatArray:
+        """Return -t."""
+        return -log_exponent
+
+    def log_reversed_hazard(self, x: FloatArray) -> FloatArray:
+        """Return -x."""
+        return -x
+
+
+@dataclass(frozen=True)
+class Exponential(Noise):
+    """F(x) = 1 - e^-x for x ≥ 0: permute-and-flip."""
+
+    lowest: float = 0.0
+
+    def log_exponent(self, x: FloatArray) -> FloatArray:
+        """Return log(-log(1 - e^-x))."""
+        near = np.log(-_log_one_minus(np.clip(x, TINY, FAR)))
+        return np.where(x > FAR, -x, np.where(x > 0.0, near, np.inf))
+
+    def quantile(self, log_exponent: FloatArray) -> FloatArray:
+        """Return -log(1 - e^-v) with v = e^t."""
+        return -log_one_minus_exp(log_exponent)
+
+    def log_reversed_hazard(self, x: FloatArray) -> FloatArray:
+        """Return -x - log(1 - e^-x)."""
+        return np.where(x > 0.0, -x - _log_one_minus(np.maximum(x, TINY)), -np.inf)
+
+
+@dataclass(frozen=True)
+class HalfLogistic(Noise):
+    """F(x) = (1 - e^-x) / (1 + e^-x) for x ≥ 0."""
+
+    lowest: float = 0.0
+
+    def log_exponent(self, x: FloatArray) -> FloatArray:
+        """Return log(2 artanh(e^-x))."""
+        inside = np.clip(x, TINY, FAR)
+        near = np.log(np.log1p(np.exp(-inside)) - _log_one_minus(inside))
+        return np.where(x > FAR, LOG_2 - x, np.where(x > 0.0, near, np.inf))
+
+    def quantile(self, log_exponent: FloatArray) -> FloatArray:
+        """Return log(1 + e^-v) - log(1 - e^-v) with v = e^t."""
+        v = np.exp(np.minimum(log_exponent, EXP_MAX))
+        return np.log1p(np.exp(-v)) - log_one_minus_exp(log_exponent)
+
+    def log_reversed_hazard(self, x: FloatArray) -> FloatArray:
+        """Return log 2 - x - log(1 - e^-2x)."""
+        inside = LOG_2 - x - _log_one_minus(2.0 * np.maximum(x, TINY))
+        return np.where(x > 0.0, inside, -np.inf)
+
+
+@dataclass(frozen=True)
+class Logistic(Noise):
+    """F(x) = 1 / (1 + e^-x)."""
+
+    def log_exponent(self, x: FloatArray) -> FloatArray:
+        """Return log(log(1 + e^-x))."""
+        near = np.log(np.logaddexp(0.0, -np.minimum(x, FAR)))
+        return np.where(x > FAR, -x, near)
+
+    def quantile(self, log_exponent: FloatArray) -> FloatArray:
+        """Return -v - log(1 - e^-v) with v = e^t."""
+        return -np.exp(log_exponent) - log_one_minus_exp(log_exponent)
+
+    def log_reversed_hazard(self, x: FloatArray) -> FloatArray:
+        """Return -log(1 + e^x)."""
+        return -np.logaddexp(0.0, x)
+
+
+@dataclass(frozen=True)
+class Laplace(Noise):
+    """F(x) = e^x / 2 for x < 0 and 1 - e^-x / 2 for x ≥ 0: report noisy max."""
+
+    kinked: bool = True
+
+    def log_exponent(self, x: FloatArray) -> FloatArray:
+        """Return log(log 2 - x) below zero and log(-log(1 - e^-x / 2)) above."""
+        below = np.log(LOG_2 - np.minimum(x, 0.0))
+        above = np.log(-np.log1p(-0.5 * np.exp(-np.clip(x, 0.0, FAR))))
+        return np.where(x > FAR, -LOG_2 - x, np.where(x < 0.0, below, above))
+
+    def quantile(self, log_exponent: FloatArray) -> FloatArray:
+        """Return log 2 - v below the median and -log(2 (1 - e^-v)) above, with v = e^t."""
+        v = np.exp(log_exponent)
+        return np.where(v > LOG_2, LOG_2 - v, -LOG_2 - log_one_minus_exp(log_exponent))
+
+    def log_reversed_hazard(self, x: FloatArray) -> FloatArray:
+        """Return 0 below zero and -log(2 e^x - 1) above."""
+        y = np.maximum(x, 0.0)
+        return -LOG_2 - y - np.log1p(-0.5 * np.exp(-y))
+
+
+NOISES: dict[str, Noise] = {
+    "gumbel": Gumbel(),
+    "exponential": Exponential(),
+    "laplace": Laplace(),
+    "logistic": Logistic(),
+    "half-logistic": HalfLogistic(),
+}
+
+
+def noise_named(name: str) -> Noise:
+    """Return the noise of that name, or raise `InvalidInput`."""
+    if name not in NOISES:
+        known = ", ".join(repr(known) for known in NOISES)
+        raise InvalidInput(f"noise must be one of {known}, got {name!r}")
+    return NOISES[name]
+
+
+def log_one_minus_exp(log_exponent: FloatArray) -> FloatArray:
+    """log(1 - e^-v) for v = e^t, also where v is below the smallest double."""
+    v = np.exp(np.clip(log_exponent, -FAR, EXP_MAX))
+    return np.where(log_exponent < -FAR, log_exponent, _log_one_minus(v))
+
+
+def _log_one_minus(v: FloatArray) -> FloatArray:
+    """log(1 - e^-v) for v > 0, to full relative precision at both ends."""
+    return np.where(
+        v > 1.0, np.log1p(-np.exp(-np.maximum(v, 1.0))), np.log(-np.expm1(-np.minimum(v, 1.0)))
+    )
+
+
+def log_exponentials(source: random.Random, count: int) -> FloatArray:
+    """Draw log E for `count` standard exponential variables E = -log U; shape (count,).
+
+    U is the middle of one of 2^64 equal intervals. It is taken from the nearer end of (0, 1), so
+    that both tails have full relative precision; what lies beyond 2^-65 is never drawn.
+    """
+    words = np.frombuffer(source.randbytes(WORD * count), dtype="<u8")
+    upper = words >= np.uint64(1 << 63)
+    from_end = (np.where(upper, ~words, words).astype(np.float64) + 0.5) * 2.0**-64
+    return np.log(np.where(upper, -np.log1p(-from_end), -np.log(from_end)))
+
+
+def plus_laplace(
+    value: float, epsilon: float, sensitivity: float, source: random.Random, *, private: bool
+) -> float:
+    """value + Laplace noise of scale Δ/ε: OpenDP's if `private`, else in double precision."""
+    if private:
+        return opendp_draws.laplace(value, epsilon, sensitivity)
+    return value + sensitivity / epsilon * float(Laplace().largest(source, np.zeros(1))[0])

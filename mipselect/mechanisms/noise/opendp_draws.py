@@ -1,0 +1,69 @@
+"""Draws by the vetted samplers of OpenDP. Imported when first used: it takes a while."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from mipselect.arrays import FloatArray
+from mipselect.errors import InvalidInput
+
+
+def noisy_max(scores: FloatArray, epsilon: float, sensitivity: float) -> int:
+    """Draw by `make_noisy_max`, exponential noise: the law of permute-and-flip."""
+    dp = _opendp()
+
+    def build(scale: float) -> Any:
+        return dp.m.make_noisy_max(*_scores(dp), dp.max_divergence(), scale=scale)
+
+    return int(_within(build, epsilon, sensitivity, 2.0 / epsilon)(scores.tolist()))
+
+
+def noisy_top_k(scores: FloatArray, k: int, epsilon: float, sensitivity: float) -> tuple[int, ...]:
+    """Draw by `make_noisy_top_k`: permute-and-flip k times, without replacement; sorted."""
+    dp = _opendp()
+
+    def build(scale: float) -> Any:
+        return dp.m.make_noisy_top_k(*_scores(dp), dp.max_divergence(), k, scale=scale)
+
+    drawn = _within(build, epsilon, sensitivity, 2.0 * k / epsilon)(scores.tolist())
+    return tuple(sorted(int(j) for j in drawn))
+
+
+def laplace(value: float, epsilon: float, sensitivity: float) -> float:
+    """Draw value + Laplace noise of scale Δ/ε by `make_laplace`, Δ > 0."""
+    dp = _opendp()
+    space = dp.atom_domain(T=float, nan=False), dp.absolute_distance(T=float)
+
+    def build(scale: float) -> Any:
+        return dp.m.make_laplace(*space, scale=scale)
+
+    return float(_within(build, epsilon, sensitivity, 1.0 / epsilon)(value))
+
+
+def _opendp() -> Any:
+    import opendp.prelude as dp
+
+    dp.enable_features("contrib")
+    return dp
+
+
+def _scores(dp: Any) -> tuple[Any, Any]:
+    """Vectors of finite scores, each of which moves by at most the sensitivity."""
+    domain = dp.vector_domain(dp.atom_domain(T=float, nan=False))
+    return domain, dp.linf_distance(T=float)
+
+
+def _within(build: Any, epsilon: float, sensitivity: float, per_unit: float) -> Any:
+    """Return build(scale), the scale rounded up until its privacy map stays within ε."""
+    for ulps in range(sys.float_info.mant_dig):
+        scale = per_unit * sensitivity * (1.0 + (2.0**ulps - 1.0) * sys.float_info.epsilon)
+        if not sys.float_info.min <= scale <= sys.float_info.max:
+            raise InvalidInput(
+                f"the noise for epsilon = {epsilon:g} and sensitivity = {sensitivity:g} has a "
+                f"scale of {scale:g}, which is beyond double precision"
+            )
+        measurement = build(scale)
+        if measurement.map(sensitivity) <= epsilon:
+            return measurement
+    raise AssertionError("OpenDP disagrees about the scale of the noise")

@@ -1,0 +1,1 @@
+"""Distributions over items, sets and rankings from scores."""

@@ -1,0 +1,173 @@
+"""k items, one by one, from scores that depend on what was chosen before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mipselect.arrays import FloatArray
+from mipselect.errors import InvalidInput
+from mipselect.mechanisms.base import Support, checked_epsilon, checked_positive
+from mipselect.mechanisms.scores.base import (
+    Estimate,
+    ScoreMechanism,
+    checked_count,
+    checked_items,
+    checked_scores,
+    utilities,
+)
+from mipselect.privacy.decimals import exact, round_down
+from mipselect.privacy.guarantee import Guarantee
+from mipselect.privacy.randomness import IntegerWeights, Rng, generator
+
+IntArray = np.ndarray[Any, np.dtype[np.intp]]
+
+MAX_FOLLOWED = 12
+"""Up to this k the 2^k sets that the draws can pass through are all followed."""
+
+KEPT_SETS = 64
+"""The scores of so many chosen sets are kept."""
+
+
+@dataclass(frozen=True, eq=False)
+class AdaptivePeeling(ScoreMechanism[Support]):
+    """k draws without replacement, scored anew after each; the outcome is a set.
+
+    Round t draws one of the items that are left with probability proportional to
+    exp((ε/k) q / 2Δ_t), which is the largest of q plus Gumbel noise. By composition the k draws
+    are ε-differentially private together.
+
+    Parameters
+    ----------
+    scores : callable
+        From the items chosen so far, a sorted tuple, to q, shape (d,); larger is better. Finite;
+        those of chosen items are not looked at. It must depend on the set alone. Sensitive.
+    k : int
+        1 ≤ k ≤ d.
+    epsilon : float
+        ε > 0, finite; for all k draws together.
+    sensitivities : array_like of float, shape (k,)
+        Δ_t > 0: how far a score of round t can move between neighbours, whatever was chosen.
+    relation : {"replace-one", "add-remove"}
+        The relation under which the Δ_t are meant.
+
+    Raises
+    ------
+    InvalidInput
+        If a parameter is out of its range or a score is not finite.
+
+    Notes
+    -----
+    Draws are made in integers. Probabilities are in closed form up to k = `MAX_FOLLOWED`, in
+    2^k k steps; above that they are refused.
+
+    References
+    ----------
+    "Better Private Linear Regression Through Better Private Feature Selection", algorithm 1;
+    McSherry and Talwar, "Mechanism design via differential privacy", 2007, theorem 6.
+    """
+
+    scores: Callable[[Support], ArrayLike] = field(repr=False)
+    k: int
+    epsilon: float
+    sensitivities: ArrayLike = field(kw_only=True)
+    relation: str = field(default="replace-one", kw_only=True)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
+        Guarantee(self.epsilon, relation=self.relation)
+        object.__setattr__(self, "k", checked_count(self.k, self._size))
+        object.__setattr__(self, "sensitivities", _each_positive(self.sensitivities, self.k))
+
+    @property
+    def name(self) -> str:
+        """What the mechanism is called in a release."""
+        return "adaptive-peeling"
+
+    @property
+    def exact(self) -> bool:
+        """True: probabilities are in closed form."""
+        return True
+
+    def sample(self, rng: Rng = None) -> Support:
+        """Draw k sorted indices. See `Mechanism.sample`."""
+        source, _ = generator(rng)
+        chosen: Support = ()
+        for _ in range(self.k):
+            left, weights = self._round(chosen)
+            chosen = tuple(sorted((*chosen, int(left[weights.draw(source)]))))
+        return chosen
+
+    def estimate(self, outcome: ArrayLike) -> Estimate:
+        """Log of the probability of a set of k indices. See `ScoreMechanism.estimate`.
+
+        P(T) = Σ_{j ∈ T} P(T \\ {j}) P(j is drawn next after T \\ {j}) for every subset T of the
+        outcome, as the order within T does not matter to later scores.
+
+        Raises
+        ------
+        InvalidInput
+            If `outcome` is not k distinct indices, or k is above `MAX_FOLLOWED`.
+        """
+        items = sorted(checked_items(outcome, self.k, self._size))
+        if self.k > MAX_FOLLOWED:
+            raise InvalidInput(
+                f"probabilities need the scores of 2^k sets; k must be at most {MAX_FOLLOWED} for "
+                f"that, got {self.k}"
+            )
+        reached: dict[Support, float] = {(): 0.0}
+        for size in range(self.k):
+            for chosen in combinations(items, size):
+                left, weights = self._round(chosen)
+                for item in set(items).difference(chosen):
+                    grown = tuple(sorted((*chosen, item)))
+                    log = weights.log_probability(int(np.searchsorted(left, item)))
+                    before = reached.get(grown, -np.inf)
+                    reached[grown] = float(np.logaddexp(before, reached[chosen] + log))
+        return Estimate(reached[tuple(items)], 0.0, "closed form")
+
+    def _chosen(self, outcome: Support) -> tuple[tuple[int, ...], tuple[str, ...]]:
+        return outcome, ()
+
+    @property
+    def _size(self) -> int:
+        return self._kept_scores(()).size
+
+    @cached_property
+    def _kept_scores(self) -> Callable[[Support], FloatArray]:
+        return lru_cache(KEPT_SETS)(lambda chosen: checked_scores(self.scores(chosen)))
+
+    @cached_property
+    def _share(self) -> float:
+        """ε/k, rounded so that k of them are no more than ε."""
+        return round_down(exact(self.epsilon) / self.k)
+
+    def _round(self, chosen: Support) -> tuple[IntArray, IntegerWeights]:
+        """The items that are left, sorted, and the law of the next draw."""
+        scores = self._kept_scores(chosen)
+        if scores.size != self._size:
+            raise InvalidInput(
+                f"scores must be {self._size} numbers in every round, got {scores.size} after "
+                f"{len(chosen)} draws"
+            )
+        left = np.delete(np.arange(self._size), chosen)
+        sensitivity = np.asarray(self.sensitivities)[len(chosen)]
+        logs = utilities(scores[left], self._share, float(sensitivity))
+        return left, IntegerWeights.from_logs(logs)
+
+
+def _each_positive(sensitivities: ArrayLike, k: int) -> tuple[float, ...]:
+    """Return k finite numbers > 0, or raise `InvalidInput`."""
+    if np.shape(sensitivities) != (k,):
+        raise InvalidInput(
+            f"sensitivities must be {k} numbers, one for each draw, got {sensitivities!r}"
+        )
+    return tuple(
+        checked_positive(value, "a sensitivity") for value in np.asarray(sensitivities).tolist()
+    )

@@ -1,0 +1,267 @@
+"""One item from scores with sensitivities of their own."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mipselect.arrays import FloatArray
+from mipselect.errors import NotPrivate
+from mipselect.mechanisms.noise.noise import noise_named
+from mipselect.mechanisms.scores.base import (
+    Estimate,
+    UnequalItems,
+    checked_index,
+    checked_scores,
+    checked_sensitivities,
+    checked_share,
+)
+from mipselect.privacy.guarantee import Guarantee
+from mipselect.privacy.randomness import IntegerWeights, Rng, generator
+
+CHUNK = 4_000_000
+"""Pairs of items that are compared in one go."""
+
+MONTE_CARLO = 100_000
+
+
+@dataclass(frozen=True, eq=False)
+class GeneralizedExponential(UnequalItems):
+    """GEM: the exponential mechanism on scores normalised by their own sensitivities.
+
+    With t = (2/ε) ln(d/β) and losses l = -q, the normalised loss of item a is
+    s_a = max_b ((l_a + tΔ_a) - (l_b + tΔ_b)) / (Δ_a + Δ_b), of sensitivity 1, and item a has
+    probability ∝ exp(-ε s_a / 2).
+
+    Parameters
+    ----------
+    scores : array_like of float, shape (d,)
+        q; larger is better. Finite. Sensitive.
+    sensitivities : array_like of float, shape (d,)
+        Δ_a ≥ 0: how far each score can move between neighbours. Public.
+    epsilon : float
+        ε > 0, finite.
+    beta : float
+        0 < β < 1, the probability with which the error bound of the source may fail.
+    optimistic : bool
+        Compare l - tΔ in place of l + tΔ. As it is, an item with a large sensitivity is held
+        back, which is what the error bound needs: the loss of the outcome is at most
+        min_a (l_a + 2tΔ_a) with probability 1 - β. The other sign favours such items; it is as
+        private, has no such bound, and is what the published comparison shows to be good for
+        scores that grow with their sensitivities.
+    relation : {"replace-one", "add-remove"}
+        The relation under which the sensitivities are meant.
+
+    Raises
+    ------
+    InvalidInput
+        If a parameter is out of its range or a score is not finite.
+
+    Notes
+    -----
+    Draws are made in integers and probabilities are in closed form. O(d²).
+
+    References
+    ----------
+    Raskhodnikova and Smith, "Efficient Lipschitz extensions for high-dimensional graph
+    statistics and node private degree distributions", 2015; "Private Selection with
+    Heterogeneous Sensitivities", section 1.
+    """
+
+    beta: float = field(default=0.05, kw_only=True)
+    optimistic: bool = field(default=False, kw_only=True)
+    relation: str = field(default="replace-one", kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "beta", checked_share(self.beta, "beta", closed=False))
+        Guarantee(self.epsilon, relation=self.relation)
+
+    @property
+    def name(self) -> str:
+        """What the mechanism is called in a release."""
+        return "generalized-exponential"
+
+    @property
+    def exact(self) -> bool:
+        """True: probabilities are in closed form."""
+        return True
+
+    def sample(self, rng: Rng = None) -> int:
+        """Draw an index. See `Mechanism.sample`."""
+        return self._weights.draw(generator(rng)[0])
+
+    def estimate(self, outcome: ArrayLike) -> Estimate:
+        """Log of the probability of an index. See `ScoreMechanism.estimate`."""
+        index = checked_index(outcome, np.size(self.scores))
+        return Estimate(self._weights.log_probability(index), 0.0, "closed form")
+
+    @cached_property
+    def _weights(self) -> IntegerWeights:
+        sensitivities = np.asarray(self.sensitivities)
+        t = 2.0 / self.epsilon * math.log(sensitivities.size / self.beta)
+        margins = (-t if self.optimistic else t) * sensitivities
+        with np.errstate(over="ignore"):
+            losses = normalized_losses(margins - np.asarray(self.scores), sensitivities)
+            return IntegerWeights.from_logs(-losses * self.epsilon / 2.0)
+
+
+def normalized_losses(losses: FloatArray, sensitivities: FloatArray) -> FloatArray:
+    """max_b (l_a - l_b) / (Δ_a + Δ_b) for every a, shape (d,).
+
+    At least 0, for b = a. Two items that cannot move at all compare as ``-inf``, 0 or ``inf``.
+    """
+    step = max(1, CHUNK // losses.size)
+    parts = []
+    for start in range(0, losses.size, step):
+        part = slice(start, start + step)
+        gaps = losses[part, None] - losses
+        scales = sensitivities[part, None] + sensitivities
+        ahead = np.where(gaps > 0.0, np.inf, 0.0)
+        ratios = np.divide(gaps, scales, out=ahead, where=scales > 0.0)
+        parts.append(ratios.max(axis=1))
+    largest: FloatArray = np.maximum(np.concatenate(parts), 0.0)
+    return largest
+
+
+@dataclass(frozen=True, eq=False)
+class HeterogeneousNoisyMax(UnequalItems):
+    """RNMH, not private: the largest q_a + (2Δ_a/ε) noise, each item with its own scale.
+
+    It is kept to be compared with. Two items with Δ = (0, 1) are enough to break any ε.
+    `guarantee` and `release` raise. The private mechanism for these inputs is `NoisyMax` with
+    the largest of the sensitivities, or `GeneralizedExponential`, or `RandomStopping`.
+
+    Parameters
+    ----------
+    scores : array_like of float, shape (d,)
+        q; larger is better. Finite. Sensitive.
+    sensitivities : array_like of float, shape (d,)
+        Δ_a ≥ 0.
+    epsilon : float
+        ε > 0, finite; it scales the noise and promises nothing.
+    noise : {"exponential", "gumbel", "laplace", "logistic", "half-logistic"}
+
+    Raises
+    ------
+    InvalidInput
+        If a parameter is out of its range or a score is not finite.
+
+    Notes
+    -----
+    Probabilities are Monte Carlo, with a fixed seed; the error bar is two standard errors. An
+    outcome that was never drawn has log probability ``-inf`` with an infinite error bar.
+
+    References
+    ----------
+    "Private Selection with Heterogeneous Sensitivities", equation 4, section 2, appendix A.
+    """
+
+    noise: str = field(default="exponential", kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        noise_named(self.noise)
+
+    @property
+    def name(self) -> str:
+        """What the mechanism is called."""
+        return f"heterogeneous-noisy-max-{self.noise}"
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """There is none: `NotPrivate` is raised, by `release` too, before anything is drawn."""
+        raise NotPrivate(
+            "noise scaled by each item's own sensitivity is not differentially private for any "
+            "ε; use NoisyMax with the largest sensitivity, GeneralizedExponential or "
+            "RandomStopping"
+        )
+
+    @property
+    def exact(self) -> bool:
+        """False: probabilities are Monte Carlo."""
+        return False
+
+    def sample(self, rng: Rng = None) -> int:
+        """Draw an index, for comparisons only. See `Mechanism.sample`."""
+        source, _ = generator(rng)
+        scores = np.asarray(self.scores)
+        noise = noise_named(self.noise).largest(source, np.zeros(scores.size))
+        return int(np.argmax(scores + noise * self._scales))
+
+    def estimate(self, outcome: ArrayLike) -> Estimate:
+        """Log of the probability of an index. See `ScoreMechanism.estimate`."""
+        index = checked_index(outcome, np.size(self.scores))
+        share = float(self._frequencies[index])
+        if share == 0.0:
+            return Estimate(-math.inf, math.inf, "Monte Carlo")
+        error = 2.0 * math.sqrt((1.0 - share) / (share * MONTE_CARLO))
+        return Estimate(math.log(share), error, "Monte Carlo")
+
+    @property
+    def _scales(self) -> FloatArray:
+        return 2.0 * np.asarray(self.sensitivities) / self.epsilon
+
+    @cached_property
+    def _frequencies(self) -> FloatArray:
+        source, _ = generator(0)
+        scores = np.asarray(self.scores)
+        drawn = np.zeros(scores.size)
+        step = max(1, CHUNK // scores.size)
+        for start in range(0, MONTE_CARLO, step):
+            rows = min(step, MONTE_CARLO - start)
+            noise = noise_named(self.noise).largest(source, np.zeros(rows * scores.size))
+            noisy = scores + noise.reshape(rows, scores.size) * self._scales
+            drawn += np.bincount(np.argmax(noisy, axis=1), minlength=scores.size)
+        return drawn / MONTE_CARLO
+
+
+@dataclass(frozen=True)
+class RuleOfThumb:
+    """Whether sensitivities of their own are likely to help.
+
+    Attributes
+    ----------
+    correlation : float
+        Of scores and sensitivities; NaN if either is constant.
+    favours : {"heterogeneous", "homogeneous"}
+        With a positive correlation `RandomStopping` and an optimistic `GeneralizedExponential`,
+        otherwise `NoisyMax` with the largest sensitivity. `GeneralizedExponential` as it is
+        does best where the best items have small sensitivities.
+    """
+
+    correlation: float
+    favours: Literal["heterogeneous", "homogeneous"]
+
+
+def rule_of_thumb(public_scores: ArrayLike, sensitivities: ArrayLike) -> RuleOfThumb:
+    """Correlation between scores and sensitivities, and which mechanisms that favours.
+
+    Parameters
+    ----------
+    public_scores : array_like of float, shape (d,)
+        Expected scores from a domain expert or from public data. **Never the sensitive scores**:
+        the answer is not private, and neither is a choice that is based on it.
+    sensitivities : array_like of float, shape (d,)
+        Δ_a ≥ 0.
+
+    Raises
+    ------
+    InvalidInput
+        If an input is not finite or the lengths differ.
+
+    References
+    ----------
+    "Private Selection with Heterogeneous Sensitivities", section 2.
+    """
+    scores = checked_scores(public_scores)
+    widths = checked_sensitivities(sensitivities, scores.size)
+    if np.ptp(scores) == 0.0 or np.ptp(widths) == 0.0:
+        return RuleOfThumb(math.nan, "homogeneous")
+    correlation = float(np.corrcoef(scores, widths)[0, 1])
+    return RuleOfThumb(correlation, "heterogeneous" if correlation > 0.0 else "homogeneous")

@@ -1,0 +1,177 @@
+"""A ranking of k items from scores at once: the joint exponential mechanism."""
+
+from __future__ import annotations
+
+import math
+import random
+from bisect import bisect_right, insort
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mipselect.arrays import FloatArray
+from mipselect.mechanisms.base import Support
+from mipselect.mechanisms.scores.base import Estimate, TopItems, checked_items, utilities
+from mipselect.privacy.randomness import IntegerWeights, Rng, generator
+
+Indices = np.ndarray[Any, np.dtype[np.int64]]
+
+
+@dataclass(frozen=True, eq=False)
+class JointExponential(TopItems):
+    """The exponential mechanism on ordered k-tuples, with utility -max_i (q_(i) - q_{s_i}).
+
+    q_(i) is the i-th largest score and s_i the item in place i.
+
+    Parameters
+    ----------
+    scores : array_like of float, shape (d,)
+        q; larger is better. Finite. Sensitive.
+    k : int
+        1 ≤ k ≤ d.
+    epsilon : float
+        ε > 0, finite.
+    sensitivity : float
+        Δ > 0: how far a score can move between neighbours; for counts see `NoisyMax`.
+    relation : {"replace-one", "add-remove"}
+        The relation under which Δ is meant.
+
+    Raises
+    ------
+    InvalidInput
+        If a parameter is out of its range or a score is not finite.
+
+    Notes
+    -----
+    q_(i) and q_{s_i} can both move by Δ, so the utility has sensitivity 2Δ and a tuple has
+    probability ∝ exp(ε utility / 4Δ). For counts with Δ = ½ that is the paper's exp(ε utility/2).
+
+    An outcome has its items in order of rank. Draws are made in integers and probabilities are
+    in closed form, with logs of the multiplicities that are right to about 1e-12. O(dk log dk)
+    time, O(dk) memory.
+
+    References
+    ----------
+    Gillenwater, Joseph, Muñoz Medina and Ribero Diaz, "A joint exponential mechanism for
+    differentially private top-k", 2022, algorithms 1 and 2.
+    """
+
+    relation: str = field(default="replace-one", kw_only=True)
+
+    @property
+    def name(self) -> str:
+        """What the mechanism is called in a release."""
+        return "joint-exponential"
+
+    @property
+    def exact(self) -> bool:
+        """True: probabilities are in closed form."""
+        return True
+
+    def sample(self, rng: Rng = None) -> Support:
+        """Draw k indices in order of rank. See `Mechanism.sample`."""
+        source, _ = generator(rng)
+        ranks = self._crossings.member(self._weights.draw(source), source)
+        return tuple(self._order[ranks].tolist())
+
+    def estimate(self, outcome: ArrayLike) -> Estimate:
+        """Log of the probability of k indices in this order. See `ScoreMechanism.estimate`."""
+        chosen = checked_items(outcome, self.k, np.size(self.scores))
+        places = np.empty_like(self._order)
+        places[self._order] = np.arange(places.size)
+        index = self._crossings.index(places[list(chosen)])
+        log = self._weights.log_probability(index) - float(self._crossings.log_sizes[index])
+        return Estimate(log, 0.0, "closed form")
+
+    @cached_property
+    def _order(self) -> Indices:
+        """Indices, best first."""
+        return np.argsort(-np.asarray(self.scores), kind="stable")
+
+    @cached_property
+    def _crossings(self) -> Crossings:
+        ranked = utilities(np.asarray(self.scores)[self._order], self.epsilon, self.sensitivity)
+        return Crossings(ranked / 2.0, self.k)
+
+    @cached_property
+    def _weights(self) -> IntegerWeights:
+        d = np.size(self.scores)
+        crossings = self._crossings
+        log_outcomes = math.log(math.perm(d, self.k))
+        return IntegerWeights.from_logs(
+            -crossings.gaps, log_sizes=crossings.log_sizes, log_outcomes=log_outcomes
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Crossings:
+    """The tuples of k out of d ranks, from 0, by the last of their places to be allowed.
+
+    Let a threshold grow from zero; place i allows rank j once ranked[i] - ranked[j] is below it.
+    Ranks come in one at a time (first the smaller gap, then the later place, then the better
+    rank), and place i always allows a prefix of n_i ranks, n_0 ≤ n_1 ≤ ..., so that Π (n_i - i)
+    tuples are allowed. When place i gets its rank j = n_i, those that come in are the tuples
+    with j in place i: Π over the other places. Index 0 is the tuple 0, 1, ..., k-1.
+
+    Attributes
+    ----------
+    ranked : float array, shape (d,)
+        Descending.
+    k : int
+    """
+
+    ranked: FloatArray = field(repr=False)
+    k: int
+
+    @cached_property
+    def gaps(self) -> FloatArray:
+        """ranked[i] - ranked[j] of every crossing, in order, shape (K + 1,); the first is 0."""
+        places, ranks = self._sequence
+        return np.append(0.0, self.ranked[places] - self.ranked[ranks])
+
+    @cached_property
+    def log_sizes(self) -> FloatArray:
+        """Log of how many tuples come in at each crossing, shape (K + 1,)."""
+        places, ranks = self._sequence
+        allowed = np.cumsum(np.log1p(1.0 / (ranks - places)), dtype=np.longdouble)
+        before = np.append(0.0, allowed[:-1].astype(np.float64))[: places.size]
+        return np.append(0.0, before - np.log(ranks - places))
+
+    def index(self, ranks: Indices) -> int:
+        """Return a crossing that has the largest gap of a tuple of ranks."""
+        gaps = np.where(ranks > np.arange(self.k), self.ranked[: self.k] - self.ranked[ranks], -1.0)
+        place = int(np.argmax(gaps))
+        if gaps[place] < 0.0:
+            return 0
+        places, others = self._sequence
+        return 1 + int(np.flatnonzero((places == place) & (others == ranks[place]))[0])
+
+    def member(self, index: int, source: random.Random) -> list[int]:
+        """Draw one of the tuples that come in at a crossing, all equally likely."""
+        if index == 0:
+            return list(range(self.k))
+        places, ranks = self._sequence
+        at, rank = int(places[index - 1]), int(ranks[index - 1])
+        allowed = np.arange(1, self.k + 1) + np.bincount(places[: index - 1], minlength=self.k)
+        tuple_, used = [], [rank]
+        for place, end in enumerate(allowed.tolist()):
+            if place == at:
+                tuple_.append(rank)
+                continue
+            taken = bisect_right(used, end - 1)
+            drawn = source.randrange(end - taken)
+            for other in used[:taken]:
+                drawn += drawn >= other
+            tuple_.append(drawn)
+            insort(used, drawn)
+        return tuple_
+
+    @cached_property
+    def _sequence(self) -> tuple[Indices, Indices]:
+        """The place and the rank of every crossing, in order."""
+        places, ranks = np.nonzero(np.arange(self.ranked.size) > np.arange(self.k)[:, None])
+        order = np.lexsort((ranks, -places, self.ranked[places] - self.ranked[ranks]))
+        return places[order], ranks[order]

@@ -1,0 +1,165 @@
+"""One item from scores with sensitivities of their own: random stopping."""
+
+from __future__ import annotations
+
+import math
+import random
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mipselect.arrays import FloatArray
+from mipselect.mechanisms.noise.noise import Laplace, plus_laplace
+from mipselect.mechanisms.noise.quadrature import OFFSETS, Panels, summed_in_chunks
+from mipselect.mechanisms.scores.base import Estimate, UnequalItems, checked_index, checked_share
+from mipselect.privacy.guarantee import Guarantee
+from mipselect.privacy.randomness import Rng, generator
+
+LAPLACE = Laplace()
+
+
+@dataclass(frozen=True, eq=False)
+class RandomStopping(UnequalItems):
+    """RS_γ: noisy scores of random items until a coin says stop; the best one seen.
+
+    Repeat: pick an item uniformly, add Laplace noise of scale 3Δ_a/ε to its score, and stop with
+    probability γ. The outcome is the item with the largest noisy score so far.
+
+    Parameters
+    ----------
+    scores : array_like of float, shape (d,)
+        q; larger is better. Finite. Sensitive.
+    sensitivities : array_like of float, shape (d,)
+        Δ_a ≥ 0: how far each score can move between neighbours. Public.
+    epsilon : float
+        ε > 0, finite.
+    gamma : float
+        0 < γ < 1; 1/γ items are looked at on average.
+    relation : {"replace-one", "add-remove"}
+        The relation under which the sensitivities are meant.
+
+    Raises
+    ------
+    InvalidInput
+        If a parameter is out of its range or a score is not finite.
+
+    Notes
+    -----
+    The best of a geometric number of runs of an ε₁-DP mechanism is 3ε₁-DP, so each look may
+    cost ε/3. A scale of 2Δ_a/ε, an ε/2 for each look, is **not** ε-DP: the best of the looks
+    has density γ h / (γ + (1 - γ)(1 - H))², where h, and 1 - H twice, each move by e^{ε/2}.
+
+    With a draw from the operating system the noise is OpenDP's `make_laplace`, exact, and so is
+    the proof. A seeded draw uses noise in double precision.
+
+    Probabilities are quadratures with an error bar; O(d²). Between equal noisy scores, which
+    two items with Δ_a = 0 can have, the earlier index counts as better.
+
+    References
+    ----------
+    Liu and Talwar, "Private selection from private candidates", 2019, theorem 3.1; Papernot and
+    Steinke, "Hyperparameter tuning with Rényi differential privacy", 2022, corollary 3.
+    """
+
+    gamma: float = field(default=0.05, kw_only=True)
+    relation: str = field(default="replace-one", kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "gamma", checked_share(self.gamma, "gamma", closed=False))
+        Guarantee(self.epsilon, relation=self.relation)
+
+    @property
+    def name(self) -> str:
+        """What the mechanism is called in a release."""
+        return "random-stopping"
+
+    @property
+    def exact(self) -> bool:
+        """False: probabilities are quadratures."""
+        return False
+
+    def sample(self, rng: Rng = None) -> int:
+        """Draw an index. See `Mechanism.sample`."""
+        source, private = generator(rng)
+        stop = Fraction(self.gamma)
+        best, winner = -math.inf, -1
+        while True:
+            index = source.randrange(np.size(self.scores))
+            noisy = self._look(index, source, private)
+            if noisy > best or (noisy == best and index < winner) or winner < 0:
+                best, winner = noisy, index
+            if source.randrange(stop.denominator) < stop.numerator:
+                return winner
+
+    def estimate(self, outcome: ArrayLike) -> Estimate:
+        """Log of the probability of an index. See `ScoreMechanism.estimate`."""
+        index = checked_index(outcome, np.size(self.scores))
+        score, scale = float(np.asarray(self.scores)[index]), float(self._scales[index])
+        if scale == 0.0:
+            return self._estimate_of_fixed(index)
+        panels, log_seen = self._panels, self._log_squared
+        with np.errstate(over="ignore"):
+            x = (panels.points - score) / scale
+        log_density = -np.abs(x) - math.log(2.0 * scale * np.size(self.scores))
+        log, error = panels.integrate(log_density - log_seen)
+        return Estimate(float(log) + math.log(self.gamma), float(error), "quadrature")
+
+    def _look(self, index: int, source: random.Random, private: bool) -> float:
+        score = float(np.asarray(self.scores)[index])
+        if self._scales[index] == 0.0:
+            return score
+        sensitivity = float(np.asarray(self.sensitivities)[index])
+        return plus_laplace(score, self._look_epsilon, sensitivity, source, private=private)
+
+    def _estimate_of_fixed(self, index: int) -> Estimate:
+        """An item without noise: with x = H above and y = H below its score, counting ties,
+        the best seen is there with probability γ(x - y) / ((1 - (1-γ)x)(1 - (1-γ)y))."""
+        scores, size = np.asarray(self.scores), np.size(self.scores)
+        fixed = self._scales == 0.0
+        score = float(scores[index])
+        better = fixed & (scores >= score)
+        better &= (scores > score) | (np.arange(size) < index)
+        with np.errstate(over="ignore"):
+            moving = (score - scores[~fixed]) / self._scales[~fixed]
+        above = (np.exp(LAPLACE.log_survival(moving)).sum() + better.sum()) / size
+        seen = (self.gamma + (1.0 - self.gamma) * (above + np.array([0.0, 1.0 / size]))).prod()
+        return Estimate(math.log(self.gamma / (size * seen)), 0.0, "closed form")
+
+    @property
+    def _look_epsilon(self) -> float:
+        """ε/3, rounded down."""
+        return math.nextafter(self.epsilon / 3.0, 0.0)
+
+    @property
+    def _scales(self) -> FloatArray:
+        return np.asarray(self.sensitivities) / self._look_epsilon
+
+    @cached_property
+    def _panels(self) -> Panels:
+        """Graded around every item on its own scale."""
+        scores, scales = np.asarray(self.scores), self._scales
+        offsets = np.concatenate([-OFFSETS, [0.0], OFFSETS])
+        edges = np.unique(scores[:, None] + scales[:, None] * offsets)
+        width = float(scales[scales > 0.0].min())
+        return Panels(edges[np.diff(edges, prepend=-np.inf) > 1e-9 * width])
+
+    @cached_property
+    def _log_squared(self) -> FloatArray:
+        """2 log(γ + (1 - γ)(1 - H)) at the points, H the distribution of one noisy score."""
+        z = self._panels.points
+        rows = np.column_stack([np.asarray(self.scores), self._scales])
+
+        def survival(part: FloatArray) -> FloatArray:
+            scores, scales = part[:, :1], part[:, 1:]
+            fixed = np.where(z < scores, np.inf, -np.inf)
+            with np.errstate(over="ignore"):
+                x = np.divide(z - scores, scales, out=-fixed, where=scales > 0.0)
+            return np.exp(LAPLACE.log_survival(np.clip(x, -800.0, 800.0)))
+
+        above = summed_in_chunks(survival, rows, z.size) / rows.shape[0]
+        log_squared: FloatArray = 2.0 * np.log(self.gamma + (1.0 - self.gamma) * above)
+        return log_squared

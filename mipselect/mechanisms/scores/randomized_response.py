@@ -1,0 +1,80 @@
+"""One item from scores of any sensitivity: randomised response."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mipselect.mechanisms.base import checked_epsilon
+from mipselect.mechanisms.scores.base import Estimate, OneItem, checked_index, checked_scores
+from mipselect.privacy.guarantee import Guarantee
+from mipselect.privacy.randomness import IntegerWeights, Rng, generator
+
+
+@dataclass(frozen=True, eq=False)
+class RandomizedResponse(OneItem):
+    """k-ary randomised response: the best item with probability e^ε / (e^ε + d - 1).
+
+    All other items are equally likely. Of equal scores the earlier index is the best.
+
+    Parameters
+    ----------
+    scores : array_like of float, shape (d,)
+        q; larger is better. Finite. Sensitive. They may have any sensitivity.
+    epsilon : float
+        ε > 0, finite.
+    relation : {"replace-one", "add-remove"}
+        The relation under which the guarantee is stated; it holds under both.
+
+    Raises
+    ------
+    InvalidInput
+        If a parameter is out of its range or a score is not finite.
+
+    Notes
+    -----
+    Draws are made in integers and probabilities are in closed form.
+
+    References
+    ----------
+    Kairouz, Oh and Viswanath, "Extremal mechanisms for local differential privacy", 2016,
+    section 4.
+    """
+
+    scores: ArrayLike = field(repr=False)
+    epsilon: float
+    relation: str = field(default="replace-one", kw_only=True)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
+        object.__setattr__(self, "scores", checked_scores(self.scores))
+        Guarantee(self.epsilon, relation=self.relation)
+
+    @property
+    def name(self) -> str:
+        """What the mechanism is called in a release."""
+        return "randomized-response"
+
+    @property
+    def exact(self) -> bool:
+        """True: probabilities are in closed form."""
+        return True
+
+    def sample(self, rng: Rng = None) -> int:
+        """Draw an index. See `Mechanism.sample`."""
+        return self._weights.draw(generator(rng)[0])
+
+    def estimate(self, outcome: ArrayLike) -> Estimate:
+        """Log of the probability of an index. See `ScoreMechanism.estimate`."""
+        index = checked_index(outcome, np.size(self.scores))
+        return Estimate(self._weights.log_probability(index), 0.0, "closed form")
+
+    @cached_property
+    def _weights(self) -> IntegerWeights:
+        scores = np.asarray(self.scores)
+        logs = np.full(scores.size, -self.epsilon)
+        logs[np.argmax(scores)] = 0.0
+        return IntegerWeights.from_logs(logs)

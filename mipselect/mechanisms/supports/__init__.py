@@ -1,0 +1,1 @@
+"""Distributions over the supports of s out of p features."""

@@ -1,0 +1,197 @@
+"""A Markov chain over supports whose stationary law is the exponential mechanism's."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import combinations
+from numbers import Integral
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import logsumexp
+
+from mipselect.arrays import FloatArray
+from mipselect.errors import InvalidInput
+from mipselect.mechanisms.base import (
+    Support,
+    SupportMechanism,
+    checked_epsilon,
+    checked_positive,
+    checked_support,
+    score_log_weights,
+)
+from mipselect.mechanisms.scores.base import checked_count, checked_share
+from mipselect.mechanisms.supports.ranks import rank
+from mipselect.privacy.guarantee import Guarantee
+from mipselect.privacy.randomness import Rng, generator, uniform_subset
+
+MIXING_CONDITION = (
+    "the law of the chain after {steps} steps is within total variation δ/(1 + e^ε) ≥ {distance} "
+    "of its stationary law, on these data and on every neighbouring data set"
+)
+
+MAX_SUPPORTS = 100_000
+"""More are not enumerated for the stationary law."""
+
+COIN_BITS = 53
+LOWEST = -700.0
+"""No swap is less likely to be accepted than exp of this."""
+
+
+@dataclass(frozen=True, eq=False)
+class MetropolisHastings(SupportMechanism):
+    """Metropolis-Hastings with single swaps and stationary law ∝ exp(-ε R(S) / 2Δ).
+
+    From a uniformly random support, each of the `n_steps` steps proposes to exchange one feature
+    of the support for one outside, both uniform, and accepts with probability
+    min(1, exp(-ε (R(S') - R(S)) / 2Δ)).
+
+    Parameters
+    ----------
+    values : callable
+        From a support, s sorted column indices, to R(S), finite. Called at most once for each
+        support. Sensitive.
+    names : sequence of str
+        Of the p features.
+    support_size : int
+        s, between 1 and p.
+    epsilon : float
+        ε > 0, finite.
+    delta : float
+        0 < δ < 1.
+    sensitivity : float
+        Δ > 0: how far R can move when a row is replaced.
+    n_steps : int
+        ≥ 1.
+
+    Raises
+    ------
+    InvalidInput
+        If a parameter is out of its range.
+
+    Notes
+    -----
+    Let π and π' be the stationary laws on two neighbours, π(A) ≤ e^ε π'(A), and let the laws of
+    the chain, P and P', be within total variation η of them. Then
+    P(A) ≤ π(A) + η ≤ e^ε π'(A) + η ≤ e^ε P'(A) + (1 + e^ε) η. So (ε, δ) needs η ≤ δ/(1 + e^ε).
+    Nothing here checks that so many steps are enough: it is a condition of the guarantee.
+
+    References
+    ----------
+    Roy and Tewari, "On the computational complexity of private high-dimensional model selection
+    via the exponential mechanism", 2023.
+    """
+
+    values: Callable[[Support], float] = field(repr=False)
+    names: Sequence[str] = field(repr=False)
+    support_size: int
+    epsilon: float
+    delta: float = field(kw_only=True)
+    sensitivity: float = field(kw_only=True)
+    n_steps: int = field(kw_only=True)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "names", tuple(self.names))
+        object.__setattr__(self, "support_size", checked_count(self.support_size, len(self.names)))
+        object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
+        object.__setattr__(self, "delta", checked_share(self.delta, "delta", closed=False))
+        object.__setattr__(self, "sensitivity", checked_positive(self.sensitivity, "sensitivity"))
+        steps = self.n_steps
+        if isinstance(steps, bool) or not isinstance(steps, Integral) or steps < 1:
+            raise InvalidInput(f"n_steps must be a positive integer, got {steps!r}")
+
+    @property
+    def name(self) -> str:
+        """What the mechanism is called in a release."""
+        return "metropolis-hastings"
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """The p names."""
+        return tuple(self.names)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """(ε, δ) under replace-one, on the condition `MIXING_CONDITION`."""
+        distance = self.delta * math.exp(-self.epsilon) / (1.0 + math.exp(-self.epsilon))
+        # Three digits round up by half a percent at most; a condition may only be too strict.
+        condition = MIXING_CONDITION.format(steps=self.n_steps, distance=f"{0.995 * distance:.3g}")
+        return Guarantee(self.epsilon, self.delta, conditions=(condition,))
+
+    def sample(self, rng: Rng = None) -> Support:
+        """Run the chain and return where it is after `n_steps`. See `SupportMechanism.sample`."""
+        source, _ = generator(rng)
+        p, s = len(self.names), self.support_size
+        start = uniform_subset(source, p, s)
+        if s == p:
+            return start
+        inside, outside = list(start), sorted(set(range(p)).difference(start))
+        value = self._value(start)
+        for _ in range(self.n_steps):
+            i, j = source.randrange(s), source.randrange(p - s)
+            inside[i], outside[j] = outside[j], inside[i]
+            proposed = self._value(tuple(sorted(inside)))
+            if happens(self.log_acceptance(value, proposed), source):
+                value = proposed
+            else:
+                inside[i], outside[j] = outside[j], inside[i]
+        return tuple(sorted(inside))
+
+    def log_acceptance(self, value: float, proposed: float) -> float:
+        """min(0, -ε (R(S') - R(S)) / 2Δ): log of the probability that a swap is accepted."""
+        return min(0.0, max(LOWEST, -self.epsilon * ((proposed - value) / 2.0 / self.sensitivity)))
+
+    def log_probability(self, outcome: ArrayLike) -> float:
+        """Log of the probability of a support under the **stationary** law. Sensitive.
+
+        It is where the chain goes, not the law after `n_steps`. All supports are evaluated.
+
+        Raises
+        ------
+        InvalidInput
+            If there are more than `MAX_SUPPORTS` supports, or `outcome` is none of them.
+        """
+        support = checked_support(outcome, self.support_size, len(self.names))
+        return float(self._stationary[rank(support, len(self.names))])
+
+    @cached_property
+    def _stationary(self) -> FloatArray:
+        """Log probabilities of all supports, in lexicographic order."""
+        p, s = len(self.names), self.support_size
+        if math.comb(p, s) > MAX_SUPPORTS:
+            raise InvalidInput(
+                f"there are {math.comb(p, s)} supports of {s} out of {p} features; the stationary "
+                f"law is found by enumeration, of at most {MAX_SUPPORTS}"
+            )
+        values = np.array([self._value(support) for support in combinations(range(p), s)])
+        logs = score_log_weights(values, self.epsilon, self.sensitivity)
+        stationary: FloatArray = logs - logsumexp(logs)
+        return stationary
+
+    def _value(self, support: Support) -> float:
+        known = self._known
+        if support not in known:
+            known[support] = self.values(support)
+        return known[support]
+
+    @cached_property
+    def _known(self) -> dict[Support, float]:
+        return {}
+
+
+def happens(log_probability: float, source: random.Random) -> bool:
+    """Toss a coin that shows heads with probability exp(l), l ≤ 0, to the last bit of exp(l).
+
+    exp(l) = m 2^-e with ½ ≤ m < 1: e fair coins, and one of probability m from 53 bits.
+    """
+    if log_probability == 0.0:
+        return True
+    mantissa, exponent = math.frexp(math.exp(log_probability))
+    if exponent > 0:
+        return True
+    heads = source.getrandbits(COIN_BITS) < int(math.ldexp(mantissa, COIN_BITS))
+    return heads and source.getrandbits(-exponent) == 0

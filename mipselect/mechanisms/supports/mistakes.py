@@ -1,0 +1,228 @@
+"""The mistakes mechanism: a level by the best value in it, then a uniform member of the level."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from numbers import Real
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mipselect.errors import ConditionNotMet, InvalidInput, NotCertified
+from mipselect.mechanisms.base import (
+    Support,
+    SupportMechanism,
+    checked_epsilon,
+    checked_support,
+    score_log_weights,
+)
+from mipselect.mechanisms.supports.propose_test_release import GapTest, exceeds_condition
+from mipselect.mechanisms.supports.top_r import TopR
+from mipselect.privacy.guarantee import Guarantee
+from mipselect.privacy.ledger import Ledger
+from mipselect.privacy.randomness import IntegerWeights, Rng, generator, uniform_subset
+from mipselect.privacy.release import Release
+from mipselect.search.pool import MistakeLevels, SupportPool
+
+GAP_CONDITION = "gap between best and second best value exceeds twice the sensitivity"
+
+
+class Mistakes(SupportMechanism):
+    """P(S) ∝ exp(-ε R(best support of the level of S) / 2(Δ + τ)).
+
+    In the published form, with `levels` and `epsilon` only, the guarantee holds on the
+    condition `GAP_CONDITION`. With `test_epsilon`, `delta` and `fallback`, all three, the
+    condition is tested privately first (propose-test-release) and Top-R answers where the test
+    fails: (test_epsilon + epsilon, delta), without conditions.
+
+    Parameters
+    ----------
+    levels : MistakeLevels
+        Certified: the optimum is one, and each level's value is within τ of its minimum, with
+        τ = levels.tolerance · levels.sensitivity.
+    epsilon : float
+        ε > 0, finite.
+    test_epsilon : float, optional
+        ε₀ > 0, finite: what the test costs.
+    delta : float, optional
+        0 < δ < 1/2.
+    fallback : TopR or SupportPool, optional
+        Of the same instance. A pool becomes ``TopR(pool, epsilon)``.
+
+    Raises
+    ------
+    NotCertified
+        If the levels, or the pool, do not prove what their tolerance says.
+    InvalidInput
+        If a number is out of its range, if only some of `test_epsilon`, `delta` and `fallback`
+        are given, or if the fallback is not about the same problem or has another ε.
+
+    Notes
+    -----
+    With a gap above 2Δ all neighbours have the same optimum, hence the same levels, and each
+    level's smallest value has sensitivity Δ. Inside a level all supports are equally likely:
+    to return the level's best support instead would not be private.
+
+    References
+    ----------
+    "Differentially Private High-dimensional Variable Selection via Integer Programming",
+    section 2.1.2 and theorem 2, for the form with a condition.
+    """
+
+    def __init__(
+        self,
+        levels: MistakeLevels,
+        epsilon: float,
+        *,
+        test_epsilon: float | None = None,
+        delta: float | None = None,
+        fallback: TopR | SupportPool | None = None,
+    ) -> None:
+        self._levels = levels
+        self._epsilon = checked_epsilon(epsilon)
+        if not levels.certified:
+            raise NotCertified(
+                "nothing may be released from mistake levels that are not certified: the proven "
+                f"bounds are not within {levels.tolerance:g} sensitivities of the values, or do "
+                "not prove the optimum; search again with more time or another solver",
+                bound=float(np.min(levels.bounds)),
+                incumbent=float(levels.values[0]),
+            )
+        self._tested: _Tested | None = None
+        given = {"test_epsilon": test_epsilon, "delta": delta, "fallback": fallback}
+        missing = [what for what, value in given.items() if value is None]
+        if test_epsilon is not None and delta is not None and fallback is not None:
+            self._tested = _tested(levels, self._epsilon, test_epsilon, delta, fallback)
+        elif len(missing) < len(given):
+            raise InvalidInput(
+                "the form without a condition needs test_epsilon, delta and fallback together; "
+                f"missing: {', '.join(missing)}"
+            )
+
+    @property
+    def name(self) -> str:
+        """What the mechanism is called in a release; the outcome of the test is not in it."""
+        return "mistakes" if self._tested is None else "mistakes, propose-test-release"
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """The p names."""
+        return self._levels.feature_names
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """(ε, 0) on `GAP_CONDITION`, or (ε₀ + ε, δ) without conditions; under replace-one."""
+        if self._tested is None:
+            return Guarantee(self._epsilon, conditions=(GAP_CONDITION,))
+        test = self._tested.test
+        return Guarantee(test.epsilon, test.delta) + Guarantee(self._epsilon)
+
+    def sample(self, rng: Rng = None) -> Support:
+        """Draw a support: s sorted column indices. See `SupportMechanism.sample`.
+
+        In the published form it draws on any data, also where nothing is promised.
+        """
+        source, _ = generator(rng)
+        if self._tested is not None and not self._tested.test.passes(source):
+            return self._tested.fallback.sample(source)
+        level = self._weights.draw(source)
+        optimum, outside = self._optimum, self._outside
+        removed = set(uniform_subset(source, len(optimum), level))
+        added = uniform_subset(source, len(outside), level)
+        kept = (j for k, j in enumerate(optimum) if k not in removed)
+        return tuple(sorted((*kept, *(outside[k] for k in added))))
+
+    def log_probability(self, outcome: ArrayLike) -> float:
+        """Log of the probability of any support. Sensitive."""
+        support = checked_support(outcome, len(self._optimum), self._levels.n_features)
+        level = self._levels.level_of(support)
+        mistakes = self._weights.log_probability(level, among=self._levels.sizes[level])
+        if self._tested is None:
+            return mistakes
+        test, fallback = self._tested.test, self._tested.fallback
+        return float(
+            np.logaddexp(
+                test.log_pass + mistakes, test.log_fail + fallback.log_probability(support)
+            )
+        )
+
+    def release(self, ledger: Ledger | None = None, *, rng: Rng = None) -> Release:
+        """Charge the ledger, then draw. See `SupportMechanism.release`.
+
+        Raises
+        ------
+        ConditionNotMet
+            In the published form, if the gap is not proven to exceed 2Δ; nothing is charged.
+        BudgetExceeded, RelationMismatch
+            From the ledger, before anything is drawn.
+        """
+        levels = self._levels
+        if self._tested is None and not exceeds_condition(levels.gap, levels.sensitivity):
+            raise ConditionNotMet(
+                f"not proven: {GAP_CONDITION}. Nothing was drawn, but this refusal itself tells "
+                "something about the data and is covered by no guarantee. The form without a "
+                "condition never refuses: give test_epsilon and delta, and to Mistakes a "
+                "fallback too"
+            )
+        return super().release(ledger, rng=rng)
+
+    @cached_property
+    def _weights(self) -> IntegerWeights:
+        """One for every level."""
+        levels = self._levels
+        sensitivity = levels.sensitivity * (1.0 + levels.tolerance)
+        logs = score_log_weights(levels.values, self._epsilon, sensitivity)
+        return IntegerWeights.from_logs(logs, dict(enumerate(levels.sizes)))
+
+    @cached_property
+    def _optimum(self) -> list[int]:
+        optimum: list[int] = self._levels.supports[0].tolist()
+        return optimum
+
+    @cached_property
+    def _outside(self) -> list[int]:
+        inside = set(self._optimum)
+        return [j for j in range(self._levels.n_features) if j not in inside]
+
+
+@dataclass(frozen=True)
+class _Tested:
+    """What propose-test-release adds: the test of the condition, and who answers if it fails."""
+
+    test: GapTest
+    fallback: TopR
+
+
+def _tested(
+    levels: MistakeLevels,
+    epsilon: float,
+    test_epsilon: float,
+    delta: float,
+    fallback: TopR | SupportPool,
+) -> _Tested:
+    if isinstance(delta, bool) or not isinstance(delta, Real) or not 0.0 < delta < 0.5:
+        raise InvalidInput(f"delta must be a number with 0 < delta < 1/2, got {delta!r}")
+    if isinstance(fallback, SupportPool):
+        fallback = TopR(fallback, epsilon)
+    if not isinstance(fallback, TopR):
+        raise InvalidInput(f"fallback must be a TopR or a SupportPool, got {fallback!r}")
+    if fallback.epsilon != epsilon:
+        raise InvalidInput(
+            f"fallback must have the same epsilon, {epsilon!r}, got {fallback.epsilon!r}"
+        )
+    pool = fallback.pool
+    wanted = (levels.n_features, levels.supports.shape[1], levels.sensitivity, levels.feature_names)
+    if (pool.n_features, pool.supports.shape[1], pool.sensitivity, pool.feature_names) != wanted:
+        raise InvalidInput(
+            "fallback must be a pool of the same instance as the levels, with the same number of "
+            "features, support size, sensitivity and feature names"
+        )
+    test = GapTest(
+        gap=levels.gap,
+        sensitivity=levels.sensitivity,
+        tolerance=levels.tolerance,
+        epsilon=checked_epsilon(test_epsilon, "test_epsilon"),
+        delta=float(delta),
+    )
+    return _Tested(test, fallback)

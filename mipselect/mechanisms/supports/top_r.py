@@ -1,0 +1,137 @@
+"""Top-R: the exponential mechanism with all but the R best supports tied."""
+
+from __future__ import annotations
+
+import random
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mipselect.errors import NotCertified
+from mipselect.mechanisms.base import (
+    Support,
+    SupportMechanism,
+    checked_epsilon,
+    checked_support,
+    score_log_weights,
+)
+from mipselect.mechanisms.supports.ranks import rank, unrank
+from mipselect.privacy.guarantee import Guarantee
+from mipselect.privacy.randomness import IntegerWeights, Rng, generator, uniform_subset
+from mipselect.search.pool import SupportPool
+
+
+@dataclass(frozen=True, eq=False)
+class TopR(SupportMechanism):
+    """P(S) ∝ exp(-ε R(S) / 2(Δ + τ)) for a listed S, and with the R-th value for all others.
+
+    Parameters
+    ----------
+    pool : SupportPool
+        Certified: every unlisted support has R(S) ≥ the R-th value - τ, with
+        τ = pool.tolerance · pool.sensitivity.
+    epsilon : float
+        ε > 0, finite.
+
+    Raises
+    ------
+    NotCertified
+        If the pool does not prove what its tolerance says.
+    InvalidInput
+        If `epsilon` is out of its range.
+
+    Notes
+    -----
+    With the R-th smallest value T*, the score s* = min(R(S), T*) has sensitivity Δ. What the
+    pool gives lies between s* and s* + τ, so it has sensitivity Δ + τ, and ε-DP needs no more.
+    τ must have been chosen without looking at the data.
+
+    References
+    ----------
+    "Differentially Private High-dimensional Variable Selection via Integer Programming",
+    section 2.1.1 and theorem 1, where τ = 0.
+    """
+
+    pool: SupportPool
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
+        if not self.pool.certified:
+            raise NotCertified(
+                "nothing may be released from a pool that is not certified: the proven bound for "
+                f"the unlisted supports is not within {self.pool.tolerance:g} sensitivities of "
+                "the last value; search again with more time or another solver",
+                bound=self.pool.rest_bound,
+                incumbent=float(self.pool.values[-1]),
+            )
+
+    @property
+    def name(self) -> str:
+        """What the mechanism is called in a release."""
+        return "top-r"
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """The p names."""
+        return self.pool.feature_names
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """(ε, 0) under replace-one, without conditions."""
+        return Guarantee(self.epsilon)
+
+    def sample(self, rng: Rng = None) -> Support:
+        """Draw a support: s sorted column indices. See `SupportMechanism.sample`."""
+        source, _ = generator(rng)
+        pool = self.pool
+        drawn = self._weights.draw(source)
+        if drawn < len(pool):
+            return tuple(sorted(pool.supports[drawn].tolist()))
+        return self._uniform_unlisted(source)
+
+    def log_probability(self, outcome: ArrayLike) -> float:
+        """Log of the probability of any support, unlisted ones too. Sensitive."""
+        pool = self.pool
+        support = checked_support(outcome, pool.supports.shape[1], pool.n_features)
+        listed = pool.position(support)
+        if listed is not None:
+            return self._weights.log_probability(listed)
+        return self._weights.log_probability(len(pool), pool.number_unlisted)
+
+    @cached_property
+    def _weights(self) -> IntegerWeights:
+        """One for every listed support, then one for the class of all the others, if any."""
+        pool = self.pool
+        values, multiplicities = pool.values, {}
+        if pool.number_unlisted:
+            values = np.append(values, values[-1])
+            multiplicities = {len(pool): pool.number_unlisted}
+        sensitivity = pool.sensitivity * (1.0 + pool.tolerance)
+        logs = score_log_weights(values, self.epsilon, sensitivity)
+        return IntegerWeights.from_logs(logs, multiplicities)
+
+    def _uniform_unlisted(self, source: random.Random) -> Support:
+        """Draw an unlisted support, all equally likely.
+
+        As long as at least every other support is unlisted, by drawing again until one is;
+        else by its number among the unlisted, which takes the ranks of all the listed ones.
+        """
+        pool = self.pool
+        p, s = pool.n_features, pool.supports.shape[1]
+        if pool.number_unlisted >= len(pool):
+            while pool.position(support := uniform_subset(source, p, s)) is not None:
+                pass
+            return support
+        number = source.randrange(pool.number_unlisted)
+        return unrank(number + bisect_right(self._unlisted_before, number), p, s)
+
+    @cached_property
+    def _unlisted_before(self) -> list[int]:
+        """How many unlisted supports come before each listed one, in lexicographic order."""
+        p = self.pool.n_features
+        ranks = sorted(rank(support, p) for support in self.pool.supports.tolist())
+        return [number - before for before, number in enumerate(ranks)]

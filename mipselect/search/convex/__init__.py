@@ -1,0 +1,1 @@
+"""The search for any convex loss: Fenchel bounds of restricted problems."""

@@ -1,0 +1,59 @@
+"""The MIP engine of the convex search: masters of Fenchel cuts, by any MIP back end."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from mipselect.arrays import IntArray
+from mipselect.losses.fenchel import FenchelBounds
+from mipselect.search import cutting_loop
+from mipselect.search.collectors import Collector
+from mipselect.search.convex.completions import Completions, enumerate_completions
+from mipselect.search.cuts import Cut, fenchel_cut
+from mipselect.search.cutting_loop import OuterApproximation
+from mipselect.search.progress import Clock
+
+
+class FenchelMasters:
+    """Settles subproblems by Fenchel cuts and a MIP solver.
+
+    Parameters
+    ----------
+    masters : OuterApproximation
+        The loop of masters and cuts, which is the same for every loss.
+    """
+
+    def __init__(self, masters: OuterApproximation) -> None:
+        self._masters = masters
+        self.name = masters.name
+
+    def takes(self, sub: Completions) -> bool:
+        """A bounded number of columns."""
+        return len(sub.live) <= cutting_loop.MASTER_COLUMNS
+
+    def settle(self, sub: Completions, collector: Collector, clock: Clock) -> bool:
+        """Add cuts until the master proves that nothing below the threshold is left."""
+        if math.comb(len(sub.live), sub.size) <= cutting_loop.ENUMERATED:
+            enumerate_completions(sub, collector, clock)
+            return True
+        if collector.threshold == math.inf:
+            return False
+
+        def cut_of(bounds: FenchelBounds, row: int, chosen: IntArray) -> Cut:
+            own = float(bounds.weights[row][sub.base].sum())
+            credits = bounds.weights[row][sub.live]
+            length = math.sqrt(own + float(credits[chosen].sum()))
+            return fenchel_cut(bounds, row, own, credits, length)
+
+        def visit(chosen: IntArray) -> tuple[float, Cut]:
+            support = sub.supports(chosen[None])
+            value = float(sub.problem.values(support)[0])
+            collector.offer(support, np.array([value]))
+            return value, cut_of(sub.problem.bounds(support), 0, chosen)
+
+        greedy = np.arange(sub.size)
+        _, at_greedy = visit(greedy)
+        cuts = [cut_of(sub.bounds, sub.row, greedy), at_greedy]
+        return self._masters.prove(cuts, sub.size, visit, collector, clock)

@@ -1,0 +1,206 @@
+"""The search for any convex loss: depth-first branch and bound with Fenchel bounds.
+
+A subproblem is screened, then handed to an engine that can settle it, or divided by the first
+feature that is added; every child is bounded by the optimum on its own, larger base.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+
+from mipselect.arrays import FloatArray, IntArray
+from mipselect.losses.fenchel import FenchelBounds, FenchelLoss
+from mipselect.search.collectors import BestSupport, Collector
+from mipselect.search.convex.completions import (
+    Completions,
+    completions_of,
+    offer_last_additions,
+    screened,
+)
+from mipselect.search.progress import Clock
+from mipselect.search.removed_sets import removed_sets
+
+SIBLINGS = 32
+"""Bases that are solved at once; the threshold may fall between two such batches."""
+
+
+class ConvexEngine(Protocol):
+    """Settles subproblems that are small enough for it."""
+
+    @property
+    def name(self) -> str:
+        """The solver's name."""
+
+    def takes(self, sub: Completions) -> bool:
+        """Whether this screened subproblem (size ≥ 2) should be settled rather than divided."""
+
+    def settle(self, sub: Completions, collector: Collector, clock: Clock) -> bool:
+        """Offer every support below the threshold, and settle a bound for all the others.
+
+        False if it gives up: then the subproblem is divided.
+        """
+
+
+class Division:
+    """The native engine: it divides everything."""
+
+    name = "native"
+
+    def takes(self, sub: Completions) -> bool:
+        """Nothing is settled otherwise."""
+        return False
+
+    def settle(self, sub: Completions, collector: Collector, clock: Clock) -> bool:
+        """Never asked to."""
+        return False
+
+
+def divide(
+    subs: list[Completions], collector: Collector, engine: ConvexEngine, clock: Clock
+) -> None:
+    """Settle sibling subproblems, which have the same size."""
+    clock.nodes += len(subs)
+    clock.tick()
+    if subs[0].size == 1:
+        offer_last_additions(subs, collector, clock)
+        return
+    for whole in subs:
+        sub = screened(whole, collector)
+        if len(sub.live) < sub.size:
+            continue
+        if not (engine.takes(sub) and engine.settle(sub, collector, clock)):
+            _divide_by_first_feature(sub, collector, engine, clock)
+
+
+def _divide_by_first_feature(
+    sub: Completions, collector: Collector, engine: ConvexEngine, clock: Clock
+) -> None:
+    families = sub.family_bounds
+    for start in range(0, len(families), SIBLINGS):
+        bounds = families[start : start + SIBLINGS]
+        count = int(np.sum(np.maximum.accumulate(bounds) < collector.threshold))
+        firsts = range(start, start + count)
+        if count:
+            bases = np.array([np.append(sub.base, sub.live[k]) for k in firsts])
+            live = [sub.live[k + 1 :] for k in firsts]
+            children = completions_of(sub.problem, bases, sub.size - 1, live)
+            divide(children, collector, engine, clock)
+        if count < len(bounds):
+            collector.settle(float(families[start + count :].min()))
+            return
+
+
+@dataclass(frozen=True, eq=False)
+class ConvexNeighbourhood:
+    """A support Ŝ, the bound of its dual optimum, and the levels around it.
+
+    Attributes
+    ----------
+    problem : FenchelLoss
+    engine : ConvexEngine
+    support : ndarray of int, shape (s,)
+    value : float
+    """
+
+    problem: FenchelLoss
+    engine: ConvexEngine
+    support: IntArray
+    value: float
+
+    @property
+    def levels(self) -> int:
+        """L = min(s, p-s) + 1."""
+        return min(len(self.support), self.problem.p - len(self.support)) + 1
+
+    @cached_property
+    def root(self) -> FenchelBounds:
+        """The dual optimum on Ŝ."""
+        return self.problem.bounds(self.support[None])
+
+    @cached_property
+    def entering(self) -> IntArray:
+        """The features outside Ŝ, those with the largest weight first."""
+        outside = np.setdiff1d(np.arange(self.problem.p), self.support)
+        return outside[np.argsort(-self.root.weights[0][outside], kind="stable")]
+
+    def level_bound(self, level: int) -> float:
+        """What the dual optimum on Ŝ proves for the whole level: a sort."""
+        costs = np.sort(self.root.weights[0][self.support])
+        return self._root_bound(float(costs[:level].sum()), level)
+
+    def search_level(self, level: int, collector: Collector, clock: Clock) -> None:
+        """Offer every support at distance `level` below the threshold, and settle the rest."""
+        costs = self.root.weights[0][self.support]
+        for batch in _batches(removed_sets(costs, level), SIBLINGS):
+            clock.bound = self._root_bound(batch[0][0], level)
+            clock.incumbent = collector.threshold
+            clock.tick()
+            if clock.bound >= collector.threshold:
+                collector.settle(clock.bound)
+                return
+            bases = np.array([np.delete(self.support, removed) for _, removed in batch])
+            subs = completions_of(self.problem, bases, level, [self.entering] * len(batch))
+            greedy = np.concatenate([sub.supports(np.arange(level)[None]) for sub in subs])
+            collector.offer(greedy, self.problem.values(greedy))
+            divide(subs, collector, self.engine, clock)
+            clock.done += len(batch)
+
+    def _root_bound(self, cost: float, level: int) -> float:
+        weights = self.root.weights[0]
+        best = float(weights[self.entering[:level]].sum())
+        total: FloatArray = np.asarray(weights[self.support].sum() - cost + best)
+        return float(self.root.bound(0, total))
+
+
+@dataclass(frozen=True, eq=False)
+class ConvexMethod:
+    """Search by Fenchel bounds.
+
+    Attributes
+    ----------
+    problem : FenchelLoss
+    engine : ConvexEngine
+    """
+
+    problem: FenchelLoss
+    engine: ConvexEngine
+
+    @property
+    def name(self) -> str:
+        """The name of the engine."""
+        return self.engine.name
+
+    def center(self, size: int, clock: Clock) -> ConvexNeighbourhood:
+        """Forward selection by weight, then the best swap until none helps."""
+        support = np.empty(0, dtype=np.intp)
+        for _ in range(size):
+            clock.tick()
+            weights = self.problem.bounds(support[None]).weights[0]
+            weights[support] = -1.0
+            support = np.sort(np.append(support, int(np.argmax(weights))))
+        center = self.center_at(support, float(self.problem.values(support[None])[0]), clock)
+        while center.levels > 1:
+            best = BestSupport(0.0)
+            best.offer(center.support[None], np.array([center.value]))
+            center.search_level(1, best, clock)
+            if best.support is None or best.value >= center.value:
+                break
+            center = self.center_at(best.support, best.value, clock)
+        return center
+
+    def center_at(self, support: IntArray, value: float, clock: Clock) -> ConvexNeighbourhood:
+        """The neighbourhood of a support whose value is known."""
+        return ConvexNeighbourhood(self.problem, self.engine, support, value)
+
+
+def _batches(
+    sets: Iterator[tuple[float, IntArray]], size: int
+) -> Iterator[list[tuple[float, IntArray]]]:
+    while batch := list(itertools.islice(sets, size)):
+        yield batch

@@ -1,0 +1,1 @@
+"""The search for the squared loss: Schur complements and diagonal dominance."""

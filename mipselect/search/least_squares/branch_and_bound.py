@@ -1,0 +1,81 @@
+"""Depth-first branch and bound over additions to a base.
+
+A subproblem is screened, then handed to an engine that can settle it, or divided: the additions
+are ordered by their shares and the first one to be taken splits the sets of additions into
+disjoint families. The child of j may only add features after j, and the sum of its largest
+shares bounds its gain, so the division stops at the first family that cannot matter.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import Protocol
+
+import numpy as np
+
+from mipselect.arrays import FloatArray, IntArray
+from mipselect.search.collectors import Collector
+from mipselect.search.least_squares.additions import Additions, screened
+from mipselect.search.progress import Clock
+
+
+class Engine(Protocol):
+    """Settles subproblems that are small enough for it."""
+
+    @property
+    def name(self) -> str:
+        """The solver's name."""
+
+    def takes(self, sub: Additions) -> bool:
+        """Whether this screened subproblem (size ≥ 2) should be settled rather than divided."""
+
+    def settle(self, sub: Additions, collector: Collector, clock: Clock) -> bool:
+        """Offer every support below the threshold, and settle a bound for all the others.
+
+        False if it gives up: then the subproblem is divided.
+        """
+
+
+def branch_and_bound(sub: Additions, collector: Collector, engine: Engine, clock: Clock) -> None:
+    """Offer every set of additions below the threshold and settle a bound for all others."""
+    clock.nodes += 1
+    clock.tick()
+    threshold = collector.threshold
+    before = len(sub.live)
+    sub, shares = screened(sub, threshold, clock.tick)
+    if len(sub.live) < before:
+        collector.settle(threshold)
+    if len(sub.live) < sub.size:
+        return
+    if sub.size == 1:
+        offer_additions(sub, np.arange(len(sub.live))[:, None], collector)
+    elif not (engine.takes(sub) and engine.settle(sub, collector, clock)):
+        order = np.argsort(-shares, kind="stable")
+        for k in range(len(order) - sub.size + 1):
+            gain = float(shares[order[k : k + sub.size]].sum())
+            if gain <= sub.needed_gain(collector.threshold):
+                collector.settle(collector.threshold)
+                break
+            child = sub.with_feature(int(order[k]), order[k + 1 :])
+            branch_and_bound(child, collector, engine, clock)
+
+
+def offer_additions(sub: Additions, positions: IntArray, collector: Collector) -> FloatArray:
+    """Evaluate base ∪ live[positions] exactly, shape (k, m), offer and return the values."""
+    added = sub.live[positions]
+    base = np.broadcast_to(sub.base, (len(added), len(sub.base)))
+    supports = np.sort(np.hstack([base, added]), axis=1)
+    if sub.size == 1:
+        values = sub.problem.values_of_additions(sub.base, added[:, 0])
+    else:
+        values = sub.problem.values(supports)
+    collector.offer(supports, values)
+    return values
+
+
+def enumerate_additions(sub: Additions, collector: Collector, clock: Clock) -> None:
+    """Evaluate every set of additions: the certificate that needs no bound."""
+    sets = itertools.combinations(range(len(sub.live)), sub.size)
+    while batch := list(itertools.islice(sets, 4096)):
+        clock.tick()
+        offer_additions(sub, np.asarray(batch), collector)

@@ -1,0 +1,1 @@
+"""Whole models in Pyomo, solved at once by a MIP solver."""

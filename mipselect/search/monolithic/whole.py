@@ -1,0 +1,249 @@
+"""Optimum and mistake levels by whole models: a second opinion that shares no cut with the search.
+
+Supports that a solver returns are evaluated exactly; its bounds are taken as it proved them, less
+what the tolerances of a nonlinear solver may be worth. Small and medium instances only.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import cast
+
+import numpy as np
+
+from mipselect.arrays import IntArray
+from mipselect.backends.discovery import usable_solver
+from mipselect.backends.protocols import Capability, MipStatus, Solver, WholeSolver, rounded
+from mipselect.errors import InvalidInput, NotCertified, SolverFailure
+from mipselect.instance import Instance
+from mipselect.losses.box_dual import PreparedBoxDual
+from mipselect.losses.squared import PreparedSquared
+from mipselect.search.monolithic.formulations import Form, LeastSquaresModels, at_distance
+from mipselect.search.monolithic.piecewise_linear import PiecewiseLinearModels
+from mipselect.search.pool import MistakeLevels, SupportPool
+from mipselect.search.progress import Clock, ProgressCallback
+from mipselect.search.setup import DEFAULT_TOLERANCE, check_limits
+
+UNITS = 1000.0
+"""The objective of no features, in the units of the model."""
+
+TRUST = 1e-6
+"""Share of the objective of no features that a nonlinear solver's tolerances may be worth."""
+
+SHARE_OF_TAU = 0.1
+"""Solvers may stop when value and bound differ by this share of τ."""
+
+
+def whole_optimum(
+    instance: Instance,
+    *,
+    solver: str | Solver,
+    form: Form | None = None,
+    tolerance: float | None = None,
+    time_limit: float | None = None,
+    progress: ProgressCallback | None = None,
+) -> SupportPool:
+    """Find the best support by one whole model.
+
+    Parameters
+    ----------
+    instance : Instance
+        With ridge > 0.
+    solver : str or Solver
+        A back end for whole models with quadratic terms, such as "gurobi" or "scip".
+    form : Form, optional
+        Default: perspective, or big-M if only that fits the solver's licence.
+    tolerance : float, optional
+        τ in units of the sensitivity, default 0.05.
+    time_limit : float, optional
+        Seconds.
+    progress : callable, optional
+        Receives a `Progress` now and then.
+
+    Returns
+    -------
+    SupportPool
+        Of one support; sensitive.
+
+    Raises
+    ------
+    NotCertified
+        With what was found and proven.
+    InvalidInput, UnknownSolver, SolverFailure
+
+    References
+    ----------
+    "Differentially Private High-dimensional Variable Selection via Integer Programming",
+    section 2.1; the perspective form is the one of Günlük and Linderoth (2010).
+    """
+    run = _WholeRun(instance, solver, form, tolerance, time_limit, progress)
+    run.clock.stage = "optimum"
+    support, value, bound = run.best()
+    pool = SupportPool(
+        supports=support[None],
+        values=np.array([value]),
+        rest_bound=math.inf if instance.number_of_supports == 1 else bound,
+        tolerance=run.tolerance,
+        sensitivity=instance.sensitivity,
+        n_features=instance.p,
+        feature_names=instance.feature_names,
+        effort=run.clock.effort(run.name),
+    )
+    if not pool.certified:
+        raise NotCertified(
+            f"{run.name} could only prove that every support is at {bound:.9g} or above, and the "
+            f"best known value is {value:.9g}",
+            bound=bound,
+            incumbent=value,
+            partial=pool,
+        )
+    return pool
+
+
+def whole_levels(
+    instance: Instance,
+    *,
+    solver: str | Solver,
+    form: Form | None = None,
+    tolerance: float | None = None,
+    time_limit: float | None = None,
+    progress: ProgressCallback | None = None,
+) -> MistakeLevels:
+    """Find the optimum and the best support of every mistake level, one whole model for each.
+
+    Parameters, errors and references are those of `whole_optimum`. That the optimum is one
+    follows from the bounds of the other levels; where it is tied with another support, or ahead
+    by less than a nonlinear solver can tell, this cannot be proven and `NotCertified` is raised.
+
+    Returns
+    -------
+    MistakeLevels
+        Sensitive.
+    """
+    run = _WholeRun(instance, solver, form, tolerance, time_limit, progress)
+    run.clock.stage = "optimum"
+    center, value, _ = run.best()
+    while True:
+        found = [(center, value, value)]
+        for level in range(1, min(len(center), instance.p - len(center)) + 1):
+            run.clock.stage = f"level {level}"
+            run.clock.incumbent, run.clock.bound = value, min(bound for *_, bound in found)
+            found.append(run.best(center, level))
+            if found[-1][1] < value:
+                break
+        else:
+            break
+        center, value, _ = found[-1]
+    supports, values, bounds = zip(*found, strict=True)
+    levels = MistakeLevels(
+        supports=np.stack(supports),
+        values=np.array(values),
+        bounds=np.array(bounds),
+        tolerance=run.tolerance,
+        sensitivity=instance.sensitivity,
+        n_features=instance.p,
+        feature_names=instance.feature_names,
+        effort=run.clock.effort(run.name),
+    )
+    if not levels.certified:
+        tied = levels.gap < 0.0
+        raise NotCertified(
+            f"{run.name} proved the bounds {', '.join(f'{bound:.9g}' for bound in bounds)} for "
+            f"levels of the values {', '.join(f'{v:.9g}' for v in values)}: "
+            + ("the best one may be tied" if tied else "not within the tolerance"),
+            bound=float(np.min(levels.bounds)),
+            incumbent=value,
+            partial=levels,
+        )
+    return levels
+
+
+class _WholeRun:
+    """A solver, a form and an instance, and the models solved so far."""
+
+    def __init__(
+        self,
+        instance: Instance,
+        solver: str | Solver,
+        form: Form | None,
+        tolerance: float | None,
+        time_limit: float | None,
+        progress: ProgressCallback | None,
+    ) -> None:
+        check_limits(instance, tolerance, time_limit)
+        self._models = _models_of(instance)
+        needed = Capability.MIQP if form is Form.BIG_M else Capability.MISOCP
+        self._solver = cast(WholeSolver, usable_solver(solver, needed))
+        status = self._solver.status
+        self._instance = instance
+        self._form = _fitting_form(self._solver, self._models) if form is None else form
+        status.check_size(*self._models.size(self._form), quadratic=True)
+        self.name = f"{status.name}, whole {self._form} model"
+        self.tolerance = DEFAULT_TOLERANCE if tolerance is None else tolerance
+        self.clock = Clock(time_limit, progress)
+
+    def best(
+        self, center: IntArray | None = None, distance: int = 0
+    ) -> tuple[IntArray, float, float]:
+        """Best support, at `distance` from `center` if there is one, its value and the bound."""
+        instance, clock = self._instance, self.clock
+        baseline = self._models.baseline
+        scale = UNITS / baseline if baseline > 0.0 else 1.0
+        trust = TRUST * UNITS / scale
+        model = self._models.build(instance.support_size, self._form, scale)
+        if center is not None:
+            at_distance(model, center, distance)
+        tau = self.tolerance * instance.sensitivity
+        clock.masters += 1
+        solution = self._solver.solve(
+            model,
+            time_limit=max(clock.remaining, 0.0),
+            gap=scale * max(SHARE_OF_TAU * tau, SHARE_OF_TAU * trust),
+        )
+        clock.solver_nodes += solution.nodes
+        # Every restricted problem has a value ≥ 0, whatever the solver proved.
+        bound = max(solution.bound / scale - trust, 0.0)
+        if solution.status is MipStatus.TIME_LIMIT:
+            raise NotCertified(
+                f"{self.name}: time limit reached in stage {clock.stage!r}, whose supports are "
+                f"proven to be at {bound:.6g} or above; best value of stages before it "
+                f"{clock.incumbent:.6g}",
+                bound=min(bound, clock.bound) if math.isfinite(clock.bound) else bound,
+                incumbent=clock.incumbent,
+            )
+        if not solution.found:
+            raise SolverFailure(
+                f"{self.name} ended with the status {solution.status.value!r} "
+                f"({solution.detail}) in stage {clock.stage!r} and found nothing; proven so far: "
+                f"{bound:.9g} or above"
+            )
+        support = rounded(np.array([z.value for z in model.z.values()]))
+        if len(support) != instance.support_size:
+            raise SolverFailure(f"{self.name} returned {len(support)} features")
+        value = instance.fit(support).value
+        if bound > value:
+            raise SolverFailure(
+                f"{self.name} claims the bound {bound:.9g} where it found a support of value "
+                f"{value:.9g}: its bound is wrong"
+            )
+        return support, value, bound
+
+
+def _models_of(instance: Instance) -> LeastSquaresModels | PiecewiseLinearModels:
+    problem = instance.prepared
+    if isinstance(problem, PreparedSquared) and problem.gram.fits:
+        return LeastSquaresModels(problem)
+    if isinstance(problem, PreparedBoxDual) and problem.box.softness == 0.0:
+        return PiecewiseLinearModels(problem)
+    raise InvalidInput(
+        "whole models exist for the squared loss with a Gram matrix that fits, and for the hinge "
+        f"and quantile losses; this instance has the loss {instance.loss!r} and {instance.p} "
+        "features"
+    )
+
+
+def _fitting_form(solver: WholeSolver, models: LeastSquaresModels | PiecewiseLinearModels) -> Form:
+    limit = solver.status.limit
+    if limit is not None and models.size(Form.PERSPECTIVE)[0] > limit.quadratic_columns:
+        return Form.BIG_M
+    return Form.PERSPECTIVE
