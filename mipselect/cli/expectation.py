@@ -53,7 +53,7 @@ def compare(
             )
         for level, value in enumerate(wanted.level_values):
             pairs.append((f"the value of level {level}", float(found.values[level]), value))
-    slack = found.tolerance * found.sensitivity
+    slack = found.allowance
     exact = True
     for what, value, right in pairs:
         rounding = RELATIVE * abs(right)

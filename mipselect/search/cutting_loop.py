@@ -27,28 +27,11 @@ from mipselect.backends.protocols import (
 )
 from mipselect.errors import SolverFailure
 from mipselect.search.collectors import Collector
-from mipselect.search.cuts import Cut, sparse_diagonal_cut
-from mipselect.search.least_squares.additions import Additions, greedy_completion
-from mipselect.search.least_squares.branch_and_bound import enumerate_additions, offer_additions
-from mipselect.search.progress import Clock, TimeUp
-
-MASTER_COLUMNS = 64
-"""Larger subproblems are divided first: a master of few columns has strong cuts."""
-
-ENUMERATED = 500
-"""Evaluating so many supports takes less time than one solve of a master."""
-
-PATIENCE = 30
-"""Solutions of one master after which a proof within τ is accepted, or the master given up."""
-
-TREE_PATIENCE = 10
-"""A single tree visits choices that are no optima of a master: so many times more are allowed."""
+from mipselect.search.cuts import Cut
+from mipselect.search.progress import Run, TimeUp
 
 CUTOFF_MARGIN = 1e-2
 """Units above the target at which a master may stop; more than a solver's tolerances take."""
-
-RETRIES = 4
-"""How often the margin is widened for a solver whose tolerances take more."""
 
 LARGEST_RANGE = 1e6
 """Units between the lowest bound and the target: beyond it double precision is too coarse."""
@@ -59,43 +42,38 @@ Visit = Callable[[IntArray], tuple[float, Cut]]
 
 
 class OuterApproximation:
-    """Settles subproblems by cuts and a MIP solver.
+    """Proves bounds by cuts and a MIP solver; the same loop for every loss.
 
     Parameters
     ----------
     solver : MasterSolver
     unit : float
         The objective's unit in the master, far below τ: a solver's tolerances are absolute.
+    patience : int
+        Solutions of one master after which a proof within τ is accepted, or the master given up.
+    tree_patience : int
+        A single tree visits choices that are no optima of a master: so many times more are
+        allowed.
+    retries : int
+        How often the margin is widened for a solver whose tolerances take more.
     """
 
-    def __init__(self, solver: MasterSolver, unit: float) -> None:
+    def __init__(
+        self,
+        solver: MasterSolver,
+        unit: float,
+        *,
+        patience: int = 30,
+        tree_patience: int = 10,
+        retries: int = 4,
+    ) -> None:
         self.name = solver.status.name
+        self.patience, self.tree_patience, self.retries = patience, tree_patience, retries
         self._solver = solver
         self._unit = unit
 
-    def takes(self, sub: Additions) -> bool:
-        """A bounded number of columns."""
-        return len(sub.live) <= MASTER_COLUMNS
-
-    def settle(self, sub: Additions, collector: Collector, clock: Clock) -> bool:
-        """Add cuts until the master proves that nothing below the threshold is left."""
-        if math.comb(len(sub.live), sub.size) <= ENUMERATED:
-            enumerate_additions(sub, collector, clock)
-            return True
-        if collector.threshold == math.inf:
-            return False
-        H = sub.dense()
-        none = np.empty(0, dtype=np.intp)
-        cuts = [sparse_diagonal_cut(sub, H, T) for T in (none, greedy_completion(sub))]
-
-        def visit(chosen: IntArray) -> tuple[float, Cut]:
-            value = float(offer_additions(sub, chosen[None], collector)[0])
-            return value, sparse_diagonal_cut(sub, H, chosen)
-
-        return self.prove(cuts, sub.size, visit, collector, clock)
-
     def prove(
-        self, cuts: list[Cut], size: int, visit: Visit, collector: Collector, clock: Clock
+        self, cuts: list[Cut], size: int, visit: Visit, collector: Collector, run: Run
     ) -> bool:
         """Solve masters until they prove that nothing below the threshold is left.
 
@@ -108,7 +86,7 @@ class OuterApproximation:
         visit : callable
             Takes a choice, shape (size,); offers it, and returns its value and its cut.
         collector : Collector
-        clock : Clock
+        run : Run
         """
         floor = max(cut.minimum(size) for cut in cuts)
         if floor >= collector.threshold:
@@ -116,12 +94,12 @@ class OuterApproximation:
             return True
         unit = max(self._unit, (collector.threshold - floor) / LARGEST_RANGE)
         master = self._solver.master(len(cuts[0].coefficients), size)
-        run = _MasterRun(self.name, master, visit, collector, clock, floor, unit)
+        one = _MasterRun(self, master, visit, collector, run, floor, unit)
         for cut in cuts:
-            run.add(cut)
+            one.add(cut)
         if Capability.LAZY_CUTS in self._solver.status.capabilities:
-            return run.in_one_tree()
-        return run.by_repeated_solves()
+            return one.in_one_tree()
+        return one.by_repeated_solves()
 
 
 class _MasterRun:
@@ -129,21 +107,21 @@ class _MasterRun:
 
     def __init__(
         self,
-        name: str,
+        loop: OuterApproximation,
         master: Master,
         visit: Visit,
         collector: Collector,
-        clock: Clock,
+        run: Run,
         floor: float,
         unit: float,
     ) -> None:
-        self._name, self._master, self._visit = name, master, visit
-        self._collector, self._clock = collector, clock
+        self._loop, self._master, self._visit = loop, master, visit
+        self._collector, self._run = collector, run
         self._floor, self._unit = floor, unit
         self._visited: set[tuple[int, ...]] = set()
         self._cuts: list[Cut] = []
         self._margin, self._retries = CUTOFF_MARGIN, 0
-        clock.masters += 1
+        run.statistics.masters += 1
 
     def add(self, cut: Cut) -> None:
         """Add a cut to the master."""
@@ -153,17 +131,17 @@ class _MasterRun:
     def by_repeated_solves(self) -> bool:
         """Solve, answer the solution by a cut, and solve again."""
         while True:
-            target = self._target(PATIENCE)
-            self._clock.tick()
+            target = self._target(self._loop.patience)
+            self._run.tick()
             solution = self._master.solve(
-                cutoff=self._cutoff(target), time_limit=self._clock.remaining
+                cutoff=self._cutoff(target), time_limit=self._run.deadline.remaining
             )
             if self._settled(solution, target):
                 return True
             if solution.chosen is None:
                 if not self._retry(solution, target):
                     return False
-            elif len(self._visited) >= PATIENCE:
+            elif len(self._visited) >= self._loop.patience:
                 return False
             else:
                 self.add(self._answer(solution.chosen, self._value(solution.bound)))
@@ -172,11 +150,11 @@ class _MasterRun:
     def in_one_tree(self) -> bool:
         """Answer every choice inside the tree; another tree only if tolerances ask for it."""
         master = cast(LazyMaster, self._master)
-        patience = PATIENCE * TREE_PATIENCE
+        patience = self._loop.patience * self._loop.tree_patience
         answers: list[tuple[IntArray, Cut]] = []
 
         def answer(chosen: IntArray, bound: float) -> Answer:
-            self._clock.tick()
+            self._run.tick()
             cut = self._answer(chosen, self._value(bound))
             self._count(cut)
             answers.append((chosen, cut))
@@ -185,11 +163,11 @@ class _MasterRun:
             return Answer(*self._scaled(cut), cutoff, stop=len(self._visited) > patience)
 
         while True:
-            self._clock.tick()
+            self._run.tick()
             solution = master.solve_in_one_tree(
                 answer,
                 cutoff=self._cutoff(self._target(patience)),
-                time_limit=self._clock.remaining,
+                time_limit=self._run.deadline.remaining,
             )
             target = self._target(patience)
             if self._settled(solution, target):
@@ -219,12 +197,12 @@ class _MasterRun:
 
     def _count(self, cut: Cut) -> None:
         self._cuts.append(cut)
-        self._clock.cuts += 1
+        self._run.statistics.cuts += 1
 
     def _settled(self, solution: MasterSolution, target: float) -> bool:
         """Whether the solution's bound proves that nothing below the target is left."""
-        self._clock.iterations += 1
-        self._clock.solver_nodes += solution.nodes
+        self._run.statistics.iterations += 1
+        self._run.statistics.solver_nodes += solution.nodes
         if solution.status is MipStatus.TIME_LIMIT:
             raise TimeUp
         if solution.status is MipStatus.FAILED:
@@ -238,7 +216,7 @@ class _MasterRun:
         """Widen the margin if the solver's tolerances took more than it; False to give up."""
         self._margin += 2.0 * (target - self._value(solution.bound)) / self._unit
         self._retries += 1
-        return self._retries <= RETRIES and math.isfinite(self._margin)
+        return self._retries <= self._loop.retries and math.isfinite(self._margin)
 
     def _answer(self, chosen: IntArray, bound: float) -> Cut:
         """Evaluate and offer a choice, check the bound and all cuts against it, and cut there."""
@@ -260,4 +238,4 @@ class _MasterRun:
         return cut
 
     def _failure(self, what: str) -> SolverFailure:
-        return SolverFailure(f"{self._name} {what}")
+        return SolverFailure(f"{self._loop.name} {what}")

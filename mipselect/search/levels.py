@@ -10,9 +10,9 @@ from mipselect.backends.protocols import Solver
 from mipselect.errors import NotCertified
 from mipselect.instance import Instance
 from mipselect.search.collectors import BestSupport
+from mipselect.search.options import SearchOptions
 from mipselect.search.pool import MistakeLevels
-from mipselect.search.progress import ProgressCallback
-from mipselect.search.refusal import Stopped, refusal
+from mipselect.search.progress import ProgressCallback, Stopped, refusal
 from mipselect.search.setup import Search, set_up
 
 
@@ -58,24 +58,29 @@ def mistake_levels(
     "Differentially Private High-dimensional Variable Selection via Integer Programming",
     section 2.1.2.
     """
-    search = set_up(instance, solver, tolerance, time_limit, progress)
+    return find_levels(set_up(instance, SearchOptions(solver, tolerance, time_limit, progress)))
+
+
+def find_levels(search: Search) -> MistakeLevels:
+    """The levels of a search that is set up; see `mistake_levels`."""
+    run, reporter = search.run, search.run.reporter
     found = [BestSupport(0.0)]
     bound = float("-inf")
     try:
-        search.clock.stage = "optimum"
-        search.clock.tick()
+        reporter.stage = "optimum"
+        run.tick()
         center = search.center()
         while True:
             found = [BestSupport(0.0)]
             found[0].offer(center.support[None], np.array([center.value]))
             ahead = [center.level_bound(level) for level in range(1, center.levels)]
             bound = min(ahead, default=math.inf)
-            search.clock.done = 0
-            search.clock.total = 2 ** len(center.support) - 1
+            reporter.done = 0
+            reporter.total = 2 ** len(center.support) - 1
             for level in range(1, center.levels):
-                search.clock.stage = f"level {level}"
+                reporter.stage = f"level {level}"
                 found.append(BestSupport(search.allowance, floor=center.value))
-                center.search_level(level, found[-1], search.clock)
+                center.search_level(level, found[-1], run)
                 bound = min(ahead[level:], default=math.inf)
                 if found[-1].value < center.value:
                     break
@@ -86,9 +91,11 @@ def mistake_levels(
     except Stopped as stop:
         known = [level for level in found if level.support is not None]
         open_bound = min([bound, *(level.bound for level in known)])
+        if known and known[-1].value < known[0].value:
+            known = known[-1:]  # The centre would have moved there, and the levels with it.
         partial = _levels(search, known, bound) if known else None
         needed = known[-1].target if known else math.inf
-        raise refusal(stop, search.clock, open_bound, needed, partial) from stop
+        raise refusal(stop, run, open_bound, needed, partial) from stop
 
 
 def _certified(search: Search, found: list[BestSupport]) -> MistakeLevels:
@@ -114,9 +121,9 @@ def _levels(search: Search, found: list[BestSupport], open_bound: float) -> Mist
         supports=np.stack([level.support for level in found if level.support is not None]),
         values=np.array([level.value for level in found]),
         bounds=np.array(bounds),
-        tolerance=search.tolerance,
+        tolerance=search.options.tau,
         sensitivity=search.instance.sensitivity,
         n_features=search.instance.p,
         feature_names=search.instance.feature_names,
-        effort=search.clock.effort(search.method.name),
+        effort=search.run.effort(search.method.name),
     )

@@ -1,13 +1,33 @@
-"""What the two drivers, `top_supports` and `mistake_levels`, ask of a search."""
+"""What the drivers, `top_supports` and `mistake_levels`, ask of a search, and it of an engine."""
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from mipselect.arrays import IntArray
 from mipselect.losses.base import PreparedLoss
 from mipselect.search.collectors import Collector
-from mipselect.search.progress import Clock
+from mipselect.search.progress import Run
+
+Sub = TypeVar("Sub", contravariant=True)
+"""The subproblems of a kind of search: `Additions`, `Completions`."""
+
+
+class Engine(Protocol[Sub]):
+    """Settles subproblems that are small enough for it."""
+
+    @property
+    def name(self) -> str:
+        """The solver's name."""
+
+    def takes(self, sub: Sub) -> bool:
+        """Whether this screened subproblem (size ≥ 2) should be settled rather than divided."""
+
+    def settle(self, sub: Sub, collector: Collector, run: Run) -> bool:
+        """Offer every support below the threshold, and settle a bound for all the others.
+
+        The threshold is finite. False if it gives up: then the subproblem is divided.
+        """
 
 
 class Neighbourhood(Protocol):
@@ -32,7 +52,7 @@ class Neighbourhood(Protocol):
     def level_bound(self, level: int) -> float:
         """A proven lower bound of a whole level, at the cost of a sort."""
 
-    def search_level(self, level: int, collector: Collector, clock: Clock) -> None:
+    def search_level(self, level: int, collector: Collector, run: Run) -> None:
         """Offer every support of a level below the threshold; settle a bound for the rest."""
 
 
@@ -47,8 +67,8 @@ class Method(Protocol):
     def problem(self) -> PreparedLoss:
         """The loss with its data."""
 
-    def center(self, size: int, clock: Clock) -> Neighbourhood:
+    def center(self, size: int, run: Run) -> Neighbourhood:
         """A support that no swap improves; a better one only makes the search faster."""
 
-    def center_at(self, support: IntArray, value: float, clock: Clock) -> Neighbourhood:
+    def center_at(self, support: IntArray, value: float, run: Run) -> Neighbourhood:
         """The neighbourhood of a support whose value is known."""

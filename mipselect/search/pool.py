@@ -11,34 +11,11 @@ from numpy.typing import ArrayLike
 
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.errors import InvalidInput
-
-
-@dataclass(frozen=True)
-class Effort:
-    """What a search has done; sensitive too, for it depends on the data.
-
-    Attributes
-    ----------
-    solver : str
-        The back end that settled the subproblems.
-    seconds : float
-    subproblems : int
-        Sets of additions to a base that were bounded, screened or divided.
-    masters, iterations, cuts, solver_nodes : int
-        Of the outer approximation; zero where a closed form settled everything.
-    """
-
-    solver: str = ""
-    seconds: float = 0.0
-    subproblems: int = 0
-    masters: int = 0
-    iterations: int = 0
-    cuts: int = 0
-    solver_nodes: int = 0
+from mipselect.search.certificate import Certificate, Effort
 
 
 @dataclass(frozen=True, eq=False)
-class SupportPool:
+class SupportPool(Certificate):
     """The R best supports with a proof about all the others. **Sensitive.**
 
     Attributes
@@ -68,30 +45,34 @@ class SupportPool:
     feature_names: tuple[str, ...]
     effort: Effort = field(default_factory=Effort)
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if math.isnan(self.rest_bound):
+            raise InvalidInput("rest_bound must be a number, got nan")
+
     def __repr__(self) -> str:
         R, s = self.supports.shape
         return f"<SupportPool: {R} supports of {s} of {self.n_features} features; sensitive>"
 
-    def __len__(self) -> int:
-        return len(self.supports)
-
     @property
     def number_of_supports(self) -> int:
         """C(p, s)."""
-        return math.comb(self.n_features, self.supports.shape[1])
+        return math.comb(self.n_features, self.support_size)
 
     @property
     def number_unlisted(self) -> int:
         """C(p, s) - R."""
         return self.number_of_supports - len(self)
 
-    @property
+    @cached_property
     def certified(self) -> bool:
         """Whether the rows are distinct, in order, and rest_bound proves what `tolerance` says."""
+        if not len(self):
+            return False
         _, rows = self._in_order
         distinct = np.any(rows[1:] != rows[:-1], axis=1).all()
         in_order = np.all(self.values[1:] >= self.values[:-1])
-        proven = self.rest_bound >= self.values[-1] - self.tolerance * self.sensitivity
+        proven = self.rest_bound >= self.values[-1] - self.allowance
         return bool(distinct and in_order and proven)
 
     def position(self, support: ArrayLike) -> int | None:
@@ -114,7 +95,7 @@ class SupportPool:
 
 
 @dataclass(frozen=True, eq=False)
-class MistakeLevels:
+class MistakeLevels(Certificate):
     """The optimum and the best support of every mistake level. **Sensitive.**
 
     Level i is the set P_i of supports with exactly i features outside the optimum; there are
@@ -146,40 +127,42 @@ class MistakeLevels:
     feature_names: tuple[str, ...]
     effort: Effort = field(default_factory=Effort)
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._set("bounds", self._one_for_each_row("bounds"))
+
     def __repr__(self) -> str:
         L, s = self.supports.shape
         return f"<MistakeLevels: {L} levels of {s} of {self.n_features} features; sensitive>"
-
-    def __len__(self) -> int:
-        return len(self.supports)
 
     @property
     def gap(self) -> float:
         """Proven lower bound of (second best value - best value); ``inf`` if there is no second."""
         return float(np.min(self.bounds[1:], initial=np.inf) - self.values[0])
 
-    @property
+    @cached_property
     def certified(self) -> bool:
         """Whether all levels are there, row i in level i, and the bounds prove the values.
 
         That row 0 is an optimum is part of it: no other level's bound is below its value.
         """
-        s = self.supports.shape[1]
-        complete = len(self) == min(s, self.n_features - s) + 1
+        s = self.support_size
+        if len(self) != min(s, self.n_features - s) + 1:
+            return False
         distances = np.sum(~np.isin(self.supports, self.supports[0]), axis=1)
         in_place = np.array_equal(distances, np.arange(len(self)))
-        proven = np.all(self.bounds >= self.values - self.tolerance * self.sensitivity)
-        return bool(complete and in_place and proven and self.gap >= 0.0)
+        proven = np.all(self.bounds >= self.values - self.allowance)
+        return bool(in_place and proven and self.gap >= 0.0)
 
     @property
     def sizes(self) -> tuple[int, ...]:
         """|P_i| = C(s, i) C(p-s, i) of every level; they sum to C(p, s)."""
-        s, p = self.supports.shape[1], self.n_features
+        s, p = self.support_size, self.n_features
         return tuple(math.comb(s, i) * math.comb(p - s, i) for i in range(len(self)))
 
     def level_of(self, support: ArrayLike) -> int:
         """Number of features of `support`, shape (s,), that lie outside the optimum."""
         indices = np.asarray(support)
-        if indices.shape != self.supports.shape[1:]:
-            raise InvalidInput(f"a support has {self.supports.shape[1]} features, got {support!r}")
+        if indices.shape != (self.support_size,):
+            raise InvalidInput(f"a support has {self.support_size} features, got {support!r}")
         return int(np.sum(~np.isin(indices, self.supports[0])))

@@ -1,4 +1,4 @@
-"""Time limits, progress reports and counts of a running search."""
+"""The state of a running search: its deadline, its counts and its reports; and its refusal."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
-from mipselect.search.pool import Effort
-
-REPORT_EVERY = 0.5
-"""Seconds between two progress reports."""
+from mipselect.errors import NotCertified, SolverFailure
+from mipselect.search.certificate import Certificate, Effort
 
 
 @dataclass(frozen=True)
@@ -47,62 +46,153 @@ class TimeUp(Exception):
     """The time limit has passed; the driver turns this into `NotCertified`."""
 
 
-class Clock:
-    """Watches the time limit, counts the work and reports progress now and then.
+class Deadline:
+    """When a search has to end.
 
     Parameters
     ----------
-    time_limit : float or None
+    limit : float or None
         Seconds from now; None for no limit.
-    callback : callable or None
-        Receives a `Progress` at most every `REPORT_EVERY` seconds.
+    clock : callable
+        The time in seconds, since whenever.
     """
 
-    def __init__(self, time_limit: float | None, callback: ProgressCallback | None) -> None:
-        self._start = time.monotonic()
-        self.limit = math.inf if time_limit is None else time_limit
-        self._callback = callback
-        self._next_report = 0.0
-        self.nodes = self.masters = self.iterations = self.cuts = self.solver_nodes = 0
-        self.stage, self.bound, self.incumbent = "start", float("-inf"), float("inf")
-        self.done = self.total = 0
+    def __init__(
+        self, limit: float | None = None, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.limit = math.inf if limit is None else limit
+        self._clock = clock
+        self._start = clock()
 
     @property
     def seconds(self) -> float:
         """Since the search began."""
-        return time.monotonic() - self._start
+        return self._clock() - self._start
 
     @property
     def remaining(self) -> float:
         """Seconds left; ``inf`` without a limit."""
         return self.limit - self.seconds
 
-    def tick(self) -> None:
-        """Raise `TimeUp` past the limit; report if it is time to."""
-        if self.remaining <= 0.0:
-            raise TimeUp
-        if self._callback is not None and self.seconds >= self._next_report:
-            self._next_report = self.seconds + REPORT_EVERY
-            self._callback(
-                Progress(
-                    self.stage,
-                    self.seconds,
-                    self.bound,
-                    self.incumbent,
-                    self.done,
-                    self.total,
-                    self.nodes,
-                )
+
+@dataclass
+class Statistics:
+    """What a search counts while it runs; see `Effort`, which it becomes."""
+
+    subproblems: int = 0
+    masters: int = 0
+    iterations: int = 0
+    cuts: int = 0
+    solver_nodes: int = 0
+
+    def effort(self, solver: str, seconds: float) -> Effort:
+        """What has been done so far."""
+        return Effort(solver=solver, seconds=seconds, **vars(self))
+
+
+class Reporter:
+    """Where a search stands, and who is told so now and then.
+
+    Parameters
+    ----------
+    callback : callable or None
+        Receives a `Progress` when a report is due.
+    every : float
+        Seconds between two reports.
+
+    Attributes
+    ----------
+    stage, bound, incumbent, done, total
+        See `Progress`.
+    """
+
+    def __init__(self, callback: ProgressCallback | None = None, every: float = 0.5) -> None:
+        self._callback, self._every, self._due = callback, every, 0.0
+        self.stage, self.bound, self.incumbent = "start", float("-inf"), float("inf")
+        self.done = self.total = 0
+
+    def report(self, deadline: Deadline, statistics: Statistics) -> None:
+        """Tell the callback where the search stands, if a report is due."""
+        if self._callback is None or (seconds := deadline.seconds) < self._due:
+            return
+        self._due = seconds + self._every
+        self._callback(
+            Progress(
+                stage=self.stage,
+                seconds=seconds,
+                bound=self.bound,
+                incumbent=self.incumbent,
+                done=self.done,
+                total=self.total,
+                nodes=statistics.subproblems,
             )
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """The state of one search.
+
+    Attributes
+    ----------
+    deadline : Deadline
+    statistics : Statistics
+    reporter : Reporter
+    """
+
+    deadline: Deadline
+    statistics: Statistics
+    reporter: Reporter
+
+    @classmethod
+    def start(
+        cls, time_limit: float | None = None, progress: ProgressCallback | None = None
+    ) -> Run:
+        """Begin now."""
+        return cls(Deadline(time_limit), Statistics(), Reporter(progress))
+
+    def tick(self) -> None:
+        """Raise `TimeUp` past the deadline; report if it is time to."""
+        if self.deadline.remaining <= 0.0:
+            raise TimeUp
+        self.reporter.report(self.deadline, self.statistics)
 
     def effort(self, solver: str) -> Effort:
         """What has been done so far."""
-        return Effort(
-            solver=solver,
-            seconds=self.seconds,
-            subproblems=self.nodes,
-            masters=self.masters,
-            iterations=self.iterations,
-            cuts=self.cuts,
-            solver_nodes=self.solver_nodes,
-        )
+        return self.statistics.effort(solver, self.deadline.seconds)
+
+
+Stopped = (TimeUp, SolverFailure)
+"""What ends a search early."""
+
+
+def refusal(
+    stop: BaseException, run: Run, bound: float, needed: float, partial: Certificate | None
+) -> NotCertified:
+    """Return the error for a search that was stopped.
+
+    Parameters
+    ----------
+    stop : TimeUp or SolverFailure
+    run : Run
+        Of the search.
+    bound : float
+        What is proven for everything that is not settled.
+    needed : float
+        What a certificate would have needed there.
+    partial : Certificate, optional
+        What was found, the best first; not certified.
+    """
+    failed = isinstance(stop, SolverFailure)
+    why = f"{stop}" if failed else f"time limit of {run.deadline.limit:g} s reached"
+    kind: type[Any] = SolverFailure if failed else NotCertified
+    proven = f"proven to be at {bound:.6g} or above, and {needed:.6g} was needed"
+    if bound == -math.inf:
+        proven = "not bounded: nothing was proven yet"
+    error: NotCertified = kind(
+        f"{why}; stopped in stage {run.reporter.stage!r}: what is left open is {proven}",
+        bound=bound,
+        incumbent=math.inf if partial is None else float(partial.values[0]),
+        partial=partial,
+    )
+    return error

@@ -1,15 +1,13 @@
-"""What every search begins with: checked arguments, an engine, a clock and a centre."""
+"""What every search begins with: an instance, a method with its engine, and a run."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from numbers import Real
 from typing import cast
 
 from mipselect.arrays import IntArray
 from mipselect.backends.discovery import NATIVE, usable_solver
-from mipselect.backends.protocols import Capability, MasterSolver, Solver
+from mipselect.backends.protocols import Capability, MasterSolver
 from mipselect.errors import InvalidInput
 from mipselect.instance import Instance
 from mipselect.losses.fenchel import FenchelLoss
@@ -18,12 +16,11 @@ from mipselect.search.convex.masters import FenchelMasters
 from mipselect.search.convex.method import ConvexMethod, Division
 from mipselect.search.cutting_loop import OuterApproximation
 from mipselect.search.least_squares.closed_form import ClosedForm
+from mipselect.search.least_squares.masters import SquaredMasters
 from mipselect.search.least_squares.method import LeastSquaresMethod
 from mipselect.search.neighbourhood import Method, Neighbourhood
-from mipselect.search.progress import Clock, ProgressCallback
-
-DEFAULT_TOLERANCE = 0.05
-"""τ in units of the sensitivity; public, and fixed before the data are seen."""
+from mipselect.search.options import SearchOptions, require_ridge
+from mipselect.search.progress import Run
 
 UNITS_PER_TAU = 100.0
 """The master's objective is scaled so that τ is this many units."""
@@ -40,70 +37,55 @@ class Search:
     ----------
     instance : Instance
     method : Method
-    clock : Clock
-    tolerance : float
-        In units of the sensitivity.
+    options : SearchOptions
+    run : Run
     """
 
     instance: Instance
     method: Method
-    clock: Clock
-    tolerance: float
+    options: SearchOptions
+    run: Run
 
     @property
     def allowance(self) -> float:
         """τ in units of the objective."""
-        return self.tolerance * self.instance.sensitivity
+        return self.options.tau * self.instance.sensitivity
 
     def center(self) -> Neighbourhood:
         """A support that no swap improves."""
-        return self.method.center(self.instance.support_size, self.clock)
+        return self.method.center(self.instance.support_size, self.run)
 
     def center_at(self, support: IntArray, value: float) -> Neighbourhood:
         """The neighbourhood of a support whose value is known."""
-        return self.method.center_at(support, value, self.clock)
+        return self.method.center_at(support, value, self.run)
 
 
-def check_limits(instance: Instance, tolerance: float | None, time_limit: float | None) -> None:
-    """Raise `InvalidInput` unless a certified search can be asked for with these arguments."""
-    if tolerance is not None and not (
-        isinstance(tolerance, Real) and math.isfinite(tolerance) and tolerance >= 0.0
-    ):
-        raise InvalidInput(
-            f"tolerance must be a finite number ≥ 0 in units of the sensitivity, got {tolerance!r}"
-        )
-    if time_limit is not None and not (isinstance(time_limit, Real) and time_limit > 0.0):
-        raise InvalidInput(f"time_limit must be a number of seconds > 0, got {time_limit!r}")
-    if instance.ridge <= 0.0:
-        raise InvalidInput(
-            f"a certified search needs ridge > 0, got {instance.ridge:g}: its cuts divide by it"
-        )
+def set_up(instance: Instance, options: SearchOptions) -> Search:
+    """Choose the method that the options ask for, and begin."""
+    require_ridge(instance)
+    return Search(
+        instance,
+        _method(instance, options),
+        options,
+        Run.start(options.time_limit, options.progress),
+    )
 
 
-def set_up(
-    instance: Instance,
-    solver: str | Solver,
-    tolerance: float | None,
-    time_limit: float | None,
-    progress: ProgressCallback | None,
-) -> Search:
-    """Check the arguments of a search and choose its method."""
-    check_limits(instance, tolerance, time_limit)
-    tolerance = DEFAULT_TOLERANCE if tolerance is None else tolerance
-    method = _method(solver, instance, tolerance)
-    return Search(instance, method, Clock(time_limit, progress), tolerance)
-
-
-def _method(solver: str | Solver, instance: Instance, tolerance: float) -> Method:
-    masters = None if solver in ("auto", NATIVE) else _masters(solver, instance, tolerance)
+def _method(instance: Instance, options: SearchOptions) -> Method:
+    native = options.solver in ("auto", NATIVE)
+    masters = None if native else outer_approximation(instance, options)
     problem = instance.prepared
     if isinstance(problem, PreparedSquared):
-        return LeastSquaresMethod(problem, masters or ClosedForm())
+        return LeastSquaresMethod(problem, SquaredMasters(masters) if masters else ClosedForm())
     if not isinstance(problem, FenchelLoss):
         raise InvalidInput(f"no certified search is built for the loss {instance.loss!r}")
     return ConvexMethod(problem, FenchelMasters(masters) if masters else Division())
 
 
-def _masters(solver: str | Solver, instance: Instance, tolerance: float) -> OuterApproximation:
-    unit = max(tolerance, SMALLEST_TAU) * instance.sensitivity / UNITS_PER_TAU
-    return OuterApproximation(cast(MasterSolver, usable_solver(solver, Capability.MILP)), unit)
+def outer_approximation(
+    instance: Instance, options: SearchOptions, **patience: int
+) -> OuterApproximation:
+    """The loop of masters by the solver that the options name; see `OuterApproximation`."""
+    solver = cast(MasterSolver, usable_solver(options.solver, Capability.MILP))
+    unit = max(options.tau, SMALLEST_TAU) * instance.sensitivity / UNITS_PER_TAU
+    return OuterApproximation(solver, unit, **patience)

@@ -14,9 +14,9 @@ from mipselect.errors import InvalidInput, NotCertified
 from mipselect.instance import Instance
 from mipselect.search.collectors import BestSupports
 from mipselect.search.neighbourhood import Neighbourhood
+from mipselect.search.options import SearchOptions
 from mipselect.search.pool import SupportPool
-from mipselect.search.progress import ProgressCallback
-from mipselect.search.refusal import Stopped, refusal
+from mipselect.search.progress import ProgressCallback, Stopped, refusal
 from mipselect.search.setup import Search, set_up
 
 BATCH = 65536
@@ -67,28 +67,32 @@ def top_supports(
     sections 2.1.1 and 4, appendix B.
     """
     count = number_of_listed(instance, pool_size)
-    search = set_up(instance, solver, tolerance, time_limit, progress)
-    collector = BestSupports(count, instance.support_size, search.allowance)
+    options = SearchOptions(solver, tolerance, time_limit, progress)
+    return find_supports(set_up(instance, options), count)
+
+
+def find_supports(search: Search, count: int) -> SupportPool:
+    """The `count` best supports of a search that is set up; see `top_supports`."""
+    run, size = search.run, search.instance.support_size
+    collector = BestSupports(count, size, search.allowance)
     bound = float("-inf")
     try:
-        search.clock.stage = "pool"
-        search.clock.tick()
+        run.reporter.stage = "pool"
+        run.tick()
         center = search.center()
         collector.offer(center.support[None], np.array([center.value]))
         ahead = [center.level_bound(level) for level in range(1, center.levels)]
         bound = min(ahead, default=math.inf)
         _fill(center, collector, search)
-        search.clock.total = sum(
-            math.comb(instance.support_size, level) for level in range(1, center.levels)
-        )
+        run.reporter.total = sum(math.comb(size, level) for level in range(1, center.levels))
         for level in range(1, center.levels):
-            search.clock.stage = f"pool, level {level}"
-            center.search_level(level, collector, search.clock)
+            run.reporter.stage = f"pool, level {level}"
+            center.search_level(level, collector, run)
             bound = min(ahead[level:], default=math.inf)
     except Stopped as stop:
         pool = _pool(search, collector, bound)
         raise refusal(
-            stop, search.clock, pool.rest_bound, collector.target, pool if len(pool) else None
+            stop, run, pool.rest_bound, collector.target, pool if len(pool) else None
         ) from stop
     pool = _pool(search, collector, math.inf)
     if not pool.certified:
@@ -112,11 +116,11 @@ def _pool(search: Search, collector: BestSupports, open_bound: float) -> Support
         supports=supports,
         values=values,
         rest_bound=math.inf if complete else min(settled, open_bound),
-        tolerance=search.tolerance,
+        tolerance=search.options.tau,
         sensitivity=instance.sensitivity,
         n_features=instance.p,
         feature_names=instance.feature_names,
-        effort=search.clock.effort(search.method.name),
+        effort=search.run.effort(search.method.name),
     )
 
 
@@ -152,6 +156,6 @@ def _fill(center: Neighbourhood, collector: BestSupports, search: Search) -> Non
             itertools.combinations(entering[:used], removed_count),
         )
         while batch := list(itertools.islice(pairs, BATCH)):
-            search.clock.tick()
+            search.run.tick()
             supports: IntArray = np.sort([kept + added for kept, added in batch], axis=1)
             collector.offer(supports, search.method.problem.values(supports))

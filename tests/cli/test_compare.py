@@ -17,7 +17,7 @@ from mipselect.backends.protocols import Capability, MasterSolution, MipStatus, 
 from mipselect.cli import agreement
 from mipselect.cli import compare as compare_command
 from mipselect.data import files
-from mipselect.search import MistakeLevels, cutting_loop, mistake_levels
+from mipselect.search import MistakeLevels, mistake_levels
 
 
 @pytest.fixture
@@ -185,14 +185,13 @@ def test_a_solver_that_fails_mid_run_leaves_the_file_as_it_was(
     def fail(*_: object, **__: object) -> MasterSolution:
         return MasterSolution(MipStatus.FAILED, None, -np.inf, 0, "out of memory")
 
-    monkeypatch.setattr(cutting_loop, "ENUMERATED", 0)
     monkeypatch.setattr("mipselect_solvers.highs.HighsMaster.solve", fail)
     report = folder / "report.json"
     report.write_text("kept")
     before = sorted(folder.iterdir())
-    arguments = ("tiny-active-norm", "--method", "mistakes", "--solver", "highs")
+    arguments = ("paper-p100", "--method", "mistakes", "--solver", "highs")
     run("solve", *arguments, "--output", report).not_certified(
-        "(sensitive) tiny-active-norm: highs failed on a master: out of memory",
+        "(sensitive) paper-p100: highs failed on a master: out of memory",
         "is proven to be at",
     )
     assert report.read_text() == "kept"

@@ -5,18 +5,20 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from designs import all_supports, distances, random_instance
+from searches import ENDLESS, levels_by, supports_by
 
 from mipselect.instance import Instance
-from mipselect.search import cutting_loop, mistake_levels, top_supports
-from mipselect.search.least_squares import additions, closed_form
+from mipselect.search.least_squares.additions import Screening
 
 SOLVERS = ["native", "highs"]
 
 
-def check_pool(instance: Instance, pool_size: int | str, solver: str, tolerance: float) -> None:
+def check_pool(
+    instance: Instance, pool_size: int | str, solver: str, tolerance: float, **tuned: object
+) -> None:
     supports = all_supports(instance)
     values = instance.objectives(supports)
-    pool = top_supports(instance, pool_size, solver=solver, tolerance=tolerance)
+    pool = supports_by(instance, pool_size, solver, tolerance, **tuned)
     R = len(pool)
     assert len(np.unique(pool.supports, axis=0)) == R
     assert np.all(np.diff(pool.supports, axis=1) > 0)
@@ -30,10 +32,10 @@ def check_pool(instance: Instance, pool_size: int | str, solver: str, tolerance:
     assert (pool.rest_bound == np.inf) == (len(values) == R)
 
 
-def check_levels(instance: Instance, solver: str, tolerance: float) -> None:
+def check_levels(instance: Instance, solver: str, tolerance: float, **tuned: object) -> None:
     supports = all_supports(instance)
     values = instance.objectives(supports)
-    levels = mistake_levels(instance, solver=solver, tolerance=tolerance)
+    levels = levels_by(instance, solver, tolerance, **tuned)
     assert len(levels) == min(instance.support_size, instance.p - instance.support_size) + 1
     assert levels.values[0] == pytest.approx(values.min(), rel=1e-9)
     level_of = distances(supports, levels.supports[0])
@@ -64,19 +66,18 @@ def test_pools_and_levels(solver: str, seed: int) -> None:
 
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("seed", range(0, 60, 10))
-def test_bounds_alone(solver: str, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bounds_alone(solver: str, seed: int) -> None:
     """Without the shortcuts for few choices: division, the cheap shares and the masters decide."""
-    monkeypatch.setattr(cutting_loop, "ENUMERATED", 0)
+    settings = (
+        {"patience": ENDLESS, "pairs": 2048},
+        {"patience": 2, "screening": Screening(dense=0), "pairs": 3, "columns": 4},
+    )
     for k in range(10):
         instance = random_instance(seed + k)
         R = max(1, instance.number_of_supports // 3)
-        for dense, pairs, columns, patience in ((512, 2048, 64, 10**9), (0, 3, 4, 2)):
-            monkeypatch.setattr(cutting_loop, "PATIENCE", patience)
-            monkeypatch.setattr(additions, "DENSE", dense)
-            monkeypatch.setattr(closed_form, "PAIR_COLUMNS", pairs)
-            monkeypatch.setattr(cutting_loop, "MASTER_COLUMNS", columns)
-            check_pool(instance, R, solver, 0.0)
-            check_levels(instance, solver, 0.0)
+        for tuned in settings:
+            check_pool(instance, R, solver, 0.0, enumerated=0, **tuned)
+            check_levels(instance, solver, 0.0, enumerated=0, **tuned)
 
 
 @pytest.mark.parametrize("solver", SOLVERS)

@@ -6,17 +6,16 @@ import numpy as np
 import pytest
 from by_cvxpy import value_by_cvxpy
 from designs import LOSSES, all_supports, distances, random_loss_instance
+from searches import ENDLESS
 from test_against_enumeration import SOLVERS, check_levels, check_pool
 
 from mipselect import NotCertified, mistake_levels, top_supports
 from mipselect.errors import InvalidInput
 from mipselect.instance import Instance
 from mipselect.losses.fenchel import FenchelLoss
-from mipselect.search import cutting_loop
-from mipselect.search.convex import completions
-from mipselect.search.convex import method as convex
+from mipselect.search.convex.completions import Batches
+from mipselect.search.convex.cuts import fenchel_cut
 from mipselect.search.convex.method import ConvexNeighbourhood, Division
-from mipselect.search.cuts import fenchel_cut
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -55,18 +54,16 @@ def test_pools_and_levels(loss: str, solver: str, seed: int) -> None:
 
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("solver", SOLVERS)
-def test_bounds_alone(loss: str, solver: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bounds_alone(loss: str, solver: str) -> None:
     """Without shortcuts for few choices, in tiny batches: masters and divisions decide."""
-    monkeypatch.setattr(cutting_loop, "ENUMERATED", 0)
-    monkeypatch.setattr(completions, "BATCH", 2)
-    monkeypatch.setattr(convex, "SIBLINGS", 2)
+    batches = Batches(bases=2, supports=2)
     for k in range(5):
         instance = random_loss_instance(k, loss)
-        for columns, patience in ((64, 10**9), (4, 2)):
-            monkeypatch.setattr(cutting_loop, "PATIENCE", patience)
-            monkeypatch.setattr(cutting_loop, "MASTER_COLUMNS", columns)
-            check_pool(instance, max(1, instance.number_of_supports // 3), solver, 0.0)
-            check_levels(instance, solver, 0.0)
+        for columns, patience in ((64, ENDLESS), (4, 2)):
+            tuned = {"columns": columns, "patience": patience, "enumerated": 0, "batches": batches}
+            R = max(1, instance.number_of_supports // 3)
+            check_pool(instance, R, solver, 0.0, **tuned)
+            check_levels(instance, solver, 0.0, **tuned)
 
 
 @pytest.mark.parametrize("loss", LOSSES)

@@ -12,12 +12,17 @@ from mipselect.instance import Instance
 from mipselect.losses.fenchel import FenchelBounds
 from mipselect.losses.squared import PreparedSquared
 from mipselect.search import mistake_levels, top_supports
-from mipselect.search.cuts import fenchel_cut, sparse_diagonal_cut
+from mipselect.search.convex.cuts import fenchel_cut
 from mipselect.search.least_squares.additions import additions_to, gain_shares, screened
-from mipselect.search.least_squares.center import center_at, level_bound, root_cut
 from mipselect.search.least_squares.closed_form import ClosedForm
-from mipselect.search.least_squares.method import LeastSquaresNeighbourhood
-from mipselect.search.progress import Clock
+from mipselect.search.least_squares.cuts import sparse_diagonal_cut
+from mipselect.search.least_squares.method import (
+    LeastSquaresNeighbourhood,
+    center_at,
+    level_bound,
+    root_cut,
+)
+from mipselect.search.progress import Run
 from mipselect.search.removed_sets import removed_sets
 
 
@@ -122,7 +127,7 @@ def test_root_cut_holds_at_every_distance(seed: int) -> None:
     supports = all_supports(instance)
     values = instance.objectives(supports)
     support = supports[np.random.default_rng(seed).integers(len(supports))]
-    center = center_at(problem, support, instance.objective(support), Clock(None, None))
+    center = center_at(problem, support, instance.objective(support), Run.start())
     neighbourhood = LeastSquaresNeighbourhood(center, ClosedForm())
     level_of = distances(supports, support)
     for level in range(1, center.levels):
@@ -163,7 +168,7 @@ def test_a_pair_that_is_only_jointly_strong_is_not_cut_off() -> None:
     problem = instance.prepared
     assert isinstance(problem, PreparedSquared)
     weak = np.array([0, 1])
-    center = center_at(problem, weak, instance.objective(weak), Clock(None, None))
+    center = center_at(problem, weak, instance.objective(weak), Run.start())
     assert (
         level_bound(center, root_cut(center, 2)) <= instance.objective([2, 3]) < 0.2 * center.value
     )

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from back_ends import back_ends
+from searches import levels_by, supports_by
 
 from mipselect.backends.discovery import solver_by_name
 from mipselect.backends.protocols import (
@@ -22,10 +23,10 @@ from mipselect.instance import Instance
 from mipselect.search import (
     Progress,
     available_solvers,
-    cutting_loop,
     mistake_levels,
     top_supports,
 )
+from mipselect.search.least_squares import masters
 
 MASTERS = back_ends(Capability.MILP)
 
@@ -166,16 +167,9 @@ class Scripted:
         return master
 
 
-@pytest.fixture
-def masters_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Small subproblems go to a master too."""
-    monkeypatch.setattr(cutting_loop, "ENUMERATED", 0)
-
-
-@pytest.mark.usefixtures("masters_only")
 def test_the_scripted_back_end_works_when_it_changes_nothing() -> None:
     expected = mistake_levels(weak_levels(), solver="native")
-    levels = mistake_levels(weak_levels(), solver=Scripted(lambda solution: solution))
+    levels = levels_by(weak_levels(), Scripted(lambda solution: solution), enumerated=0)
     assert levels.values == pytest.approx(expected.values, rel=1e-9)
     assert levels.effort.masters > 0
     assert levels.effort.iterations > levels.effort.masters
@@ -211,36 +205,33 @@ def change_of(**fields):
         ({"chosen": np.array([0])}, "returned 1 columns where"),
     ],
 )
-@pytest.mark.usefixtures("masters_only")
 def test_a_back_end_that_fails_is_named(fields: dict[str, object], message: str) -> None:
     proven = r".*; stopped in stage 'level \d': .* proven to be at \d\S+ or above, and \d"
     with pytest.raises(SolverFailure, match=f"scripted {message}{proven}"):
-        mistake_levels(weak_levels(), solver=Scripted(change_of(**fields)))
+        levels_by(weak_levels(), Scripted(change_of(**fields)), enumerated=0)
 
 
-@pytest.mark.usefixtures("masters_only")
 @pytest.mark.parametrize("solver", MASTERS)
 def test_a_bound_above_a_known_value_is_noticed(
     solver: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Deliberately wrong cuts: raised so far that the master's bound passes a support's value."""
-    cut_at = cutting_loop.sparse_diagonal_cut
+    cut_at = masters.sparse_diagonal_cut
 
     def raised(sub, H, chosen):
         cut = cut_at(sub, H, chosen)
         wrong = 0.0 if len(chosen) == 0 else 0.05 * abs(cut.constant)
         return type(cut)(cut.constant + wrong, cut.coefficients)
 
-    monkeypatch.setattr(cutting_loop, "sparse_diagonal_cut", raised)
+    monkeypatch.setattr(masters, "sparse_diagonal_cut", raised)
     with pytest.raises(SolverFailure, match="its cuts or its bound are wrong"):
-        top_supports(weak_levels(), 100, solver=solver)
+        supports_by(weak_levels(), 100, solver, enumerated=0)
 
 
-@pytest.mark.usefixtures("masters_only")
 def test_a_weak_bound_is_never_dressed_as_a_proof() -> None:
     """A back end that proves nothing leaves the work to the division, and stays exact."""
     expected = mistake_levels(weak_levels(), solver="native")
     nothing_proven = Scripted(change_of(bound=-np.inf))
-    levels = mistake_levels(weak_levels(), solver=nothing_proven, tolerance=0.0)
+    levels = levels_by(weak_levels(), nothing_proven, 0.0, enumerated=0)
     assert levels.values == pytest.approx(expected.values, rel=1e-9)
     assert np.all(levels.bounds <= levels.values)

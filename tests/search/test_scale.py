@@ -16,7 +16,7 @@ from mipselect.instance import Instance
 from mipselect.losses import gram as gram_module
 from mipselect.losses.gram import Gram
 from mipselect.search import mistake_levels, top_supports
-from mipselect.search.least_squares import additions
+from mipselect.search.least_squares.additions import Screening
 from mipselect.search.pool import SupportPool
 
 
@@ -30,12 +30,12 @@ def test_exact_without_holding_the_gram_matrix(
     monkeypatch.setattr(gram_module, "KEPT_BYTES", 500)
     monkeypatch.setattr(gram_module, "BLOCK_BYTES", 400)
     for k in range(10):
-        monkeypatch.setattr(additions, "DENSE", 3 * (k % 3))
-        monkeypatch.setattr(additions, "TOPS_COLUMNS", 100 * (k % 2))
+        screening = Screening(dense=3 * (k % 3), tops_columns=100 * (k % 2))
         instance = random_instance(seed + k)
         assert not instance.prepared.gram.fits
-        check_pool(instance, max(1, instance.number_of_supports // 3), solver, 0.05)
-        check_levels(instance, solver, 0.05)
+        R = max(1, instance.number_of_supports // 3)
+        check_pool(instance, R, solver, 0.05, screening=screening)
+        check_levels(instance, solver, 0.05, screening=screening)
 
 
 def test_row_tops_agree_with_sorting(monkeypatch: pytest.MonkeyPatch) -> None:

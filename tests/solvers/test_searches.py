@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 from back_ends import back_ends
 from designs import all_supports, distances, random_instance
+from searches import ENDLESS, levels_by, supports_by
 
 from mipselect.backends.discovery import solver_by_name
 from mipselect.backends.protocols import Capability
 from mipselect.data.files import load_instance
 from mipselect.instance import Instance
-from mipselect.search import cutting_loop, mistake_levels, top_supports
+from mipselect.search import mistake_levels
 
 EXECUTABLES = ("cbc", "glpk")
 """Each solve starts a process: fewer instances do."""
@@ -22,11 +23,8 @@ def name(request: pytest.FixtureRequest) -> str:
     return request.param
 
 
-@pytest.fixture
-def masters_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Small subproblems go to a master too, and it is not given up."""
-    monkeypatch.setattr(cutting_loop, "ENUMERATED", 0)
-    monkeypatch.setattr(cutting_loop, "PATIENCE", 10**9)
+MASTERS_ONLY = {"enumerated": 0, "patience": ENDLESS}
+"""Small subproblems go to a master too, and it is not given up."""
 
 
 def correlated(seed: int, p: int, s: int, n: int = 60) -> Instance:
@@ -44,7 +42,7 @@ def correlated(seed: int, p: int, s: int, n: int = 60) -> Instance:
 def check_levels(instance: Instance, name: str, tolerance: float) -> int:
     supports = all_supports(instance)
     values = instance.objectives(supports)
-    levels = mistake_levels(instance, solver=name, tolerance=tolerance)
+    levels = levels_by(instance, name, tolerance, **MASTERS_ONLY)
     assert levels.certified
     assert levels.values[0] == pytest.approx(values.min(), rel=1e-9)
     level_of = distances(supports, levels.supports[0])
@@ -59,7 +57,7 @@ def check_levels(instance: Instance, name: str, tolerance: float) -> int:
 def check_pool(instance: Instance, size: int, name: str, tolerance: float) -> int:
     supports = all_supports(instance)
     values = instance.objectives(supports)
-    pool = top_supports(instance, size, solver=name, tolerance=tolerance)
+    pool = supports_by(instance, size, name, tolerance, **MASTERS_ONLY)
     assert pool.certified
     slack = tolerance * instance.sensitivity
     assert np.all(pool.values <= np.sort(values)[:size] * (1 + 1e-9) + slack)
@@ -69,7 +67,6 @@ def check_pool(instance: Instance, size: int, name: str, tolerance: float) -> in
     return pool.effort.masters
 
 
-@pytest.mark.usefixtures("masters_only")
 @pytest.mark.parametrize("seed", range(4))
 def test_small_instances_that_hurt(name: str, seed: int) -> None:
     masters = 0
@@ -83,7 +80,6 @@ def test_small_instances_that_hurt(name: str, seed: int) -> None:
         assert masters > 0
 
 
-@pytest.mark.usefixtures("masters_only")
 def test_instances_that_need_many_cuts(name: str) -> None:
     for seed in range(1 if name in EXECUTABLES else 3):
         instance = correlated(seed, p=11, s=4)
@@ -105,11 +101,10 @@ def test_the_paper_setting_with_a_hundred_features(name: str, tolerance: float) 
     assert levels.effort.masters > 0
 
 
-@pytest.mark.usefixtures("masters_only")
 def test_threads_and_seeds_reach_the_search(name: str) -> None:
     instance = correlated(5, p=9, s=3)
     solvers = [solver_by_name(name, threads=threads, seed=3) for threads in (1, 2)]
-    found = [mistake_levels(instance, solver=solver, tolerance=0.0) for solver in solvers]
+    found = [levels_by(instance, solver, 0.0, **MASTERS_ONLY) for solver in solvers]
     for levels in found:
         assert levels.values == pytest.approx(found[0].values, rel=1e-9)
         assert levels.effort.solver == name

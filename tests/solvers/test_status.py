@@ -12,12 +12,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from searches import levels_by
 
 from mipselect import available_solvers, load_instance, mistake_levels
 from mipselect.backends.discovery import known_solvers, solver_by_name, usable_solver
 from mipselect.backends.protocols import Capability, MipStatus
 from mipselect.errors import UnknownSolver
-from mipselect.search import cutting_loop
 from mipselect.search.monolithic.formulations import Form, LeastSquaresModels
 from mipselect_solvers import gurobi, scip
 
@@ -139,10 +139,9 @@ def test_the_documented_back_end_is_short_and_complete(
     names: dict[str, object] = {"__name__": "documented"}
     monkeypatch.setitem(sys.modules, "documented", type(sys)("documented"))
     exec(compile(documented, "example", "exec"), names)
-    monkeypatch.setattr(cutting_loop, "ENUMERATED", 0)
     for stored in ("tiny-active-norm", "diabetes", "paper-p100"):
         instance = load_instance(stored)
-        levels = mistake_levels(instance, solver=names["ScipySolver"](), tolerance=0.0)
+        levels = levels_by(instance, names["ScipySolver"](), 0.0, enumerated=0)
         known = mistake_levels(instance, solver="native", tolerance=0.0)
         assert levels.values == pytest.approx(known.values, rel=1e-9)
         assert levels.effort.solver == "scipy"

@@ -171,8 +171,7 @@ class Mistakes(SupportMechanism):
     def _weights(self) -> IntegerWeights:
         """One for every level."""
         levels = self._levels
-        sensitivity = levels.sensitivity * (1.0 + levels.tolerance)
-        logs = score_log_weights(levels.values, self._epsilon, sensitivity)
+        logs = score_log_weights(levels.values, self._epsilon, levels.widened_sensitivity)
         return IntegerWeights.from_logs(logs, dict(enumerate(levels.sizes)))
 
     @cached_property

@@ -110,8 +110,7 @@ class TopR(SupportMechanism):
         if pool.number_unlisted:
             values = np.append(values, values[-1])
             multiplicities = {len(pool): pool.number_unlisted}
-        sensitivity = pool.sensitivity * (1.0 + pool.tolerance)
-        logs = score_log_weights(values, self.epsilon, sensitivity)
+        logs = score_log_weights(values, self.epsilon, pool.widened_sensitivity)
         return IntegerWeights.from_logs(logs, multiplicities)
 
     def _uniform_unlisted(self, source: random.Random) -> Support:

@@ -17,10 +17,26 @@ import numpy as np
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.losses.fenchel import FenchelBounds, FenchelLoss
 from mipselect.search.collectors import Collector
-from mipselect.search.progress import Clock
+from mipselect.search.progress import Run
 
-BATCH = 64
-"""Supports that are evaluated between two looks at the threshold."""
+
+@dataclass(frozen=True)
+class Batches:
+    """How many restricted problems are solved at once.
+
+    Attributes
+    ----------
+    bases : int
+        Bases whose subproblems are siblings; the threshold may fall between two such batches.
+    supports : int
+        Supports that are evaluated between two looks at the threshold.
+    """
+
+    bases: int = 32
+    supports: int = 64
+
+
+BATCHES = Batches()
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +54,7 @@ class Completions:
     bounds : FenchelBounds
     row : int
         Which dual point of `bounds` this subproblem uses.
+    batches : Batches
     """
 
     problem: FenchelLoss
@@ -46,6 +63,7 @@ class Completions:
     live: IntArray
     bounds: FenchelBounds
     row: int
+    batches: Batches = BATCHES
 
     @property
     def credits(self) -> FloatArray:
@@ -82,14 +100,18 @@ class Completions:
 
 
 def completions_of(
-    problem: FenchelLoss, bases: IntArray, size: int, live: list[IntArray]
+    problem: FenchelLoss,
+    bases: IntArray,
+    size: int,
+    live: list[IntArray],
+    batches: Batches = BATCHES,
 ) -> list[Completions]:
     """The subproblems of several bases, shape (m, k), each at the optimum on its base."""
     bounds = problem.bounds(bases)
     subs = []
     for row, (base, features) in enumerate(zip(bases, live, strict=True)):
         order = np.argsort(-bounds.weights[row][features], kind="stable")
-        subs.append(Completions(problem, base, size, features[order], bounds, row))
+        subs.append(Completions(problem, base, size, features[order], bounds, row, batches))
     return subs
 
 
@@ -102,33 +124,34 @@ def screened(sub: Completions, collector: Collector) -> Completions:
     return sub.restricted(count)
 
 
-def offer_last_additions(subs: list[Completions], collector: Collector, clock: Clock) -> None:
+def offer_last_additions(subs: list[Completions], collector: Collector, run: Run) -> None:
     """Settle subproblems of size one together: their supports in order of their bounds."""
     supports = np.concatenate([sub.supports(np.arange(len(sub.live))[:, None]) for sub in subs])
     bounds = np.concatenate([sub.best_bounds for sub in subs])
     order = np.argsort(bounds, kind="stable")
-    for start in range(0, len(order), BATCH):
-        clock.tick()
-        chosen = order[start : start + BATCH]
+    batch = subs[0].batches.supports
+    for start in range(0, len(order), batch):
+        run.tick()
+        chosen = order[start : start + batch]
         chosen = chosen[bounds[chosen] < collector.threshold]
         if len(chosen):
             collector.offer(supports[chosen], subs[0].problem.values(supports[chosen]))
-        if len(chosen) < BATCH and start + len(chosen) < len(order):
+        if len(chosen) < batch and start + len(chosen) < len(order):
             collector.settle(float(bounds[order[start + len(chosen)]]))
             return
 
 
-def enumerate_completions(sub: Completions, collector: Collector, clock: Clock) -> None:
+def enumerate_completions(sub: Completions, collector: Collector, run: Run) -> None:
     """Evaluate every completion that its own bound does not settle."""
     sets = itertools.combinations(range(len(sub.live)), sub.size)
-    credits = sub.credits
-    while batch := list(itertools.islice(sets, 8 * BATCH)):
-        positions = np.asarray(batch)
+    credits, batch = sub.credits, sub.batches.supports
+    while some := list(itertools.islice(sets, 8 * batch)):
+        positions = np.asarray(some)
         bounds = sub.bound(credits[positions].sum(axis=1))
         order = np.argsort(bounds, kind="stable")
-        for start in range(0, len(order), BATCH):
-            clock.tick()
-            chosen = order[start : start + BATCH]
+        for start in range(0, len(order), batch):
+            run.tick()
+            chosen = order[start : start + batch]
             open_ = bounds[chosen] < collector.threshold
             collector.settle(float(np.min(bounds[chosen[~open_]], initial=np.inf)))
             if open_.any():

@@ -8,12 +8,12 @@ import numpy as np
 
 from mipselect.arrays import IntArray
 from mipselect.losses.fenchel import FenchelBounds
-from mipselect.search import cutting_loop
 from mipselect.search.collectors import Collector
 from mipselect.search.convex.completions import Completions, enumerate_completions
-from mipselect.search.cuts import Cut, fenchel_cut
+from mipselect.search.convex.cuts import fenchel_cut
+from mipselect.search.cuts import Cut
 from mipselect.search.cutting_loop import OuterApproximation
-from mipselect.search.progress import Clock
+from mipselect.search.progress import Run
 
 
 class FenchelMasters:
@@ -22,24 +22,27 @@ class FenchelMasters:
     Parameters
     ----------
     masters : OuterApproximation
-        The loop of masters and cuts, which is the same for every loss.
+    columns : int
+        Larger subproblems are divided first: a master of few columns has strong cuts.
+    enumerated : int
+        Evaluating so many supports takes less time than one solve of a master.
     """
 
-    def __init__(self, masters: OuterApproximation) -> None:
-        self._masters = masters
+    def __init__(
+        self, masters: OuterApproximation, *, columns: int = 64, enumerated: int = 500
+    ) -> None:
+        self._masters, self._columns, self._enumerated = masters, columns, enumerated
         self.name = masters.name
 
     def takes(self, sub: Completions) -> bool:
         """A bounded number of columns."""
-        return len(sub.live) <= cutting_loop.MASTER_COLUMNS
+        return len(sub.live) <= self._columns
 
-    def settle(self, sub: Completions, collector: Collector, clock: Clock) -> bool:
+    def settle(self, sub: Completions, collector: Collector, run: Run) -> bool:
         """Add cuts until the master proves that nothing below the threshold is left."""
-        if math.comb(len(sub.live), sub.size) <= cutting_loop.ENUMERATED:
-            enumerate_completions(sub, collector, clock)
+        if math.comb(len(sub.live), sub.size) <= self._enumerated:
+            enumerate_completions(sub, collector, run)
             return True
-        if collector.threshold == math.inf:
-            return False
 
         def cut_of(bounds: FenchelBounds, row: int, chosen: IntArray) -> Cut:
             own = float(bounds.weights[row][sub.base].sum())
@@ -56,4 +59,4 @@ class FenchelMasters:
         greedy = np.arange(sub.size)
         _, at_greedy = visit(greedy)
         cuts = [cut_of(sub.bounds, sub.row, greedy), at_greedy]
-        return self._masters.prove(cuts, sub.size, visit, collector, clock)
+        return self._masters.prove(cuts, sub.size, visit, collector, run)

@@ -10,7 +10,6 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 
@@ -18,33 +17,16 @@ from mipselect.arrays import FloatArray, IntArray
 from mipselect.losses.fenchel import FenchelBounds, FenchelLoss
 from mipselect.search.collectors import BestSupport, Collector
 from mipselect.search.convex.completions import (
+    BATCHES,
+    Batches,
     Completions,
     completions_of,
     offer_last_additions,
     screened,
 )
-from mipselect.search.progress import Clock
+from mipselect.search.neighbourhood import Engine
+from mipselect.search.progress import Run
 from mipselect.search.removed_sets import removed_sets
-
-SIBLINGS = 32
-"""Bases that are solved at once; the threshold may fall between two such batches."""
-
-
-class ConvexEngine(Protocol):
-    """Settles subproblems that are small enough for it."""
-
-    @property
-    def name(self) -> str:
-        """The solver's name."""
-
-    def takes(self, sub: Completions) -> bool:
-        """Whether this screened subproblem (size ≥ 2) should be settled rather than divided."""
-
-    def settle(self, sub: Completions, collector: Collector, clock: Clock) -> bool:
-        """Offer every support below the threshold, and settle a bound for all the others.
-
-        False if it gives up: then the subproblem is divided.
-        """
 
 
 class Division:
@@ -56,41 +38,41 @@ class Division:
         """Nothing is settled otherwise."""
         return False
 
-    def settle(self, sub: Completions, collector: Collector, clock: Clock) -> bool:
+    def settle(self, sub: Completions, collector: Collector, run: Run) -> bool:
         """Never asked to."""
         return False
 
 
 def divide(
-    subs: list[Completions], collector: Collector, engine: ConvexEngine, clock: Clock
+    subs: list[Completions], collector: Collector, engine: Engine[Completions], run: Run
 ) -> None:
     """Settle sibling subproblems, which have the same size."""
-    clock.nodes += len(subs)
-    clock.tick()
+    run.statistics.subproblems += len(subs)
+    run.tick()
     if subs[0].size == 1:
-        offer_last_additions(subs, collector, clock)
+        offer_last_additions(subs, collector, run)
         return
     for whole in subs:
         sub = screened(whole, collector)
         if len(sub.live) < sub.size:
             continue
-        if not (engine.takes(sub) and engine.settle(sub, collector, clock)):
-            _divide_by_first_feature(sub, collector, engine, clock)
+        if not (engine.takes(sub) and engine.settle(sub, collector, run)):
+            _divide_by_first_feature(sub, collector, engine, run)
 
 
 def _divide_by_first_feature(
-    sub: Completions, collector: Collector, engine: ConvexEngine, clock: Clock
+    sub: Completions, collector: Collector, engine: Engine[Completions], run: Run
 ) -> None:
-    families = sub.family_bounds
-    for start in range(0, len(families), SIBLINGS):
-        bounds = families[start : start + SIBLINGS]
+    families, siblings = sub.family_bounds, sub.batches.bases
+    for start in range(0, len(families), siblings):
+        bounds = families[start : start + siblings]
         count = int(np.sum(np.maximum.accumulate(bounds) < collector.threshold))
         firsts = range(start, start + count)
         if count:
             bases = np.array([np.append(sub.base, sub.live[k]) for k in firsts])
             live = [sub.live[k + 1 :] for k in firsts]
-            children = completions_of(sub.problem, bases, sub.size - 1, live)
-            divide(children, collector, engine, clock)
+            children = completions_of(sub.problem, bases, sub.size - 1, live, sub.batches)
+            divide(children, collector, engine, run)
         if count < len(bounds):
             collector.settle(float(families[start + count :].min()))
             return
@@ -103,15 +85,17 @@ class ConvexNeighbourhood:
     Attributes
     ----------
     problem : FenchelLoss
-    engine : ConvexEngine
+    engine : Engine of Completions
     support : ndarray of int, shape (s,)
     value : float
+    batches : Batches
     """
 
     problem: FenchelLoss
-    engine: ConvexEngine
+    engine: Engine[Completions]
     support: IntArray
     value: float
+    batches: Batches = BATCHES
 
     @property
     def levels(self) -> int:
@@ -134,22 +118,23 @@ class ConvexNeighbourhood:
         costs = np.sort(self.root.weights[0][self.support])
         return self._root_bound(float(costs[:level].sum()), level)
 
-    def search_level(self, level: int, collector: Collector, clock: Clock) -> None:
+    def search_level(self, level: int, collector: Collector, run: Run) -> None:
         """Offer every support at distance `level` below the threshold, and settle the rest."""
         costs = self.root.weights[0][self.support]
-        for batch in _batches(removed_sets(costs, level), SIBLINGS):
-            clock.bound = self._root_bound(batch[0][0], level)
-            clock.incumbent = collector.threshold
-            clock.tick()
-            if clock.bound >= collector.threshold:
-                collector.settle(clock.bound)
+        for batch in _batches(removed_sets(costs, level), self.batches.bases):
+            run.reporter.bound = self._root_bound(batch[0][0], level)
+            run.reporter.incumbent = collector.threshold
+            run.tick()
+            if run.reporter.bound >= collector.threshold:
+                collector.settle(run.reporter.bound)
                 return
             bases = np.array([np.delete(self.support, removed) for _, removed in batch])
-            subs = completions_of(self.problem, bases, level, [self.entering] * len(batch))
+            live = [self.entering] * len(batch)
+            subs = completions_of(self.problem, bases, level, live, self.batches)
             greedy = np.concatenate([sub.supports(np.arange(level)[None]) for sub in subs])
             collector.offer(greedy, self.problem.values(greedy))
-            divide(subs, collector, self.engine, clock)
-            clock.done += len(batch)
+            divide(subs, collector, self.engine, run)
+            run.reporter.done += len(batch)
 
     def _root_bound(self, cost: float, level: int) -> float:
         weights = self.root.weights[0]
@@ -165,38 +150,40 @@ class ConvexMethod:
     Attributes
     ----------
     problem : FenchelLoss
-    engine : ConvexEngine
+    engine : Engine of Completions
+    batches : Batches
     """
 
     problem: FenchelLoss
-    engine: ConvexEngine
+    engine: Engine[Completions]
+    batches: Batches = BATCHES
 
     @property
     def name(self) -> str:
         """The name of the engine."""
         return self.engine.name
 
-    def center(self, size: int, clock: Clock) -> ConvexNeighbourhood:
+    def center(self, size: int, run: Run) -> ConvexNeighbourhood:
         """Forward selection by weight, then the best swap until none helps."""
         support = np.empty(0, dtype=np.intp)
         for _ in range(size):
-            clock.tick()
+            run.tick()
             weights = self.problem.bounds(support[None]).weights[0]
             weights[support] = -1.0
             support = np.sort(np.append(support, int(np.argmax(weights))))
-        center = self.center_at(support, float(self.problem.values(support[None])[0]), clock)
+        center = self.center_at(support, float(self.problem.values(support[None])[0]), run)
         while center.levels > 1:
             best = BestSupport(0.0)
             best.offer(center.support[None], np.array([center.value]))
-            center.search_level(1, best, clock)
+            center.search_level(1, best, run)
             if best.support is None or best.value >= center.value:
                 break
-            center = self.center_at(best.support, best.value, clock)
+            center = self.center_at(best.support, best.value, run)
         return center
 
-    def center_at(self, support: IntArray, value: float, clock: Clock) -> ConvexNeighbourhood:
+    def center_at(self, support: IntArray, value: float, run: Run) -> ConvexNeighbourhood:
         """The neighbourhood of a support whose value is known."""
-        return ConvexNeighbourhood(self.problem, self.engine, support, value)
+        return ConvexNeighbourhood(self.problem, self.engine, support, value, self.batches)
 
 
 def _batches(

@@ -19,11 +19,24 @@ import numpy as np
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.losses.squared import EPS, PreparedSquared
 
-DENSE = 512
-"""Below this many live features the block H_TT of all of them is formed."""
 
-TOPS_COLUMNS = 1024
-"""Most live features for which a block of G is formed, and dropped, only to bound its rows."""
+@dataclass(frozen=True)
+class Screening:
+    """When blocks of G are formed for the sake of a bound.
+
+    Attributes
+    ----------
+    dense : int
+        Up to so many live features the block H_TT of all of them is formed.
+    tops_columns : int
+        Most live features for which a block of G is formed, and dropped, only to bound its rows.
+    """
+
+    dense: int = 512
+    tops_columns: int = 1024
+
+
+SCREENING = Screening()
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +61,7 @@ class Additions:
         v_B - νr², the doubled value without any addition.
     row_tops : ndarray of shape (p, c) or None
         See `Gram.row_tops`; None where they have not been computed.
+    screening : Screening
     """
 
     problem: PreparedSquared
@@ -60,6 +74,7 @@ class Additions:
     h: FloatArray
     base_value: float
     row_tops: FloatArray | None
+    screening: Screening = SCREENING
 
     @property
     def slack(self) -> float:
@@ -111,6 +126,7 @@ class Additions:
             np.maximum(self.h[keep] - row**2, self.ridge),
             self.base_value - step**2,
             self.row_tops,
+            self.screening,
         )
 
 
@@ -121,6 +137,7 @@ def additions_to(
     candidates: IntArray,
     multiplier: float,
     row_tops: FloatArray | None,
+    screening: Screening = SCREENING,
 ) -> Additions:
     """Build the subproblem for one base; `multiplier` is the ν of the bounds."""
     ridge = problem.ridge + multiplier
@@ -140,6 +157,7 @@ def additions_to(
         np.maximum(diagonal - np.einsum("kj,kj->j", whitened, whitened), ridge),
         problem.target_norm - float(solved @ solved) - multiplier * problem.radius**2,
         row_tops,
+        screening,
     )
 
 
@@ -153,7 +171,7 @@ def gain_shares(sub: Additions) -> FloatArray:
     others = min(sub.size, len(sub.live)) - 1
     if others <= 0:
         return sub.g**2 / sub.h
-    if len(sub.live) <= DENSE:
+    if len(sub.live) <= sub.screening.dense:
         off = np.abs(sub.dense())
         np.fill_diagonal(off, 0.0)
         off_sums = np.partition(off, len(off) - others, axis=1)[:, len(off) - others :].sum(axis=1)
@@ -217,8 +235,8 @@ def screened(
         if len(keep) < sub.size:
             return sub, shares
         if not much:
-            known = sub.row_tops is not None or sub.size == 1
-            if known or not DENSE < len(keep) <= TOPS_COLUMNS:
+            known, limits = sub.row_tops is not None or sub.size == 1, sub.screening
+            if known or not limits.dense < len(keep) <= limits.tops_columns:
                 return sub, shares
             tops = sub.problem.gram.row_tops(sub.live, sub.size - 1, tick)
             sub = replace(sub, row_tops=tops)

@@ -9,47 +9,32 @@ shares bounds its gain, so the division stops at the first family that cannot ma
 from __future__ import annotations
 
 import itertools
-from typing import Protocol
 
 import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.search.collectors import Collector
 from mipselect.search.least_squares.additions import Additions, screened
-from mipselect.search.progress import Clock
+from mipselect.search.neighbourhood import Engine
+from mipselect.search.progress import Run
 
 
-class Engine(Protocol):
-    """Settles subproblems that are small enough for it."""
-
-    @property
-    def name(self) -> str:
-        """The solver's name."""
-
-    def takes(self, sub: Additions) -> bool:
-        """Whether this screened subproblem (size ≥ 2) should be settled rather than divided."""
-
-    def settle(self, sub: Additions, collector: Collector, clock: Clock) -> bool:
-        """Offer every support below the threshold, and settle a bound for all the others.
-
-        False if it gives up: then the subproblem is divided.
-        """
-
-
-def branch_and_bound(sub: Additions, collector: Collector, engine: Engine, clock: Clock) -> None:
+def branch_and_bound(
+    sub: Additions, collector: Collector, engine: Engine[Additions], run: Run
+) -> None:
     """Offer every set of additions below the threshold and settle a bound for all others."""
-    clock.nodes += 1
-    clock.tick()
+    run.statistics.subproblems += 1
+    run.tick()
     threshold = collector.threshold
     before = len(sub.live)
-    sub, shares = screened(sub, threshold, clock.tick)
+    sub, shares = screened(sub, threshold, run.tick)
     if len(sub.live) < before:
         collector.settle(threshold)
     if len(sub.live) < sub.size:
         return
     if sub.size == 1:
         offer_additions(sub, np.arange(len(sub.live))[:, None], collector)
-    elif not (engine.takes(sub) and engine.settle(sub, collector, clock)):
+    elif not (engine.takes(sub) and engine.settle(sub, collector, run)):
         order = np.argsort(-shares, kind="stable")
         for k in range(len(order) - sub.size + 1):
             gain = float(shares[order[k : k + sub.size]].sum())
@@ -57,7 +42,7 @@ def branch_and_bound(sub: Additions, collector: Collector, engine: Engine, clock
                 collector.settle(collector.threshold)
                 break
             child = sub.with_feature(int(order[k]), order[k + 1 :])
-            branch_and_bound(child, collector, engine, clock)
+            branch_and_bound(child, collector, engine, run)
 
 
 def offer_additions(sub: Additions, positions: IntArray, collector: Collector) -> FloatArray:
@@ -73,9 +58,9 @@ def offer_additions(sub: Additions, positions: IntArray, collector: Collector) -
     return values
 
 
-def enumerate_additions(sub: Additions, collector: Collector, clock: Clock) -> None:
+def enumerate_additions(sub: Additions, collector: Collector, run: Run) -> None:
     """Evaluate every set of additions: the certificate that needs no bound."""
     sets = itertools.combinations(range(len(sub.live)), sub.size)
     while batch := list(itertools.islice(sets, 4096)):
-        clock.tick()
+        run.tick()
         offer_additions(sub, np.asarray(batch), collector)

@@ -6,9 +6,7 @@ import numpy as np
 
 from mipselect.arrays import IntArray
 from mipselect.losses.squared import PreparedSquared
-from mipselect.search.progress import Clock
-
-MAX_SWAPS = 200
+from mipselect.search.progress import Run
 
 
 def forward_selection(problem: PreparedSquared, size: int) -> IntArray:
@@ -30,18 +28,20 @@ def forward_selection(problem: PreparedSquared, size: int) -> IntArray:
     return np.sort(np.asarray(chosen))
 
 
-def best_by_swaps(problem: PreparedSquared, size: int, clock: Clock) -> tuple[IntArray, float]:
-    """A support that no single swap improves, and its value.
+def best_by_swaps(
+    problem: PreparedSquared, size: int, run: Run, *, most: int = 200
+) -> tuple[IntArray, float]:
+    """A support that no single swap improves, and its value; after `most` swaps any support.
 
     Any support would do as the centre of the search; a better one makes it faster.
     """
     support = forward_selection(problem, size)
     value = float(problem.values(support[None])[0])
     outside = np.setdiff1d(np.arange(problem.gram.p), support)
-    for _ in range(MAX_SWAPS if len(outside) else 0):
+    for _ in range(most if len(outside) else 0):
         best = (value, -1, -1)
         for k in range(size):
-            clock.tick()
+            run.tick()
             values = problem.values_of_additions(np.delete(support, k), outside)
             j = int(np.argmin(values))
             best = min(best, (float(values[j]), k, j))

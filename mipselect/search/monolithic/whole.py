@@ -20,9 +20,9 @@ from mipselect.losses.box_dual import PreparedBoxDual
 from mipselect.losses.squared import PreparedSquared
 from mipselect.search.monolithic.formulations import Form, LeastSquaresModels, at_distance
 from mipselect.search.monolithic.piecewise_linear import PiecewiseLinearModels
+from mipselect.search.options import SearchOptions, require_ridge
 from mipselect.search.pool import MistakeLevels, SupportPool
-from mipselect.search.progress import Clock, ProgressCallback
-from mipselect.search.setup import DEFAULT_TOLERANCE, check_limits
+from mipselect.search.progress import ProgressCallback, Run
 
 UNITS = 1000.0
 """The objective of no features, in the units of the model."""
@@ -76,23 +76,23 @@ def whole_optimum(
     "Differentially Private High-dimensional Variable Selection via Integer Programming",
     section 2.1; the perspective form is the one of Günlük and Linderoth (2010).
     """
-    run = _WholeRun(instance, solver, form, tolerance, time_limit, progress)
-    run.clock.stage = "optimum"
-    support, value, bound = run.best()
+    search = _WholeSearch(instance, SearchOptions(solver, tolerance, time_limit, progress), form)
+    search.run.reporter.stage = "optimum"
+    support, value, bound = search.best()
     pool = SupportPool(
         supports=support[None],
         values=np.array([value]),
         rest_bound=math.inf if instance.number_of_supports == 1 else bound,
-        tolerance=run.tolerance,
+        tolerance=search.tolerance,
         sensitivity=instance.sensitivity,
         n_features=instance.p,
         feature_names=instance.feature_names,
-        effort=run.clock.effort(run.name),
+        effort=search.run.effort(search.name),
     )
     if not pool.certified:
         raise NotCertified(
-            f"{run.name} could only prove that every support is at {bound:.9g} or above, and the "
-            f"best known value is {value:.9g}",
+            f"{search.name} could only prove that every support is at {bound:.9g} or above, and "
+            f"the best known value is {value:.9g}",
             bound=bound,
             incumbent=value,
             partial=pool,
@@ -120,15 +120,16 @@ def whole_levels(
     MistakeLevels
         Sensitive.
     """
-    run = _WholeRun(instance, solver, form, tolerance, time_limit, progress)
-    run.clock.stage = "optimum"
-    center, value, _ = run.best()
+    search = _WholeSearch(instance, SearchOptions(solver, tolerance, time_limit, progress), form)
+    stands = search.run.reporter
+    stands.stage = "optimum"
+    center, value, _ = search.best()
     while True:
         found = [(center, value, value)]
         for level in range(1, min(len(center), instance.p - len(center)) + 1):
-            run.clock.stage = f"level {level}"
-            run.clock.incumbent, run.clock.bound = value, min(bound for *_, bound in found)
-            found.append(run.best(center, level))
+            stands.stage = f"level {level}"
+            stands.incumbent, stands.bound = value, min(bound for *_, bound in found)
+            found.append(search.best(center, level))
             if found[-1][1] < value:
                 break
         else:
@@ -139,16 +140,16 @@ def whole_levels(
         supports=np.stack(supports),
         values=np.array(values),
         bounds=np.array(bounds),
-        tolerance=run.tolerance,
+        tolerance=search.tolerance,
         sensitivity=instance.sensitivity,
         n_features=instance.p,
         feature_names=instance.feature_names,
-        effort=run.clock.effort(run.name),
+        effort=search.run.effort(search.name),
     )
     if not levels.certified:
         tied = levels.gap < 0.0
         raise NotCertified(
-            f"{run.name} proved the bounds {', '.join(f'{bound:.9g}' for bound in bounds)} for "
+            f"{search.name} proved the bounds {', '.join(f'{bound:.9g}' for bound in bounds)} for "
             f"levels of the values {', '.join(f'{v:.9g}' for v in values)}: "
             + ("the best one may be tied" if tied else "not within the tolerance"),
             bound=float(np.min(levels.bounds)),
@@ -158,35 +159,32 @@ def whole_levels(
     return levels
 
 
-class _WholeRun:
+class _WholeSearch:
     """A solver, a form and an instance, and the models solved so far."""
 
     def __init__(
         self,
         instance: Instance,
-        solver: str | Solver,
+        options: SearchOptions,
         form: Form | None,
-        tolerance: float | None,
-        time_limit: float | None,
-        progress: ProgressCallback | None,
     ) -> None:
-        check_limits(instance, tolerance, time_limit)
+        require_ridge(instance)
         self._models = _models_of(instance)
         needed = Capability.MIQP if form is Form.BIG_M else Capability.MISOCP
-        self._solver = cast(WholeSolver, usable_solver(solver, needed))
+        self._solver = cast(WholeSolver, usable_solver(options.solver, needed))
         status = self._solver.status
         self._instance = instance
         self._form = _fitting_form(self._solver, self._models) if form is None else form
         status.check_size(*self._models.size(self._form), quadratic=True)
         self.name = f"{status.name}, whole {self._form} model"
-        self.tolerance = DEFAULT_TOLERANCE if tolerance is None else tolerance
-        self.clock = Clock(time_limit, progress)
+        self.tolerance = options.tau
+        self.run = Run.start(options.time_limit, options.progress)
 
     def best(
         self, center: IntArray | None = None, distance: int = 0
     ) -> tuple[IntArray, float, float]:
         """Best support, at `distance` from `center` if there is one, its value and the bound."""
-        instance, clock = self._instance, self.clock
+        instance, run, stands = self._instance, self.run, self.run.reporter
         baseline = self._models.baseline
         scale = UNITS / baseline if baseline > 0.0 else 1.0
         trust = TRUST * UNITS / scale
@@ -194,27 +192,27 @@ class _WholeRun:
         if center is not None:
             at_distance(model, center, distance)
         tau = self.tolerance * instance.sensitivity
-        clock.masters += 1
+        run.statistics.masters += 1
         solution = self._solver.solve(
             model,
-            time_limit=max(clock.remaining, 0.0),
+            time_limit=max(run.deadline.remaining, 0.0),
             gap=scale * max(SHARE_OF_TAU * tau, SHARE_OF_TAU * trust),
         )
-        clock.solver_nodes += solution.nodes
+        run.statistics.solver_nodes += solution.nodes
         # Every restricted problem has a value ≥ 0, whatever the solver proved.
         bound = max(solution.bound / scale - trust, 0.0)
         if solution.status is MipStatus.TIME_LIMIT:
             raise NotCertified(
-                f"{self.name}: time limit reached in stage {clock.stage!r}, whose supports are "
+                f"{self.name}: time limit reached in stage {stands.stage!r}, whose supports are "
                 f"proven to be at {bound:.6g} or above; best value of stages before it "
-                f"{clock.incumbent:.6g}",
-                bound=min(bound, clock.bound) if math.isfinite(clock.bound) else bound,
-                incumbent=clock.incumbent,
+                f"{stands.incumbent:.6g}",
+                bound=min(bound, stands.bound) if math.isfinite(stands.bound) else bound,
+                incumbent=stands.incumbent,
             )
         if not solution.found:
             raise SolverFailure(
                 f"{self.name} ended with the status {solution.status.value!r} "
-                f"({solution.detail}) in stage {clock.stage!r} and found nothing; proven so far: "
+                f"({solution.detail}) in stage {stands.stage!r} and found nothing; proven so far: "
                 f"{bound:.9g} or above"
             )
         support = rounded(np.array([z.value for z in model.z.values()]))

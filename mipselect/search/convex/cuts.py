@@ -1,0 +1,37 @@
+"""The cut of the convex search: the bound of a dual point, made affine."""
+
+from __future__ import annotations
+
+from mipselect.arrays import FloatArray
+from mipselect.losses.fenchel import FenchelBounds
+from mipselect.search.cuts import Cut
+
+
+def fenchel_cut(
+    bounds: FenchelBounds, row: int, own: float, credits: FloatArray, length: float
+) -> Cut:
+    """The bound of any dual point α as a cut (3.1), affine in the choice.
+
+    R(B ∪ T') ≥ (1/n) [Σ_i -ℓ*(y_i, -α_i) - νr²/2 - Σ_{j∈B∪T'} w_j² / (2(λ+ν))], w = Xᵀα.
+
+    The function h of the bound is concave in the sum of squares where the norm constraint is
+    active; (λ+ν)⁻¹Σw²/2 + νr²/2 lies above it for every ν ≥ 0 and touches it where
+    √Σw² = `length` and ν = max(0, length/r - λ). At the dual optimum on S and its own length the
+    cut equals R(S) at S.
+
+    Parameters
+    ----------
+    bounds : FenchelBounds
+    row : int
+        The dual point.
+    own : float
+        Σ w_j² over the base B.
+    credits : ndarray of shape (L,)
+        w_j² of the columns.
+    length : float
+        Where the cut is to be tightest.
+    """
+    nu = max(0.0, length / bounds.radius - bounds.ridge)
+    shrink = 1.0 / (2.0 * (bounds.ridge + nu) * bounds.n)
+    constant = bounds.constants[row] / bounds.n - nu * bounds.radius**2 / (2.0 * bounds.n)
+    return Cut(float(constant) - shrink * own, -shrink * credits)

@@ -1,0 +1,74 @@
+"""`SearchOptions`: what may be asked of any certified search, checked once."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from numbers import Real
+
+import numpy as np
+
+from mipselect.backends.protocols import Solver
+from mipselect.errors import InvalidInput
+from mipselect.instance import Instance
+from mipselect.search.progress import ProgressCallback
+
+DEFAULT_TOLERANCE = 0.05
+"""τ in units of the sensitivity; public, and fixed before the data are seen."""
+
+
+@dataclass(frozen=True, eq=False)
+class SearchOptions:
+    """Who searches, how exactly and how long.
+
+    Attributes
+    ----------
+    solver : str or Solver
+        "auto", "native", the name of a back end, or one.
+    tolerance : float
+        τ in units of the sensitivity; None means `DEFAULT_TOLERANCE`.
+    time_limit : float or None
+        Seconds.
+    progress : callable or None
+        Receives a `Progress` now and then.
+
+    Raises
+    ------
+    InvalidInput
+    """
+
+    solver: str | Solver = "auto"
+    tolerance: float | None = None
+    time_limit: float | None = None
+    progress: ProgressCallback | None = None
+
+    def __post_init__(self) -> None:
+        tolerance, limit = self.tolerance, self.time_limit
+        if tolerance is not None and not (
+            _is_number(tolerance) and math.isfinite(tolerance) and tolerance >= 0.0
+        ):
+            raise InvalidInput(
+                "tolerance must be a finite number ≥ 0 in units of the sensitivity, got "
+                f"{tolerance!r}"
+            )
+        if limit is not None and not (_is_number(limit) and limit > 0.0):
+            raise InvalidInput(f"time_limit must be a number of seconds > 0, got {limit!r}")
+        if self.progress is not None and not callable(self.progress):
+            raise InvalidInput(f"progress must be callable, got {self.progress!r}")
+
+    @property
+    def tau(self) -> float:
+        """τ in units of the sensitivity."""
+        return DEFAULT_TOLERANCE if self.tolerance is None else float(self.tolerance)
+
+
+def require_ridge(instance: Instance) -> None:
+    """Raise `InvalidInput` unless λ > 0."""
+    if instance.ridge <= 0.0:
+        raise InvalidInput(
+            f"a certified search needs ridge > 0, got {instance.ridge:g}: its cuts divide by it"
+        )
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
