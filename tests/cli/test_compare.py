@@ -131,8 +131,9 @@ def test_values_further_apart_than_the_tolerance_are_a_contradiction(
 
 def test_another_optimum_of_the_same_value_is_none(levels: MistakeLevels) -> None:
     tied = mistake_levels(files.load_instance("tiny-duplicates"))
-    other = replace(tied, supports=tied.supports.copy())
-    other.supports[[0, 1]] = tied.supports[[1, 0]]
+    supports = tied.supports.copy()
+    supports[[0, 1]] = tied.supports[[1, 0]]
+    other = replace(tied, supports=supports)
     assert agreement.contradictions([answer(tied), answer(other, "two")]) == []
 
 
