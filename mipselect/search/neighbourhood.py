@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from typing import Protocol, TypeVar
+
+import numpy as np
 
 from mipselect.arrays import IntArray
 from mipselect.losses.base import PreparedLoss
@@ -45,9 +49,8 @@ class Neighbourhood(Protocol):
     def levels(self) -> int:
         """L = min(s, p-s) + 1."""
 
-    @property
-    def entering(self) -> IntArray:
-        """The features outside Ŝ, the most gainful first."""
+    def fill(self, collector: Collector, count: int, run: Run) -> None:
+        """Offer `count` supports, so that the search of a pool starts with a threshold."""
 
     def level_bound(self, level: int) -> float:
         """A proven lower bound of a whole level, at the cost of a sort."""
@@ -72,3 +75,45 @@ class Method(Protocol):
 
     def center_at(self, support: IntArray, value: float, run: Run) -> Neighbourhood:
         """The neighbourhood of a support whose value is known."""
+
+
+def offer_nearby(
+    support: IntArray,
+    entering: IntArray,
+    problem: PreparedLoss,
+    collector: Collector,
+    count: int,
+    run: Run,
+    *,
+    batch: int = 65536,
+) -> None:
+    """Offer supports around Ŝ: with its one-swap neighbours at least `count`.
+
+    Parameters
+    ----------
+    support : ndarray of int, shape (s,)
+        Ŝ.
+    entering : ndarray of int, shape (p-s,)
+        The features outside it, the most gainful first; as few of them as give so many are used.
+    problem : PreparedLoss
+    collector : Collector
+    count : int
+    run : Run
+    batch : int
+        Supports that are evaluated at once.
+    """
+    s = len(support)
+    used = next(
+        q
+        for q in range(len(entering) + 1)
+        if s * (len(entering) - q) + math.comb(s + q, s) >= count
+    )
+    for removed_count in range(2, min(s, used) + 1):
+        pairs = itertools.product(
+            itertools.combinations(support, s - removed_count),
+            itertools.combinations(entering[:used], removed_count),
+        )
+        while some := list(itertools.islice(pairs, batch)):
+            run.tick()
+            supports: IntArray = np.sort([kept + added for kept, added in some], axis=1)
+            collector.offer(supports, problem.values(supports))

@@ -15,6 +15,7 @@ from mipselect.losses.squared import PreparedSquared
 from mipselect.search.convex.masters import FenchelMasters
 from mipselect.search.convex.method import ConvexMethod, Division
 from mipselect.search.cutting_loop import OuterApproximation
+from mipselect.search.enumeration import Enumeration
 from mipselect.search.least_squares.closed_form import ClosedForm
 from mipselect.search.least_squares.masters import SquaredMasters
 from mipselect.search.least_squares.method import LeastSquaresMethod
@@ -60,26 +61,52 @@ class Search:
         return self.method.center_at(support, value, self.run)
 
 
-def set_up(instance: Instance, options: SearchOptions) -> Search:
-    """Choose the method that the options ask for, and begin."""
+def set_up(instance: Instance, options: SearchOptions, *, listed: int = 1) -> Search:
+    """Choose the method that the options ask for, and begin.
+
+    Parameters
+    ----------
+    instance : Instance
+    options : SearchOptions
+    listed : int
+        How many values are wanted, whatever the bounds are.
+    """
     require_ridge(instance)
     return Search(
         instance,
-        _method(instance, options),
+        _method(instance, options, listed),
         options,
         Run.start(options.time_limit, options.progress),
     )
 
 
-def _method(instance: Instance, options: SearchOptions) -> Method:
-    native = options.solver in ("auto", NATIVE)
-    masters = None if native else outer_approximation(instance, options)
+def _method(instance: Instance, options: SearchOptions, listed: int) -> Method:
+    if options.solver not in ("auto", NATIVE):
+        return _by_masters(instance, outer_approximation(instance, options))
+    method = _native(instance)
+    if instance.number_of_supports <= max(method.few, 2 * listed):
+        return Enumeration(instance.prepared, instance.p)
+    return method
+
+
+def _native(instance: Instance) -> LeastSquaresMethod | ConvexMethod:
     problem = instance.prepared
     if isinstance(problem, PreparedSquared):
-        return LeastSquaresMethod(problem, SquaredMasters(masters) if masters else ClosedForm())
-    if not isinstance(problem, FenchelLoss):
-        raise InvalidInput(f"no certified search is built for the loss {instance.loss!r}")
-    return ConvexMethod(problem, FenchelMasters(masters) if masters else Division())
+        return LeastSquaresMethod(problem, ClosedForm())
+    return ConvexMethod(_fenchel(instance), Division())
+
+
+def _by_masters(instance: Instance, masters: OuterApproximation) -> Method:
+    problem = instance.prepared
+    if isinstance(problem, PreparedSquared):
+        return LeastSquaresMethod(problem, SquaredMasters(masters))
+    return ConvexMethod(_fenchel(instance), FenchelMasters(masters))
+
+
+def _fenchel(instance: Instance) -> FenchelLoss:
+    if isinstance(instance.prepared, FenchelLoss):
+        return instance.prepared
+    raise InvalidInput(f"no certified search is built for the loss {instance.loss!r}")
 
 
 def outer_approximation(

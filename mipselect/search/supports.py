@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from typing import Literal
 
 import numpy as np
 
-from mipselect.arrays import IntArray
 from mipselect.backends.protocols import Solver
 from mipselect.errors import InvalidInput, NotCertified
 from mipselect.instance import Instance
 from mipselect.search.collectors import BestSupports
-from mipselect.search.neighbourhood import Neighbourhood
 from mipselect.search.options import SearchOptions
 from mipselect.search.pool import SupportPool
 from mipselect.search.progress import ProgressCallback, Stopped, refusal
 from mipselect.search.setup import Search, set_up
 
-BATCH = 65536
-
 
 def top_supports(
     instance: Instance,
-    pool_size: int | Literal["one-swap"] = "one-swap",
+    pool_size: int | Literal["one-swap", "all"] = "one-swap",
     *,
     solver: str | Solver = "auto",
     tolerance: float | None = None,
@@ -37,10 +32,10 @@ def top_supports(
     ----------
     instance : Instance
         With ridge > 0.
-    pool_size : int or "one-swap"
-        R, from 1 to C(p, s). "one-swap" is R = 2 + s(p-s), or C(p, s) if that is smaller: the
+    pool_size : int, "one-swap" or "all"
+        R ≥ 1; C(p, s) where fewer supports than R exist. "one-swap" is R = 2 + s(p-s): the
         number of an optimum, its one-swap neighbours and one more. The R best supports are
-        returned whichever they are.
+        returned whichever they are. "all" is R = C(p, s).
     solver : str or Solver
         "auto", "native", a name from `available_solvers`, or a back end from `solver_by_name`.
     tolerance : float, optional
@@ -68,7 +63,7 @@ def top_supports(
     """
     count = number_of_listed(instance, pool_size)
     options = SearchOptions(solver, tolerance, time_limit, progress)
-    return find_supports(set_up(instance, options), count)
+    return find_supports(set_up(instance, options, listed=count), count)
 
 
 def find_supports(search: Search, count: int) -> SupportPool:
@@ -83,7 +78,7 @@ def find_supports(search: Search, count: int) -> SupportPool:
         collector.offer(center.support[None], np.array([center.value]))
         ahead = [center.level_bound(level) for level in range(1, center.levels)]
         bound = min(ahead, default=math.inf)
-        _fill(center, collector, search)
+        center.fill(collector, count, run)
         run.reporter.total = sum(math.comb(size, level) for level in range(1, center.levels))
         for level in range(1, center.levels):
             run.reporter.stage = f"pool, level {level}"
@@ -125,37 +120,14 @@ def _pool(search: Search, collector: BestSupports, open_bound: float) -> Support
 
 
 def number_of_listed(instance: Instance, pool_size: int | str) -> int:
-    """R as a number: ``one-swap`` is min(2 + s(p-s), C(p, s))."""
+    """R as a number, at most C(p, s): ``one-swap`` is 2 + s(p-s), ``all`` is C(p, s)."""
     s, p, most = instance.support_size, instance.p, instance.number_of_supports
+    if pool_size == "all":
+        return most
     if pool_size == "one-swap":
         return min(2 + s * (p - s), most)
-    if isinstance(pool_size, bool) or not isinstance(pool_size, int | np.integer):
-        raise InvalidInput(f"pool_size must be an integer or 'one-swap', got {pool_size!r}")
-    if not 1 <= pool_size <= most:
-        raise InvalidInput(f"pool_size must be in 1..C({p}, {s}) = {most}, got {pool_size}")
-    return int(pool_size)
-
-
-def _fill(center: Neighbourhood, collector: BestSupports, search: Search) -> None:
-    """Offer R supports near the centre, so that the search starts with a threshold.
-
-    They are made from the centre and the features that enter most gainfully by its cut; as few
-    of these as give R supports.
-    """
-    s = len(center.support)
-    entering = center.entering
-    one_swap = 1 + s * len(entering)
-    used = next(
-        q
-        for q in range(len(entering) + 1)
-        if max(one_swap - 1 - s * q, 0) + math.comb(s + q, s) >= collector.count
-    )
-    for removed_count in range(2, min(s, used) + 1):
-        pairs = itertools.product(
-            itertools.combinations(center.support, s - removed_count),
-            itertools.combinations(entering[:used], removed_count),
+    if isinstance(pool_size, bool) or not isinstance(pool_size, int | np.integer) or pool_size < 1:
+        raise InvalidInput(
+            f"pool_size must be an integer ≥ 1, 'one-swap' or 'all', got {pool_size!r}"
         )
-        while batch := list(itertools.islice(pairs, BATCH)):
-            search.run.tick()
-            supports: IntArray = np.sort([kept + added for kept, added in batch], axis=1)
-            collector.offer(supports, search.method.problem.values(supports))
+    return min(int(pool_size), most)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from back_ends import back_ends
-from searches import levels_by, supports_by
+from designs import all_supports
+from searches import levels_by, search_by, supports_by
 
 from mipselect.backends.discovery import solver_by_name
 from mipselect.backends.protocols import (
@@ -26,7 +26,20 @@ from mipselect.search import (
     mistake_levels,
     top_supports,
 )
+from mipselect.search.enumeration import Enumeration
 from mipselect.search.least_squares import masters
+from mipselect.search.levels import find_levels
+from mipselect.search.options import SearchOptions
+from mipselect.search.progress import (
+    Deadline,
+    ProgressCallback,
+    Reporter,
+    Run,
+    Statistics,
+    TimeUp,
+)
+from mipselect.search.setup import Search
+from mipselect.search.supports import find_supports, number_of_listed
 
 MASTERS = back_ends(Capability.MILP)
 
@@ -50,23 +63,78 @@ def orthogonal(p: int = 40) -> Instance:
     return Instance(X, y, support_size=3, x_bound=1.0, y_bound=3.0, coef_bound=5.0, ridge=1.0)
 
 
+class Ticks:
+    """A clock that moves on by one second whenever it is looked at."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        self.now += 1.0
+        return self.now
+
+
+def run_of(looks: int, progress: ProgressCallback | None = None) -> Run:
+    """A run that ends after so many looks at the clock."""
+    return Run(Deadline(float(looks), Ticks()), Statistics(), Reporter(progress, every=2.0))
+
+
+@pytest.mark.parametrize("looks", [300, 1500])
 @pytest.mark.parametrize("solver", ["native", *MASTERS])
-@pytest.mark.parametrize("search", [top_supports, mistake_levels])
-def test_the_time_limit_ends_in_an_honest_refusal(search, solver: str) -> None:
+@pytest.mark.parametrize("search", ["supports", "levels"])
+def test_the_time_limit_ends_in_an_honest_refusal(search: str, solver: str, looks: int) -> None:
     instance = weak_signal()
-    started = time.monotonic()
+    stopped = search_by(instance, solver, run=run_of(looks))
     with pytest.raises(
-        NotCertified, match=r"time limit of 1 s reached; stopped in stage"
+        NotCertified, match=rf"time limit of {looks} s reached; stopped in stage"
     ) as caught:
-        search(instance, solver=solver, time_limit=1.0)
-    assert time.monotonic() - started < 5.0
+        find_supports(stopped, 446) if search == "supports" else find_levels(stopped)
     supports = np.array([np.random.default_rng(k).permutation(80)[:6] for k in range(500)])
     assert caught.value.bound <= instance.objectives(supports).min()
     assert caught.value.incumbent <= instance.objectives(supports).min()
     partial = caught.value.partial
     assert not partial.certified
     assert instance.objectives(partial.supports) == pytest.approx(partial.values, rel=1e-9)
+    assert partial.values[0] == partial.values.min() == caught.value.incumbent
+    if search == "supports":
+        assert np.all(np.diff(partial.values) >= 0.0)
+
+
+def test_a_better_support_of_an_unfinished_level_comes_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A search that stops on its way to a better centre: the levels around the old one go."""
+    instance = weak_levels()
+    best = mistake_levels(instance)
+    worse = int(np.argmax(instance.objectives(all_supports(instance))))
+    search = search_by(instance, tolerance=0.0)
+    start = all_supports(instance)[worse]
+    bad = search.method.center_at(start, instance.objective(start), search.run)
+    monkeypatch.setattr(Search, "center", lambda _: bad)
+    found = type(bad).search_level
+
+    def interrupted(center, level, collector, run) -> None:
+        found(center, level, collector, run)
+        raise TimeUp
+
+    monkeypatch.setattr(type(bad), "search_level", interrupted)
+    with pytest.raises(NotCertified) as caught:
+        find_levels(search)
+    partial = caught.value.partial
+    assert len(partial) == 1
+    assert best.values[0] <= partial.values[0] < bad.value
     assert partial.values[0] == caught.value.incumbent
+    assert caught.value.bound <= best.values[0]
+
+
+def test_an_interrupted_enumeration_proves_nothing() -> None:
+    instance = weak_levels()
+    method = Enumeration(instance.prepared, instance.p, batch=10)
+    for find in (lambda search: find_supports(search, 3), find_levels):
+        search = Search(instance, method, SearchOptions(), run_of(20))
+        with pytest.raises(NotCertified, match="nothing was proven yet") as caught:
+            find(search)
+        assert caught.value.bound == -np.inf
 
 
 @pytest.mark.parametrize("change", ["order", "repeat", "bound"])
@@ -103,12 +171,20 @@ def test_levels_that_are_not_what_they_say_are_not_certified(change: str) -> Non
 def test_progress_is_reported() -> None:
     reports: list[Progress] = []
     with pytest.raises(NotCertified):
-        top_supports(weak_signal(), time_limit=1.2, progress=reports.append)
-    assert len(reports) >= 2
-    assert [r.seconds for r in reports] == sorted(r.seconds for r in reports)
+        find_supports(search_by(weak_signal(), run=run_of(1000, reports.append)), 446)
+    seconds = [report.seconds for report in reports]
+    assert len(reports) > 100
+    assert np.all(np.diff(seconds) >= 2.0)
     assert reports[-1].stage.startswith("pool")
     assert reports[-1].nodes > 0
     assert reports[-1].bound <= reports[-1].incumbent
+
+
+def test_time_passes_in_a_public_search() -> None:
+    with pytest.raises(NotCertified, match="time limit of 1e-09 s reached"):
+        top_supports(weak_signal(), time_limit=1e-9)
+    with pytest.raises(NotCertified, match="time limit of 1e-09 s reached"):
+        mistake_levels(weak_levels(), time_limit=1e-9)
 
 
 def test_an_interrupt_in_the_progress_callback_stops_the_search() -> None:
@@ -122,18 +198,32 @@ def test_an_interrupt_in_the_progress_callback_stops_the_search() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"pool_size": 0}, r"pool_size must be in 1\.\.C\(40, 3\) = 9880, got 0"),
-        ({"pool_size": 9881}, "got 9881"),
-        ({"pool_size": "two-swap"}, "must be an integer or 'one-swap'"),
-        ({"pool_size": 2.5}, "must be an integer or 'one-swap'"),
+        ({"pool_size": 0}, "pool_size must be an integer ≥ 1, 'one-swap' or 'all', got 0"),
+        ({"pool_size": True}, "must be an integer ≥ 1, 'one-swap' or 'all', got True"),
+        ({"pool_size": "two-swap"}, "'one-swap' or 'all', got 'two-swap'"),
+        ({"pool_size": 2.5}, "must be an integer ≥ 1"),
         ({"tolerance": -0.1}, "tolerance must be"),
         ({"tolerance": float("nan")}, "tolerance must be"),
+        ({"tolerance": True}, "tolerance must be a finite number ≥ 0 .* got True"),
         ({"time_limit": 0.0}, "time_limit must be"),
+        ({"time_limit": True}, "time_limit must be a number of seconds > 0, got True"),
+        ({"time_limit": float("nan")}, "time_limit must be"),
+        ({"progress": 3}, "progress must be callable, got 3"),
     ],
 )
 def test_wrong_arguments(arguments: dict[str, object], message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
         top_supports(orthogonal(), **arguments)  # type: ignore[arg-type]
+
+
+def test_a_pool_is_never_larger_than_there_are_supports() -> None:
+    instance = weak_levels()
+    assert number_of_listed(instance, "all") == number_of_listed(instance, 10**6) == 495
+    pool = top_supports(instance, "all")
+    assert len(pool) == 495
+    assert pool.rest_bound == np.inf
+    assert np.array_equal(pool.supports, top_supports(instance, 10**6).supports)
+    assert instance.objectives(pool.supports) == pytest.approx(pool.values, rel=1e-9)
 
 
 def test_no_ridge_is_refused_by_the_search() -> None:

@@ -24,7 +24,7 @@ from mipselect.search.convex.completions import (
     offer_last_additions,
     screened,
 )
-from mipselect.search.neighbourhood import Engine
+from mipselect.search.neighbourhood import Engine, offer_nearby
 from mipselect.search.progress import Run
 from mipselect.search.removed_sets import removed_sets
 
@@ -113,6 +113,10 @@ class ConvexNeighbourhood:
         outside = np.setdiff1d(np.arange(self.problem.p), self.support)
         return outside[np.argsort(-self.root.weights[0][outside], kind="stable")]
 
+    def fill(self, collector: Collector, count: int, run: Run) -> None:
+        """Offer supports made of Ŝ and the features that enter most gainfully by its cut."""
+        offer_nearby(self.support, self.entering, self.problem, collector, count, run)
+
     def level_bound(self, level: int) -> float:
         """What the dual optimum on Ŝ proves for the whole level: a sort."""
         costs = np.sort(self.root.weights[0][self.support])
@@ -152,11 +156,14 @@ class ConvexMethod:
     problem : FenchelLoss
     engine : Engine of Completions
     batches : Batches
+    few : int
+        Evaluating so many supports takes less time than bounding them.
     """
 
     problem: FenchelLoss
     engine: Engine[Completions]
     batches: Batches = BATCHES
+    few: int = 100
 
     @property
     def name(self) -> str:

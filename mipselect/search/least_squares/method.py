@@ -21,7 +21,7 @@ from mipselect.search.least_squares.additions import (
 )
 from mipselect.search.least_squares.branch_and_bound import branch_and_bound
 from mipselect.search.least_squares.swaps import best_by_swaps
-from mipselect.search.neighbourhood import Engine
+from mipselect.search.neighbourhood import Engine, offer_nearby
 from mipselect.search.progress import Run
 from mipselect.search.removed_sets import removed_sets
 
@@ -210,6 +210,10 @@ class LeastSquaresNeighbourhood:
             return self.center.candidates
         return self.center.candidates[np.argsort(-self._cuts[0].credits, kind="stable")]
 
+    def fill(self, collector: Collector, count: int, run: Run) -> None:
+        """Offer supports made of Ŝ and the features that enter most gainfully by its cut."""
+        offer_nearby(self.support, self.entering, self.center.problem, collector, count, run)
+
     def level_bound(self, level: int) -> float:
         """What the root cut proves for the whole level."""
         return level_bound(self.center, self._cuts[level - 1])
@@ -233,11 +237,14 @@ class LeastSquaresMethod:
     problem : PreparedSquared
     engine : Engine of Additions
     screening : Screening
+    few : int
+        Evaluating so many supports takes less time than bounding them.
     """
 
     problem: PreparedSquared
     engine: Engine[Additions]
     screening: Screening = SCREENING
+    few: int = 20_000
 
     @property
     def name(self) -> str:

@@ -1,0 +1,99 @@
+"""The search by evaluating everything: fewer supports than bounds would cost need no bounds."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+
+import numpy as np
+
+from mipselect.arrays import FloatArray, IntArray
+from mipselect.losses.base import PreparedLoss
+from mipselect.search.collectors import Collector
+from mipselect.search.progress import Run
+
+
+@dataclass(frozen=True, eq=False)
+class EvaluatedNeighbourhood:
+    """A support Ŝ and the values of all others.
+
+    Attributes
+    ----------
+    support : ndarray of int, shape (s,)
+    value : float
+    supports : ndarray of int, shape (C, s)
+        All of them, in lexicographic order.
+    values : ndarray of shape (C,)
+    level_of : ndarray of int, shape (C,)
+        The distance of each from Ŝ.
+    """
+
+    support: IntArray
+    value: float
+    supports: IntArray
+    values: FloatArray
+    level_of: IntArray
+
+    @property
+    def levels(self) -> int:
+        """L = min(s, p-s) + 1: all levels that have a member."""
+        return int(self.level_of.max()) + 1
+
+    def fill(self, collector: Collector, count: int, run: Run) -> None:
+        """Nothing has to be found first: there are no bounds that a threshold would sharpen."""
+
+    def level_bound(self, level: int) -> float:
+        """The smallest value of the level."""
+        return float(self.values[self.level_of == level].min())
+
+    def search_level(self, level: int, collector: Collector, run: Run) -> None:
+        """Offer the whole level."""
+        here = self.level_of == level
+        collector.offer(self.supports[here], self.values[here])
+
+
+@dataclass(frozen=True, eq=False)
+class Enumeration:
+    """Search by evaluating every support.
+
+    Attributes
+    ----------
+    problem : PreparedLoss
+    n_features : int
+        p.
+    batch : int
+        Supports that are evaluated between two looks at the time.
+    """
+
+    problem: PreparedLoss
+    n_features: int
+    batch: int = 4096
+
+    name = "native"
+
+    def center(self, size: int, run: Run) -> EvaluatedNeighbourhood:
+        """The best support, the first of them in lexicographic order."""
+        everything = itertools.combinations(range(self.n_features), size)
+        supports: list[IntArray] = []
+        values: list[FloatArray] = []
+        while some := list(itertools.islice(everything, self.batch)):
+            run.tick()
+            supports.append(np.array(some, dtype=np.intp))
+            values.append(self.problem.values(supports[-1]))
+            run.statistics.subproblems += 1
+            run.reporter.incumbent = min(run.reporter.incumbent, float(values[-1].min()))
+        rows, numbers = np.concatenate(supports), np.concatenate(values)
+        best = int(np.argmin(numbers))
+        return _around(rows[best], float(numbers[best]), rows, numbers)
+
+    def center_at(self, support: IntArray, value: float, run: Run) -> EvaluatedNeighbourhood:
+        """The neighbourhood of a support whose value is known."""
+        found = self.center(len(support), run)
+        return _around(support, value, found.supports, found.values)
+
+
+def _around(
+    support: IntArray, value: float, supports: IntArray, values: FloatArray
+) -> EvaluatedNeighbourhood:
+    level_of = np.sum(~np.isin(supports, support), axis=1)
+    return EvaluatedNeighbourhood(support, value, supports, values, level_of)
