@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mipselect.data import sources
 from mipselect.data.datasets import correlated_gaussian
 from mipselect.data.files import expected, load_instance, load_problem, stored_instances
 from mipselect.errors import InvalidInput
@@ -81,11 +80,14 @@ def test_the_tiny_instances_are_what_they_say() -> None:
 
 
 def test_listing_runs_no_recipe(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(**_: object) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise AssertionError("the listing generated data")
 
-    monkeypatch.setattr(sources, "correlated_gaussian", fail)
-    listed = {entry.name: entry for entry in stored_instances()}
+    with monkeypatch.context() as without_numbers:
+        without_numbers.setattr(np.random, "default_rng", fail)
+        with pytest.raises(AssertionError, match="generated data"):
+            load_instance("paper-p100")
+        listed = {entry.name: entry for entry in stored_instances()}
     assert {*ENUMERABLE, "paper-p100", "paper-p1000", "paper-hinge-p100"} <= set(listed)
     assert all(entry.description for entry in listed.values())
     large = listed["paper-p1000"]

@@ -187,8 +187,16 @@ def test_parameters_of_the_bound_are_checked(bad: dict[str, float]) -> None:
 
 
 def test_it_knows_no_mechanism() -> None:
+    """Imported into a package whose own imports have not run, it brings none of them along."""
     code = (
-        "import sys, mipselect.privacy.audit as audit; "
-        "sys.exit('mipselect.mechanisms' in vars(audit))"
+        "import sys, types, importlib.util as util\n"
+        "mipselect = types.ModuleType('mipselect')\n"
+        "mipselect.__path__ = util.find_spec('mipselect').submodule_search_locations\n"
+        "sys.modules['mipselect'] = mipselect\n"
+        "import mipselect.privacy.audit\n"
+        "print(*sorted({name.split('.')[1] for name in sys.modules if name[:10] == 'mipselect.'}))"
     )
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+    out = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    rooms = out.stdout.split()
+    assert {"errors", "privacy"} <= set(rooms)
+    assert not {"mechanisms", "search", "instance", "selectors"} & set(rooms)
