@@ -21,6 +21,7 @@ test: lint types check
 lint: $(VENV)/installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports
 
 types: $(VENV)/installed
 	$(BIN)/mypy
