@@ -15,11 +15,27 @@ from mipselect.search.least_squares.method import LeastSquaresMethod
 from mipselect.search.levels import find_levels
 from mipselect.search.options import SearchOptions
 from mipselect.search.pool import MistakeLevels, SupportPool
-from mipselect.search.progress import Run
+from mipselect.search.progress import Deadline, ProgressCallback, Reporter, Run, Statistics
 from mipselect.search.setup import Search, outer_approximation
 from mipselect.search.supports import find_supports, number_of_listed
 
 ENDLESS = 10**9
+
+
+class Ticks:
+    """A clock that moves on by one second whenever it is looked at."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        self.now += 1.0
+        return self.now
+
+
+def run_of(looks: int, progress: ProgressCallback | None = None) -> Run:
+    """A run that ends after so many looks at the clock."""
+    return Run(Deadline(float(looks), Ticks()), Statistics(), Reporter(progress, every=2.0))
 
 
 def search_by(

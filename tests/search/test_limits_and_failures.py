@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from back_ends import back_ends
 from designs import all_supports
-from searches import levels_by, search_by, supports_by
+from searches import levels_by, run_of, search_by, supports_by
 
 from mipselect.backends.discovery import solver_by_name
 from mipselect.backends.protocols import (
@@ -31,11 +31,6 @@ from mipselect.search.least_squares import masters
 from mipselect.search.levels import find_levels
 from mipselect.search.options import SearchOptions
 from mipselect.search.progress import (
-    Deadline,
-    ProgressCallback,
-    Reporter,
-    Run,
-    Statistics,
     TimeUp,
 )
 from mipselect.search.setup import Search
@@ -61,22 +56,6 @@ def orthogonal(p: int = 40) -> Instance:
     X = np.sign(rng.standard_normal((400, p)))
     y = X @ np.where(np.arange(p) < 3, 1.0, 0.05) + rng.standard_normal(400)
     return Instance(X, y, support_size=3, x_bound=1.0, y_bound=3.0, coef_bound=5.0, ridge=1.0)
-
-
-class Ticks:
-    """A clock that moves on by one second whenever it is looked at."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def __call__(self) -> float:
-        self.now += 1.0
-        return self.now
-
-
-def run_of(looks: int, progress: ProgressCallback | None = None) -> Run:
-    """A run that ends after so many looks at the clock."""
-    return Run(Deadline(float(looks), Ticks()), Statistics(), Reporter(progress, every=2.0))
 
 
 @pytest.mark.parametrize("looks", [300, 1500])

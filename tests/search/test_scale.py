@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 from designs import random_instance
+from searches import supports_by
 from test_against_enumeration import check_levels, check_pool
 
 from mipselect import TopR
@@ -18,6 +17,7 @@ from mipselect.losses.gram import Gram
 from mipselect.search import mistake_levels, top_supports
 from mipselect.search.least_squares.additions import Screening
 from mipselect.search.pool import SupportPool
+from mipselect.search.progress import Deadline, Reporter, Run, Statistics
 
 
 @pytest.mark.parametrize("solver", ["native", "highs"])
@@ -93,15 +93,33 @@ def test_native_and_highs_agree_at_p_1000(seed: int) -> None:
         assert np.all(first.bounds <= second.values)
 
 
-def test_wide_data_stop_in_time_with_what_was_proven() -> None:
+def test_wide_data_stop_in_time_with_what_was_proven(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between two looks at the clock no more of G is formed than one block of it."""
     rng = np.random.default_rng(4)
     X = rng.standard_normal((100, 30_000), dtype=np.float32)
     y = X[:, :4] @ np.full(4, 0.5) + rng.standard_normal(100)
     instance = Instance(X, y, support_size=4, x_bound=0.5, y_bound=0.5, coef_bound=1.0, ridge=5.0)
-    started = time.monotonic()
+    formed = [0]
+    for name in ("product", "_rows", "block"):
+        original = getattr(Gram, name)
+
+        def counted(gram: Gram, *indices, original=original) -> np.ndarray:
+            result = original(gram, *indices)
+            formed[-1] += result.size
+            return result
+
+        monkeypatch.setattr(Gram, name, counted)
+
+    def clock() -> float:
+        formed.append(0)
+        return float(len(formed))
+
+    run = Run(Deadline(600.0, clock), Statistics(), Reporter())
     with pytest.raises(NotCertified) as caught:
-        top_supports(instance, time_limit=2.0)
-    assert time.monotonic() - started < 6.0
+        supports_by(instance, "one-swap", run=run)
+    assert len(formed) >= 600
+    assert 0 < max(formed) <= gram_module.BLOCK_BYTES // 8
+    assert sum(formed) < 0.05 * instance.p**2
     partial = caught.value.partial
     assert not partial.certified
     assert np.isfinite(partial.values).all()
