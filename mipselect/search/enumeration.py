@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -67,29 +67,35 @@ class Enumeration:
 
     problem: PreparedLoss
     n_features: int
-    batch: int = 4096
+    batch: int
+    _evaluated: dict[int, tuple[IntArray, FloatArray]] = field(default_factory=dict, init=False)
 
     name = "native"
 
     def center(self, size: int, run: Run) -> EvaluatedNeighbourhood:
         """The best support, the first of them in lexicographic order."""
-        everything = itertools.combinations(range(self.n_features), size)
-        supports: list[IntArray] = []
-        values: list[FloatArray] = []
-        while some := list(itertools.islice(everything, self.batch)):
-            run.tick()
-            supports.append(np.array(some, dtype=np.intp))
-            values.append(self.problem.values(supports[-1]))
-            run.statistics.subproblems += 1
-            run.reporter.incumbent = min(run.reporter.incumbent, float(values[-1].min()))
-        rows, numbers = np.concatenate(supports), np.concatenate(values)
-        best = int(np.argmin(numbers))
-        return _around(rows[best], float(numbers[best]), rows, numbers)
+        supports, values = self._all(size, run)
+        best = int(np.argmin(values))
+        return _around(supports[best], float(values[best]), supports, values)
 
     def center_at(self, support: IntArray, value: float, run: Run) -> EvaluatedNeighbourhood:
         """The neighbourhood of a support whose value is known."""
-        found = self.center(len(support), run)
-        return _around(support, value, found.supports, found.values)
+        return _around(support, value, *self._all(len(support), run))
+
+    def _all(self, size: int, run: Run) -> tuple[IntArray, FloatArray]:
+        """Every support with its value, evaluated once."""
+        if size not in self._evaluated:
+            everything = itertools.combinations(range(self.n_features), size)
+            supports: list[IntArray] = []
+            values: list[FloatArray] = []
+            while some := list(itertools.islice(everything, self.batch)):
+                run.tick()
+                supports.append(np.array(some, dtype=np.intp))
+                values.append(self.problem.values(supports[-1]))
+                run.statistics.subproblems += 1
+                run.reporter.incumbent = min(run.reporter.incumbent, float(values[-1].min()))
+            self._evaluated[size] = np.concatenate(supports), np.concatenate(values)
+        return self._evaluated[size]
 
 
 def _around(

@@ -86,7 +86,8 @@ def _method(instance: Instance, options: SearchOptions, listed: int) -> Method:
         return _by_masters(instance, outer_approximation(instance, options))
     method = _native(instance)
     if instance.number_of_supports <= max(method.few, 2 * listed):
-        return Enumeration(instance.prepared, instance.p)
+        batch = method.batches.supports if isinstance(method, ConvexMethod) else 4096
+        return Enumeration(instance.prepared, instance.p, batch)
     return method
 
 
