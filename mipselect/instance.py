@@ -14,6 +14,13 @@ from numpy.typing import ArrayLike
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.errors import InvalidInput
 from mipselect.losses import Loss, PreparedLoss, RestrictedFit, checked_loss
+from mipselect.validation import (
+    checked_feature_names,
+    checked_indices,
+    checked_integer,
+    checked_nonnegative,
+    checked_positive,
+)
 
 
 class Instance:
@@ -85,17 +92,21 @@ class Instance:
                 f"X must be a non-empty table of shape (n, p), got shape {matrix.shape}"
             )
         n, p = matrix.shape
-        self.feature_names: tuple[str, ...] = _names(feature_names, p)
+        self.feature_names: tuple[str, ...] = (
+            tuple(f"x{j}" for j in range(p))
+            if feature_names is None
+            else checked_feature_names(feature_names, p)
+        )
         self._loss = checked_loss(loss)
         encoded, self.classes = self._loss.encode(y)
         target = _numeric(encoded, "y", None)
         if target.shape != (n,):
             raise InvalidInput(f"y must have one value per row of X, ({n},); got {target.shape}")
-        self.support_size = _integer(support_size, "support_size", 1, p)
-        self.x_bound = _positive(x_bound, "x_bound")
-        self.y_bound = _positive(y_bound, "y_bound")
-        self.coef_bound = _positive(coef_bound, "coef_bound")
-        self.ridge = _positive(ridge, "ridge", zero_allowed=True)
+        self.support_size = checked_integer(support_size, "support_size", 1, p)
+        self.x_bound = checked_positive(x_bound, "x_bound")
+        self.y_bound = checked_positive(y_bound, "y_bound")
+        self.coef_bound = checked_positive(coef_bound, "coef_bound")
+        self.ridge = checked_nonnegative(ridge, "ridge")
         if self.classes is not None:
             self.y_bound = 1.0
         _require_finite(matrix, "X", self.feature_names)
@@ -196,16 +207,7 @@ class Instance:
 
     def check_support(self, support: ArrayLike) -> IntArray:
         """Return `support` as an index array, or raise `InvalidInput`."""
-        indices = np.asarray(support)
-        s = self.support_size
-        if indices.shape != (s,) or indices.dtype.kind not in "iu":
-            raise InvalidInput(f"a support is {s} integer column indices, got {support!r}")
-        if indices.min() < 0 or indices.max() >= self.p or len(np.unique(indices)) < s:
-            raise InvalidInput(
-                f"a support is {s} distinct column indices in 0..{self.p - 1}, got "
-                f"{indices.tolist()}"
-            )
-        return indices.astype(np.intp)
+        return checked_indices(support, self.support_size, self.p, "a support", "column indices")
 
 
 def _numeric(values: ArrayLike, what: str, names: Sequence[str] | None) -> FloatArray:
@@ -253,29 +255,3 @@ def _require_finite(table: FloatArray, what: str, names: Sequence[str] | None) -
             f"{what} must be finite: row {i}{column} holds {table[i, j]}{more}; "
             "remove or impute such rows first"
         )
-
-
-def _names(names: Sequence[str] | None, p: int) -> tuple[str, ...]:
-    if names is None:
-        return tuple(f"x{j}" for j in range(p))
-    if len(names) != p:
-        raise InvalidInput(f"feature_names must have {p} entries, one per column, got {len(names)}")
-    return tuple(str(name) for name in names)
-
-
-def _integer(value: int, what: str, low: int, high: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise InvalidInput(f"{what} must be an integer in {low}..{high}, got {value!r}")
-    if not low <= value <= high:
-        raise InvalidInput(f"{what} must be in {low}..{high}, got {value}")
-    return int(value)
-
-
-def _positive(value: float, what: str, *, zero_allowed: bool = False) -> float:
-    wanted = "a finite number ≥ 0" if zero_allowed else "a finite number > 0"
-    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
-        raise InvalidInput(f"{what} must be {wanted}, got {value!r}")
-    number = float(value)
-    if not math.isfinite(number) or number < 0.0 or (number == 0.0 and not zero_allowed):
-        raise InvalidInput(f"{what} must be {wanted}, got {value}")
-    return number

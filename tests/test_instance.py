@@ -103,8 +103,8 @@ def test_float32_stays_float32() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"support_size": 0}, r"support_size must be in 1\.\.4, got 0"),
-        ({"support_size": 5}, r"support_size must be in 1\.\.4, got 5"),
+        ({"support_size": 0}, r"support_size must be an integer in 1\.\.4, got 0"),
+        ({"support_size": 5}, r"support_size must be an integer in 1\.\.4, got 5"),
         ({"support_size": 2.0}, "support_size must be an integer"),
         ({"x_bound": 0.0}, "x_bound must be a finite number > 0, got 0"),
         ({"y_bound": -1.0}, "y_bound must be a finite number > 0"),

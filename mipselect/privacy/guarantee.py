@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from numbers import Integral, Real
 from typing import Any
 
 from mipselect.errors import InvalidInput, RelationMismatch
 from mipselect.privacy.decimals import exact, round_up, total
+from mipselect.validation import (
+    checked_choice,
+    checked_integer,
+    checked_nonnegative,
+    checked_number,
+)
 
 RELATIONS = {
     "replace-one": "replacing one row",
@@ -48,8 +53,11 @@ class Guarantee:
     conditions: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", _number(self.epsilon, "epsilon", math.inf))
-        object.__setattr__(self, "delta", _number(self.delta, "delta", 1.0))
+        object.__setattr__(self, "epsilon", checked_nonnegative(self.epsilon, "epsilon"))
+        delta = checked_number(
+            self.delta, "delta", "a number with 0 ≤ delta < 1", lambda v: 0.0 <= v < 1.0
+        )
+        object.__setattr__(self, "delta", delta)
         checked_relation(self.relation)
         object.__setattr__(self, "conditions", _conditions(self.conditions))
 
@@ -84,9 +92,8 @@ class Guarantee:
         InvalidInput
             If `count` is not a positive integer, δ would reach 1 or ε infinity.
         """
-        if isinstance(count, bool) or not isinstance(count, Integral) or count < 1:
-            raise InvalidInput(f"count must be a positive integer, got {count!r}")
-        epsilon, delta = exact(self.epsilon) * int(count), exact(self.delta) * int(count)
+        count = checked_integer(count, "count", 1)
+        epsilon, delta = exact(self.epsilon) * count, exact(self.delta) * count
         return _composed(epsilon, delta, self.relation, self.conditions)
 
     def __add__(self, other: Guarantee) -> Guarantee:
@@ -116,13 +123,9 @@ class Guarantee:
         return f"{size}, {RELATIONS[self.relation]}; {conditions}"
 
 
-def checked_relation(relation: str, known: Iterable[str] = RELATIONS) -> str:
+def checked_relation(relation: str, known: Collection[str] = RELATIONS) -> str:
     """Return one of the known relations, or raise `InvalidInput`."""
-    names = list(known)
-    if relation not in names:
-        wanted = " or ".join(repr(name) for name in names)
-        raise InvalidInput(f"relation must be {wanted}, got {relation!r}")
-    return relation
+    return checked_choice(relation, "relation", known)
 
 
 def compose(guarantees: Iterable[Guarantee], relation: str) -> Guarantee:
@@ -169,15 +172,6 @@ def _two_steps(epsilon: float, delta: float) -> float:
             "replace-one: (1 + e^ε)δ is not below 1"
         )
     return factor * delta
-
-
-def _number(value: float, what: str, end: float) -> float:
-    wanted = "a finite number ≥ 0" if end == math.inf else f"a number with 0 ≤ {what} < {end:g}"
-    if isinstance(value, bool) or not isinstance(value, Real):
-        raise InvalidInput(f"{what} must be {wanted}, got {value!r}")
-    if not (0.0 <= value < end and value <= sys.float_info.max):
-        raise InvalidInput(f"{what} must be {wanted}, got {value}")
-    return float(value)
 
 
 def _conditions(conditions: Iterable[str]) -> tuple[str, ...]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from numbers import Real
 from typing import cast
 
 from mipselect.arrays import IntArray
@@ -21,6 +19,7 @@ from mipselect.search.least_squares.closed_form import ClosedForm
 from mipselect.search.least_squares.method import LeastSquaresMethod
 from mipselect.search.neighbourhood import Method, Neighbourhood
 from mipselect.search.progress import Clock, ProgressCallback
+from mipselect.validation import checked_time_limit, checked_tolerance
 
 DEFAULT_TOLERANCE = 0.05
 """τ in units of the sensitivity; public, and fixed before the data are seen."""
@@ -66,14 +65,10 @@ class Search:
 
 def check_limits(instance: Instance, tolerance: float | None, time_limit: float | None) -> None:
     """Raise `InvalidInput` unless a certified search can be asked for with these arguments."""
-    if tolerance is not None and not (
-        isinstance(tolerance, Real) and math.isfinite(tolerance) and tolerance >= 0.0
-    ):
-        raise InvalidInput(
-            f"tolerance must be a finite number ≥ 0 in units of the sensitivity, got {tolerance!r}"
-        )
-    if time_limit is not None and not (isinstance(time_limit, Real) and time_limit > 0.0):
-        raise InvalidInput(f"time_limit must be a number of seconds > 0, got {time_limit!r}")
+    if tolerance is not None:
+        checked_tolerance(tolerance)
+    if time_limit is not None:
+        checked_time_limit(time_limit)
     if instance.ridge <= 0.0:
         raise InvalidInput(
             f"a certified search needs ridge > 0, got {instance.ridge:g}: its cuts divide by it"

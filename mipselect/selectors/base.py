@@ -6,7 +6,6 @@ import copy
 import random
 from abc import ABC, abstractmethod
 from dataclasses import replace
-from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -22,6 +21,7 @@ from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.ledger import Ledger
 from mipselect.privacy.randomness import generator
 from mipselect.privacy.release import Release
+from mipselect.validation import checked_integer
 
 
 class PrivateSelector(SelectorMixin, BaseEstimator, ABC):  # type: ignore[misc]
@@ -134,12 +134,7 @@ class PrivateSelector(SelectorMixin, BaseEstimator, ABC):  # type: ignore[misc]
             table, target = validate_data(
                 self, X, y, dtype=[np.float64, np.float32], accept_sparse=self._accept_sparse
             )
-        count, columns = self.n_features_to_select, table.shape[1]
-        if isinstance(count, bool) or not isinstance(count, Integral) or not 1 <= count <= columns:
-            raise InvalidInput(
-                f"n_features_to_select must be an integer in 1..{columns}, the number of columns "
-                f"of X, got {count!r}"
-            )
+        checked_integer(self.n_features_to_select, "n_features_to_select", 1, table.shape[1])
         return table, target
 
     def _names(self) -> list[str]:

@@ -9,10 +9,10 @@ import numpy as np
 
 from mipselect.arrays import FloatArray
 from mipselect.mechanisms import MetropolisHastings
-from mipselect.mechanisms.base import checked_positive
 from mipselect.privacy.ledger import Ledger
 from mipselect.selectors.base import PrivateSelector, real_target
 from mipselect.selectors.residual_squares import ResidualSquares
+from mipselect.validation import checked_positive
 
 
 class MCMCSelector(PrivateSelector):
