@@ -111,16 +111,26 @@ def checked_choice(value: str, what: str, known: Collection[str]) -> str:
     return value
 
 
+def checked_flag(value: bool, what: str) -> bool:
+    """Return True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise InvalidInput(f"{what} must be True or False, got {shown(value)}")
+    return bool(value)
+
+
+def checked_line(text: str, what: str, longest: int | None = None) -> str:
+    """Return a text of one printable line, not empty and no longer than `longest`."""
+    if not isinstance(text, str):
+        raise InvalidInput(f"{what} must be a text, got a {type(text).__name__}")
+    if not text.isprintable() or not 1 <= len(text) <= (longest or len(text)):
+        most = "" if longest is None else f" of 1 to {longest} characters"
+        raise InvalidInput(f"{what} must be one printable line{most}, got {shown(text)}")
+    return str(text)
+
+
 def checked_name(name: str, what: str) -> str:
-    """Return a text of at most `LONGEST_NAME` characters, one line and printable."""
-    if not isinstance(name, str):
-        raise InvalidInput(f"{what} must be a text, got a {type(name).__name__}")
-    if not 1 <= len(name) <= LONGEST_NAME or not name.isprintable():
-        raise InvalidInput(
-            f"{what} must be one line of 1 to {LONGEST_NAME} printable characters, "
-            f"got {shown(name)}"
-        )
-    return str(name)
+    """Return a text of one printable line of at most `LONGEST_NAME` characters."""
+    return checked_line(name, what, LONGEST_NAME)
 
 
 def checked_feature_names(names: Sequence[str], size: int) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -74,7 +75,7 @@ class Mechanism(ABC, Generic[Outcome]):
             From the ledger, before anything is drawn.
         """
         source, private = generator(rng)
-        guarantee = self.guarantee
+        guarantee = replace(self.guarantee, private=private)
         if ledger is not None:
             ledger.spend(guarantee, what=self.name)
         chosen, names = self._chosen(self.sample(source))

@@ -13,9 +13,12 @@ from mipselect.errors import InvalidInput, RelationMismatch
 from mipselect.privacy.decimals import exact, round_up, total
 from mipselect.validation import (
     checked_choice,
+    checked_flag,
     checked_integer,
+    checked_line,
     checked_nonnegative,
     checked_number,
+    shown,
 )
 
 RELATIONS = {
@@ -23,6 +26,8 @@ RELATIONS = {
     "add-remove": "adding or removing one row",
 }
 """The neighbouring relations, and how they read in a sentence."""
+
+NO_PROMISE = "no promise, for the draw was seeded"
 
 
 @dataclass(frozen=True)
@@ -40,6 +45,9 @@ class Guarantee:
         added or removed (and n is private).
     conditions : tuple of str
         What must be true of the data for the promise to hold; empty for an unconditional one.
+    private : bool
+        False marks the guarantee of a seeded draw: the numbers are what the draw would have
+        cost, and nothing is promised. The mark stays through sums and conversions.
 
     Raises
     ------
@@ -51,6 +59,7 @@ class Guarantee:
     delta: float = 0.0
     relation: str = "replace-one"
     conditions: tuple[str, ...] = ()
+    private: bool = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", checked_nonnegative(self.epsilon, "epsilon"))
@@ -60,6 +69,7 @@ class Guarantee:
         object.__setattr__(self, "delta", delta)
         checked_relation(self.relation)
         object.__setattr__(self, "conditions", _conditions(self.conditions))
+        object.__setattr__(self, "private", checked_flag(self.private, "private"))
 
     def to(self, relation: str) -> Guarantee:
         """State the same promise under another neighbouring relation.
@@ -82,7 +92,8 @@ class Guarantee:
                 "only add-remove can be converted, to replace-one"
             )
         delta = 0.0 if self.delta == 0.0 else _two_steps(self.epsilon, self.delta)
-        return _composed(2 * exact(self.epsilon), exact(delta), relation, self.conditions)
+        epsilon = 2 * exact(self.epsilon)
+        return _composed(epsilon, exact(delta), relation, self.conditions, self.private)
 
     def times(self, count: int) -> Guarantee:
         """Return the promise of `count` releases together, by basic composition: (kε, kδ).
@@ -94,7 +105,7 @@ class Guarantee:
         """
         count = checked_integer(count, "count", 1)
         epsilon, delta = exact(self.epsilon) * count, exact(self.delta) * count
-        return _composed(epsilon, delta, self.relation, self.conditions)
+        return _composed(epsilon, delta, self.relation, self.conditions, self.private)
 
     def __add__(self, other: Guarantee) -> Guarantee:
         """Basic composition of two releases; `RelationMismatch` if their relations differ."""
@@ -109,6 +120,7 @@ class Guarantee:
             "delta": self.delta,
             "relation": self.relation,
             "conditions": list(self.conditions),
+            "private": self.private,
         }
 
     def __str__(self) -> str:
@@ -120,7 +132,8 @@ class Guarantee:
             conditions = "provided that: " + "; ".join(self.conditions)
         else:
             conditions = "no further condition"
-        return f"{size}, {RELATIONS[self.relation]}; {conditions}"
+        promise = f"{size}, {RELATIONS[self.relation]}; {conditions}"
+        return promise if self.private else f"{NO_PROMISE}; otherwise {promise}"
 
 
 def checked_relation(relation: str, known: Collection[str] = RELATIONS) -> str:
@@ -130,6 +143,8 @@ def checked_relation(relation: str, known: Collection[str] = RELATIONS) -> str:
 
 def compose(guarantees: Iterable[Guarantee], relation: str) -> Guarantee:
     """Add up ε and δ, exactly, and unite the conditions in their order.
+
+    One seeded draw among them takes the promise from all.
 
     Raises
     ------
@@ -150,17 +165,19 @@ def compose(guarantees: Iterable[Guarantee], relation: str) -> Guarantee:
         total(guarantee.delta for guarantee in together),
         relation,
         (condition for guarantee in together for condition in guarantee.conditions),
+        all(guarantee.private for guarantee in together),
     )
 
 
 def _composed(
-    epsilon: Fraction, delta: Fraction, relation: str, conditions: Iterable[str]
+    epsilon: Fraction, delta: Fraction, relation: str, conditions: Iterable[str], private: bool
 ) -> Guarantee:
     if delta >= 1:
         raise InvalidInput(f"the deltas add up to {float(delta)!r}; from 1 on nothing is promised")
     if epsilon > sys.float_info.max:
         raise InvalidInput("the epsilons add up to more than a float can hold")
-    return Guarantee(round_up(epsilon), round_up(delta), relation, tuple(dict.fromkeys(conditions)))
+    united = tuple(dict.fromkeys(conditions))
+    return Guarantee(round_up(epsilon), round_up(delta), relation, united, private)
 
 
 def _two_steps(epsilon: float, delta: float) -> float:
@@ -176,5 +193,5 @@ def _two_steps(epsilon: float, delta: float) -> float:
 
 def _conditions(conditions: Iterable[str]) -> tuple[str, ...]:
     if isinstance(conditions, str):
-        raise InvalidInput(f"conditions must be a tuple of sentences, got {conditions!r}")
-    return tuple(str(condition) for condition in conditions)
+        raise InvalidInput(f"conditions must be a tuple of sentences, got {shown(conditions)}")
+    return tuple(checked_line(condition, "a condition") for condition in conditions)

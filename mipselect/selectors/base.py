@@ -21,7 +21,7 @@ from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.ledger import Ledger
 from mipselect.privacy.randomness import generator
 from mipselect.privacy.release import Release
-from mipselect.validation import checked_integer
+from mipselect.validation import checked_feature_names, checked_integer
 
 
 class PrivateSelector(SelectorMixin, BaseEstimator, ABC):  # type: ignore[misc]
@@ -82,8 +82,8 @@ class PrivateSelector(SelectorMixin, BaseEstimator, ABC):  # type: ignore[misc]
             raise InvalidInput(f"ledger must be a Ledger or None, got {self.ledger!r}")
         source = self._source()
         mechanism = self._mechanism(*self._validated(X, y), source)
-        release = mechanism.release(self.ledger, rng=source)
         names = self._names()
+        release = mechanism.release(self.ledger, rng=source)
         self.support_ = np.array(sorted(release.support), dtype=np.intp)
         self.release_ = replace(release, feature_names=tuple(names[j] for j in release.support))
         self.guarantee_ = release.guarantee
@@ -142,7 +142,7 @@ class PrivateSelector(SelectorMixin, BaseEstimator, ABC):  # type: ignore[misc]
         names = getattr(self, "feature_names_in_", None)
         if names is None:
             return [f"x{j}" for j in range(self.n_features_in_)]
-        return [str(name) for name in names]
+        return list(checked_feature_names([str(name) for name in names], len(names)))
 
     def _public(self, **meanings: str) -> dict[str, float]:
         """Return the parameters of these names; raise `InvalidInput` if one is missing."""

@@ -22,6 +22,7 @@ from mipselect.privacy.randomness import Rng, generator, uniform_subset
 from mipselect.validation import (
     checked_count,
     checked_epsilon,
+    checked_feature_names,
     checked_integer,
     checked_positive,
     checked_share,
@@ -94,7 +95,7 @@ class MetropolisHastings(SupportMechanism):
     n_steps: int = field(kw_only=True)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "names", tuple(self.names))
+        object.__setattr__(self, "names", checked_feature_names(self.names, len(self.names)))
         object.__setattr__(self, "support_size", checked_count(self.support_size, len(self.names)))
         object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
         object.__setattr__(self, "delta", checked_share(self.delta, "delta", closed=False))
