@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import reprlib
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from numbers import Integral, Real
 from typing import Any
 
@@ -16,6 +16,10 @@ from numpy.typing import ArrayLike
 
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.errors import InvalidInput
+
+SMALLEST_SCALE = 1e-25
+LARGEST_SCALE = 1e25
+"""All bounds lie between these: with their products no digit is lost at the ends of floats."""
 
 LONGEST_NAME = 200
 """Characters in the name of a column or a mechanism."""
@@ -29,6 +33,8 @@ BRIEF.maxstring = BRIEF.maxother = LONGEST_SHOWN
 
 def shown(value: object) -> str:
     """`value` for a message: one short line without control characters."""
+    if isinstance(value, np.generic):
+        value = value.item()
     try:
         text = str(value) if isinstance(value, Real) else BRIEF.repr(value)
     except ValueError:  # Python refuses to write out integers of thousands of digits.
@@ -40,6 +46,12 @@ def shown(value: object) -> str:
 def printable(text: str) -> str:
     """`text` with all that a terminal might obey written as escapes."""
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
+def listed(names: Sequence[str]) -> str:
+    """Some names for a message: the first twenty, and how many more there are."""
+    first = ", ".join(printable(name[:LONGEST_SHOWN]) or "''" for name in names[:20])
+    return first if len(names) <= 20 else f"{first} and {len(names) - 20} more"
 
 
 def checked_number(
@@ -59,6 +71,19 @@ def checked_number(
 def checked_positive(value: float, what: str) -> float:
     """Return a finite number > 0."""
     return checked_number(value, what, "a finite number > 0", lambda v: 0.0 < v < math.inf)
+
+
+def checked_scale(
+    value: float, what: str, smallest: float = SMALLEST_SCALE, largest: float = LARGEST_SCALE
+) -> float:
+    """Return a number > 0 between two limits that other units can always meet."""
+    number = checked_positive(value, what)
+    if not smallest <= number <= largest:
+        raise InvalidInput(
+            f"{what} must lie between {smallest:g} and {largest:g}, got {shown(value)}; choose "
+            "other units"
+        )
+    return number
 
 
 def checked_nonnegative(value: float, what: str, unit: str = "") -> float:
@@ -133,14 +158,20 @@ def checked_name(name: str, what: str) -> str:
     return checked_line(name, what, LONGEST_NAME)
 
 
+def checked_names(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of columns, each of them as `checked_name` wants it."""
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        raise InvalidInput(f"feature_names must be a list of texts, got {shown(names)}")
+    return tuple(checked_name(name, f"the name of column {j}") for j, name in enumerate(names))
+
+
 def checked_feature_names(names: Sequence[str], size: int) -> tuple[str, ...]:
     """Return `size` names, all different."""
-    if isinstance(names, str) or len(names) != size:
+    result = checked_names(names)
+    if len(result) != size:
         raise InvalidInput(
-            f"feature_names must have {size} entries, one per column, got "
-            f"{shown(names) if isinstance(names, str) else len(names)}"
+            f"feature_names must have {size} entries, one per column, got {len(result)}"
         )
-    result = tuple(checked_name(name, f"the name of column {j}") for j, name in enumerate(names))
     first: dict[str, int] = {}
     for j, name in enumerate(result):
         if first.setdefault(name, j) != j:

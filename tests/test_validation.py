@@ -80,6 +80,16 @@ def test_integers() -> None:
         v.checked_integer(0, "a", 1)
 
 
+def test_scales_keep_away_from_the_ends_of_floats() -> None:
+    for value in (1e-25, 1, 1e25):
+        assert v.checked_scale(value, "a") == value
+    for value in (9e-26, 5e-324, 1.1e25, 1e308):
+        with pytest.raises(InvalidInput, match=r"a must lie between 1e-25 and 1e\+25, got"):
+            v.checked_scale(value, "a")
+    with pytest.raises(InvalidInput, match="finite number > 0"):
+        v.checked_scale(0.0, "a")
+
+
 def test_choices() -> None:
     assert v.checked_choice("b", "which", ["a", "b"]) == "b"
     for wrong in ("c", None, ["a"]):
@@ -101,7 +111,8 @@ def test_names() -> None:
     assert v.checked_feature_names(["a", "b"], 2) == ("a", "b")
     for names, message in [
         (["a"], "2 entries"),
-        ("ab", "2 entries"),
+        ("ab", "list of texts"),
+        (3, "list of texts"),
         (["a", "a"], "columns 0 and 1: a"),
         (["a", 1], "column 1 must be a text"),
     ]:

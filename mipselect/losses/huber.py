@@ -8,7 +8,7 @@ import numpy as np
 
 from mipselect.arrays import FloatArray
 from mipselect.losses.box_dual import BoxDualLoss
-from mipselect.validation import checked_positive
+from mipselect.validation import checked_scale
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class HuberLoss(BoxDualLoss):
     threshold: float = 1.35
 
     def __post_init__(self) -> None:
-        threshold = checked_positive(self.threshold, "the threshold κ of the Huber loss")
+        threshold = checked_scale(self.threshold, "the threshold κ of the Huber loss")
         object.__setattr__(self, "threshold", threshold)
 
     @property
