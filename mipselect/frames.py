@@ -94,17 +94,17 @@ def plain_array(values: ArrayLike, what: str) -> NDArray[Any]:
         and what is no array at all.
     """
     refuse_lazy(values, what)
-    if isinstance(values, list | tuple) and any(isinstance(v, np.ma.MaskedArray) for v in values):
-        values = np.ma.array(values)
+    rows = values if isinstance(values, list | tuple) else ()
+    try:
+        if any(isinstance(row, np.ma.MaskedArray) for row in rows):
+            values = np.ma.array(rows)
+        array = np.asarray(values)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InvalidInput(f"{what} must hold real numbers only: {error}") from error
     if isinstance(values, np.ma.MaskedArray):
         masked = np.argwhere(np.ma.getmaskarray(values))
         if masked.size:
             raise InvalidInput(f"{what}: {_place(masked[0], None)} is masked; {ADVICE}")
-        values = values.data
-    try:
-        array = np.asarray(values)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise InvalidInput(f"{what} must hold real numbers only: {error}") from error
     if array.dtype.kind in "Mm":
         raise InvalidInput(f"{what} holds {array.dtype}; {DATES}")
     if array.dtype.kind in "cV":

@@ -140,6 +140,8 @@ def test_decimals_and_whole_numbers_beyond_floats() -> None:
         (pd.DataFrame({"a": ["1", "2"]}), r"row 0, column 0 \(a\) holds '1'"),
         (np.ma.array(VALUES, mask=np.eye(3, 2)), "row 0, column 0 is masked"),
         ([np.ma.array([1.0, 2.0], mask=[0, 1])], "row 0, column 1 is masked"),
+        ([np.ma.array([1.0, 2.0]), np.ma.array([1.0])], "X must hold real numbers only"),
+        ([[1.0, 2.0], np.ma.masked], "X must hold real numbers only|masked"),
         (np.array([DAYS[:2]], dtype="datetime64[D]"), r"X holds datetime64\[D\]; dates"),
         (np.array([[1]], dtype="timedelta64[s]"), r"X holds timedelta64\[s\]; dates"),
         ([[1.0, pd.NaT]], "row 0, column 1 holds NaT"),
