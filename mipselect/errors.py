@@ -70,6 +70,10 @@ class BudgetExceeded(MipselectError):
     """The ledger has less budget left than the release needs; nothing was drawn."""
 
 
+class LedgerForked(MipselectError):
+    """The ledger belongs to another process, which would not see what is spent here."""
+
+
 class RelationMismatch(MipselectError):
     """Guarantees under different neighbouring relations were about to be added."""
 

@@ -13,7 +13,19 @@ from numpy.typing import ArrayLike
 
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.errors import InvalidInput
+from mipselect.frames import numeric_matrix, numeric_vector, plain_array
 from mipselect.losses import Loss, PreparedLoss, RestrictedFit, checked_loss
+from mipselect.validation import (
+    checked_feature_names,
+    checked_indices,
+    checked_integer,
+    checked_nonnegative,
+    checked_scale,
+)
+
+SMALLEST_RIDGE = 1e-50
+LARGEST_RIDGE = 1e50
+"""λ > 0 lies between these; it is in the units of squared entries of X."""
 
 
 class Instance:
@@ -26,25 +38,26 @@ class Instance:
     Parameters
     ----------
     X : array_like of shape (n, p)
-        One row per person. Clipped entrywise to [-x_bound, x_bound]. A data frame keeps its
-        column names. float32 stays float32; everything else becomes float64.
+        One row per person. Clipped entrywise to [-x_bound, x_bound]. A data frame (pandas, or
+        what offers an Arrow table, as Polars) keeps its column names. float32 stays float32;
+        everything else becomes float64. Text, dates, masked and missing values are refused.
     y : array_like of shape (n,)
         Clipped entrywise to [-y_bound, y_bound]. For the hinge loss two classes (numbers or
         names); the first in sorted order becomes -1, the second +1, and `classes` says which.
     support_size : int
         s, between 1 and p.
     x_bound, y_bound : float
-        b_x > 0 and b_y > 0, in the units of the columns of X and of y. Classes are -1 and +1
-        whatever `y_bound` was given: it is 1 then.
+        b_x and b_y, in the units of the columns of X and of y. Classes are -1 and +1 whatever
+        `y_bound` was given: it is 1 then. All bounds lie between 1e-25 and 1e25.
     coef_bound : float
-        r > 0, the largest ‖β‖₂.
+        r, the largest ‖β‖₂.
     ridge : float
-        λ ≥ 0. Certified search needs λ > 0.
+        λ, zero or between 1e-50 and 1e50. Certified search needs λ > 0.
     loss : str or Loss
         "squared", ½(y-u)²; "hinge"; "huber(κ)" with κ in the units of y; "quantile(q)"; or a
         loss of your own.
     feature_names : sequence of str, optional
-        p names; default x0, x1, ...
+        p different names, each one printable line of at most 200 characters; default x0, x1, ...
 
     Raises
     ------
@@ -77,29 +90,25 @@ class Instance:
         loss: str | Loss = "squared",
         feature_names: Sequence[str] | None = None,
     ) -> None:
-        if feature_names is None and hasattr(X, "columns"):
-            feature_names = [str(name) for name in X.columns]
-        matrix = _numeric(X, "X", feature_names)
-        if matrix.ndim != 2 or matrix.size == 0:
-            raise InvalidInput(
-                f"X must be a non-empty table of shape (n, p), got shape {matrix.shape}"
-            )
+        matrix, names = numeric_matrix(X, feature_names)
         n, p = matrix.shape
-        self.feature_names: tuple[str, ...] = _names(feature_names, p)
+        self.feature_names: tuple[str, ...] = (
+            tuple(f"x{j}" for j in range(p)) if names is None else checked_feature_names(names, p)
+        )
         self._loss = checked_loss(loss)
-        encoded, self.classes = self._loss.encode(y)
-        target = _numeric(encoded, "y", None)
+        encoded, self.classes = self._loss.encode(plain_array(y, "y"))
+        target = numeric_vector(encoded, "y")
         if target.shape != (n,):
             raise InvalidInput(f"y must have one value per row of X, ({n},); got {target.shape}")
-        self.support_size = _integer(support_size, "support_size", 1, p)
-        self.x_bound = _positive(x_bound, "x_bound")
-        self.y_bound = _positive(y_bound, "y_bound")
-        self.coef_bound = _positive(coef_bound, "coef_bound")
-        self.ridge = _positive(ridge, "ridge", zero_allowed=True)
+        self.support_size = checked_integer(support_size, "support_size", 1, p)
+        self.x_bound = checked_scale(x_bound, "x_bound")
+        self.y_bound = checked_scale(y_bound, "y_bound")
+        self.coef_bound = checked_scale(coef_bound, "coef_bound")
+        self.ridge = checked_nonnegative(ridge, "ridge")
+        if self.ridge > 0.0:
+            checked_scale(self.ridge, "ridge", SMALLEST_RIDGE, LARGEST_RIDGE)
         if self.classes is not None:
             self.y_bound = 1.0
-        _require_finite(matrix, "X", self.feature_names)
-        _require_finite(target[:, None], "y", None)
         bound = _rounded_down(self.x_bound, matrix.dtype)
         self.X: FloatArray = np.clip(matrix, -bound, bound)
         self.y: FloatArray = np.clip(target.astype(np.float64), -self.y_bound, self.y_bound)
@@ -196,86 +205,11 @@ class Instance:
 
     def check_support(self, support: ArrayLike) -> IntArray:
         """Return `support` as an index array, or raise `InvalidInput`."""
-        indices = np.asarray(support)
-        s = self.support_size
-        if indices.shape != (s,) or indices.dtype.kind not in "iu":
-            raise InvalidInput(f"a support is {s} integer column indices, got {support!r}")
-        if indices.min() < 0 or indices.max() >= self.p or len(np.unique(indices)) < s:
-            raise InvalidInput(
-                f"a support is {s} distinct column indices in 0..{self.p - 1}, got "
-                f"{indices.tolist()}"
-            )
-        return indices.astype(np.intp)
-
-
-def _numeric(values: ArrayLike, what: str, names: Sequence[str] | None) -> FloatArray:
-    """Convert to float32 or float64; name the column that cannot be converted."""
-    try:
-        array = np.asarray(values)
-        if array.dtype.kind == "c":
-            raise ValueError("complex")
-        dtype = np.float32 if array.dtype == np.float32 else np.float64
-        return array.astype(dtype, copy=False)
-    except (TypeError, ValueError, OverflowError) as error:
-        where = ""
-        table = np.asarray(values, dtype=object)
-        if table.ndim == 2:
-            for j in range(table.shape[1]):
-                for i in range(table.shape[0]):
-                    if not _is_number(table[i, j]):
-                        name = f" ({names[j]})" if names is not None and j < len(names) else ""
-                        where = f": row {i}, column {j}{name} holds {table[i, j]!r}"
-                        raise InvalidInput(f"{what} must hold real numbers only{where}") from error
-        raise InvalidInput(f"{what} must hold real numbers only: {error}") from error
+        return checked_indices(support, self.support_size, self.p, "a support", "column indices")
 
 
 def _rounded_down(bound: float, dtype: np.dtype[Any]) -> np.floating[Any]:
     """The largest number of this type that is not above `bound`."""
-    rounded: np.floating[Any] = dtype.type(bound)
+    with np.errstate(over="ignore"):
+        rounded: np.floating[Any] = dtype.type(bound)
     return np.nextafter(rounded, dtype.type(0.0)) if float(rounded) > bound else rounded
-
-
-def _is_number(value: Any) -> bool:
-    try:
-        float(value)
-    except (TypeError, ValueError, OverflowError):
-        return False
-    return True
-
-
-def _require_finite(table: FloatArray, what: str, names: Sequence[str] | None) -> None:
-    bad = np.argwhere(~np.isfinite(table))
-    if bad.size:
-        i, j = (int(k) for k in bad[0])
-        column = f", column {j} ({names[j]})" if names is not None else ""
-        more = f" ({len(bad)} such values in all)" if len(bad) > 1 else ""
-        raise InvalidInput(
-            f"{what} must be finite: row {i}{column} holds {table[i, j]}{more}; "
-            "remove or impute such rows first"
-        )
-
-
-def _names(names: Sequence[str] | None, p: int) -> tuple[str, ...]:
-    if names is None:
-        return tuple(f"x{j}" for j in range(p))
-    if len(names) != p:
-        raise InvalidInput(f"feature_names must have {p} entries, one per column, got {len(names)}")
-    return tuple(str(name) for name in names)
-
-
-def _integer(value: int, what: str, low: int, high: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise InvalidInput(f"{what} must be an integer in {low}..{high}, got {value!r}")
-    if not low <= value <= high:
-        raise InvalidInput(f"{what} must be in {low}..{high}, got {value}")
-    return int(value)
-
-
-def _positive(value: float, what: str, *, zero_allowed: bool = False) -> float:
-    wanted = "a finite number ≥ 0" if zero_allowed else "a finite number > 0"
-    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
-        raise InvalidInput(f"{what} must be {wanted}, got {value!r}")
-    number = float(value)
-    if not math.isfinite(number) or number < 0.0 or (number == 0.0 and not zero_allowed):
-        raise InvalidInput(f"{what} must be {wanted}, got {value}")
-    return number

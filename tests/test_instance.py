@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ from designs import random_instance
 
 from mipselect.errors import InvalidInput
 from mipselect.instance import Instance
+from mipselect.mechanisms import ExponentialMechanism
 
 PUBLIC = {
     "support_size": 2,
@@ -73,6 +75,42 @@ def test_one_replaced_row_moves_no_value_by_more_than_the_sensitivity(seed: int)
         assert np.max(np.abs(moved - before)) <= instance.sensitivity * (1 + 1e-9)
 
 
+EXTREMES = [
+    {"x_bound": b_x, "y_bound": b_y, "coef_bound": r, "ridge": ridge}
+    for b_x, b_y, r in itertools.product([1e-25, 1.0, 1e25], repeat=3)
+    for ridge in (1e-50, min(b_x**2, 1e50), 1e50)
+]
+
+
+@pytest.mark.parametrize("seed", range(len(EXTREMES)))
+def test_no_digit_of_the_loss_is_lost_at_the_ends_of_the_bounds(seed: int) -> None:
+    """The exact loss over all supports, for neighbours at the ends of what is accepted."""
+    rng = np.random.default_rng(seed)
+    public = {"support_size": 2, **EXTREMES[seed]}
+    b_x, b_y = public["x_bound"], public["y_bound"]
+    supports = list(itertools.combinations(range(4), 2))
+    for n in (1, 3, 200):
+        X = b_x * rng.choice([-1.0, 0.0, 1e-20, 0.5, 1.0], (n, 4))
+        y = b_y * X[:, 0] / b_x if seed % 2 else b_y * rng.uniform(-1, 1, n)
+        laws = []
+        for other in (False, True):
+            if other:
+                X[0] = b_x * rng.choice([-1.0, 1.0], 4)
+                y[0] = -b_y if y[0] > 0 else b_y
+            instance = Instance(X, y, **public)
+            assert instance.sensitivity >= np.finfo(float).tiny
+            mechanism = ExponentialMechanism(instance, 1.0)
+            laws.append([mechanism.log_probability(support) for support in supports])
+        assert np.max(np.abs(np.subtract(*laws))) <= 1.0 + 1e-9
+
+
+def test_the_sensitivity_of_the_hinge_is_not_cancelled() -> None:
+    for bound in (1e-25, 1e-9, 0.4, 1.0, 7.0):
+        instance = make(y=[0, 1] * 5, loss="hinge", support_size=1, x_bound=bound, coef_bound=1.0)
+        exact = 2 * Fraction(bound) if bound < 1 else 1 + Fraction(bound)
+        assert instance.sensitivity == pytest.approx(float(exact / 10), rel=1e-14, abs=0.0)
+
+
 def test_objectives_agree_with_objective_in_any_order() -> None:
     instance = make()
     supports = np.array([[0, 1], [3, 2], [1, 3]])
@@ -103,8 +141,8 @@ def test_float32_stays_float32() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"support_size": 0}, r"support_size must be in 1\.\.4, got 0"),
-        ({"support_size": 5}, r"support_size must be in 1\.\.4, got 5"),
+        ({"support_size": 0}, r"support_size must be an integer in 1\.\.4, got 0"),
+        ({"support_size": 5}, r"support_size must be an integer in 1\.\.4, got 5"),
         ({"support_size": 2.0}, "support_size must be an integer"),
         ({"x_bound": 0.0}, "x_bound must be a finite number > 0, got 0"),
         ({"y_bound": -1.0}, "y_bound must be a finite number > 0"),
@@ -116,6 +154,19 @@ def test_float32_stays_float32() -> None:
         ({"X": np.zeros(4)}, r"shape \(n, p\)"),
         ({"X": np.zeros((0, 4)), "y": []}, "non-empty"),
         ({"feature_names": ["a"]}, "4 entries"),
+        ({"feature_names": ["a", "b", "a", "c"]}, "must differ; columns 0 and 2: a"),
+        ({"feature_names": ["a", "b", "c", "d\x1b[31m"]}, "column 3 must be one printable line"),
+        ({"feature_names": ["a", "b", "c", 1.5]}, "column 3 must be a text"),
+        ({"X": pd.DataFrame(np.zeros((10, 4)), columns=list("abca"))}, "columns 0 and 3: a"),
+        ({"support_size": 10**5000}, "support_size must be an integer in"),
+        ({"x_bound": 10**5000}, "x_bound must be a finite number > 0"),
+        ({"x_bound": 1e308}, "x_bound must lie between 1e-25 and 1e.25, got 1e.308"),
+        ({"x_bound": 1.96e-161}, "x_bound must lie between"),
+        ({"y_bound": 1.96e-161}, "y_bound must lie between"),
+        ({"coef_bound": 5e-324}, "coef_bound must lie between"),
+        ({"coef_bound": 1e150, "x_bound": 1.7e-162}, "x_bound must lie between"),
+        ({"ridge": 5e-324}, "ridge must lie between 1e-50 and 1e.50, got 5e-324"),
+        ({"loss": "huber(1e-300)"}, "threshold κ of the Huber loss must lie between"),
     ],
 )
 def test_bad_input_is_named(changes: dict[str, object], message: str) -> None:

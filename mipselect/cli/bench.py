@@ -30,6 +30,7 @@ from mipselect.experiments.record import Record
 from mipselect.experiments.summary import summarise
 from mipselect.experiments.trial_file import DONE, TrialFile
 from mipselect.experiments.trials import Cell, DataSet, cells_of, certified_reference, run
+from mipselect.validation import checked_integer
 
 MOST_TRIALS = 1_000_000
 EXPERIMENT = "NOT PRIVATE: an experiment. Its draws are seeded, so they protect nobody."
@@ -139,12 +140,9 @@ def bench(
     epsilons = _list("--epsilon", epsilon, float)
     for value in epsilons:
         require_positive("--epsilon", value)
-    if not 1 <= trials <= MOST_TRIALS:
-        raise InvalidInput(f"--trials must be in 1..{MOST_TRIALS}, got {trials}")
-    if seed < 0:
-        raise InvalidInput(f"--seed must be an integer ≥ 0, got {seed}")
-    if mcmc_steps < 1:
-        raise InvalidInput(f"--mcmc-steps must be an integer ≥ 1, got {mcmc_steps}")
+    checked_integer(trials, "--trials", 1, MOST_TRIALS)
+    checked_integer(seed, "--seed", 0)
+    checked_integer(mcmc_steps, "--mcmc-steps", 1)
     if mcmc_radius is not None:
         require_positive("--mcmc-radius", mcmc_radius)
     search_options(pool_size=None, solver=solver, tolerance=None, time_limit=time_limit)

@@ -20,6 +20,7 @@ from mipselect.mechanisms import ExponentialMechanism, Mistakes, TopR
 from mipselect.privacy import Guarantee, Ledger, Release
 from mipselect.search import mistake_levels, top_supports
 from mipselect.search.progress import ProgressCallback
+from mipselect.validation import checked_integer
 
 MOST_DRAWS = 100_000
 
@@ -72,10 +73,9 @@ def plan_draws(
         If all draws together cost more than `budget`.
     """
     require_positive("--epsilon", epsilon)
-    if not 1 <= draws <= MOST_DRAWS:
-        raise InvalidInput(f"--draws must be in 1..{MOST_DRAWS}, got {draws}")
-    if seed is not None and seed < 0:
-        raise InvalidInput(f"--seed must be an integer ≥ 0, got {seed}")
+    checked_integer(draws, "--draws", 1, MOST_DRAWS)
+    if seed is not None:
+        checked_integer(seed, "--seed", 0)
     if method is not Method.MISTAKES:
         refuse(method, {"--test-epsilon": test_epsilon, "--delta": delta})
     if method is Method.EXPONENTIAL:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -12,6 +11,7 @@ import typer
 
 from mipselect.backends.discovery import NATIVE, solver_by_name
 from mipselect.errors import InvalidInput
+from mipselect.validation import checked_positive, checked_time_limit, checked_tolerance
 
 AUTO = "auto"
 ONE_SWAP: Literal["one-swap"] = "one-swap"
@@ -98,17 +98,16 @@ def search_options(
     """Check what can be checked without data; raise `InvalidInput` naming the option."""
     if solver not in (AUTO, NATIVE):
         solver_by_name(solver)
-    if tolerance is not None and not (math.isfinite(tolerance) and tolerance >= 0.0):
-        raise InvalidInput(f"--tolerance must be a finite number ≥ 0, got {tolerance}")
-    if time_limit is not None and not time_limit > 0.0:
-        raise InvalidInput(f"--time-limit must be a number of seconds > 0, got {time_limit}")
+    if tolerance is not None:
+        checked_tolerance(tolerance, "--tolerance")
+    if time_limit is not None:
+        checked_time_limit(time_limit, "--time-limit")
     return SearchOptions(_parse_pool_size(pool_size), solver, tolerance, time_limit)
 
 
 def require_positive(option: str, value: float) -> None:
     """Raise `InvalidInput` naming `option` unless `value` is finite and > 0."""
-    if not (math.isfinite(value) and value > 0.0):
-        raise InvalidInput(f"{option} must be a finite number > 0, got {value}")
+    checked_positive(value, option)
 
 
 def refuse(method: Method, given: dict[str, object]) -> None:

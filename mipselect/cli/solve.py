@@ -41,6 +41,7 @@ from mipselect.instance import Instance
 from mipselect.search import MistakeLevels, SupportPool, mistake_levels, top_supports
 from mipselect.search.monolithic.formulations import Form
 from mipselect.search.monolithic.whole import whole_levels, whole_optimum
+from mipselect.validation import checked_integer
 
 EXAMPLES = """Examples:
 
@@ -105,8 +106,7 @@ def solve(
     """
     if method is SolveMethod.MISTAKES:
         refuse(Method.MISTAKES, {"--pool-size": pool_size})
-    if show < 1:
-        raise InvalidInput(f"--show must be an integer ≥ 1, got {show}")
+    checked_integer(show, "--show", 1)
     options = search_options(
         pool_size=pool_size, solver=solver, tolerance=tolerance, time_limit=time_limit
     )

@@ -10,6 +10,7 @@ import numpy as np
 
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
+from mipselect.validation import checked_integer, checked_number, checked_positive
 
 
 def correlated_gaussian(
@@ -121,20 +122,14 @@ def _check_recipe(n: int, p: int, rho: float, snr: float, support_size: int, see
         ("support_size", support_size, 1),
         ("seed", seed, 0),
     ):
-        if isinstance(count, bool) or not isinstance(count, int) or count < least:
-            raise InvalidInput(f"{name} must be an integer ≥ {least}, got {count!r}")
+        checked_integer(count, name, least)
     if 2 * support_size > p:
         raise InvalidInput(
             f"the signal stands in columns 1, 3, ..., {2 * support_size - 1}, so p must be at "
             f"least 2 · support_size = {2 * support_size}, got {p}"
         )
-    for name, number in (("rho", rho), ("snr", snr)):
-        if isinstance(number, bool) or not isinstance(number, int | float):
-            raise InvalidInput(f"{name} must be a number, got {number!r}")
-    if not -1.0 < rho < 1.0:
-        raise InvalidInput(f"rho must lie strictly between -1 and 1, got {rho}")
-    if not (snr > 0.0 and math.isfinite(snr)):
-        raise InvalidInput(f"snr must be a finite number > 0, got {snr}")
+    checked_number(rho, "rho", "a number strictly between -1 and 1", lambda v: -1.0 < v < 1.0)
+    checked_positive(snr, "snr")
 
 
 @dataclass(frozen=True)

@@ -12,16 +12,17 @@ import gzip
 import io
 import math
 import zlib
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, NoReturn
+from typing import BinaryIO, NoReturn
 
 import numpy as np
 
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
-
-ADVICE = "values must be finite numbers or true/false; remove or impute such rows first"
+from mipselect.frames import ADVICE, arrow_matrix, refuse_stored_index
+from mipselect.validation import checked_name, listed
 
 
 def read_table(
@@ -77,26 +78,29 @@ def _choose_columns(
     path: Path, columns: Sequence[str], target: str, features: Sequence[str] | None
 ) -> tuple[str, ...]:
     """Return the names of the features; raise `InvalidInput` for what the file does not have."""
-    repeated = sorted({name for name in columns if columns.count(name) > 1})
+    counts = Counter(columns)
+    repeated = sorted(name for name, count in counts.items() if count > 1)
     if repeated:
-        raise InvalidInput(f"{path}: column names must differ; repeated: {', '.join(repeated)}")
+        raise InvalidInput(f"{path}: column names must differ; repeated: {listed(repeated)}")
     chosen = tuple(name for name in columns if name != target) if features is None else features
     for name in (target, *chosen):
-        if name not in columns:
+        if name not in counts:
             close = difflib.get_close_matches(name, columns, n=1)
             hint = f"; did you mean {close[0]!r}?" if close else ""
             if len(columns) == 1:
                 hint += " (values must be separated by commas)"
             raise InvalidInput(
-                f"{path}: there is no column {name!r}; columns: {', '.join(columns)}{hint}"
+                f"{path}: there is no column {name!r}; columns: {listed(columns)}{hint}"
             )
     if not chosen:
         raise InvalidInput(f"{path}: there is no feature besides the target {target!r}")
     if target in chosen:
         raise InvalidInput(f"{path}: the target {target!r} cannot be a feature as well")
     if len(set(chosen)) < len(chosen):
-        raise InvalidInput(f"{path}: a feature is listed twice: {', '.join(chosen)}")
-    return tuple(chosen)
+        raise InvalidInput(f"{path}: a feature is listed twice: {listed(chosen)}")
+    if features is None:
+        refuse_stored_index(chosen, str(path))
+    return tuple(checked_name(name, f"{path}: the name of a column") for name in chosen)
 
 
 class _CsvReader:
@@ -199,37 +203,7 @@ class _ParquetReader:
                 table = parquet.ParquetFile(file).read(columns=list(columns))
         except pa.ArrowInvalid as error:
             raise InvalidInput(f"{self.path}: the Parquet file is damaged: {error}") from error
-        result = np.empty((table.num_rows, len(columns)), order="F")
-        for k, name in enumerate(columns):
-            result[:, k] = self._numbers(table[name], name, pa)
-        bad = np.argwhere(~np.isfinite(result))
-        if bad.size:
-            i, k = (int(at) for at in bad[0])
-            value = table[columns[k]][i].as_py()
-            held = "nothing" if value is None else repr(value)
-            raise InvalidInput(
-                f"{self.path}: row {i} (counted from 0), column {columns[k]!r} holds {held}; "
-                f"{ADVICE}"
-            )
-        return result
-
-    def _numbers(self, column: Any, name: str, pa: Any) -> FloatArray:
-        """One column as floats, missing values as NaN."""
-        kind, types = column.type, pa.types
-        if types.is_boolean(kind):
-            column = column.cast(pa.uint8())
-        elif not (
-            types.is_integer(kind)
-            or types.is_floating(kind)
-            or types.is_decimal(kind)
-            or types.is_null(kind)
-        ):
-            values = column.drop_null()
-            first = f"; its first value is {values[0].as_py()!r}" if len(values) else ""
-            raise InvalidInput(f"{self.path}: column {name!r} is of type {kind}{first}; {ADVICE}")
-        # Unsafe only in that integers beyond 2⁵³ are rounded.
-        numbers: FloatArray = column.cast(pa.float64(), safe=False).to_numpy()
-        return numbers
+        return arrow_matrix(table.select(list(columns)), f"{self.path}: ").astype(float, copy=False)
 
 
 def _is_finite_number(text: str) -> bool:

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from mipselect.arrays import FloatArray
 from mipselect.data.files import Problem
 from mipselect.instance import Instance
-from mipselect.mechanisms.base import Support, SupportMechanism, checked_support
+from mipselect.mechanisms.base import Support, SupportMechanism
 from mipselect.mechanisms.supports.exponential import MAX_SUPPORTS
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.randomness import Rng, generator, uniform_subset
@@ -30,6 +30,7 @@ from mipselect.selectors import (
     TopRSelector,
 )
 from mipselect.selectors.base import PrivateSelector
+from mipselect.validation import checked_support
 
 DELTA = 1e-6
 """δ of the contestants that need one."""

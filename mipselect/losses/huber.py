@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from mipselect.arrays import FloatArray
-from mipselect.errors import InvalidInput
 from mipselect.losses.box_dual import BoxDualLoss
+from mipselect.validation import checked_scale
 
 
 @dataclass(frozen=True)
@@ -25,11 +24,8 @@ class HuberLoss(BoxDualLoss):
     threshold: float = 1.35
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.threshold) and self.threshold > 0.0):
-            raise InvalidInput(
-                f"the threshold κ of the Huber loss must be a finite number > 0, "
-                f"got {self.threshold}"
-            )
+        threshold = checked_scale(self.threshold, "the threshold κ of the Huber loss")
+        object.__setattr__(self, "threshold", threshold)
 
     @property
     def name(self) -> str:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from mipselect.arrays import FloatArray
-from mipselect.errors import InvalidInput
 from mipselect.losses.box_dual import BoxDualLoss
+from mipselect.validation import checked_number
 
 
 @dataclass(frozen=True)
@@ -24,11 +24,13 @@ class QuantileLoss(BoxDualLoss):
     level: float = 0.5
 
     def __post_init__(self) -> None:
-        if not 0.0 < self.level < 1.0:
-            raise InvalidInput(
-                f"the level q of the quantile loss must lie strictly between 0 and 1, "
-                f"got {self.level}"
-            )
+        level = checked_number(
+            self.level,
+            "the level q of the quantile loss",
+            "a number strictly between 0 and 1",
+            lambda v: 0.0 < v < 1.0,
+        )
+        object.__setattr__(self, "level", level)
 
     @property
     def name(self) -> str:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from abc import ABC, abstractmethod
-from numbers import Real
+from dataclasses import replace
 from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from mipselect.arrays import FloatArray
-from mipselect.errors import InvalidInput
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.ledger import Ledger
 from mipselect.privacy.randomness import Rng, generator
@@ -77,7 +75,7 @@ class Mechanism(ABC, Generic[Outcome]):
             From the ledger, before anything is drawn.
         """
         source, private = generator(rng)
-        guarantee = self.guarantee
+        guarantee = replace(self.guarantee, private=private)
         if ledger is not None:
             ledger.spend(guarantee, what=self.name)
         chosen, names = self._chosen(self.sample(source))
@@ -97,34 +95,6 @@ class SupportMechanism(Mechanism[Support]):
 
     def _chosen(self, outcome: Support) -> tuple[tuple[int, ...], tuple[str, ...]]:
         return outcome, tuple(self.feature_names[j] for j in outcome)
-
-
-def checked_support(outcome: ArrayLike, size: int, n_features: int) -> Support:
-    """Sort `outcome`; raise `InvalidInput` unless it is `size` distinct indices below p."""
-    indices = np.asarray(outcome)
-    if indices.shape != (size,) or indices.dtype.kind not in "iu":
-        raise InvalidInput(f"a support is {size} integer column indices, got {outcome!r}")
-    support = tuple(sorted(indices.tolist()))
-    if support[0] < 0 or support[-1] >= n_features or len(set(support)) < size:
-        raise InvalidInput(
-            f"a support is {size} distinct column indices in 0..{n_features - 1}, got "
-            f"{indices.tolist()}"
-        )
-    return support
-
-
-def checked_epsilon(epsilon: float, what: str = "epsilon") -> float:
-    """Return a finite ε > 0, or raise `InvalidInput`."""
-    return checked_positive(epsilon, what)
-
-
-def checked_positive(value: float, what: str) -> float:
-    """Return a finite number > 0, or raise `InvalidInput`."""
-    if isinstance(value, bool) or not isinstance(value, Real):
-        raise InvalidInput(f"{what} must be a finite number > 0, got {value!r}")
-    if not 0.0 < value <= sys.float_info.max:
-        raise InvalidInput(f"{what} must be a finite number > 0, got {value}")
-    return float(value)
 
 
 def score_log_weights(values: FloatArray, epsilon: float, sensitivity: float) -> FloatArray:

@@ -4,20 +4,30 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from numbers import Integral, Real
 from typing import Any
 
 from mipselect.errors import InvalidInput, RelationMismatch
 from mipselect.privacy.decimals import exact, round_up, total
+from mipselect.validation import (
+    checked_choice,
+    checked_flag,
+    checked_integer,
+    checked_line,
+    checked_nonnegative,
+    checked_number,
+    shown,
+)
 
 RELATIONS = {
     "replace-one": "replacing one row",
     "add-remove": "adding or removing one row",
 }
 """The neighbouring relations, and how they read in a sentence."""
+
+NO_PROMISE = "no promise, for the draw was seeded"
 
 
 @dataclass(frozen=True)
@@ -35,6 +45,9 @@ class Guarantee:
         added or removed (and n is private).
     conditions : tuple of str
         What must be true of the data for the promise to hold; empty for an unconditional one.
+    private : bool
+        False marks the guarantee of a seeded draw: the numbers are what the draw would have
+        cost, and nothing is promised. The mark stays through sums and conversions.
 
     Raises
     ------
@@ -46,12 +59,17 @@ class Guarantee:
     delta: float = 0.0
     relation: str = "replace-one"
     conditions: tuple[str, ...] = ()
+    private: bool = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", _number(self.epsilon, "epsilon", math.inf))
-        object.__setattr__(self, "delta", _number(self.delta, "delta", 1.0))
+        object.__setattr__(self, "epsilon", checked_nonnegative(self.epsilon, "epsilon"))
+        delta = checked_number(
+            self.delta, "delta", "a number with 0 ≤ delta < 1", lambda v: 0.0 <= v < 1.0
+        )
+        object.__setattr__(self, "delta", delta)
         checked_relation(self.relation)
         object.__setattr__(self, "conditions", _conditions(self.conditions))
+        object.__setattr__(self, "private", checked_flag(self.private, "private"))
 
     def to(self, relation: str) -> Guarantee:
         """State the same promise under another neighbouring relation.
@@ -74,7 +92,8 @@ class Guarantee:
                 "only add-remove can be converted, to replace-one"
             )
         delta = 0.0 if self.delta == 0.0 else _two_steps(self.epsilon, self.delta)
-        return _composed(2 * exact(self.epsilon), exact(delta), relation, self.conditions)
+        epsilon = 2 * exact(self.epsilon)
+        return _composed(epsilon, exact(delta), relation, self.conditions, self.private)
 
     def times(self, count: int) -> Guarantee:
         """Return the promise of `count` releases together, by basic composition: (kε, kδ).
@@ -84,10 +103,9 @@ class Guarantee:
         InvalidInput
             If `count` is not a positive integer, δ would reach 1 or ε infinity.
         """
-        if isinstance(count, bool) or not isinstance(count, Integral) or count < 1:
-            raise InvalidInput(f"count must be a positive integer, got {count!r}")
-        epsilon, delta = exact(self.epsilon) * int(count), exact(self.delta) * int(count)
-        return _composed(epsilon, delta, self.relation, self.conditions)
+        count = checked_integer(count, "count", 1)
+        epsilon, delta = exact(self.epsilon) * count, exact(self.delta) * count
+        return _composed(epsilon, delta, self.relation, self.conditions, self.private)
 
     def __add__(self, other: Guarantee) -> Guarantee:
         """Basic composition of two releases; `RelationMismatch` if their relations differ."""
@@ -102,6 +120,7 @@ class Guarantee:
             "delta": self.delta,
             "relation": self.relation,
             "conditions": list(self.conditions),
+            "private": self.private,
         }
 
     def __str__(self) -> str:
@@ -113,20 +132,19 @@ class Guarantee:
             conditions = "provided that: " + "; ".join(self.conditions)
         else:
             conditions = "no further condition"
-        return f"{size}, {RELATIONS[self.relation]}; {conditions}"
+        promise = f"{size}, {RELATIONS[self.relation]}; {conditions}"
+        return promise if self.private else f"{NO_PROMISE}; otherwise {promise}"
 
 
-def checked_relation(relation: str, known: Iterable[str] = RELATIONS) -> str:
+def checked_relation(relation: str, known: Collection[str] = RELATIONS) -> str:
     """Return one of the known relations, or raise `InvalidInput`."""
-    names = list(known)
-    if relation not in names:
-        wanted = " or ".join(repr(name) for name in names)
-        raise InvalidInput(f"relation must be {wanted}, got {relation!r}")
-    return relation
+    return checked_choice(relation, "relation", known)
 
 
 def compose(guarantees: Iterable[Guarantee], relation: str) -> Guarantee:
     """Add up ε and δ, exactly, and unite the conditions in their order.
+
+    One seeded draw among them takes the promise from all.
 
     Raises
     ------
@@ -147,17 +165,19 @@ def compose(guarantees: Iterable[Guarantee], relation: str) -> Guarantee:
         total(guarantee.delta for guarantee in together),
         relation,
         (condition for guarantee in together for condition in guarantee.conditions),
+        all(guarantee.private for guarantee in together),
     )
 
 
 def _composed(
-    epsilon: Fraction, delta: Fraction, relation: str, conditions: Iterable[str]
+    epsilon: Fraction, delta: Fraction, relation: str, conditions: Iterable[str], private: bool
 ) -> Guarantee:
     if delta >= 1:
         raise InvalidInput(f"the deltas add up to {float(delta)!r}; from 1 on nothing is promised")
     if epsilon > sys.float_info.max:
         raise InvalidInput("the epsilons add up to more than a float can hold")
-    return Guarantee(round_up(epsilon), round_up(delta), relation, tuple(dict.fromkeys(conditions)))
+    united = tuple(dict.fromkeys(conditions))
+    return Guarantee(round_up(epsilon), round_up(delta), relation, united, private)
 
 
 def _two_steps(epsilon: float, delta: float) -> float:
@@ -171,16 +191,7 @@ def _two_steps(epsilon: float, delta: float) -> float:
     return factor * delta
 
 
-def _number(value: float, what: str, end: float) -> float:
-    wanted = "a finite number ≥ 0" if end == math.inf else f"a number with 0 ≤ {what} < {end:g}"
-    if isinstance(value, bool) or not isinstance(value, Real):
-        raise InvalidInput(f"{what} must be {wanted}, got {value!r}")
-    if not (0.0 <= value < end and value <= sys.float_info.max):
-        raise InvalidInput(f"{what} must be {wanted}, got {value}")
-    return float(value)
-
-
 def _conditions(conditions: Iterable[str]) -> tuple[str, ...]:
     if isinstance(conditions, str):
-        raise InvalidInput(f"conditions must be a tuple of sentences, got {conditions!r}")
-    return tuple(str(condition) for condition in conditions)
+        raise InvalidInput(f"conditions must be a tuple of sentences, got {shown(conditions)}")
+    return tuple(checked_line(condition, "a condition") for condition in conditions)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from threading import Lock
 from typing import NoReturn
 
-from mipselect.errors import BudgetExceeded, InvalidInput, RelationMismatch
+from mipselect.errors import BudgetExceeded, InvalidInput, LedgerForked, RelationMismatch
 from mipselect.privacy.decimals import exact, round_down
 from mipselect.privacy.guarantee import Guarantee, compose
+from mipselect.validation import shown
 
 
 @dataclass(frozen=True)
@@ -18,6 +20,7 @@ class LedgerEntry:
     Attributes
     ----------
     guarantee : Guarantee
+        Its `private` is false for a seeded draw.
     what : str
         What was released; for people.
     """
@@ -47,7 +50,11 @@ class Ledger:
     1 + 1e-12. Two threads cannot both spend the last of it, and copies are the ledger itself.
     What was charged stays charged, also if the draw fails afterwards.
 
-    Conditions are not a matter of the budget: `spent` carries those of every entry.
+    Conditions are not a matter of the budget: `spent` carries those of every entry, and promises
+    nothing if one of them was a seeded draw.
+
+    A ledger can be charged only in the process that made it. A forked child may read it, and
+    sees what it was at the fork.
     """
 
     def __init__(self, epsilon: float, delta: float = 0.0, relation: str = "replace-one") -> None:
@@ -56,13 +63,15 @@ class Ledger:
         self._left_delta = exact(self._budget.delta)
         self._entries: list[LedgerEntry] = []
         self._lock = Lock()
+        self._process = os.getpid()
 
     def __repr__(self) -> str:
         spent = self.spent
+        forked = "" if self._process == os.getpid() else ", as it was at the fork"
         return (
             f"<Ledger: ε = {spent.epsilon:.15g} of {self._budget.epsilon:.15g} and "
             f"δ = {spent.delta:.15g} of {self._budget.delta:.15g} spent in "
-            f"{len(self._entries)} releases, {self._budget.relation}>"
+            f"{len(self._entries)} releases, {self._budget.relation}{forked}>"
         )
 
     def __copy__(self) -> Ledger:
@@ -97,9 +106,18 @@ class Ledger:
             If less is left than is asked for; nothing is charged.
         RelationMismatch
             If the guarantee is under another relation than the budget; nothing is charged.
+        LedgerForked
+            In a forked child; nothing is charged.
         """
         if not isinstance(guarantee, Guarantee):
-            raise InvalidInput(f"a ledger is charged with a Guarantee, got {guarantee!r}")
+            raise InvalidInput(f"a ledger is charged with a Guarantee, got {shown(guarantee)}")
+        # Before the lock, which a thread of the parent may have held at the fork.
+        if self._process != os.getpid():
+            raise LedgerForked(
+                "a ledger cannot be charged in a forked process, where every child would spend "
+                "the same budget again; draw in the process that made it (n_jobs=1, or threads). "
+                "Nothing was drawn"
+            )
         budget = self._budget
         if guarantee.relation != budget.relation:
             remedy = (

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from mipselect.errors import InvalidInput
 from mipselect.privacy.guarantee import Guarantee
+from mipselect.validation import checked_flag, checked_integer, checked_name, shown
 
 NOT_PRIVATE = "NOT PRIVATE: drawn with a seeded generator, for tests and experiments only"
 
@@ -23,12 +25,18 @@ class Release:
     feature_names : tuple of str
         The names of the chosen columns, in the same order; empty for items without names.
     guarantee : Guarantee
-        What is promised if `private` is true.
+        What is promised; marked as no promise if `private` is false.
     mechanism : str
         The name of the mechanism.
     private : bool
         Whether the draw came from the operating system's generator. If not, whoever knows the
         seed can repeat the draw, and nothing is promised.
+
+    Raises
+    ------
+    InvalidInput
+        If the support is not of integers, a name is not a short printable text, or anything
+        else is not what it must be: nothing but a choice may leave in a release.
     """
 
     support: tuple[int, ...]
@@ -36,6 +44,20 @@ class Release:
     guarantee: Guarantee
     mechanism: str
     private: bool
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.guarantee, Guarantee):
+            raise InvalidInput(f"a release needs a Guarantee, got {shown(self.guarantee)}")
+        support = tuple(checked_integer(j, "an entry of a support", 0) for j in self.support)
+        names = tuple(checked_name(name, "a feature name") for name in self.feature_names)
+        if names and len(names) != len(support):
+            raise InvalidInput(f"{len(support)} entries of a support have {len(names)} names")
+        private = checked_flag(self.private, "private") and self.guarantee.private
+        object.__setattr__(self, "support", support)
+        object.__setattr__(self, "feature_names", names)
+        object.__setattr__(self, "mechanism", checked_name(self.mechanism, "the mechanism"))
+        object.__setattr__(self, "private", private)
+        object.__setattr__(self, "guarantee", replace(self.guarantee, private=private))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields, ready for JSON."""
@@ -55,5 +77,6 @@ class Release:
             chosen = ", ".join(str(j) for j in self.support)
         head = f"{self.mechanism} selected {chosen}"
         if not self.private:
-            return f"{NOT_PRIVATE}.\n{head}.\nIt would have been {self.guarantee}."
+            promised = replace(self.guarantee, private=True)
+            return f"{NOT_PRIVATE}.\n{head}.\nIt would have been {promised}."
         return f"{head}.\nIt is {self.guarantee}."

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from numbers import Real
-
-import numpy as np
 
 from mipselect.backends.protocols import Solver
 from mipselect.errors import InvalidInput
 from mipselect.instance import Instance
 from mipselect.search.progress import ProgressCallback
+from mipselect.validation import checked_time_limit, checked_tolerance
 
 DEFAULT_TOLERANCE = 0.05
 """τ in units of the sensitivity; public, and fixed before the data are seen."""
@@ -43,16 +40,10 @@ class SearchOptions:
     progress: ProgressCallback | None = None
 
     def __post_init__(self) -> None:
-        tolerance, limit = self.tolerance, self.time_limit
-        if tolerance is not None and not (
-            _is_number(tolerance) and math.isfinite(tolerance) and tolerance >= 0.0
-        ):
-            raise InvalidInput(
-                "tolerance must be a finite number ≥ 0 in units of the sensitivity, got "
-                f"{tolerance!r}"
-            )
-        if limit is not None and not (_is_number(limit) and limit > 0.0):
-            raise InvalidInput(f"time_limit must be a number of seconds > 0, got {limit!r}")
+        if self.tolerance is not None:
+            checked_tolerance(self.tolerance)
+        if self.time_limit is not None:
+            checked_time_limit(self.time_limit)
         if self.progress is not None and not callable(self.progress):
             raise InvalidInput(f"progress must be callable, got {self.progress!r}")
 
@@ -69,6 +60,3 @@ def require_ridge(instance: Instance) -> None:
             f"a certified search needs ridge > 0, got {instance.ridge:g}: its cuts divide by it"
         )
 
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool | np.bool_)

@@ -6,7 +6,6 @@ import copy
 import random
 from abc import ABC, abstractmethod
 from dataclasses import replace
-from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -22,6 +21,7 @@ from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.ledger import Ledger
 from mipselect.privacy.randomness import generator
 from mipselect.privacy.release import Release
+from mipselect.validation import checked_feature_names, checked_integer
 
 
 class PrivateSelector(SelectorMixin, BaseEstimator, ABC):  # type: ignore[misc]
@@ -82,8 +82,8 @@ class PrivateSelector(SelectorMixin, BaseEstimator, ABC):  # type: ignore[misc]
             raise InvalidInput(f"ledger must be a Ledger or None, got {self.ledger!r}")
         source = self._source()
         mechanism = self._mechanism(*self._validated(X, y), source)
-        release = mechanism.release(self.ledger, rng=source)
         names = self._names()
+        release = mechanism.release(self.ledger, rng=source)
         self.support_ = np.array(sorted(release.support), dtype=np.intp)
         self.release_ = replace(release, feature_names=tuple(names[j] for j in release.support))
         self.guarantee_ = release.guarantee
@@ -134,12 +134,7 @@ class PrivateSelector(SelectorMixin, BaseEstimator, ABC):  # type: ignore[misc]
             table, target = validate_data(
                 self, X, y, dtype=[np.float64, np.float32], accept_sparse=self._accept_sparse
             )
-        count, columns = self.n_features_to_select, table.shape[1]
-        if isinstance(count, bool) or not isinstance(count, Integral) or not 1 <= count <= columns:
-            raise InvalidInput(
-                f"n_features_to_select must be an integer in 1..{columns}, the number of columns "
-                f"of X, got {count!r}"
-            )
+        checked_integer(self.n_features_to_select, "n_features_to_select", 1, table.shape[1])
         return table, target
 
     def _names(self) -> list[str]:
@@ -147,7 +142,7 @@ class PrivateSelector(SelectorMixin, BaseEstimator, ABC):  # type: ignore[misc]
         names = getattr(self, "feature_names_in_", None)
         if names is None:
             return [f"x{j}" for j in range(self.n_features_in_)]
-        return [str(name) for name in names]
+        return list(checked_feature_names([str(name) for name in names], len(names)))
 
     def _public(self, **meanings: str) -> dict[str, float]:
         """Return the parameters of these names; raise `InvalidInput` if one is missing."""

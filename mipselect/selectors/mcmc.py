@@ -9,10 +9,10 @@ import numpy as np
 
 from mipselect.arrays import FloatArray
 from mipselect.mechanisms import MetropolisHastings
-from mipselect.mechanisms.base import checked_positive
 from mipselect.privacy.ledger import Ledger
 from mipselect.selectors.base import PrivateSelector, real_target
 from mipselect.selectors.residual_squares import ResidualSquares
+from mipselect.validation import checked_scale
 
 
 class MCMCSelector(PrivateSelector):
@@ -83,7 +83,7 @@ class MCMCSelector(PrivateSelector):
             y_bound="the target is clipped to ± this",
             coef_bound="the largest sum of absolute coefficients",
         )
-        x_bound, y_bound, coef_bound = (checked_positive(given[name], name) for name in given)
+        x_bound, y_bound, coef_bound = (checked_scale(given[name], name) for name in given)
         squares = ResidualSquares(
             np.clip(X.astype(np.float64), -x_bound, x_bound),
             np.clip(real_target(y), -y_bound, y_bound),

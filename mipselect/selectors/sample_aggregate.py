@@ -13,11 +13,11 @@ from sklearn.linear_model import Lasso, lars_path
 
 from mipselect.arrays import FloatArray
 from mipselect.mechanisms import OneShotTopK, Peeling, SampleAggregate
-from mipselect.mechanisms.base import checked_positive
 from mipselect.mechanisms.scores.sample_aggregate import TopK
 from mipselect.privacy.ledger import Ledger
 from mipselect.selectors.base import PrivateSelector, real_target
 from mipselect.selectors.sis import top_k_named
+from mipselect.validation import checked_positive
 
 MECHANISMS: dict[str, TopK] = {
     "peeling": Peeling,

@@ -20,11 +20,11 @@ from mipselect.mechanisms import (
     OneShotTopK,
     Peeling,
 )
-from mipselect.mechanisms.base import checked_positive
 from mipselect.mechanisms.scores.sample_aggregate import TopK
 from mipselect.privacy.guarantee import checked_relation
 from mipselect.privacy.ledger import Ledger
 from mipselect.selectors.base import PrivateSelector, real_target
+from mipselect.validation import checked_positive
 
 SENSITIVITIES = {"add-remove": 1.0, "replace-one": 2.0}
 """Of |x_j·y| with entries in [-1, 1]: one term comes or goes, or is replaced by its opposite."""

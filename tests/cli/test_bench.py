@@ -467,7 +467,7 @@ def test_without_a_certified_optimum_a_data_set_is_left_out(run: Run, file: Path
         (("--epsilon", "1,0"), "--epsilon must be a finite number > 0, got 0.0"),
         (("--epsilon", "inf"), "--epsilon must be a finite number > 0"),
         (("--epsilon", ""), "--epsilon must be numbers between commas, got ''"),
-        (("--trials", "0"), "--trials must be in 1.."),
+        (("--trials", "0"), "--trials must be an integer in 1.."),
         (("--seed", "-1"), "--seed must be an integer ≥ 0, got -1"),
         (("--selectors", "top-r,guess"), "--selectors: 'guess' is unknown; known: top-r, "),
         (("--solver", "abacus"), "'abacus'"),

@@ -21,7 +21,13 @@ def test_a_release_is_a_support_with_its_guarantee(run: Run, method: str) -> Non
     assert outcome.code == 0
     assert (report["sensitive"], report["private"]) == (False, True)
     assert "warning" not in report
-    guarantee = {"epsilon": 2.0, "delta": 0.0, "relation": "replace-one", "conditions": []}
+    guarantee = {
+        "epsilon": 2.0,
+        "delta": 0.0,
+        "relation": "replace-one",
+        "conditions": [],
+        "private": True,
+    }
     assert report["guarantee_of_one_draw"] == report["guarantee_of_all_draws"] == guarantee
     (release,) = report["releases"]
     names = load_instance("diabetes").feature_names

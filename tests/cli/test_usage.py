@@ -32,7 +32,7 @@ RELEASE = ("release", "diabetes", "--epsilon", "1")
         (("release", "diabetes", "--epsilon", "nan"), "--epsilon must be a finite number > 0"),
         (("release", "diabetes", "--epsilon", "inf"), "--epsilon must be a finite number > 0"),
         ((*RELEASE, "--method", "guess"), "--method"),
-        ((*RELEASE, "--draws", "0"), "--draws must be in 1.."),
+        ((*RELEASE, "--draws", "0"), "--draws must be an integer in 1.."),
         ((*RELEASE, "--seed", "-1"), "--seed must be an integer ≥ 0"),
         ((*RELEASE, "--budget", "-1"), "--budget must be a finite number > 0"),
         ((*RELEASE, "--delta", "0.1"), "--delta does not apply to --method top-r"),
@@ -83,8 +83,8 @@ def test_bad_usage_is_one_line_and_touches_no_file(
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("support_size = 2", "support_size = 0", "support_size must be in 1..3, got 0"),
-        ("support_size = 2", "support_size = 4", "support_size must be in 1..3, got 4"),
+        ("support_size = 2", "support_size = 0", "support_size must be an integer in 1..3, got 0"),
+        ("support_size = 2", "support_size = 4", "support_size must be an integer in 1..3, got 4"),
         ("x_bound = 1.0", "x_bound = 0", "x_bound must be a finite number > 0"),
         ("ridge = 0.5", "ridge = -0.5", "ridge must be a finite number ≥ 0"),
         ("ridge = 0.5", "rigde = 0.5", "did you mean 'ridge'"),

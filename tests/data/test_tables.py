@@ -58,6 +58,31 @@ def test_legal_csv_dialects(tmp_path: Path, content: str) -> None:
     assert (X.tolist(), y.tolist(), names) == ([[1.0], [0.0]], [1.0, 2.0], ("a",))
 
 
+@pytest.mark.parametrize("name", ["", "Unnamed: 0", "__index_level_0__"])
+def test_the_stored_index_of_a_data_frame_is_refused(tmp_path: Path, name: str) -> None:
+    path = write(tmp_path, f"{name},a,y\n0,1,2\n1,3,4\n")
+    with pytest.raises(InvalidInput, match=r"column 0 .*stored index.*to_csv\(index=False\)"):
+        read_table(path, "y")
+    assert read_table(path, "y", ["a"])[2] == ("a",)
+    parquet.write_table(pa.table({name: [0, 1], "a": [1, 3], "y": [2, 4]}), tmp_path / "t.parquet")
+    with pytest.raises(InvalidInput, match="stored index"):
+        read_table(tmp_path / "t.parquet", "y")
+
+
+def test_names_of_columns_do_not_reach_a_terminal_unescaped(tmp_path: Path) -> None:
+    path = write(tmp_path, "a\x1b[31m,y\n1,2\n")
+    for target in ("y", "z"):
+        with pytest.raises(InvalidInput, match=r"a\\x1b\[31m") as caught:
+            read_table(path, target)
+        assert str(caught.value).isprintable()
+
+
+def test_a_long_list_of_columns_is_cut(tmp_path: Path) -> None:
+    header = ",".join(f"c{j}" for j in range(40_000))
+    with pytest.raises(InvalidInput, match="c18, c19 and 39980 more"):
+        read_table(write(tmp_path, f"{header}\n"), "y")
+
+
 def test_compressed_csv(tmp_path: Path) -> None:
     path = write(tmp_path, gzip.compress(b"a,y\n1,2\n"), "data.csv.gz")
     assert read_table(path, "y")[0].tolist() == [[1.0]]
@@ -162,6 +187,7 @@ def test_the_index_of_a_data_frame_is_no_feature(tmp_path: Path) -> None:
         (pa.array([float("nan"), 1.0]), r"row 0 \(counted from 0\), column 'a' holds nan"),
         (pa.array([1.0, float("-inf")]), r"row 1 \(counted from 0\), column 'a' holds -inf"),
         (pa.array(["red", "blue"]), "column 'a' is of type string; its first value is 'red'"),
+        (pa.array([0, 1], pa.date32()), "column 'a' is of type date32.*leave them out"),
         (pa.array([None, None]), r"row 0 \(counted from 0\), column 'a' holds nothing"),
     ],
 )

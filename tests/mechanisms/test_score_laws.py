@@ -147,7 +147,7 @@ K_ITEMS = (OneShotTopK, Peeling, CanonicalLipschitz, JointExponential)
 @pytest.mark.parametrize("build", K_ITEMS)
 def test_k_must_be_between_one_and_d(build: Any) -> None:
     for k in (0, -1, 7, 2.0, True):
-        with pytest.raises(InvalidInput, match="k must be an integer with 1 ≤ k ≤ 6"):
+        with pytest.raises(InvalidInput, match=r"k must be an integer in 1\.\.6"):
             build(SCORES, k, 1.0)
     everything = build(SCORES, 6, 1.0)
     assert sorted(everything.sample()) == list(range(6))

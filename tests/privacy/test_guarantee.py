@@ -38,8 +38,27 @@ def test_the_relation_must_be_known() -> None:
 
 def test_conditions_are_sentences() -> None:
     assert Guarantee(1.0, conditions=["a", "b"]).conditions == ("a", "b")
-    with pytest.raises(InvalidInput, match="conditions"):
-        Guarantee(1.0, conditions="a")
+    for wrong in ("a", [1.5], ["a\n1.5"], [""]):
+        with pytest.raises(InvalidInput, match="condition"):
+            Guarantee(1.0, conditions=wrong)
+
+
+def test_the_mark_of_a_seeded_draw_stays() -> None:
+    seeded = Guarantee(0.5, 1e-6, "add-remove", private=False)
+    for derived in (
+        seeded.times(3),
+        seeded.to("replace-one"),
+        seeded.to("add-remove"),
+        seeded + Guarantee(0.1, relation="add-remove"),
+        Guarantee(0.1, relation="add-remove") + seeded,
+    ):
+        assert not derived.private
+        assert derived.to_dict()["private"] is False
+        assert str(derived).startswith("no promise, for the draw was seeded; otherwise (")
+    assert Guarantee(0.5).times(2).private
+    assert (Guarantee(0.5) + Guarantee(0.5)).to_dict()["private"] is True
+    with pytest.raises(InvalidInput, match="private must be True or False"):
+        Guarantee(1.0, private=0)
 
 
 def test_numbers_become_floats_and_stay() -> None:

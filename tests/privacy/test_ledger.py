@@ -1,13 +1,15 @@
 from __future__ import annotations
 
 import copy
+import os
 import pickle
 import sys
 from threading import Barrier, Thread
 
 import pytest
 
-from mipselect.errors import BudgetExceeded, InvalidInput, RelationMismatch
+from mipselect.errors import BudgetExceeded, InvalidInput, LedgerForked, RelationMismatch
+from mipselect.mechanisms import RandomizedResponse
 from mipselect.privacy import Guarantee, Ledger, LedgerEntry
 
 
@@ -91,6 +93,54 @@ def test_conditions_are_kept() -> None:
     ledger.spend(Guarantee(0.1, conditions=("a",)))
     ledger.spend(Guarantee(0.1, conditions=("b", "a")))
     assert ledger.spent.conditions == ("a", "b")
+
+
+def test_a_seeded_draw_is_marked_in_the_books() -> None:
+    ledger = Ledger(1.0)
+    ledger.spend(Guarantee(0.1))
+    assert ledger.spent.private
+    release = RandomizedResponse([1.0, 2.0], 0.2).release(ledger, rng=0)
+    assert [entry.guarantee.private for entry in ledger.entries] == [True, False]
+    assert ledger.entries[1].guarantee == release.guarantee
+    assert not ledger.spent.private
+    assert ledger.spent.epsilon == pytest.approx(0.3, rel=1e-15)
+    assert ledger.remaining.private
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_a_forked_child_spends_nothing() -> None:
+    """Three children, each with the whole budget: none may spend it, all may read it."""
+    ledger = Ledger(1.0)
+    for _ in range(3):
+        child = os.fork()
+        if child == 0:
+            code = 1
+            try:
+                ledger.spend(Guarantee(1.0))
+            except LedgerForked as refused:
+                said = "forked process" in str(refused) and "as it was at the fork" in repr(ledger)
+                code = 0 if said and ledger.remaining == Guarantee(1.0) else 2
+            finally:
+                os._exit(code)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    ledger.spend(Guarantee(1.0))
+    assert "fork" not in repr(ledger)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_a_lock_that_was_held_at_the_fork_does_not_hang_the_child() -> None:
+    ledger = Ledger(1.0)
+    with ledger._lock:
+        child = os.fork()
+        if child == 0:
+            code = 1
+            try:
+                ledger.spend(Guarantee(0.1))
+            except LedgerForked:
+                code = 0
+            finally:
+                os._exit(code)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
 def test_a_ledger_takes_guarantees_only() -> None:

@@ -13,18 +13,18 @@ from numpy.typing import ArrayLike
 
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
-from mipselect.mechanisms.base import Support, checked_epsilon, checked_positive
-from mipselect.mechanisms.scores.base import (
-    Estimate,
-    ScoreMechanism,
-    checked_count,
-    checked_items,
-    checked_scores,
-    utilities,
-)
+from mipselect.mechanisms.base import Support
+from mipselect.mechanisms.scores.base import Estimate, ScoreMechanism, utilities
 from mipselect.privacy.decimals import exact, round_down
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.randomness import IntegerWeights, Rng, generator
+from mipselect.validation import (
+    checked_count,
+    checked_epsilon,
+    checked_items,
+    checked_positive,
+    checked_scores,
+)
 
 IntArray = np.ndarray[Any, np.dtype[np.intp]]
 

@@ -16,15 +16,10 @@ from mipselect.errors import InvalidInput
 from mipselect.mechanisms.base import Support
 from mipselect.mechanisms.noise.noise import noise_named
 from mipselect.mechanisms.noise.order_statistics import Competitors
-from mipselect.mechanisms.scores.base import (
-    Estimate,
-    TopItems,
-    checked_items,
-    checked_share,
-    utilities,
-)
+from mipselect.mechanisms.scores.base import Estimate, TopItems, utilities
 from mipselect.mechanisms.scores.utility_classes import Classes, HeadTailClasses, TailClasses
 from mipselect.privacy.randomness import IntegerWeights, Rng, generator
+from mipselect.validation import checked_items, checked_share
 
 CHUNK = 1 << 17
 """Classes that get their noise in one go."""

@@ -13,16 +13,10 @@ from numpy.typing import ArrayLike
 from mipselect.arrays import FloatArray
 from mipselect.errors import NotPrivate
 from mipselect.mechanisms.noise.noise import noise_named
-from mipselect.mechanisms.scores.base import (
-    Estimate,
-    UnequalItems,
-    checked_index,
-    checked_scores,
-    checked_sensitivities,
-    checked_share,
-)
+from mipselect.mechanisms.scores.base import Estimate, UnequalItems
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.randomness import IntegerWeights, Rng, generator
+from mipselect.validation import checked_index, checked_scores, checked_sensitivities, checked_share
 
 CHUNK = 4_000_000
 """Pairs of items that are compared in one go."""

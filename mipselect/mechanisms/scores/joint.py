@@ -14,8 +14,9 @@ from numpy.typing import ArrayLike
 
 from mipselect.arrays import FloatArray
 from mipselect.mechanisms.base import Support
-from mipselect.mechanisms.scores.base import Estimate, TopItems, checked_items, utilities
+from mipselect.mechanisms.scores.base import Estimate, TopItems, utilities
 from mipselect.privacy.randomness import IntegerWeights, Rng, generator
+from mipselect.validation import checked_items
 
 Indices = np.ndarray[Any, np.dtype[np.int64]]
 

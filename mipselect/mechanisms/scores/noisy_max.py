@@ -10,23 +10,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mipselect.arrays import FloatArray
-from mipselect.mechanisms.base import checked_epsilon, checked_positive
 from mipselect.mechanisms.noise import opendp_draws
 from mipselect.mechanisms.noise.noise import noise_named
 from mipselect.mechanisms.noise.order_statistics import Competitors
-from mipselect.mechanisms.scores.base import (
-    Estimate,
-    OneItem,
-    checked_index,
-    checked_scores,
-    utilities,
-)
+from mipselect.mechanisms.scores.base import Estimate, OneItem, utilities
 from mipselect.mechanisms.scores.permute_and_flip import (
     permute_and_flip,
     permute_and_flip_log_probability,
 )
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.randomness import IntegerWeights, Rng, generator
+from mipselect.validation import checked_epsilon, checked_index, checked_positive, checked_scores
 
 
 @dataclass(frozen=True, eq=False)

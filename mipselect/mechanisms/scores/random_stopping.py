@@ -14,9 +14,10 @@ from numpy.typing import ArrayLike
 from mipselect.arrays import FloatArray
 from mipselect.mechanisms.noise.noise import Laplace, plus_laplace
 from mipselect.mechanisms.noise.quadrature import OFFSETS, Panels, summed_in_chunks
-from mipselect.mechanisms.scores.base import Estimate, UnequalItems, checked_index, checked_share
+from mipselect.mechanisms.scores.base import Estimate, UnequalItems
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.randomness import Rng, generator
+from mipselect.validation import checked_index, checked_share
 
 LAPLACE = Laplace()
 

@@ -8,10 +8,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mipselect.mechanisms.base import checked_epsilon
-from mipselect.mechanisms.scores.base import Estimate, OneItem, checked_index, checked_scores
+from mipselect.mechanisms.scores.base import Estimate, OneItem
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.randomness import IntegerWeights, Rng, generator
+from mipselect.validation import checked_epsilon, checked_index, checked_scores
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from numbers import Integral
 from typing import Any, Protocol
 
 import numpy as np
@@ -16,12 +15,13 @@ from numpy.typing import ArrayLike
 
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
-from mipselect.mechanisms.base import Mechanism, Support, checked_epsilon
+from mipselect.mechanisms.base import Mechanism, Support
 from mipselect.mechanisms.noise.noise import plus_laplace
-from mipselect.mechanisms.scores.base import Estimate, ScoreMechanism, checked_count, checked_items
+from mipselect.mechanisms.scores.base import Estimate, ScoreMechanism
 from mipselect.mechanisms.scores.top_k import Peeling
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.randomness import Rng, generator
+from mipselect.validation import checked_count, checked_epsilon, checked_integer, checked_items
 
 Ballot = Callable[[FloatArray, FloatArray], Sequence[int]]
 """From the rows of a block, shapes (m, p) and (m,), to the items it votes for."""
@@ -115,11 +115,8 @@ class SampleAggregate(ScoreMechanism[Support]):
         object.__setattr__(self, "X", table)
         object.__setattr__(self, "y", target)
         object.__setattr__(self, "k", checked_count(self.k, table.shape[1]))
-        blocks = self.n_blocks
-        if blocks is not None and (
-            isinstance(blocks, bool) or not isinstance(blocks, Integral) or blocks < 1
-        ):
-            raise InvalidInput(f"n_blocks must be a positive integer or None, got {blocks!r}")
+        if self.n_blocks is not None:
+            checked_integer(self.n_blocks, "n_blocks", 1)
         Guarantee(self.epsilon, relation=self.relation)
 
     @property

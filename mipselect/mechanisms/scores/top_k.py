@@ -19,9 +19,10 @@ from mipselect.mechanisms.base import Support
 from mipselect.mechanisms.noise import opendp_draws
 from mipselect.mechanisms.noise.noise import noise_named
 from mipselect.mechanisms.noise.order_statistics import Competitors
-from mipselect.mechanisms.scores.base import Estimate, TopItems, checked_items, utilities
+from mipselect.mechanisms.scores.base import Estimate, TopItems, utilities
 from mipselect.mechanisms.scores.permute_and_flip import permute_and_flip
 from mipselect.privacy.randomness import IntegerWeights, Rng, generator
+from mipselect.validation import checked_items
 
 IntArray = np.ndarray[tuple[int], np.dtype[np.int64]]
 

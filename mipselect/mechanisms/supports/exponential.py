@@ -12,16 +12,11 @@ from numpy.typing import ArrayLike
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
 from mipselect.instance import Instance
-from mipselect.mechanisms.base import (
-    Support,
-    SupportMechanism,
-    checked_epsilon,
-    checked_support,
-    score_log_weights,
-)
+from mipselect.mechanisms.base import Support, SupportMechanism, score_log_weights
 from mipselect.mechanisms.supports.ranks import rank, unrank
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.randomness import IntegerWeights, Rng, generator
+from mipselect.validation import checked_epsilon, checked_support
 
 MAX_SUPPORTS = 1_000_000
 """More are not enumerated; their values and weights would fill the memory."""

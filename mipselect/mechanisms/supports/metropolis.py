@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
-from numbers import Integral
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,18 +15,19 @@ from scipy.special import logsumexp
 
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
-from mipselect.mechanisms.base import (
-    Support,
-    SupportMechanism,
-    checked_epsilon,
-    checked_positive,
-    checked_support,
-    score_log_weights,
-)
-from mipselect.mechanisms.scores.base import checked_count, checked_share
+from mipselect.mechanisms.base import Support, SupportMechanism, score_log_weights
 from mipselect.mechanisms.supports.ranks import rank
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.randomness import Rng, generator, uniform_subset
+from mipselect.validation import (
+    checked_count,
+    checked_epsilon,
+    checked_feature_names,
+    checked_integer,
+    checked_positive,
+    checked_share,
+    checked_support,
+)
 
 MIXING_CONDITION = (
     "the law of the chain after {steps} steps is within total variation δ/(1 + e^ε) ≥ {distance} "
@@ -95,14 +95,12 @@ class MetropolisHastings(SupportMechanism):
     n_steps: int = field(kw_only=True)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "names", tuple(self.names))
+        object.__setattr__(self, "names", checked_feature_names(self.names, len(self.names)))
         object.__setattr__(self, "support_size", checked_count(self.support_size, len(self.names)))
         object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
         object.__setattr__(self, "delta", checked_share(self.delta, "delta", closed=False))
         object.__setattr__(self, "sensitivity", checked_positive(self.sensitivity, "sensitivity"))
-        steps = self.n_steps
-        if isinstance(steps, bool) or not isinstance(steps, Integral) or steps < 1:
-            raise InvalidInput(f"n_steps must be a positive integer, got {steps!r}")
+        checked_integer(self.n_steps, "n_steps", 1)
 
     @property
     def name(self) -> str:

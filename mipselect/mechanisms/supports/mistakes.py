@@ -4,19 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from numbers import Real
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from mipselect.errors import ConditionNotMet, InvalidInput, NotCertified
-from mipselect.mechanisms.base import (
-    Support,
-    SupportMechanism,
-    checked_epsilon,
-    checked_support,
-    score_log_weights,
-)
+from mipselect.mechanisms.base import Support, SupportMechanism, score_log_weights
 from mipselect.mechanisms.supports.propose_test_release import GapTest, exceeds_condition
 from mipselect.mechanisms.supports.top_r import TopR
 from mipselect.privacy.guarantee import Guarantee
@@ -24,6 +17,7 @@ from mipselect.privacy.ledger import Ledger
 from mipselect.privacy.randomness import IntegerWeights, Rng, generator, uniform_subset
 from mipselect.privacy.release import Release
 from mipselect.search.pool import MistakeLevels, SupportPool
+from mipselect.validation import checked_epsilon, checked_number, checked_support
 
 GAP_CONDITION = "gap between best and second best value exceeds twice the sensitivity"
 
@@ -200,8 +194,7 @@ def _tested(
     delta: float,
     fallback: TopR | SupportPool,
 ) -> _Tested:
-    if isinstance(delta, bool) or not isinstance(delta, Real) or not 0.0 < delta < 0.5:
-        raise InvalidInput(f"delta must be a number with 0 < delta < 1/2, got {delta!r}")
+    delta = checked_number(delta, "delta", "a number with 0 < delta < 1/2", lambda v: 0.0 < v < 0.5)
     if isinstance(fallback, SupportPool):
         fallback = TopR(fallback, epsilon)
     if not isinstance(fallback, TopR):
@@ -222,6 +215,6 @@ def _tested(
         sensitivity=levels.sensitivity,
         tolerance=levels.tolerance,
         epsilon=checked_epsilon(test_epsilon, "test_epsilon"),
-        delta=float(delta),
+        delta=delta,
     )
     return _Tested(test, fallback)

@@ -11,17 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mipselect.errors import NotCertified
-from mipselect.mechanisms.base import (
-    Support,
-    SupportMechanism,
-    checked_epsilon,
-    checked_support,
-    score_log_weights,
-)
+from mipselect.mechanisms.base import Support, SupportMechanism, score_log_weights
 from mipselect.mechanisms.supports.ranks import rank, unrank
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.randomness import IntegerWeights, Rng, generator, uniform_subset
 from mipselect.search.pool import SupportPool
+from mipselect.validation import checked_epsilon, checked_support
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,240 @@
+"""Every check of an argument, once. Each returns what it checked, or raises `InvalidInput`.
+
+A check knows no data and no mechanism: `what` is how the argument is called in the message.
+"""
+
+from __future__ import annotations
+
+import math
+import reprlib
+from collections.abc import Callable, Collection, Iterable, Sequence
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mipselect.arrays import FloatArray, IntArray
+from mipselect.errors import InvalidInput
+
+SMALLEST_SCALE = 1e-25
+LARGEST_SCALE = 1e25
+"""All bounds lie between these: with their products no digit is lost at the ends of floats."""
+
+LONGEST_NAME = 200
+"""Characters in the name of a column or a mechanism."""
+
+LONGEST_SHOWN = 80
+"""Characters of a wrong value in a message."""
+
+BRIEF = reprlib.Repr()
+BRIEF.maxstring = BRIEF.maxother = LONGEST_SHOWN
+
+
+def shown(value: object) -> str:
+    """`value` for a message: one short line without control characters."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    try:
+        text = str(value) if isinstance(value, Real) else BRIEF.repr(value)
+    except ValueError:  # Python refuses to write out integers of thousands of digits.
+        text = f"{type(value).__name__} of too many digits"
+    text = printable(" ".join(text.split()))
+    return text if len(text) <= LONGEST_SHOWN else text[: LONGEST_SHOWN - 3] + "..."
+
+
+def printable(text: str) -> str:
+    """`text` with all that a terminal might obey written as escapes."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
+def listed(names: Sequence[str]) -> str:
+    """Some names for a message: the first twenty, and how many more there are."""
+    first = ", ".join(printable(name[:LONGEST_SHOWN]) or "''" for name in names[:20])
+    return first if len(names) <= 20 else f"{first} and {len(names) - 20} more"
+
+
+def checked_number(
+    value: float, what: str, wanted: str, holds: Callable[[float], bool] = math.isfinite
+) -> float:
+    """Return a real number for which `holds` is true; no truth values, no text."""
+    if not isinstance(value, bool) and isinstance(value, Real):
+        try:
+            number = float(value)
+        except OverflowError:
+            number = math.inf if value > 0 else -math.inf
+        if holds(number):
+            return number
+    raise InvalidInput(f"{what} must be {wanted}, got {shown(value)}")
+
+
+def checked_positive(value: float, what: str) -> float:
+    """Return a finite number > 0."""
+    return checked_number(value, what, "a finite number > 0", lambda v: 0.0 < v < math.inf)
+
+
+def checked_scale(
+    value: float, what: str, smallest: float = SMALLEST_SCALE, largest: float = LARGEST_SCALE
+) -> float:
+    """Return a number > 0 between two limits that other units can always meet."""
+    number = checked_positive(value, what)
+    if not smallest <= number <= largest:
+        raise InvalidInput(
+            f"{what} must lie between {smallest:g} and {largest:g}, got {shown(value)}; choose "
+            "other units"
+        )
+    return number
+
+
+def checked_nonnegative(value: float, what: str, unit: str = "") -> float:
+    """Return a finite number ≥ 0."""
+    return checked_number(value, what, f"a finite number ≥ 0{unit}", lambda v: 0.0 <= v < math.inf)
+
+
+def checked_epsilon(epsilon: float, what: str = "epsilon") -> float:
+    """Return a finite ε > 0."""
+    return checked_positive(epsilon, what)
+
+
+def checked_share(value: float, what: str, *, closed: bool) -> float:
+    """Return a number in [0, 1] if `closed`, else in (0, 1)."""
+    if closed:
+        return checked_number(value, what, f"a number with 0 ≤ {what} ≤ 1", lambda v: 0 <= v <= 1)
+    return checked_number(value, what, f"a number with 0 < {what} < 1", lambda v: 0 < v < 1)
+
+
+def checked_tolerance(tolerance: float, what: str = "tolerance") -> float:
+    """Return a finite τ/Δ ≥ 0."""
+    return checked_nonnegative(tolerance, what, " in units of the sensitivity")
+
+
+def checked_time_limit(seconds: float, what: str = "time_limit") -> float:
+    """Return a number of seconds > 0; ``inf`` is no limit."""
+    return checked_number(seconds, what, "a number of seconds > 0", lambda v: v > 0.0)
+
+
+def checked_integer(value: int, what: str, low: int, high: int | None = None) -> int:
+    """Return an integer in low..high, or from `low` on."""
+    wanted = f"an integer ≥ {low}" if high is None else f"an integer in {low}..{high}"
+    if not isinstance(value, bool) and isinstance(value, Integral):
+        number = int(value)
+        if low <= number and (high is None or number <= high):
+            return number
+    raise InvalidInput(f"{what} must be {wanted}, got {shown(value)}")
+
+
+def checked_count(k: int, size: int) -> int:
+    """Return 1 ≤ k ≤ d, the number of scores."""
+    return checked_integer(k, "k", 1, size)
+
+
+def checked_choice(value: str, what: str, known: Collection[str]) -> str:
+    """Return one of the known words."""
+    if not isinstance(value, str) or value not in known:
+        wanted = " or ".join(repr(word) for word in known)
+        raise InvalidInput(f"{what} must be {wanted}, got {shown(value)}")
+    return value
+
+
+def checked_flag(value: bool, what: str) -> bool:
+    """Return True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise InvalidInput(f"{what} must be True or False, got {shown(value)}")
+    return bool(value)
+
+
+def checked_line(text: str, what: str, longest: int | None = None) -> str:
+    """Return a text of one printable line, not empty and no longer than `longest`."""
+    if not isinstance(text, str):
+        raise InvalidInput(f"{what} must be a text, got a {type(text).__name__}")
+    if not text.isprintable() or not 1 <= len(text) <= (longest or len(text)):
+        most = "" if longest is None else f" of 1 to {longest} characters"
+        raise InvalidInput(f"{what} must be one printable line{most}, got {shown(text)}")
+    return str(text)
+
+
+def checked_name(name: str, what: str) -> str:
+    """Return a text of one printable line of at most `LONGEST_NAME` characters."""
+    return checked_line(name, what, LONGEST_NAME)
+
+
+def checked_names(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of columns, each of them as `checked_name` wants it."""
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        raise InvalidInput(f"feature_names must be a list of texts, got {shown(names)}")
+    return tuple(checked_name(name, f"the name of column {j}") for j, name in enumerate(names))
+
+
+def checked_feature_names(names: Sequence[str], size: int) -> tuple[str, ...]:
+    """Return `size` names, all different."""
+    result = checked_names(names)
+    if len(result) != size:
+        raise InvalidInput(
+            f"feature_names must have {size} entries, one per column, got {len(result)}"
+        )
+    first: dict[str, int] = {}
+    for j, name in enumerate(result):
+        if first.setdefault(name, j) != j:
+            raise InvalidInput(f"feature names must differ; columns {first[name]} and {j}: {name}")
+    return result
+
+
+def checked_indices(
+    indices: ArrayLike, count: int, size: int, what: str, kind: str = "indices"
+) -> IntArray:
+    """Return `count` distinct indices below `size`, in their order."""
+    array: np.ndarray[Any, Any] = np.asarray(indices)
+    if array.shape != (count,) or array.dtype.kind not in "iu":
+        raise InvalidInput(f"{what} is {count} integer {kind}, got {shown(indices)}")
+    if array.min() < 0 or array.max() >= size or len(np.unique(array)) < count:
+        raise InvalidInput(
+            f"{what} is {count} distinct {kind} in 0..{size - 1}, got {shown(array.tolist())}"
+        )
+    return array.astype(np.intp)
+
+
+def checked_support(outcome: ArrayLike, size: int, n_features: int) -> tuple[int, ...]:
+    """Return `size` distinct column indices below p, sorted."""
+    indices = checked_indices(outcome, size, n_features, "a support", "column indices")
+    return tuple(sorted(indices.tolist()))
+
+
+def checked_items(outcome: ArrayLike, k: int, size: int) -> tuple[int, ...]:
+    """Return k distinct indices below d, in their order."""
+    return tuple(checked_indices(outcome, k, size, "an outcome").tolist())
+
+
+def checked_index(outcome: ArrayLike, size: int) -> int:
+    """Return an index below d."""
+    index = np.asarray(outcome)
+    if index.shape != () or index.dtype.kind not in "iu" or not 0 <= int(index) < size:
+        raise InvalidInput(f"an outcome is an index in 0..{size - 1}, got {shown(outcome)}")
+    return int(index)
+
+
+def checked_scores(scores: ArrayLike) -> FloatArray:
+    """Return finite scores, shape (d,), d ≥ 1, as a read-only copy."""
+    try:
+        array = np.array(scores, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InvalidInput(f"scores must be a list of numbers: {error}") from None
+    if array.ndim != 1 or array.size == 0:
+        raise InvalidInput(f"scores must be one-dimensional, not empty, got shape {array.shape}")
+    if not np.isfinite(array).all():
+        place = int(np.flatnonzero(~np.isfinite(array))[0])
+        raise InvalidInput(f"scores must be finite; scores[{place}] is {array[place]}")
+    array.flags.writeable = False
+    return array
+
+
+def checked_sensitivities(sensitivities: ArrayLike, size: int) -> FloatArray:
+    """Return d finite numbers ≥ 0 as a read-only copy."""
+    array = np.array(sensitivities, dtype=np.float64)
+    if array.shape != (size,):
+        raise InvalidInput(
+            f"sensitivities must be one for each of the {size} scores, got shape {array.shape}"
+        )
+    if not (np.isfinite(array).all() and np.all(array >= 0.0)):
+        raise InvalidInput("sensitivities must be finite and ≥ 0")
+    array.flags.writeable = False
+    return array
