@@ -297,4 +297,6 @@ def _place(indices: Sequence[int] | NDArray[Any], names: Names) -> str:
 
 
 def _column(j: int, names: Names) -> str:
-    return f"column {j}" + (f" ({names[j]})" if names and j < len(names) else "")
+    if names is None:
+        return f"column {j} (x{j})"
+    return f"column {j} ({names[j]})" if j < len(names) else f"column {j}"
