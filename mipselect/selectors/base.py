@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -31,8 +32,8 @@ class PrivateSelector(SelectorMixin, BaseEstimator, ABC):  # type: ignore[misc]
 
     Attributes
     ----------
-    support_ : ndarray of int, shape (k,)
-        The chosen columns, sorted.
+    support_ : ndarray of bool, shape (p,)
+        True for the chosen columns; `get_support(indices=True)` gives their numbers.
     guarantee_ : Guarantee
         What the draw promises.
     release_ : Release
@@ -48,9 +49,9 @@ class PrivateSelector(SelectorMixin, BaseEstimator, ABC):  # type: ignore[misc]
     ledger: Ledger | None
     random_state: Any
 
-    support_: np.ndarray[Any, np.dtype[np.intp]]
-    guarantee_: Guarantee | None
-    release_: Release | None
+    support_: np.ndarray[Any, np.dtype[np.bool_]]
+    guarantee_: Guarantee
+    release_: Release
     n_features_in_: int
 
     _accept_sparse: ClassVar[str | bool] = False
@@ -84,7 +85,8 @@ class PrivateSelector(SelectorMixin, BaseEstimator, ABC):  # type: ignore[misc]
         mechanism = self._mechanism(*self._validated(X, y), source)
         names = self._names()
         release = mechanism.release(self.ledger, rng=source)
-        self.support_ = np.array(sorted(release.support), dtype=np.intp)
+        self.support_ = np.zeros(len(names), dtype=bool)
+        self.support_[list(release.support)] = True
         self.release_ = replace(release, feature_names=tuple(names[j] for j in release.support))
         self.guarantee_ = release.guarantee
         return self
@@ -115,9 +117,7 @@ class PrivateSelector(SelectorMixin, BaseEstimator, ABC):  # type: ignore[misc]
 
     def _get_support_mask(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
         check_is_fitted(self)
-        mask = np.zeros(self.n_features_in_, dtype=bool)
-        mask[self.support_] = True
-        return mask
+        return self.support_
 
     @abstractmethod
     def _mechanism(self, X: FloatArray, y: Any, source: random.Random) -> Mechanism[Any]:
@@ -134,6 +134,8 @@ class PrivateSelector(SelectorMixin, BaseEstimator, ABC):  # type: ignore[misc]
             table, target = validate_data(
                 self, X, y, dtype=[np.float64, np.float32], accept_sparse=self._accept_sparse
             )
+        _require_finite(table.data if sparse.issparse(table) else table, "X")
+        _require_finite(target, "y")
         checked_integer(self.n_features_to_select, "n_features_to_select", 1, table.shape[1])
         return table, target
 
@@ -163,9 +165,34 @@ class PrivateSelector(SelectorMixin, BaseEstimator, ABC):  # type: ignore[misc]
 def real_target(y: Any) -> FloatArray:
     """Return y as finite floats, or raise `InvalidInput`."""
     try:
-        return np.asarray(y, dtype=np.float64)
+        target = np.asarray(y, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         raise InvalidInput(
             f"y must hold real numbers: {error}; give classes as numbers, such as -1 and 1, or use "
             "a selector with loss='hinge'"
         ) from None
+    _require_finite(target, "y")
+    return target
+
+
+def _require_finite(values: Any, what: str) -> None:
+    """Raise `InvalidInput` at NaN, infinity or a missing value; others may be text.
+
+    scikit-learn looks too, but not under `sklearn.set_config(assume_finite=True)`.
+    """
+    if values.dtype.kind == "O":
+        bad = any(_is_missing(value) for value in values)
+    else:
+        bad = values.dtype.kind == "f" and not np.isfinite(values).all()
+    if bad:
+        raise InvalidInput(
+            f"{what} must be finite, and holds NaN, infinity or a missing value; remove or impute "
+            "such rows first"
+        )
+
+
+def _is_missing(value: object) -> bool:
+    try:
+        return value is None or bool(value != value)
+    except TypeError:
+        return True  # That is pandas' NA, which is neither equal to itself nor different.

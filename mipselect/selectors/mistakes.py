@@ -21,7 +21,7 @@ class MistakesSelector(SearchSelector):
     Parameters
     ----------
     n_features_to_select : int
-        s, between 1 and p.
+        s, between 1 and p: the `support_size` of an `Instance`.
     epsilon : float
         ε > 0 of the draw, under replace-one.
     test_epsilon : float, optional

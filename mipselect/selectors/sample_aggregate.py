@@ -33,7 +33,7 @@ class SampleAggregateSelector(PrivateSelector):
     Parameters
     ----------
     n_features_to_select : int
-        k, between 1 and p.
+        k, between 1 and p: the `support_size` of an `Instance`.
     epsilon : float
         ε > 0, under `relation`; pure.
     alpha : float, optional

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from all_selectors import NAMES, all_selectors
 from scipy import sparse
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
@@ -240,3 +241,53 @@ def test_a_solver_of_choice_and_its_time_limit() -> None:
     assert selector.mechanism(X, y).pool.values.shape == (3,)
     with pytest.raises(MipselectError, match="no-such-solver"):
         selector.set_params(solver="no-such-solver").fit(X, y)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_support_is_a_mask_of_the_columns(name: str) -> None:
+    X, y = data()
+    selector = all_selectors(2)[name].fit(X, y)
+    assert selector.support_.dtype == bool
+    assert selector.support_.shape == (5,)
+    np.testing.assert_array_equal(selector.support_, selector.get_support())
+    assert np.flatnonzero(selector.support_).tolist() == sorted(selector.release_.support)
+    assert selector.get_support(indices=True).tolist() == sorted(selector.release_.support)
+
+
+MISSING = [
+    pytest.param(np.nan, id="NaN"),
+    pytest.param(np.inf, id="inf"),
+    pytest.param(-np.inf, id="-inf"),
+]
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("wrong", MISSING)
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+def test_no_setting_of_scikit_learn_lets_missing_values_in(
+    name: str, wrong: float, kind: type
+) -> None:
+    X, y = data()
+    table, target = np.array(X, dtype=kind), y.astype(kind)
+    table[3, 2], target[5] = wrong, wrong
+    sound = all_selectors(2, random_state=0)[name]
+    with config_context(assume_finite=True):
+        for bad in ((table, y), (X, target), (X, target.astype(object))):
+            with pytest.raises(InvalidInput, match="must be finite"):
+                sound.fit(*bad)
+            with pytest.raises(InvalidInput, match="must be finite"):
+                sound.mechanism(*bad)
+        if sound.__sklearn_tags__().input_tags.sparse:
+            with pytest.raises(InvalidInput, match="X must be finite"):
+                sound.fit(sparse.csr_array(table), y)
+        sound.fit(X, y)
+
+
+@pytest.mark.parametrize("wrong", [None, np.nan, pd.NA])
+def test_no_class_is_missing(wrong: object) -> None:
+    X, y = data()
+    selector = TopRSelector(2, loss="hinge", x_bound=1.0, coef_bound=1.0, ridge=1.0)
+    names = np.where(y > 0.0, "sick", "well").astype(object)
+    names[y <= 0.0] = wrong
+    with config_context(assume_finite=True), pytest.raises(InvalidInput, match="y must be finite"):
+        selector.fit(X, names)
