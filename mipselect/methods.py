@@ -9,6 +9,8 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+import numpy as np
+
 from mipselect.errors import InvalidInput
 from mipselect.instance import Instance
 from mipselect.mechanisms.base import SupportMechanism
@@ -60,7 +62,6 @@ class SupportMethod(ABC):
         """What one draw promises, whatever the data are: that of the mechanism."""
         return Guarantee(self.epsilon)
 
-    @abstractmethod
     def mechanism(
         self, instance: Instance, progress: ProgressCallback | None = None
     ) -> SupportMechanism:
@@ -76,17 +77,28 @@ class SupportMethod(ABC):
         ------
         InvalidInput, NotCertified, SolverFailure
             From the search and the mechanism.
+
+        Notes
+        -----
+        NumPy does not warn meanwhile, since a warning would tell about the data. Its state is that
+        of the thread: others are not silenced.
         """
+        with np.errstate(all="ignore"):
+            return self._mechanism(instance, progress)
+
+    @abstractmethod
+    def _mechanism(self, instance: Instance, progress: ProgressCallback | None) -> SupportMechanism:
+        """See `mechanism`."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ExponentialMethod(SupportMethod):
     """See `ExponentialMechanism`."""
 
-    def mechanism(
-        self, instance: Instance, progress: ProgressCallback | None = None
+    def _mechanism(
+        self, instance: Instance, progress: ProgressCallback | None
     ) -> ExponentialMechanism:
-        """See `SupportMethod.mechanism`; there is no search to follow."""
+        # There is no search to follow.
         return ExponentialMechanism(instance, self.epsilon)
 
 
@@ -96,8 +108,7 @@ class TopRMethod(SupportMethod):
 
     search: SearchOptions = field(default_factory=SearchOptions)
 
-    def mechanism(self, instance: Instance, progress: ProgressCallback | None = None) -> TopR:
-        """See `SupportMethod.mechanism`."""
+    def _mechanism(self, instance: Instance, progress: ProgressCallback | None) -> TopR:
         options = self.search
         pool = top_supports(instance, options.pool_size, **options.keywords(), progress=progress)
         return TopR(pool, self.epsilon)
@@ -137,8 +148,7 @@ class MistakesMethod(SupportMethod):
             return Guarantee(self.epsilon, conditions=(GAP_CONDITION,))
         return Guarantee(self.test_epsilon, self.delta) + Guarantee(self.epsilon)
 
-    def mechanism(self, instance: Instance, progress: ProgressCallback | None = None) -> Mistakes:
-        """See `SupportMethod.mechanism`."""
+    def _mechanism(self, instance: Instance, progress: ProgressCallback | None) -> Mistakes:
         levels = mistake_levels(instance, **self.search.keywords(), progress=progress)
         if self.test_epsilon is None:
             return Mistakes(levels, self.epsilon)
@@ -148,5 +158,5 @@ class MistakesMethod(SupportMethod):
             self.epsilon,
             test_epsilon=self.test_epsilon,
             delta=self.delta,
-            fallback=fallback.mechanism(instance, progress),
+            fallback=fallback._mechanism(instance, progress),
         )

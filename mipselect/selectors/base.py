@@ -82,7 +82,7 @@ class PrivateSelector(SelectorMixin, BaseEstimator, ABC):  # type: ignore[misc]
         if not (self.ledger is None or isinstance(self.ledger, Ledger)):
             raise InvalidInput(f"ledger must be a Ledger or None, got {self.ledger!r}")
         source = self._source()
-        mechanism = self._mechanism(*self._validated(X, y), source)
+        mechanism = self._silent_mechanism(X, y, source)
         names = self._names()
         release = mechanism.release(self.ledger, rng=source)
         self.support_ = np.zeros(len(names), dtype=bool)
@@ -96,8 +96,7 @@ class PrivateSelector(SelectorMixin, BaseEstimator, ABC):  # type: ignore[misc]
 
         Takes and raises what `fit` does, but for the ledger.
         """
-        fresh = copy.copy(self)
-        return fresh._mechanism(*fresh._validated(X, y), self._source())
+        return copy.copy(self)._silent_mechanism(X, y, self._source())
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -119,6 +118,16 @@ class PrivateSelector(SelectorMixin, BaseEstimator, ABC):  # type: ignore[misc]
         check_is_fitted(self)
         return self.support_
 
+    def _silent_mechanism(
+        self, X: ArrayLike, y: ArrayLike, source: random.Random
+    ) -> Mechanism[Any]:
+        """Check the data and build the distribution without a warning, which would tell about them.
+
+        NumPy's state is that of the thread. `Mechanism.release` is silent of itself.
+        """
+        with np.errstate(all="ignore"):
+            return self._mechanism(*self._validated(X, y), source)
+
     @abstractmethod
     def _mechanism(self, X: FloatArray, y: Any, source: random.Random) -> Mechanism[Any]:
         """Build the distribution from finite X, shape (n, p), and y, shape (n,).
@@ -128,12 +137,9 @@ class PrivateSelector(SelectorMixin, BaseEstimator, ABC):  # type: ignore[misc]
 
     def _validated(self, X: ArrayLike, y: ArrayLike) -> tuple[Any, Any]:
         """Return finite X, shape (n, p), and y, shape (n,); raise if k is not in 1..p."""
-        # The check for missing values begins with a sum, which may overflow both ways: no warning
-        # may tell that there are such values.
-        with np.errstate(invalid="ignore"):
-            table, target = validate_data(
-                self, X, y, dtype=[np.float64, np.float32], accept_sparse=self._accept_sparse
-            )
+        table, target = validate_data(
+            self, X, y, dtype=[np.float64, np.float32], accept_sparse=self._accept_sparse
+        )
         _require_finite(table.data if sparse.issparse(table) else table, "X")
         _require_finite(target, "y")
         checked_integer(self.n_features_to_select, "n_features_to_select", 1, table.shape[1])
