@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
+from mipselect.frames import numeric_matrix, numeric_vector, plain_array
 from mipselect.mechanisms.base import Mechanism
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.ledger import Ledger
@@ -137,11 +138,20 @@ class PrivateSelector(SelectorMixin, BaseEstimator, ABC):  # type: ignore[misc]
 
     def _validated(self, X: ArrayLike, y: ArrayLike) -> tuple[Any, Any]:
         """Return finite X, shape (n, p), and y, shape (n,); raise if k is not in 1..p."""
-        table, target = validate_data(
-            self, X, y, dtype=[np.float64, np.float32], accept_sparse=self._accept_sparse
-        )
-        _require_finite(table.data if sparse.issparse(table) else table, "X")
-        _require_finite(target, "y")
+        try:
+            table, target = validate_data(
+                self, X, y, dtype=[np.float64, np.float32], accept_sparse=self._accept_sparse
+            )
+        except np.exceptions.DTypePromotionError:
+            numeric_matrix(X)  # Some columns are dates: this says which.
+            raise
+        # scikit-learn overlooks masks, dates and a stored index, and with `assume_finite` NaN too.
+        if sparse.issparse(table):
+            numeric_vector(table.data, "X")
+        else:
+            table = numeric_matrix(X)[0]
+        plain_array(y, "y")
+        _require_all_there(target)
         checked_integer(self.n_features_to_select, "n_features_to_select", 1, table.shape[1])
         return table, target
 
@@ -171,34 +181,17 @@ class PrivateSelector(SelectorMixin, BaseEstimator, ABC):  # type: ignore[misc]
 def real_target(y: Any) -> FloatArray:
     """Return y as finite floats, or raise `InvalidInput`."""
     try:
-        target = np.asarray(y, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError) as error:
+        return numeric_vector(y).astype(np.float64)
+    except InvalidInput as error:
         raise InvalidInput(
-            f"y must hold real numbers: {error}; give classes as numbers, such as -1 and 1, or use "
-            "a selector with loss='hinge'"
+            f"{error}; give classes as numbers, such as -1 and 1, or use a selector with "
+            "loss='hinge'"
         ) from None
-    _require_finite(target, "y")
-    return target
 
 
-def _require_finite(values: Any, what: str) -> None:
-    """Raise `InvalidInput` at NaN, infinity or a missing value; others may be text.
-
-    scikit-learn looks too, but not under `sklearn.set_config(assume_finite=True)`.
-    """
-    if values.dtype.kind == "O":
-        bad = any(_is_missing(value) for value in values)
-    else:
-        bad = values.dtype.kind == "f" and not np.isfinite(values).all()
-    if bad:
-        raise InvalidInput(
-            f"{what} must be finite, and holds NaN, infinity or a missing value; remove or impute "
-            "such rows first"
-        )
-
-
-def _is_missing(value: object) -> bool:
-    try:
-        return value is None or bool(value != value)
-    except TypeError:
-        return True  # That is pandas' NA, which is neither equal to itself nor different.
+def _require_all_there(target: Any) -> None:
+    """Raise `InvalidInput` unless every entry of y is a finite number or the name of a class."""
+    if target.dtype.kind in "biuf":
+        numeric_vector(target)
+    elif any(value is None or value != value for value in target):
+        raise InvalidInput("y must be finite: it has missing values; remove such rows first")

@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from all_selectors import NAMES, all_selectors
 from scipy import sparse
@@ -289,5 +290,45 @@ def test_no_class_is_missing(wrong: object) -> None:
     selector = TopRSelector(2, loss="hinge", x_bound=1.0, coef_bound=1.0, ridge=1.0)
     names = np.where(y > 0.0, "sick", "well").astype(object)
     names[y <= 0.0] = wrong
-    with config_context(assume_finite=True), pytest.raises(InvalidInput, match="y must be finite"):
+    with config_context(assume_finite=True), pytest.raises(InvalidInput, match="y must "):
         selector.fit(X, names)
+
+
+def dates(n: int) -> np.ndarray:
+    return np.arange(n).astype("datetime64[D]")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_only_looks_like_numbers_is_refused(name: str) -> None:
+    X, y = data()
+    table, masked = X.to_numpy(), np.ma.masked_greater(X.to_numpy(), 0.9)
+    dated = X.assign(**{"feature 2": dates(len(X))})
+    stored = X.rename(columns={"feature 0": "Unnamed: 0"})
+    hidden = np.ma.array(y, mask=y > 0.9)
+    assert masked.mask.any()
+    for bad, says in (
+        (masked, "is masked"),
+        (dated, "feature 2"),
+        (stored, "Unnamed: 0"),
+        (np.tile(dates(len(X))[:, None], 2), "dates"),
+        (table.astype(str), "real numbers"),
+    ):
+        with pytest.raises((InvalidInput, TypeError), match=says):
+            all_selectors(2)[name].fit(bad, y)
+    hidden[0] = np.ma.masked
+    for bad, says in ((hidden, "is masked"), (dates(len(X)), "dates"), (y.astype(str), "numbers")):
+        with pytest.raises(InvalidInput, match=says):
+            all_selectors(2)[name].fit(X, bad)
+    chosen = [
+        all_selectors(2, random_state=0)[name].fit(whole, y).release_.support
+        for whole in (np.ma.array(table), X)
+    ]
+    assert chosen[0] == chosen[1]
+
+
+def test_an_arrow_table_is_read_by_its_columns() -> None:
+    X, y = data()
+    selector = all_selectors(2, random_state=0)["kendall"]
+    release = selector.fit(pa.Table.from_pandas(X), y).release_
+    assert release.support == selector.fit(X, y).release_.support
+    assert set(release.feature_names) <= {*X.columns, *(f"x{j}" for j in range(5))}
