@@ -57,6 +57,11 @@ class Microarray:
             found[f"two-stage, {top_k}"] = two_stage.mechanism(self.X, self.codes)
         return found
 
+    def screened(self) -> tuple[int, ...]:
+        """Plain sure independence screening: the largest |x_j·y|. As sensitive as the data."""
+        scores = np.abs(self.X.T @ self.codes)
+        return tuple(np.argsort(-scores, kind="stable")[:K].tolist())
+
     def share(self, support: tuple[int, ...]) -> float:
         """How much of the reference was found."""
         return len(self.reference.intersection(support)) / len(self.reference)
@@ -88,10 +93,8 @@ def main() -> None:
         table = load(file)
         rows, columns = table.X.shape
         print(f"\n{name}: n = {rows}, p = {columns}; a reference of {len(table.reference)} columns")
-        plain = SISSelector(K, x_bound=1.0, y_bound=table.codes.max(), private=False)
-        support = plain.fit(table.X, table.codes).get_support(indices=True)
         print(f"  share of the reference, {TRIALS} seeded draws, with the standard error")
-        print(f"  plain screening, not private: {table.share(tuple(support.tolist())):.2f}")
+        print(f"  plain screening, not private: {table.share(table.screened()):.2f}")
         for epsilon in EPSILONS:
             cells = []
             for method, mechanism in table.mechanisms(epsilon).items():

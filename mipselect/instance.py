@@ -45,7 +45,7 @@ class Instance:
         Clipped entrywise to [-y_bound, y_bound]. For the hinge loss two classes (numbers or
         names); the first in sorted order becomes -1, the second +1, and `classes` says which.
     support_size : int
-        s, between 1 and p.
+        s, between 1 and p: the `n_features_to_select` of a selector.
     x_bound, y_bound : float
         b_x and b_y, in the units of the columns of X and of y. Classes are -1 and +1 whatever
         `y_bound` was given: it is 1 then. All bounds lie between 1e-25 and 1e25.

@@ -8,6 +8,7 @@ from mipselect.cli.output import text_console
 from mipselect.cli.report import print_pool
 from mipselect.cli.watch import Watch
 from mipselect.data.files import load_instance
+from mipselect.methods import TopRMethod
 from mipselect.privacy import Guarantee
 from mipselect.search import top_supports
 
@@ -31,15 +32,13 @@ def demo() -> None:
             pool = top_supports(instance, search.pool_size, **search.keywords(), progress=watch)
         print_pool(console, instance, pool, name, None, rows=3)
         plan = Plan(
-            Method.TOP_R,
-            epsilon,
+            Method.TOP_R.value,
+            TopRMethod(epsilon=epsilon, search=search),
             draws=1,
-            test_epsilon=None,
-            delta=None,
             seed=None,
             budget=Guarantee(epsilon),
         )
         with Watch(name, details=False) as watch:
-            drawn = draw(instance, plan, search, watch)
+            drawn = draw(instance, plan, watch)
         print_drawn(console, drawn, name)
         console.print()

@@ -12,13 +12,18 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from mipselect.cli.options import Method, SearchOptions, refuse, require_positive
+from mipselect.cli.options import Method, refuse, require_positive
 from mipselect.cli.output import NOT_PRIVATE, banner, heading
 from mipselect.errors import ConditionNotMet, InvalidInput, NotCertified, SolverFailure
 from mipselect.instance import Instance
-from mipselect.mechanisms import ExponentialMechanism, Mistakes, TopR
+from mipselect.methods import (
+    ExponentialMethod,
+    MistakesMethod,
+    SearchOptions,
+    SupportMethod,
+    TopRMethod,
+)
 from mipselect.privacy import Guarantee, Ledger, Release
-from mipselect.search import mistake_levels, top_supports
 from mipselect.search.progress import ProgressCallback
 from mipselect.validation import checked_integer
 
@@ -31,23 +36,19 @@ class Plan:
 
     Attributes
     ----------
-    method : Method
-    epsilon : float
-        ε of one draw, without the test of `test_epsilon`.
+    name : str
+        Of the method, on the command line.
+    method : SupportMethod
     draws : int
-    test_epsilon, delta : float or None
-        For the unconditional form of mistakes.
     seed : int or None
         A seed takes the privacy away.
     budget : Guarantee
         The most that all draws together may cost.
     """
 
-    method: Method
-    epsilon: float
+    name: str
+    method: SupportMethod
     draws: int
-    test_epsilon: float | None
-    delta: float | None
     seed: int | None
     budget: Guarantee
 
@@ -61,6 +62,7 @@ def plan_draws(
     delta: float | None,
     budget: float | None,
     seed: int | None,
+    search: SearchOptions,
     search_given: dict[str, object],
 ) -> Plan:
     """Check the options of a release before any data are read.
@@ -80,7 +82,6 @@ def plan_draws(
         refuse(method, {"--test-epsilon": test_epsilon, "--delta": delta})
     if method is Method.EXPONENTIAL:
         refuse(method, search_given)
-    one = Guarantee(epsilon)
     if test_epsilon is None and delta is None:
         if method is Method.MISTAKES:
             refuse(method, {"--pool-size (without --test-epsilon)": search_given["--pool-size"]})
@@ -90,22 +91,37 @@ def plan_draws(
         require_positive("--test-epsilon", test_epsilon)
         if not 0.0 < delta < 0.5:
             raise InvalidInput(f"--delta must lie strictly between 0 and 1/2, got {delta}")
-        one = one + Guarantee(test_epsilon, delta)
-    total = one.times(draws)
+    chosen = _method(method, epsilon, test_epsilon, delta, search)
+    total = chosen.guarantee.times(draws)
     allowed = total
     if budget is not None:
         require_positive("--budget", budget)
         allowed = Guarantee(budget, total.delta)
-        _charge(total, allowed)
-    return Plan(method, epsilon, draws, test_epsilon, delta, seed, allowed)
+        Ledger(allowed.epsilon, allowed.delta).spend(total)
+    return Plan(method.value, chosen, draws, seed, allowed)
+
+
+def _method(
+    name: Method,
+    epsilon: float,
+    test_epsilon: float | None,
+    delta: float | None,
+    search: SearchOptions,
+) -> SupportMethod:
+    if name is Method.EXPONENTIAL:
+        return ExponentialMethod(epsilon=epsilon)
+    if name is Method.TOP_R:
+        return TopRMethod(epsilon=epsilon, search=search)
+    return MistakesMethod(epsilon=epsilon, test_epsilon=test_epsilon, delta=delta, search=search)
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """Releases, and what they cost together."""
+    """Releases, and the ledger that paid for them."""
 
     releases: tuple[Release, ...]
     plan: Plan
+    ledger: Ledger
 
     @property
     def one(self) -> Guarantee:
@@ -115,7 +131,7 @@ class Drawn:
     @property
     def total(self) -> Guarantee:
         """The guarantee of all draws together."""
-        return self.one.times(len(self.releases))
+        return self.ledger.spent
 
     @property
     def cost(self) -> str:
@@ -127,10 +143,8 @@ class Drawn:
         return f"{draws} draws at {each} each: {total} in total"
 
 
-def draw(
-    instance: Instance, plan: Plan, search: SearchOptions, progress: ProgressCallback
-) -> Drawn:
-    """Search, and release `plan.draws` supports.
+def draw(instance: Instance, plan: Plan, progress: ProgressCallback) -> Drawn:
+    """Search, and release `plan.draws` supports, each paid from a ledger with `plan.budget`.
 
     Raises
     ------
@@ -138,11 +152,11 @@ def draw(
         Without any number in the message: such numbers are sensitive.
     """
     rng = None if plan.seed is None else random.Random(plan.seed)
+    ledger = Ledger(plan.budget.epsilon, plan.budget.delta)
     with _without_numbers():
-        mechanism = _mechanism(instance, plan, search, progress)
-        _charge(mechanism.guarantee.times(plan.draws), plan.budget)
-        releases = tuple(mechanism.release(rng=rng) for _ in range(plan.draws))
-    return Drawn(releases, plan)
+        mechanism = plan.method.mechanism(instance, progress)
+        releases = tuple(mechanism.release(ledger, rng=rng) for _ in range(plan.draws))
+    return Drawn(releases, plan, ledger)
 
 
 def drawn_report(drawn: Drawn) -> Mapping[str, Any]:
@@ -151,7 +165,7 @@ def drawn_report(drawn: Drawn) -> Mapping[str, Any]:
     report: dict[str, Any] = {
         "sensitive": False,
         "private": private,
-        "method": drawn.plan.method.value,
+        "method": drawn.plan.name,
         "draws": len(drawn.releases),
         "cost": drawn.cost,
         "guarantee_of_one_draw": drawn.one.to_dict(),
@@ -188,27 +202,6 @@ def print_drawn(console: Console, drawn: Drawn, title: str) -> None:
         console.print(f"With private randomness this would cost: {drawn.cost}.")
 
 
-def _mechanism(
-    instance: Instance, plan: Plan, search: SearchOptions, progress: ProgressCallback
-) -> ExponentialMechanism | Mistakes | TopR:
-    if plan.method is Method.EXPONENTIAL:
-        return ExponentialMechanism(instance, plan.epsilon)
-    keywords = {**search.keywords(), "progress": progress}
-    if plan.method is Method.TOP_R:
-        return TopR(top_supports(instance, search.pool_size, **keywords), plan.epsilon)
-    levels = mistake_levels(instance, **keywords)
-    if plan.test_epsilon is None:
-        return Mistakes(levels, plan.epsilon)
-    fallback = TopR(top_supports(instance, search.pool_size, **keywords), plan.epsilon)
-    return Mistakes(
-        levels,
-        plan.epsilon,
-        test_epsilon=plan.test_epsilon,
-        delta=plan.delta,
-        fallback=fallback,
-    )
-
-
 @contextmanager
 def _without_numbers() -> Iterator[None]:
     """Take what depends on the data out of the messages of errors."""
@@ -231,11 +224,6 @@ def _without_numbers() -> Iterator[None]:
             "released; this refusal itself depends on the data and no guarantee covers it; "
             f"--test-epsilon with --delta never refuses for this reason, nor does top-r{details}"
         ) from None
-
-
-def _charge(cost: Guarantee, budget: Guarantee) -> None:
-    """Raise `BudgetExceeded` if `cost` is more than `budget`."""
-    Ledger(budget.epsilon, budget.delta).spend(cost)
 
 
 def _amount(guarantee: Guarantee) -> str:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 
 from mipselect.backends.discovery import NATIVE, solver_by_name
 from mipselect.errors import InvalidInput
+from mipselect.methods import SearchOptions
 from mipselect.validation import checked_positive, checked_time_limit, checked_tolerance
 
 AUTO = "auto"
@@ -78,20 +78,6 @@ class Method(StrEnum):
     EXPONENTIAL = "exponential"
 
 
-@dataclass(frozen=True)
-class SearchOptions:
-    """Checked options of a search; the fields are those of `top_supports`."""
-
-    pool_size: int | Literal["one-swap"]
-    solver: str
-    tolerance: float | None
-    time_limit: float | None
-
-    def keywords(self) -> dict[str, Any]:
-        """What every search takes, as keyword arguments."""
-        return {"solver": self.solver, "tolerance": self.tolerance, "time_limit": self.time_limit}
-
-
 def search_options(
     *, pool_size: str | None, solver: str, tolerance: float | None, time_limit: float | None
 ) -> SearchOptions:
@@ -102,7 +88,12 @@ def search_options(
         checked_tolerance(tolerance, "--tolerance")
     if time_limit is not None:
         checked_time_limit(time_limit, "--time-limit")
-    return SearchOptions(_parse_pool_size(pool_size), solver, tolerance, time_limit)
+    return SearchOptions(
+        pool_size=_parse_pool_size(pool_size),
+        solver=solver,
+        tolerance=tolerance,
+        time_limit=time_limit,
+    )
 
 
 def require_positive(option: str, value: float) -> None:

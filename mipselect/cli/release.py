@@ -113,6 +113,9 @@ def release(
 
     Running time, and whether a run ends, depend on the data and are not covered.
     """
+    search = search_options(
+        pool_size=pool_size, solver=solver, tolerance=tolerance, time_limit=time_limit
+    )
     plan = plan_draws(
         method=method,
         epsilon=epsilon,
@@ -121,15 +124,13 @@ def release(
         delta=delta,
         budget=budget,
         seed=seed,
+        search=search,
         search_given=search_given(pool_size, solver, tolerance, time_limit),
-    )
-    search = search_options(
-        pool_size=pool_size, solver=solver, tolerance=tolerance, time_limit=time_limit
     )
     check_output(output)
     problem = load_instance(instance)
     with Watch(instance, details=False) as watch:
-        drawn = draw(problem, plan, search, watch)
+        drawn = draw(problem, plan, watch)
     deliver(
         {"command": "release", "instance": instance, **drawn_report(drawn)},
         lambda console: print_drawn(console, drawn, instance),

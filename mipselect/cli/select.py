@@ -32,9 +32,8 @@ from mipselect.cli.release import (
     search_given,
 )
 from mipselect.cli.watch import Watch
-from mipselect.data.tables import read_table
+from mipselect.data.files import table_problem
 from mipselect.errors import InvalidInput
-from mipselect.instance import Instance
 
 EXAMPLES = """Example:
 
@@ -105,6 +104,9 @@ def select(
 
     The bounds have no default: one derived from the data would leak.
     """
+    search = search_options(
+        pool_size=pool_size, solver=solver, tolerance=tolerance, time_limit=time_limit
+    )
     plan = plan_draws(
         method=method,
         epsilon=epsilon,
@@ -113,33 +115,20 @@ def select(
         delta=delta,
         budget=budget,
         seed=seed,
+        search=search,
         search_given=search_given(pool_size, solver, tolerance, time_limit),
-    )
-    search = search_options(
-        pool_size=pool_size, solver=solver, tolerance=tolerance, time_limit=time_limit
     )
     bounds = _checked_bounds(
         {"x_bound": x_bound, "y_bound": y_bound, "coef_bound": coef_bound, "ridge": ridge}, method
     )
     check_output(output)
     columns = None if features is None else [name.strip() for name in features.split(",")]
-    X, y, names = read_table(data, target, columns)
-    try:
-        problem = Instance(
-            X,
-            y - target_shift,
-            support_size=support_size,
-            x_bound=bounds["x_bound"],
-            y_bound=bounds["y_bound"],
-            coef_bound=bounds["coef_bound"],
-            ridge=bounds["ridge"],
-            loss=loss,
-            feature_names=names,
-        )
-    except InvalidInput as error:
-        raise InvalidInput(f"{data}: {error}") from error
+    settings = {"support_size": support_size, "loss": loss, **bounds}
+    problem = table_problem(
+        data, target=target, features=columns, target_shift=target_shift, settings=settings
+    ).instance()
     with Watch(data.name, details=False) as watch:
-        drawn = draw(problem, plan, search, watch)
+        drawn = draw(problem, plan, watch)
     deliver(
         {"command": "select", "data": str(data), "target": target, **drawn_report(drawn)},
         lambda console: print_drawn(console, drawn, data.name),

@@ -20,7 +20,6 @@ from mipselect.cli.options import (
     Method,
     Output,
     PoolSize,
-    SearchOptions,
     SolverName,
     TimeLimit,
     Tolerance,
@@ -38,6 +37,7 @@ from mipselect.cli.watch import Watch
 from mipselect.data.files import expected, load_instance
 from mipselect.errors import InvalidInput, MipselectError, NotCertified
 from mipselect.instance import Instance
+from mipselect.methods import SearchOptions
 from mipselect.search import MistakeLevels, SupportPool, mistake_levels, top_supports
 from mipselect.search.monolithic.formulations import Form
 from mipselect.search.monolithic.whole import whole_levels, whole_optimum

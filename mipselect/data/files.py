@@ -128,6 +128,39 @@ def load_problem(
     return Problem(description.path, X, y, names, settings, data_seed)
 
 
+def table_problem(
+    path: Path,
+    *,
+    target: str,
+    features: Sequence[str] | None,
+    target_shift: float,
+    settings: Mapping[str, Any],
+) -> Problem:
+    """Load a table as the source "table" of an instance file does, unclipped.
+
+    Parameters
+    ----------
+    path : Path
+        See `read_table`.
+    target : str
+        The column to predict.
+    features : sequence of str or None
+        The columns to choose from; None is all but the target.
+    target_shift : float
+        A public constant to subtract from the target.
+    settings : mapping
+        The other arguments of `Instance`.
+
+    Raises
+    ------
+    InvalidInput
+        Naming the file and what is wrong in it.
+    """
+    data = {"path": path, "target": target, "features": features, "target_shift": target_shift}
+    X, y, names = SOURCES["table"].load(data, Path())
+    return Problem(path, X, y, names, settings, data_seed=None)
+
+
 def load_instance(name_or_path: str | Path) -> Instance:
     """Load a stored instance, or one from a TOML file of your own.
 

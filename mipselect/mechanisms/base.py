@@ -78,7 +78,9 @@ class Mechanism(ABC, Generic[Outcome]):
         guarantee = replace(self.guarantee, private=private)
         if ledger is not None:
             ledger.spend(guarantee, what=self.name)
-        chosen, names = self._chosen(self.sample(source))
+        # A warning would tell about the data. NumPy's state is that of the thread, not global.
+        with np.errstate(all="ignore"):
+            chosen, names = self._chosen(self.sample(source))
         return Release(chosen, names, guarantee, self.name, private)
 
 

@@ -10,12 +10,14 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
+from mipselect.frames import numeric_matrix, numeric_vector, plain_array
 from mipselect.mechanisms.base import Mechanism
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.ledger import Ledger
@@ -31,8 +33,8 @@ class PrivateSelector(SelectorMixin, BaseEstimator, ABC):  # type: ignore[misc]
 
     Attributes
     ----------
-    support_ : ndarray of int, shape (k,)
-        The chosen columns, sorted.
+    support_ : ndarray of bool, shape (p,)
+        True for the chosen columns; `get_support(indices=True)` gives their numbers.
     guarantee_ : Guarantee
         What the draw promises.
     release_ : Release
@@ -48,9 +50,9 @@ class PrivateSelector(SelectorMixin, BaseEstimator, ABC):  # type: ignore[misc]
     ledger: Ledger | None
     random_state: Any
 
-    support_: np.ndarray[Any, np.dtype[np.intp]]
-    guarantee_: Guarantee | None
-    release_: Release | None
+    support_: np.ndarray[Any, np.dtype[np.bool_]]
+    guarantee_: Guarantee
+    release_: Release
     n_features_in_: int
 
     _accept_sparse: ClassVar[str | bool] = False
@@ -81,10 +83,11 @@ class PrivateSelector(SelectorMixin, BaseEstimator, ABC):  # type: ignore[misc]
         if not (self.ledger is None or isinstance(self.ledger, Ledger)):
             raise InvalidInput(f"ledger must be a Ledger or None, got {self.ledger!r}")
         source = self._source()
-        mechanism = self._mechanism(*self._validated(X, y), source)
+        mechanism = self._silent_mechanism(X, y, source)
         names = self._names()
         release = mechanism.release(self.ledger, rng=source)
-        self.support_ = np.array(sorted(release.support), dtype=np.intp)
+        self.support_ = np.zeros(len(names), dtype=bool)
+        self.support_[list(release.support)] = True
         self.release_ = replace(release, feature_names=tuple(names[j] for j in release.support))
         self.guarantee_ = release.guarantee
         return self
@@ -94,8 +97,7 @@ class PrivateSelector(SelectorMixin, BaseEstimator, ABC):  # type: ignore[misc]
 
         Takes and raises what `fit` does, but for the ledger.
         """
-        fresh = copy.copy(self)
-        return fresh._mechanism(*fresh._validated(X, y), self._source())
+        return copy.copy(self)._silent_mechanism(X, y, self._source())
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -115,9 +117,17 @@ class PrivateSelector(SelectorMixin, BaseEstimator, ABC):  # type: ignore[misc]
 
     def _get_support_mask(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
         check_is_fitted(self)
-        mask = np.zeros(self.n_features_in_, dtype=bool)
-        mask[self.support_] = True
-        return mask
+        return self.support_
+
+    def _silent_mechanism(
+        self, X: ArrayLike, y: ArrayLike, source: random.Random
+    ) -> Mechanism[Any]:
+        """Check the data and build the distribution without a warning, which would tell about them.
+
+        NumPy's state is that of the thread. `Mechanism.release` is silent of itself.
+        """
+        with np.errstate(all="ignore"):
+            return self._mechanism(*self._validated(X, y), source)
 
     @abstractmethod
     def _mechanism(self, X: FloatArray, y: Any, source: random.Random) -> Mechanism[Any]:
@@ -128,12 +138,20 @@ class PrivateSelector(SelectorMixin, BaseEstimator, ABC):  # type: ignore[misc]
 
     def _validated(self, X: ArrayLike, y: ArrayLike) -> tuple[Any, Any]:
         """Return finite X, shape (n, p), and y, shape (n,); raise if k is not in 1..p."""
-        # The check for missing values begins with a sum, which may overflow both ways: no warning
-        # may tell that there are such values.
-        with np.errstate(invalid="ignore"):
+        try:
             table, target = validate_data(
                 self, X, y, dtype=[np.float64, np.float32], accept_sparse=self._accept_sparse
             )
+        except np.exceptions.DTypePromotionError:
+            numeric_matrix(X)  # Some columns are dates: this says which.
+            raise
+        # scikit-learn overlooks masks, dates and a stored index, and with `assume_finite` NaN too.
+        if sparse.issparse(table):
+            numeric_vector(table.data, "X")
+        else:
+            table = numeric_matrix(X)[0]
+        plain_array(y, "y")
+        _require_all_there(target)
         checked_integer(self.n_features_to_select, "n_features_to_select", 1, table.shape[1])
         return table, target
 
@@ -163,9 +181,17 @@ class PrivateSelector(SelectorMixin, BaseEstimator, ABC):  # type: ignore[misc]
 def real_target(y: Any) -> FloatArray:
     """Return y as finite floats, or raise `InvalidInput`."""
     try:
-        return np.asarray(y, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError) as error:
+        return numeric_vector(y).astype(np.float64)
+    except InvalidInput as error:
         raise InvalidInput(
-            f"y must hold real numbers: {error}; give classes as numbers, such as -1 and 1, or use "
-            "a selector with loss='hinge'"
+            f"{error}; give classes as numbers, such as -1 and 1, or use a selector with "
+            "loss='hinge'"
         ) from None
+
+
+def _require_all_there(target: Any) -> None:
+    """Raise `InvalidInput` unless every entry of y is a finite number or the name of a class."""
+    if target.dtype.kind in "biuf":
+        numeric_vector(target)
+    elif any(value is None or value != value for value in target):
+        raise InvalidInput("y must be finite: it has missing values; remove such rows first")

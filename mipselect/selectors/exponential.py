@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import random
-from typing import Any
-
-from mipselect.arrays import FloatArray
-from mipselect.mechanisms import ExponentialMechanism
+from mipselect.methods import ExponentialMethod
 from mipselect.selectors.problem import ProblemSelector
 
 
@@ -16,7 +12,7 @@ class ExponentialSelector(ProblemSelector):
     Parameters
     ----------
     n_features_to_select : int
-        s, between 1 and p.
+        s, between 1 and p: the `support_size` of an `Instance`.
     epsilon : float
         ε > 0, under replace-one; pure.
     x_bound, y_bound, coef_bound, ridge : float
@@ -34,5 +30,5 @@ class ExponentialSelector(ProblemSelector):
     McSherry and Talwar, "Mechanism design via differential privacy", 2007, theorem 6.
     """
 
-    def _mechanism(self, X: FloatArray, y: Any, source: random.Random) -> ExponentialMechanism:
-        return ExponentialMechanism(self._instance(X, y), self.epsilon)
+    def _method(self) -> ExponentialMethod:
+        return ExponentialMethod(epsilon=self.epsilon)

@@ -35,7 +35,7 @@ class KendallSelector(PrivateSelector):
     Parameters
     ----------
     n_features_to_select : int
-        k, between 1 and p.
+        k, between 1 and p: the `support_size` of an `Instance`.
     epsilon : float
         ε > 0, under `relation`.
     relation : {"add-remove", "replace-one"}

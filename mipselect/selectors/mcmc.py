@@ -24,7 +24,7 @@ class MCMCSelector(PrivateSelector):
     Parameters
     ----------
     n_features_to_select : int
-        s, between 1 and p.
+        s, between 1 and p: the `support_size` of an `Instance`.
     epsilon : float
         ε > 0, under replace-one.
     delta : float

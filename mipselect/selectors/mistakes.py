@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import random
 from typing import Any, Literal
 
-from mipselect.arrays import FloatArray
-from mipselect.errors import InvalidInput
 from mipselect.losses import Loss
-from mipselect.mechanisms import Mistakes, TopR
+from mipselect.methods import MistakesMethod
 from mipselect.privacy.ledger import Ledger
-from mipselect.search import mistake_levels, top_supports
 from mipselect.selectors.problem import SearchSelector
 
 
@@ -25,7 +21,7 @@ class MistakesSelector(SearchSelector):
     Parameters
     ----------
     n_features_to_select : int
-        s, between 1 and p.
+        s, between 1 and p: the `support_size` of an `Instance`.
     epsilon : float
         ε > 0 of the draw, under replace-one.
     test_epsilon : float, optional
@@ -89,18 +85,10 @@ class MistakesSelector(SearchSelector):
         self.test_epsilon = test_epsilon
         self.delta = delta
 
-    def _mechanism(self, X: FloatArray, y: Any, source: random.Random) -> Mistakes:
-        if (self.test_epsilon is None) != (self.delta is None):
-            raise InvalidInput("test_epsilon and delta belong together: give both or neither")
-        instance = self._instance(X, y)
-        levels = mistake_levels(instance, **self._search())
-        if self.test_epsilon is None:
-            return Mistakes(levels, self.epsilon)
-        pool = top_supports(instance, self.pool_size, **self._search())
-        return Mistakes(
-            levels,
-            self.epsilon,
+    def _method(self) -> MistakesMethod:
+        return MistakesMethod(
+            epsilon=self.epsilon,
             test_epsilon=self.test_epsilon,
             delta=self.delta,
-            fallback=TopR(pool, self.epsilon),
+            search=self._search(),
         )

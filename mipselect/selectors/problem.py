@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from abc import ABC
+import random
+from abc import ABC, abstractmethod
 from typing import Any, Literal
 
 from mipselect.arrays import FloatArray
 from mipselect.instance import Instance
 from mipselect.losses import Loss, checked_loss
+from mipselect.mechanisms.base import SupportMechanism
+from mipselect.methods import SearchOptions, SupportMethod
 from mipselect.privacy.ledger import Ledger
 from mipselect.selectors.base import PrivateSelector
 
@@ -37,6 +40,14 @@ class ProblemSelector(PrivateSelector, ABC):
         self.loss = loss
         self.ledger = ledger
         self.random_state = random_state
+
+    @abstractmethod
+    def _method(self) -> SupportMethod:
+        """The way to draw, with its options."""
+
+    def _mechanism(self, X: FloatArray, y: Any, source: random.Random) -> SupportMechanism:
+        method = self._method()
+        return method.mechanism(self._instance(X, y))
 
     def _instance(self, X: FloatArray, y: Any) -> Instance:
         meanings = {
@@ -95,9 +106,10 @@ class SearchSelector(ProblemSelector, ABC):
         self.tolerance = tolerance
         self.time_limit = time_limit
 
-    def _search(self) -> dict[str, Any]:
-        return {
-            "solver": self.solver,
-            "tolerance": self.tolerance,
-            "time_limit": self.time_limit,
-        }
+    def _search(self) -> SearchOptions:
+        return SearchOptions(
+            pool_size=self.pool_size,
+            solver=self.solver,
+            tolerance=self.tolerance,
+            time_limit=self.time_limit,
+        )

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import random
-import warnings
-from collections.abc import Callable
-from functools import partial, wraps
-from typing import Any, ParamSpec
+from functools import partial
+from typing import Any
 
 import numpy as np
-from sklearn.linear_model import Lasso, lars_path
 
 from mipselect.arrays import FloatArray
 from mipselect.mechanisms import OneShotTopK, Peeling, SampleAggregate
 from mipselect.mechanisms.scores.sample_aggregate import TopK
 from mipselect.privacy.ledger import Ledger
 from mipselect.selectors.base import PrivateSelector, real_target
+from mipselect.selectors.lasso_path import lasso_path
 from mipselect.selectors.sis import top_k_named
 from mipselect.validation import checked_positive
 
@@ -23,11 +21,6 @@ MECHANISMS: dict[str, TopK] = {
     "peeling": Peeling,
     "laplace": partial(OneShotTopK, noise="laplace"),
 }
-
-Arguments = ParamSpec("Arguments")
-
-STEPS_PER_FEATURE = (2, 20)
-"""So many steps along a path are made for each feature that is wanted: first few, then more."""
 
 
 class SampleAggregateSelector(PrivateSelector):
@@ -40,7 +33,7 @@ class SampleAggregateSelector(PrivateSelector):
     Parameters
     ----------
     n_features_to_select : int
-        k, between 1 and p.
+        k, between 1 and p: the `support_size` of an `Instance`.
     epsilon : float
         ε > 0, under `relation`; pure.
     alpha : float, optional
@@ -63,9 +56,9 @@ class SampleAggregateSelector(PrivateSelector):
     Notes
     -----
     One row changes one block's ballot, so each count by at most 1; not all in one direction.
-    Blocks of fewer than two rows cast an empty ballot, and so do those on which the Lasso breaks
-    down, as it may on values near 1e308: an error would tell about the rows. A Lasso that has not
-    converged votes nevertheless: privacy does not depend on what a ballot says.
+    Blocks of fewer than two rows cast an empty ballot. No block can raise an error or a warning,
+    which would tell about its rows: the Lasso is that of `lasso_path`, where rounding may at
+    worst spoil a ballot, and privacy does not depend on what a ballot says.
 
     With the k counts that Laplace noise of scale λ = 2k/ε would bring to the top, moving each of
     their noises by 2 outweighs what a neighbour changes: (e^{2/λ})^k = e^ε.
@@ -114,30 +107,25 @@ class SampleAggregateSelector(PrivateSelector):
         )
 
 
-def without_a_word(ballot: Callable[Arguments, list[int]]) -> Callable[Arguments, list[int]]:
-    """Let no warning and no error of a fit out: they would tell about the rows of a block."""
-
-    @wraps(ballot)
-    def quiet(*args: Arguments.args, **kwargs: Arguments.kwargs) -> list[int]:
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore")
-            try:
-                return ballot(*args, **kwargs)
-            except (ArithmeticError, LookupError, ValueError):
-                return []
-
-    return quiet
-
-
-@without_a_word
 def lasso_ballot(X: FloatArray, y: FloatArray, *, k: int, alpha: float) -> list[int]:
-    """Vote for the k largest |coefficients| of a Lasso with this penalty."""
+    """Vote for the k largest |coefficients| of a Lasso with this penalty.
+
+    scikit-learn's alpha is λ/m of `lasso_path`, in the units of the block and of its m rows.
+    """
     if y.size < 2:
         return []
-    return largest(Lasso(alpha=alpha).fit(X.astype(np.float64), y).coef_, k)
+    with np.errstate(all="ignore"):
+        table, x_unit = centred(X.astype(np.float64))
+        target, y_unit = centred(y[:, None])
+        penalty = float(y.size * alpha / x_unit / y_unit)
+        coefficients: FloatArray = np.zeros(X.shape[1])
+        for segment in lasso_path(table, target[:, 0]):
+            coefficients = segment.at(penalty)
+            if segment.penalties[1] <= penalty:
+                break
+        return largest(coefficients, k)
 
 
-@without_a_word
 def path_ballot(X: FloatArray, y: FloatArray, *, k: int) -> list[int]:
     """Vote by a Lasso with the largest penalty at which k coefficients are not zero.
 
@@ -146,26 +134,30 @@ def path_ballot(X: FloatArray, y: FloatArray, *, k: int) -> list[int]:
     """
     if y.size < 2:
         return []
-    table, target = centred(X.astype(np.float64)), centred(y[:, None])[:, 0]
-    for steps_per_feature in STEPS_PER_FEATURE:
-        _, _, knots = lars_path(table, target, method="lasso", max_iter=steps_per_feature * k)
-        middles = (knots[:, :-1] + knots[:, 1:]) / 2.0
-        enough = np.flatnonzero(np.count_nonzero(middles, axis=0) >= k)
-        if enough.size:
-            return largest(middles[:, enough[0]], k)
-    return largest(middles[:, -1], k) if middles.shape[1] else []
+    with np.errstate(all="ignore"):
+        table, target = centred(X.astype(np.float64))[0], centred(y[:, None])[0]
+        coefficients: FloatArray = np.zeros(X.shape[1])
+        for segment in lasso_path(table, target[:, 0]):
+            coefficients = segment.middle
+            if np.count_nonzero(coefficients) >= k:
+                break
+        return largest(coefficients, k)
 
 
-def centred(columns: FloatArray) -> FloatArray:
-    """Subtract the means, and bring the largest entry to 1: the path has absolute tolerances."""
-    scaled = with_largest_one(columns)
-    return with_largest_one(scaled - scaled.mean(axis=0))
+def centred(columns: FloatArray) -> tuple[FloatArray, np.float64]:
+    """Subtract the means, in units in which the largest entry is 1; those units too."""
+    scaled, first = with_largest_one(columns)
+    centred, second = with_largest_one(scaled - scaled.mean(axis=0))
+    return centred, first * second
 
 
-def with_largest_one(values: FloatArray) -> FloatArray:
-    """Divide by the largest |entry|, if there is one above zero."""
-    size = np.abs(values).max()
-    return values / size if size > 0.0 else values
+def with_largest_one(values: FloatArray) -> tuple[FloatArray, np.float64]:
+    """Divide by the largest |entry|, if there is one above zero; what was divided by.
+
+    It is no float of Python's, whose quotients raise an error where a unit has become zero.
+    """
+    size = np.float64(np.abs(values).max() or 1.0)
+    return values / size, size
 
 
 def largest(coefficients: FloatArray, k: int) -> list[int]:

@@ -1,18 +1,17 @@
-"""Sure independence screening, private and plain, as a scikit-learn estimator."""
+"""Private sure independence screening as a scikit-learn estimator."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.utils import gen_batches
 
 from mipselect.arrays import FloatArray
-from mipselect.errors import InvalidInput, NotPrivate
+from mipselect.errors import InvalidInput
 from mipselect.mechanisms import (
     CanonicalLipschitz,
     JointExponential,
@@ -53,7 +52,7 @@ class SISSelector(PrivateSelector):
     Parameters
     ----------
     n_features_to_select : int
-        k, between 1 and p.
+        k, between 1 and p: the `support_size` of an `Instance`.
     epsilon : float
         ε > 0, under `relation`.
     x_bound, y_bound : float
@@ -65,10 +64,6 @@ class SISSelector(PrivateSelector):
         ``(scores, k, epsilon, *, sensitivity, relation)`` returns a `Mechanism`, as in
         ``functools.partial(CanonicalLipschitz, noise="gumbel", gamma=1.0)``.
     relation : {"add-remove", "replace-one"}
-    private : bool
-        False is plain sure independence screening: the k largest scores, of equal ones the
-        earlier column. Nothing is drawn, promised or charged; `guarantee_` and `release_` are
-        None, and the choice is as sensitive as the data.
     ledger : Ledger, optional
         Pays for each fit.
     random_state : None, int or RandomState
@@ -100,7 +95,6 @@ class SISSelector(PrivateSelector):
         y_bound: float | None = None,
         top_k: str | TopK = "canonical",
         relation: str = "add-remove",
-        private: bool = True,
         ledger: Ledger | None = None,
         random_state: Any = None,
     ) -> None:
@@ -110,34 +104,10 @@ class SISSelector(PrivateSelector):
         self.y_bound = y_bound
         self.top_k = top_k
         self.relation = relation
-        self.private = private
         self.ledger = ledger
         self.random_state = random_state
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Draw the columns, once; or take the best ones, if not `private`.
-
-        See `PrivateSelector.fit`. X may be a sparse matrix.
-        """
-        if not isinstance(self.private, bool | np.bool_):
-            raise InvalidInput(f"private must be True or False, got {self.private!r}")
-        if self.private:
-            return super().fit(X, y)
-        table, target = self._rescaled(*self._validated(X, y))
-        scores = np.abs(table.T @ target)
-        best = np.argsort(-scores, kind="stable")[: self.n_features_to_select]
-        self.support_ = np.sort(best)
-        self.guarantee_ = self.release_ = None
-        return self
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.non_deterministic &= bool(self.private)
-        return tags
-
     def _mechanism(self, X: Any, y: Any, source: random.Random) -> Mechanism[Any]:
-        if not self.private:
-            raise NotPrivate("with private=False nothing is drawn: there is no distribution")
         sensitivity = SENSITIVITIES[checked_relation(self.relation, SENSITIVITIES)]
         scores = exact_correlations(*self._rescaled(X, y))
         return top_k_named(self.top_k, MECHANISMS)(

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import random
-from typing import Any
-
-from mipselect.arrays import FloatArray
-from mipselect.mechanisms import TopR
-from mipselect.search import top_supports
+from mipselect.methods import TopRMethod
 from mipselect.selectors.problem import SearchSelector
 
 
@@ -17,7 +12,7 @@ class TopRSelector(SearchSelector):
     Parameters
     ----------
     n_features_to_select : int
-        s, between 1 and p.
+        s, between 1 and p: the `support_size` of an `Instance`.
     epsilon : float
         ε > 0, under replace-one.
     x_bound, y_bound : float
@@ -51,6 +46,5 @@ class TopRSelector(SearchSelector):
     section 2.1.1.
     """
 
-    def _mechanism(self, X: FloatArray, y: Any, source: random.Random) -> TopR:
-        pool = top_supports(self._instance(X, y), self.pool_size, **self._search())
-        return TopR(pool, self.epsilon)
+    def _method(self) -> TopRMethod:
+        return TopRMethod(epsilon=self.epsilon, search=self._search())

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from commandline import Run
 
-from mipselect import errors
-from mipselect.cli import drawing
+from mipselect import errors, methods
 from mipselect.cli.output import SENSITIVE
 from mipselect.data.files import load_instance
 
@@ -116,7 +115,7 @@ def test_failures_around_a_release_quote_no_number(
     def give_up(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr(drawing, "top_supports", give_up)
+    monkeypatch.setattr(methods, "top_supports", give_up)
     outcome = run("release", "diabetes", "--epsilon", "1", "--json")
     outcome.failed_with(1, message, "no budget is spent")
     assert not re.search(r"\d", outcome.err)

@@ -157,7 +157,7 @@ def test_interrupt_before_the_answer_leaves_nothing(
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("mipselect.cli.drawing.top_supports", interrupt)
+    monkeypatch.setattr("mipselect.methods.top_supports", interrupt)
     run(*RELEASE, "--output", folder / "answer.json").failed_with(130, "no budget is spent")
     assert not (folder / "answer.json").exists()
 
@@ -176,13 +176,14 @@ def test_interrupted_process() -> None:
     program = f"""
 import sys, time
 {LISTENING}
-from mipselect.cli import drawing, main
+from mipselect import methods
+from mipselect.cli import main
 
 def search(*_, **__):
     print("ready", flush=True)
     time.sleep(60)
 
-drawing.top_supports = search
+methods.top_supports = search
 sys.exit(main(["release", "diabetes", "--epsilon", "1"]))
 """
     with subprocess.Popen(

@@ -6,9 +6,11 @@ import re
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from all_selectors import NAMES, all_selectors
 from scipy import sparse
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
@@ -240,3 +242,93 @@ def test_a_solver_of_choice_and_its_time_limit() -> None:
     assert selector.mechanism(X, y).pool.values.shape == (3,)
     with pytest.raises(MipselectError, match="no-such-solver"):
         selector.set_params(solver="no-such-solver").fit(X, y)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_support_is_a_mask_of_the_columns(name: str) -> None:
+    X, y = data()
+    selector = all_selectors(2)[name].fit(X, y)
+    assert selector.support_.dtype == bool
+    assert selector.support_.shape == (5,)
+    np.testing.assert_array_equal(selector.support_, selector.get_support())
+    assert np.flatnonzero(selector.support_).tolist() == sorted(selector.release_.support)
+    assert selector.get_support(indices=True).tolist() == sorted(selector.release_.support)
+
+
+MISSING = [
+    pytest.param(np.nan, id="NaN"),
+    pytest.param(np.inf, id="inf"),
+    pytest.param(-np.inf, id="-inf"),
+]
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("wrong", MISSING)
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+def test_no_setting_of_scikit_learn_lets_missing_values_in(
+    name: str, wrong: float, kind: type
+) -> None:
+    X, y = data()
+    table, target = np.array(X, dtype=kind), y.astype(kind)
+    table[3, 2], target[5] = wrong, wrong
+    sound = all_selectors(2, random_state=0)[name]
+    with config_context(assume_finite=True):
+        for bad in ((table, y), (X, target), (X, target.astype(object))):
+            with pytest.raises(InvalidInput, match="must be finite"):
+                sound.fit(*bad)
+            with pytest.raises(InvalidInput, match="must be finite"):
+                sound.mechanism(*bad)
+        if sound.__sklearn_tags__().input_tags.sparse:
+            with pytest.raises(InvalidInput, match="X must be finite"):
+                sound.fit(sparse.csr_array(table), y)
+        sound.fit(X, y)
+
+
+@pytest.mark.parametrize("wrong", [None, np.nan, pd.NA])
+def test_no_class_is_missing(wrong: object) -> None:
+    X, y = data()
+    selector = TopRSelector(2, loss="hinge", x_bound=1.0, coef_bound=1.0, ridge=1.0)
+    names = np.where(y > 0.0, "sick", "well").astype(object)
+    names[y <= 0.0] = wrong
+    with config_context(assume_finite=True), pytest.raises(InvalidInput, match="y must "):
+        selector.fit(X, names)
+
+
+def dates(n: int) -> np.ndarray:
+    return np.arange(n).astype("datetime64[D]")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_only_looks_like_numbers_is_refused(name: str) -> None:
+    X, y = data()
+    table, masked = X.to_numpy(), np.ma.masked_greater(X.to_numpy(), 0.9)
+    dated = X.assign(**{"feature 2": dates(len(X))})
+    stored = X.rename(columns={"feature 0": "Unnamed: 0"})
+    hidden = np.ma.array(y, mask=y > 0.9)
+    assert masked.mask.any()
+    for bad, says in (
+        (masked, "is masked"),
+        (dated, "feature 2"),
+        (stored, "Unnamed: 0"),
+        (np.tile(dates(len(X))[:, None], 2), "dates"),
+        (table.astype(str), "real numbers"),
+    ):
+        with pytest.raises((InvalidInput, TypeError), match=says):
+            all_selectors(2)[name].fit(bad, y)
+    hidden[0] = np.ma.masked
+    for bad, says in ((hidden, "is masked"), (dates(len(X)), "dates"), (y.astype(str), "numbers")):
+        with pytest.raises(InvalidInput, match=says):
+            all_selectors(2)[name].fit(X, bad)
+    chosen = [
+        all_selectors(2, random_state=0)[name].fit(whole, y).release_.support
+        for whole in (np.ma.array(table), X)
+    ]
+    assert chosen[0] == chosen[1]
+
+
+def test_an_arrow_table_is_read_by_its_columns() -> None:
+    X, y = data()
+    selector = all_selectors(2, random_state=0)["kendall"]
+    release = selector.fit(pa.Table.from_pandas(X), y).release_
+    assert release.support == selector.fit(X, y).release_.support
+    assert set(release.feature_names) <= {*X.columns, *(f"x{j}" for j in range(5))}
