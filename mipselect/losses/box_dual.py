@@ -24,7 +24,7 @@ from mipselect.losses.fenchel import EPS, FenchelBounds
 from mipselect.losses.open_rows import solve
 from mipselect.losses.restricted import BoxDual, Solutions, certified
 
-BATCH_ENTRIES = 50_000
+BATCH_ENTRIES = 200_000
 """Rows of X times problems that are solved at once: what fits a processor's cache."""
 
 DEFAULT_GAP = 1e-8
@@ -106,7 +106,7 @@ class PreparedBoxDual:
     def fit(self, support: IntArray) -> RestrictedFit:
         """Solve the problem on `support`, shape (s,)."""
         order = np.argsort(support)
-        solution = self._solve(np.asarray(support)[order][None])
+        solution = self.solved(np.asarray(support)[order][None])
         coef = np.empty(len(support))
         coef[order] = self.radius * solution.coef[0]
         w = self.rows[support] @ solution.dual[0]
@@ -115,12 +115,12 @@ class PreparedBoxDual:
 
     def values(self, supports: IntArray) -> FloatArray:
         """R of every row of `supports`, shape (m, s); returns shape (m,)."""
-        batches = [self._solve(batch).values for batch in self._batches(supports)]
+        batches = [self.solved(batch).values for batch in self._batches(supports)]
         return np.asarray(np.concatenate([np.empty(0), *batches]) / self.n)
 
     def bounds(self, supports: IntArray) -> FenchelBounds:
         """Nearly optimal dual points of every row of `supports`, shape (m, k), k ≥ 0."""
-        batches = [self.bounds_of(self._solve(batch).dual) for batch in self._batches(supports)]
+        batches = [self.bounds_of(self.solved(batch).dual) for batch in self._batches(supports)]
         constants, weights = zip(*batches, strict=True)
         return FenchelBounds(
             np.concatenate(constants), np.concatenate(weights), self.n, self.ridge, self.radius
@@ -137,7 +137,7 @@ class PreparedBoxDual:
         ordered = np.sort(supports, axis=1)
         return [ordered[start : start + size] for start in range(0, len(ordered), size)]
 
-    def _solve(self, supports: IntArray) -> Solutions:
+    def solved(self, supports: IntArray) -> Solutions:
         columns = self.radius * self.rows[supports]
         ridge = self.ridge * self.radius**2
         solutions = solve(columns, self.box, ridge, self.allowed_gap)

@@ -26,7 +26,7 @@ from mipselect.losses.fenchel import EPS
 from mipselect.losses.restricted import BoxDual
 
 ITERATIONS = 60
-BOUNDARY = 0.99
+BOUNDARY = 0.995
 """Fraction of the way to the boundary that a step may take."""
 
 REGULARISATION = 1e-14

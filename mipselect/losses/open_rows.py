@@ -25,7 +25,9 @@ PRECISION = 1e-10
 MANY_ROWS = 1500
 """From here on most rows are settled before a problem is solved."""
 
-OPEN_SHARES = (1 / 8, 1 / 8, 1 / 2)
+SMALLEST_SAMPLE = 300
+
+OPEN_SHARES = (1 / 8, 1 / 16, 1 / 4)
 """Shares of the rows that are left open, one attempt after the other."""
 
 
@@ -64,11 +66,11 @@ def solve(
 
     if s == 0:
         return solutions
-    center = _coefficients_of_sample(columns, box, ridge) if n >= MANY_ROWS else solutions.coef
-    for share in OPEN_SHARES if n >= MANY_ROWS else ():
-        wide = np.flatnonzero(solutions.gaps > goal())
+    center, settled = _from_sample(columns, box, ridge) if n >= MANY_ROWS else (None, None)
+    for share in OPEN_SHARES if settled is not None else ():
+        wide = np.flatnonzero(settled & (solutions.gaps > goal()))
         if len(wide) == 0:
-            return solutions
+            break
         some, aim = _taken(columns, wide), 0.5 * goal()[wide]
         found = _solve_open(some, box, ridge, center[wide], int(share * n), aim)
         solutions.improve(wide, found)
@@ -85,16 +87,25 @@ def solve(
     return solutions
 
 
-def _coefficients_of_sample(columns: FloatArray, box: BoxDual, ridge: float) -> FloatArray:
-    """Rough coefficients from a twentieth of the rows, always the same ones."""
+def _from_sample(columns: FloatArray, box: BoxDual, ridge: float) -> tuple[FloatArray, FloatArray]:
+    """Rough coefficients from a twentieth of the rows, and whether few rows lie at a kink there.
+
+    Where the loss is piecewise linear and columns take few values, half of the rows can: then
+    none of these are settled.
+    """
     m, s, n = columns.shape
-    size = max(n // 20, 300)
+    size = max(n // 20, SMALLEST_SAMPLE)
     rows = np.sort(np.random.default_rng(0).choice(n, size, replace=False))
     sample = BoxDual(box.y[rows], box.low[rows], box.high[rows], box.softness)
     goal = np.full(m, 1e-4 * float(sample.loss(np.zeros(size))))
     none = np.zeros((m, s, s))
     part = Problems(columns[:, :, rows], sample, ridge * size / n, none, none[:, 0], goal)
-    return solve_by_interior_point(part)[0]
+    coef, dual = solve_by_interior_point(part)
+    if box.softness > 0.0:
+        return coef, np.ones(m, dtype=bool)
+    room = np.minimum(dual - sample.low, sample.high - dual)
+    between = np.count_nonzero(room > 0.05 * (sample.high - sample.low), axis=1)
+    return coef, between <= size // 10
 
 
 def _solve_open(
