@@ -30,6 +30,9 @@ SMALLEST_SAMPLE = 300
 OPEN_SHARES = (1 / 8, 1 / 16, 1 / 4)
 """Shares of the rows that are left open, one attempt after the other."""
 
+TIED_SHARES = (1 / 2,)
+"""The same where many rows lie at a kink."""
+
 
 def solve(
     columns: FloatArray,
@@ -66,15 +69,17 @@ def solve(
 
     if s == 0:
         return solutions
-    center, settled = _from_sample(columns, box, ridge) if n >= MANY_ROWS else (None, None)
-    for share in OPEN_SHARES if settled is not None else ():
-        wide = np.flatnonzero(settled & (solutions.gaps > goal()))
-        if len(wide) == 0:
-            break
-        some, aim = _taken(columns, wide), 0.5 * goal()[wide]
-        found = _solve_open(some, box, ridge, center[wide], int(share * n), aim)
-        solutions.improve(wide, found)
-        center[wide] = found.coef
+    if n >= MANY_ROWS:
+        center, tied = _from_sample(columns, box, ridge)
+        for group, shares in ((~tied, OPEN_SHARES), (tied, TIED_SHARES)):
+            for share in shares:
+                wide = np.flatnonzero(group & (solutions.gaps > goal()))
+                if len(wide) == 0:
+                    break
+                some, aim = _taken(columns, wide), 0.5 * goal()[wide]
+                found = _solve_open(some, box, ridge, center[wide], int(share * n), aim)
+                solutions.improve(wide, found)
+                center[wide] = found.coef
     for _ in range(2):
         wide = np.flatnonzero(solutions.gaps > goal())
         if len(wide) == 0:
@@ -88,10 +93,9 @@ def solve(
 
 
 def _from_sample(columns: FloatArray, box: BoxDual, ridge: float) -> tuple[FloatArray, FloatArray]:
-    """Rough coefficients from a twentieth of the rows, and whether few rows lie at a kink there.
+    """Rough coefficients from a twentieth of the rows, and whether many rows lie at a kink there.
 
-    Where the loss is piecewise linear and columns take few values, half of the rows can: then
-    none of these are settled.
+    They can where the loss is piecewise linear and columns take few values.
     """
     m, s, n = columns.shape
     size = max(n // 20, SMALLEST_SAMPLE)
@@ -102,10 +106,10 @@ def _from_sample(columns: FloatArray, box: BoxDual, ridge: float) -> tuple[Float
     part = Problems(columns[:, :, rows], sample, ridge * size / n, none, none[:, 0], goal)
     coef, dual = solve_by_interior_point(part)
     if box.softness > 0.0:
-        return coef, np.ones(m, dtype=bool)
+        return coef, np.zeros(m, dtype=bool)
     room = np.minimum(dual - sample.low, sample.high - dual)
-    between = np.count_nonzero(room > 0.05 * (sample.high - sample.low), axis=1)
-    return coef, between <= size // 10
+    between = np.count_nonzero(room > 1e-3 * (sample.high - sample.low), axis=1)
+    return coef, between > size // 10
 
 
 def _solve_open(
