@@ -90,7 +90,11 @@ def hostile_responses(rng: Generator, X: Array, labels: bool) -> Array:
 
 
 def hostile_instance(rng: Generator, loss: str) -> Instance:
-    n = int(rng.choice([1, 2, 3, 5, 20, 100, 400, 2_000, 10_000], p=[.1] * 5 + [.25, .18, .05, .02]))
+    n = int(
+        rng.choice(
+            [1, 2, 3, 5, 20, 100, 400, 2_000, 10_000], p=[0.1] * 5 + [0.25, 0.18, 0.05, 0.02]
+        )
+    )
     if loss == "hinge":
         n = max(n, 2)
     s = int(rng.integers(1, 9))

@@ -34,7 +34,10 @@ ACCURACY = 1e-6
 """Duality gap, in sensitivities, beyond which a value is refused. Public."""
 
 ROUNDING = 1024.0 * EPS
-"""Largest share of n largest losses that rounding adds to a value and its certificate."""
+"""What rounding may add to a value and to its certificate, in largest losses; generous.
+
+Every row's part is right to s + 4 roundings, and sums over rows are pairwise.
+"""
 
 
 class BoxDualLoss(ABC):
@@ -67,8 +70,8 @@ class BoxDualLoss(ABC):
 
         Public: it depends on the bounds alone. A value that is not proven to it is an error.
         """
-        rounding = 4.0 * ROUNDING * self.largest(y_bound, u_bound)
-        return ACCURACY * self.spread(y_bound, u_bound) / n + rounding
+        proven = ACCURACY * self.spread(y_bound, u_bound) / n
+        return proven + ROUNDING * self.largest(y_bound, u_bound)
 
     def encode(self, y: ArrayLike) -> tuple[ArrayLike, tuple[str, str] | None]:
         """The responses as they are: real numbers, no classes."""
@@ -138,8 +141,15 @@ class PreparedBoxDual:
         return [ordered[start : start + size] for start in range(0, len(ordered), size)]
 
     def solved(self, supports: IntArray) -> Solutions:
+        """Solutions with their proofs, in units of the radius and not divided by n.
+
+        Raises
+        ------
+        SolverFailure
+            Where neither method reaches the gap that is allowed.
+        """
         columns = self.radius * self.rows[supports]
-        ridge = self.ridge * self.radius**2
+        ridge = self.ridge * self.radius * self.radius
         solutions = solve(columns, self.box, ridge, self.allowed_gap)
         for k in np.flatnonzero(~(solutions.gaps <= self.allowed_gap)):
             coef, dual = solve_by_clarabel(columns[k], self.box, ridge)

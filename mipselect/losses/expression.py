@@ -80,6 +80,10 @@ class ExpressionLoss:
             )
         return self.highest - self.lowest
 
+    def value_error(self, n: int, y_bound: float, u_bound: float) -> float:
+        """The duality gap that is accepted, `SHARE_OF_SENSITIVITY` Δ; public."""
+        return SHARE_OF_SENSITIVITY * (self.highest - self.lowest) / n
+
     def encode(self, y: ArrayLike) -> tuple[ArrayLike, tuple[str, str] | None]:
         """The responses as they are: real numbers, no classes."""
         return y, None

@@ -29,6 +29,10 @@ class HingeLoss(BoxDualLoss):
         """1 + U - max(0, 1 - U); the labels are ±1 whatever `y_bound` is."""
         return 1.0 + u_bound - max(0.0, 1.0 - u_bound)
 
+    def largest(self, y_bound: float, u_bound: float) -> float:
+        """1 + U."""
+        return 1.0 + u_bound
+
     def encode(self, y: ArrayLike) -> tuple[ArrayLike, tuple[str, str] | None]:
         """Map two classes to -1 and +1 in sorted order.
 

@@ -20,6 +20,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.losses.fenchel import EPS
@@ -60,7 +61,7 @@ class Problems:
     linear: FloatArray
     goal: FloatArray
 
-    def chosen(self, keep: FloatArray) -> Problems:
+    def chosen(self, keep: NDArray[np.bool_]) -> Problems:
         """Some of the problems."""
         box = self.box
         if box.y.ndim == 2:
@@ -83,9 +84,9 @@ def solve(problems: Problems, iterations: int = ITERATIONS) -> tuple[FloatArray,
     for _ in range(iterations):
         going = state.step(problems)
         if not going.all():
-            done = problems.chosen(~going)
             ended = state.chosen(~going)
-            coef[open_[~going]], dual[open_[~going]] = ended.beta, ended.alpha(done.box)
+            box = problems.chosen(~going).box
+            coef[open_[~going]], dual[open_[~going]] = ended.beta, ended.alpha(box)
             open_, problems, state = open_[going], problems.chosen(going), state.chosen(going)
         if len(open_) == 0:
             break
@@ -107,14 +108,14 @@ class _State:
     room: FloatArray
     nu: FloatArray
 
-    def chosen(self, keep: FloatArray) -> _State:
+    def chosen(self, keep: NDArray[np.bool_]) -> _State:
         return _State(*(getattr(self, name)[keep] for name in self.__dataclass_fields__))
 
     def alpha(self, box: BoxDual) -> FloatArray:
         """α from the nearer end of its box."""
         return np.where(self.below < self.above, box.low + self.below, box.high - self.above)
 
-    def step(self, problems: Problems) -> FloatArray:
+    def step(self, problems: Problems) -> NDArray[np.bool_]:
         """Take one step; returns which problems are worth another, shape (m,)."""
         columns, beta, q = problems.columns, self.beta, problems.box.softness
         m, s, k = columns.shape
@@ -186,7 +187,7 @@ class _State:
         left = self._complementarity()
         left += 2.0 * (1.0 - size) * np.linalg.norm(stationarity, axis=1)
         left += 2.0 * size**2 * np.abs(d_nu) * np.linalg.norm(d_beta, axis=1)
-        return usable & ~(left <= problems.goal)
+        return np.asarray(usable & ~(left <= problems.goal))
 
     def _complementarity(self) -> FloatArray:
         total = np.einsum("mk,mk->m", self.above, self.push_above)

@@ -12,6 +12,7 @@ Laplacian tortoise", Statistical Science, 1997), who call the settled rows globs
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.losses.fenchel import EPS
@@ -25,9 +26,10 @@ PRECISION = 1e-10
 MANY_ROWS = 1500
 """From here on most rows are settled before a problem is solved."""
 
-SMALLEST_SAMPLE = 300
+FEW_ROWS = 400
+"""No sample is smaller, and no fewer rows are left open."""
 
-OPEN_SHARES = (1 / 8, 1 / 16, 1 / 4)
+OPEN_SHARES = (1 / 8, 1 / 4)
 """Shares of the rows that are left open, one attempt after the other."""
 
 TIED_SHARES = (1 / 2,)
@@ -77,9 +79,10 @@ def solve(
                 if len(wide) == 0:
                     break
                 some, aim = _taken(columns, wide), 0.5 * goal()[wide]
-                found = _solve_open(some, box, ridge, center[wide], int(share * n), aim)
+                size = max(int(share * n), FEW_ROWS)
+                found = _solve_open(some, box, ridge, center[wide], size, aim)
                 solutions.improve(wide, found)
-                center[wide] = found.coef
+                center[wide] = solutions.coef[wide]
     for _ in range(2):
         wide = np.flatnonzero(solutions.gaps > goal())
         if len(wide) == 0:
@@ -92,13 +95,15 @@ def solve(
     return solutions
 
 
-def _from_sample(columns: FloatArray, box: BoxDual, ridge: float) -> tuple[FloatArray, FloatArray]:
+def _from_sample(
+    columns: FloatArray, box: BoxDual, ridge: float
+) -> tuple[FloatArray, NDArray[np.bool_]]:
     """Rough coefficients from a twentieth of the rows, and whether many rows lie at a kink there.
 
     They can where the loss is piecewise linear and columns take few values.
     """
     m, s, n = columns.shape
-    size = max(n // 20, SMALLEST_SAMPLE)
+    size = max(n // 20, FEW_ROWS)
     rows = np.sort(np.random.default_rng(0).choice(n, size, replace=False))
     sample = BoxDual(box.y[rows], box.low[rows], box.high[rows], box.softness)
     goal = np.full(m, 1e-4 * float(sample.loss(np.zeros(size))))
@@ -108,7 +113,7 @@ def _from_sample(columns: FloatArray, box: BoxDual, ridge: float) -> tuple[Float
     if box.softness > 0.0:
         return coef, np.zeros(m, dtype=bool)
     room = np.minimum(dual - sample.low, sample.high - dual)
-    between = np.count_nonzero(room > 1e-3 * (sample.high - sample.low), axis=1)
+    between = (room > 1e-3 * (sample.high - sample.low)).sum(axis=1)
     return coef, between > size // 10
 
 
@@ -116,7 +121,7 @@ def _solve_open(
     columns: FloatArray, box: BoxDual, ridge: float, center: FloatArray, size: int, goal: FloatArray
 ) -> Solutions:
     """Solve with the `size` rows of every problem open that are nearest to a kink at `center`."""
-    m, s, n = columns.shape
+    m, s = center.shape
     prediction = _predictions(columns, center)
     dual = box.best_dual(prediction)
     distance = np.abs(box.y - prediction)
