@@ -113,8 +113,10 @@ def test_the_gap_is_primal_less_dual_and_keeps_its_digits(softness: float) -> No
 def test_infeasible_points_are_made_feasible_before_they_prove_anything() -> None:
     box = BoxDual(np.ones(4), np.full(4, -1.0), np.ones(4), 0.0)
     found = certified(np.ones((1, 1, 4)), box, 0.0, np.array([[9.0]]), np.full((1, 4), 7.0))
-    assert found.coef.tolist() == [[1.0]] and found.dual.tolist() == [[1.0] * 4]
-    assert found.values.tolist() == [0.0] and found.gaps.tolist() == [0.0]
+    assert found.coef.tolist() == [[1.0]]
+    assert found.dual.tolist() == [[1.0] * 4]
+    assert found.values.tolist() == [0.0]
+    assert found.gaps.tolist() == [0.0]
 
 
 @pytest.mark.parametrize("softness", [0.0, 1.0])
@@ -125,7 +127,7 @@ def test_clarabel_gives_coefficients_and_a_dual_point(softness: float) -> None:
     box = BoxDual(y, np.full(50, -1e-5), np.full(50, 3e-5), softness)
     coef, dual = solve_by_clarabel(columns[0], box, 1.0)
     found = certified(columns, box, 1.0, coef[None], dual[None])
-    assert found.gaps[0] <= 1e-8 * found.values[0]
+    assert found.gaps[0] <= ACCURACY * 3e-5 * 1e4
 
 
 @pytest.mark.parametrize("loss", CHOICES)
