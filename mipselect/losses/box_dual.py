@@ -71,7 +71,7 @@ class BoxDualLoss(ABC):
         Public: it depends on the bounds alone. A value that is not proven to it is an error.
         """
         proven = ACCURACY * self.spread(y_bound, u_bound) / n
-        return proven + ROUNDING * self.largest(y_bound, u_bound)
+        return proven + 2.0 * ROUNDING * self.largest(y_bound, u_bound)
 
     def encode(self, y: ArrayLike) -> tuple[ArrayLike, tuple[str, str] | None]:
         """The responses as they are: real numbers, no classes."""
@@ -101,9 +101,12 @@ class PreparedBoxDual:
         self.allowed_gap = DEFAULT_GAP * self.at_zero
 
     def certified_for(self, sensitivity: float) -> PreparedBoxDual:
-        """The same problem, its values proven to `ACCURACY` sensitivities, or an error raised."""
+        """The same problem, its values proven to `ACCURACY` sensitivities, or an error raised.
+
+        No proof can be finer than what rounding adds to the losses without features.
+        """
         other = copy(self)
-        other.allowed_gap = ACCURACY * sensitivity * self.n
+        other.allowed_gap = ACCURACY * sensitivity * self.n + ROUNDING * self.at_zero
         return other
 
     def fit(self, support: IntArray) -> RestrictedFit:
