@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.errors import InvalidInput
 from mipselect.frames import numeric_matrix, numeric_vector, plain_array
-from mipselect.losses import Loss, PreparedLoss, RestrictedFit, checked_loss
+from mipselect.losses import CertifiedLoss, Loss, PreparedLoss, RestrictedFit, checked_loss
 from mipselect.validation import (
     checked_feature_names,
     checked_indices,
@@ -155,6 +155,11 @@ class Instance:
         return self._loss.spread(self.y_bound, self.prediction_bound) / self.n
 
     @property
+    def value_error(self) -> float:
+        """The most by which a value that is returned differs from R(S), for any S; public."""
+        return self._loss.value_error(self.n, self.y_bound, self.prediction_bound)
+
+    @property
     def number_of_supports(self) -> int:
         """C(p, s)."""
         return math.comb(self.p, self.support_size)
@@ -162,7 +167,10 @@ class Instance:
     @cached_property
     def prepared(self) -> PreparedLoss:
         """The loss tied to the clipped data; what the search works on."""
-        return self._loss.prepare(self.X, self.y, ridge=self.ridge, radius=self.coef_bound)
+        prepared = self._loss.prepare(self.X, self.y, ridge=self.ridge, radius=self.coef_bound)
+        if isinstance(prepared, CertifiedLoss):
+            return prepared.certified_for(self.sensitivity)
+        return prepared
 
     def objective(self, support: ArrayLike) -> float:
         """R(support); sensitive.

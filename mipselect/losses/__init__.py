@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 from mipselect.errors import InvalidInput
-from mipselect.losses.base import Loss, PreparedLoss, RestrictedFit
+from mipselect.losses.base import CertifiedLoss, Loss, PreparedLoss, RestrictedFit
 from mipselect.losses.box_dual import BoxDualLoss
 from mipselect.losses.hinge import HingeLoss
 from mipselect.losses.huber import HuberLoss
@@ -66,6 +66,7 @@ def loss_by_name(name: str) -> Loss:
 
 __all__ = [
     "BoxDualLoss",
+    "CertifiedLoss",
     "HingeLoss",
     "HuberLoss",
     "Loss",

@@ -8,7 +8,7 @@ One normalisation for every loss ℓ, on a support S:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from numpy.typing import ArrayLike
 
@@ -44,6 +44,14 @@ class PreparedLoss(Protocol):
         """R of every row of `supports`, shape (m, s); returns shape (m,)."""
 
 
+@runtime_checkable
+class CertifiedLoss(PreparedLoss, Protocol):
+    """A prepared loss whose values are solved to a proven error, in units of the sensitivity."""
+
+    def certified_for(self, sensitivity: float) -> PreparedLoss:
+        """The same, with every value proven to a public share of Δ, or `SolverFailure` raised."""
+
+
 class Loss(Protocol):
     """A convex loss ℓ(y, u) of a response y and a prediction u."""
 
@@ -53,6 +61,9 @@ class Loss(Protocol):
 
     def spread(self, y_bound: float, u_bound: float) -> float:
         """ℓ_max - ℓ_min over |y| ≤ y_bound, |u| ≤ u_bound: n times the sensitivity of R."""
+
+    def value_error(self, n: int, y_bound: float, u_bound: float) -> float:
+        """The most by which a value that is returned differs from R there; public."""
 
     def encode(self, y: ArrayLike) -> tuple[ArrayLike, tuple[str, str] | None]:
         """The responses as real numbers, and the two class names for -1 and +1 or None."""

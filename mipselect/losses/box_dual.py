@@ -11,6 +11,7 @@ losses are of this form; a new one states its box, its q, its name and its range
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from copy import copy
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,14 +19,25 @@ from numpy.typing import ArrayLike
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.errors import SolverFailure
 from mipselect.losses.base import RestrictedFit
+from mipselect.losses.conic import solve_by_clarabel
 from mipselect.losses.fenchel import EPS, FenchelBounds
-from mipselect.losses.interior_point import BoxDual, Solutions, solve
+from mipselect.losses.open_rows import solve
+from mipselect.losses.restricted import BoxDual, Solutions, certified
 
-BATCH_ENTRIES = 50_000
+BATCH_ENTRIES = 200_000
 """Rows of X times problems that are solved at once: what fits a processor's cache."""
 
-REQUIRED_PRECISION = 1e-8
-"""Relative duality gap beyond which a value is refused."""
+DEFAULT_GAP = 1e-8
+"""Duality gap, in losses without features, beyond which a value is refused if no Δ is known."""
+
+ACCURACY = 1e-6
+"""Duality gap, in sensitivities, beyond which a value is refused. Public."""
+
+ROUNDING = 1024.0 * EPS
+"""What rounding may add to a value and to its certificate, in largest losses; generous.
+
+Every row's part is right to s + 4 roundings, and sums over rows are pairwise.
+"""
 
 
 class BoxDualLoss(ABC):
@@ -49,6 +61,18 @@ class BoxDualLoss(ABC):
     def spread(self, y_bound: float, u_bound: float) -> float:
         """ℓ_max - ℓ_min over |y| ≤ y_bound, |u| ≤ u_bound: n times the sensitivity of R."""
 
+    def largest(self, y_bound: float, u_bound: float) -> float:
+        """The largest ℓ there; `spread` where the smallest is zero, otherwise to be stated."""
+        return self.spread(y_bound, u_bound)
+
+    def value_error(self, n: int, y_bound: float, u_bound: float) -> float:
+        """The most by which a value that is returned may differ from R: `ACCURACY` Δ and rounding.
+
+        Public: it depends on the bounds alone. A value that is not proven to it is an error.
+        """
+        proven = ACCURACY * self.spread(y_bound, u_bound) / n
+        return proven + 2.0 * ROUNDING * self.largest(y_bound, u_bound)
+
     def encode(self, y: ArrayLike) -> tuple[ArrayLike, tuple[str, str] | None]:
         """The responses as they are: real numbers, no classes."""
         return y, None
@@ -64,33 +88,45 @@ class BoxDualLoss(ABC):
 class PreparedBoxDual:
     """Restricted problems of such a loss on one data set.
 
-    Values come from `mipselect.losses.interior_point`, accurate to a relative duality gap of
-    1e-10; they are rounded up, never down, and the bounds below them are rounded down.
+    Values come from `mipselect.losses.interior_point` and, where that stops short, from Clarabel.
+    They are objectives of feasible coefficients, so never below R, and each is proven by a dual
+    point to be within the gap that is allowed; see `certified_for`.
     """
 
     def __init__(self, X: FloatArray, box: BoxDual, ridge: float, radius: float) -> None:
         self.rows: FloatArray = np.ascontiguousarray(X.T, dtype=np.float64)
         self.box, self.ridge, self.radius = box, ridge, radius
         self.p, self.n = self.rows.shape
+        self.at_zero = float(box.loss(np.zeros(self.n)))
+        self.allowed_gap = DEFAULT_GAP * self.at_zero
+
+    def certified_for(self, sensitivity: float) -> PreparedBoxDual:
+        """The same problem, its values proven to `ACCURACY` sensitivities, or an error raised.
+
+        No proof can be finer than what rounding adds to the losses without features.
+        """
+        other = copy(self)
+        other.allowed_gap = ACCURACY * sensitivity * self.n + ROUNDING * self.at_zero
+        return other
 
     def fit(self, support: IntArray) -> RestrictedFit:
         """Solve the problem on `support`, shape (s,)."""
         order = np.argsort(support)
-        solution = self._solve(np.asarray(support)[order][None])
+        solution = self.solved(np.asarray(support)[order][None])
         coef = np.empty(len(support))
-        coef[order] = solution.coef[0]
+        coef[order] = self.radius * solution.coef[0]
         w = self.rows[support] @ solution.dual[0]
         multiplier = max(float(np.linalg.norm(w)) / self.radius - self.ridge, 0.0)
         return RestrictedFit(float(solution.values[0]) / self.n, coef, multiplier)
 
     def values(self, supports: IntArray) -> FloatArray:
         """R of every row of `supports`, shape (m, s); returns shape (m,)."""
-        batches = [self._solve(batch).values for batch in self._batches(supports)]
+        batches = [self.solved(batch).values for batch in self._batches(supports)]
         return np.asarray(np.concatenate([np.empty(0), *batches]) / self.n)
 
     def bounds(self, supports: IntArray) -> FenchelBounds:
         """Nearly optimal dual points of every row of `supports`, shape (m, k), k ≥ 0."""
-        batches = [self.bounds_of(self._solve(batch).dual) for batch in self._batches(supports)]
+        batches = [self.bounds_of(self.solved(batch).dual) for batch in self._batches(supports)]
         constants, weights = zip(*batches, strict=True)
         return FenchelBounds(
             np.concatenate(constants), np.concatenate(weights), self.n, self.ridge, self.radius
@@ -107,16 +143,25 @@ class PreparedBoxDual:
         ordered = np.sort(supports, axis=1)
         return [ordered[start : start + size] for start in range(0, len(ordered), size)]
 
-    def _solve(self, supports: IntArray) -> Solutions:
-        solutions = solve(self.rows[supports], self.box, self.ridge, self.radius)
-        gap = solutions.values - solutions.lower
-        at_zero = float(self.box.loss(np.zeros(self.n)))
-        wide = gap > REQUIRED_PRECISION * solutions.values + 1e-13 * at_zero
-        if wide.any():
-            k = int(np.argmax(gap * wide))
-            raise SolverFailure(
-                f"the restricted problem on {supports[k].tolist()} could only be solved to a "
-                f"duality gap of {gap[k] / self.n:.3g} at the value "
-                f"{solutions.values[k] / self.n:.6g}: a larger ridge helps"
-            )
+    def solved(self, supports: IntArray) -> Solutions:
+        """Solutions with their proofs, in units of the radius and not divided by n.
+
+        Raises
+        ------
+        SolverFailure
+            Where neither method reaches the gap that is allowed.
+        """
+        columns = self.radius * self.rows[supports]
+        ridge = self.ridge * self.radius * self.radius
+        solutions = solve(columns, self.box, ridge, self.allowed_gap)
+        for k in np.flatnonzero(~(solutions.gaps <= self.allowed_gap)):
+            coef, dual = solve_by_clarabel(columns[k], self.box, ridge)
+            again = certified(columns[k : k + 1], self.box, ridge, coef[None], dual[None])
+            solutions.improve(np.array([k]), again)
+            if not solutions.gaps[k] <= self.allowed_gap:
+                raise SolverFailure(
+                    f"the restricted problem on {supports[k].tolist()} could only be solved to a "
+                    f"duality gap of {solutions.gaps[k] / self.n:.3g} at the value "
+                    f"{solutions.values[k] / self.n:.6g}: a larger ridge helps"
+                )
         return solutions

@@ -80,6 +80,10 @@ class ExpressionLoss:
             )
         return self.highest - self.lowest
 
+    def value_error(self, n: int, y_bound: float, u_bound: float) -> float:
+        """The duality gap that is accepted, `SHARE_OF_SENSITIVITY` Δ; public."""
+        return SHARE_OF_SENSITIVITY * (self.highest - self.lowest) / n
+
     def encode(self, y: ArrayLike) -> tuple[ArrayLike, tuple[str, str] | None]:
         """The responses as they are: real numbers, no classes."""
         return y, None
@@ -175,9 +179,18 @@ class PreparedExpression:
     def _solution(self, support: IntArray) -> tuple[float, FloatArray, FloatArray]:
         """n times the value, the coefficients and the dual point at a sorted support."""
         if len(support) == 0:
-            coef, dual = self._without_features()
-        else:
-            coef, dual = self._solve(support)
+            return self._proven(support, *self._without_features())
+        try:
+            return self._proven(support, *self._solve(support, 1.0, 1.0))
+        except SolverFailure:
+            length = float(np.abs(self._y).max()) or 1.0
+            unit = abs(float(self._rows.at(np.zeros(self.n)).sum())) or 1.0
+            return self._proven(support, *self._solve(support, length, unit))
+
+    def _proven(
+        self, support: IntArray, coef: FloatArray, dual: FloatArray
+    ) -> tuple[float, FloatArray, FloatArray]:
+        """The same with n times the value, or `SolverFailure` where the gap is too wide."""
         value = float(self._rows.at(self._X[:, support] @ coef).sum())
         value += 0.5 * self.ridge * float(coef @ coef)
         w = self._X[:, support].T @ dual
@@ -189,13 +202,18 @@ class PreparedExpression:
             )
         return value, coef, dual
 
-    def _solve(self, support: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Coefficients and dual point by Clarabel, with β in units of r."""
+    def _solve(
+        self, support: IntArray, length: float, unit: float
+    ) -> tuple[FloatArray, FloatArray]:
+        """Coefficients and dual point by Clarabel, whose tolerances are absolute in part.
+
+        It sees β in units of r, predictions in units of `length` and losses in units of `unit`.
+        """
         coef, prediction = cp.Variable(len(support)), cp.Variable(self.n)
-        link = prediction == (self.radius * self._X[:, support]) @ coef
+        link = prediction == (self.radius / length * self._X[:, support]) @ coef
         penalty = 0.5 * self.ridge * self.radius**2 * cp.sum_squares(coef)
-        total = cp.sum(self._loss.losses(self._y, prediction)) + penalty
-        problem = cp.Problem(cp.Minimize(total), [link, cp.norm(coef) <= 1.0])
+        total = cp.sum(self._loss.losses(self._y, length * prediction)) + penalty
+        problem = cp.Problem(cp.Minimize(total / unit), [link, cp.norm(coef) <= 1.0])
         try:
             problem.solve(solver=cp.CLARABEL)
         except cp.SolverError as error:
@@ -203,7 +221,7 @@ class PreparedExpression:
         if coef.value is None:
             raise SolverFailure(f"Clarabel failed on {support.tolist()}: {problem.status}")
         inside = coef.value / max(1.0, float(np.linalg.norm(coef.value)))
-        return self.radius * inside, np.asarray(link.dual_value)
+        return self.radius * inside, np.asarray(link.dual_value) * (unit / length)
 
     def _without_features(self) -> tuple[FloatArray, FloatArray]:
         """No coefficients, and minus the slope of every row's loss at zero."""

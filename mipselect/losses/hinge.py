@@ -30,6 +30,10 @@ class HingeLoss(BoxDualLoss):
         # Written so that nothing cancels for small U.
         return min(2.0 * u_bound, 1.0 + u_bound)
 
+    def largest(self, y_bound: float, u_bound: float) -> float:
+        """1 + U."""
+        return 1.0 + u_bound
+
     def encode(self, y: ArrayLike) -> tuple[ArrayLike, tuple[str, str] | None]:
         """Map two classes to -1 and +1 in sorted order.
 

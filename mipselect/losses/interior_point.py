@@ -1,13 +1,18 @@
 """A primal-dual interior-point method for batches of small convex problems with a box dual.
 
-The loss is ℓ(y, u) = max over lo ≤ a ≤ hi of a(y - u) - (q/2)a², so that the problem and its
-dual are, up to the factor 1/n,
+With the notation of `mipselect.losses.restricted` it solves
 
-    min over ‖β‖ ≤ r of Σ_i ℓ(y_i, x_i·β) + (λ/2)‖β‖²
-    max over lo ≤ α ≤ hi of Σ_i [α_i y_i - (q/2)α_i²] - h(‖Xᵀα‖²)
+    min over ‖β‖ ≤ 1 of Σ_i ℓ(y_i, c_i·β) + ½βᵀPβ - g·β + (κ/2)‖β‖²
 
-with h from `mipselect.losses.fenchel`. The duality gap is computed from these two formulas and
-not from the iteration, so it is a certificate whatever the iteration has done.
+where P and g stand for rows whose part of the loss is settled (`mipselect.losses.open_rows`).
+The conditions of its optimum, with room a = α - lo below, b = hi - α above and t in the ball, are
+
+    y - Cβ - qα = z⁺ - z⁻,   (P + κ + ν)β = g + Cᵀα,   t = (1 - ‖β‖²)/2,
+    b z⁺ = a z⁻ = t ν = μ → 0,
+
+and every Newton step is reduced to s equations for each problem. Rooms are variables of their
+own that only ever shrink by a share, so none of them is lost to rounding. The steps are those of
+Mehrotra's predictor and corrector.
 """
 
 from __future__ import annotations
@@ -15,234 +20,223 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from mipselect.arrays import FloatArray
-from mipselect.losses.fenchel import EPS, largest_ridge_gain
+from mipselect.arrays import FloatArray, IntArray
+from mipselect.losses.fenchel import EPS
+from mipselect.losses.restricted import BoxDual
 
-PRECISION = 1e-10
-"""Relative duality gap at which a problem is done."""
-
-ITERATIONS = 100
+ITERATIONS = 60
 BOUNDARY = 0.995
 """Fraction of the way to the boundary that a step may take."""
 
-
-@dataclass(frozen=True, eq=False)
-class BoxDual:
-    """Responses and the loss in its dual form.
-
-    Attributes
-    ----------
-    y, low, high : ndarray of shape (n,)
-        Responses and the bounds of the dual variables, low < high.
-    softness : float
-        q ≥ 0.
-    """
-
-    y: FloatArray
-    low: FloatArray
-    high: FloatArray
-    softness: float
-
-    def best_dual(self, prediction: FloatArray) -> FloatArray:
-        """The a that attains ℓ(y, u), the one nearest to the box's middle in a tie."""
-        residual = self.y - prediction
-        if self.softness > 0.0:
-            return np.asarray(np.clip(residual / self.softness, self.low, self.high))
-        inside = np.clip(0.0, self.low, self.high)
-        return np.where(residual > 0, self.high, np.where(residual < 0, self.low, inside))
-
-    def loss(self, prediction: FloatArray) -> FloatArray:
-        """Σ_i ℓ(y_i, u_i) over the last axis."""
-        a = self.best_dual(prediction)
-        return np.asarray(self._gain(a, self.y - prediction).sum(axis=-1))
-
-    def conjugate(self, dual: FloatArray) -> FloatArray:
-        """Σ_i -ℓ*(y_i, -α_i) = Σ_i α_i y_i - (q/2)α_i² over the last axis."""
-        return np.asarray(self._gain(dual, self.y).sum(axis=-1))
-
-    def _gain(self, a: FloatArray, residual: FloatArray) -> FloatArray:
-        linear = a * residual
-        return linear - (0.5 * self.softness) * a**2 if self.softness > 0.0 else linear
+REGULARISATION = 1e-14
+"""Added to the diagonal of the s equations, which is scaled to 1."""
 
 
 @dataclass(frozen=True, eq=False)
-class Solutions:
-    """What m solves ended with; values and bounds are not divided by n.
+class Problems:
+    """m problems with k rows each.
 
     Attributes
     ----------
-    coef : ndarray of shape (m, s)
-        ‖coef‖ ≤ r.
-    values, lower : ndarray of shape (m,)
-        The objective at `coef`, and the dual objective at `dual`.
-    dual : ndarray of shape (m, n)
-        Within the box.
-    """
-
-    coef: FloatArray
-    values: FloatArray
-    lower: FloatArray
-    dual: FloatArray
-
-
-def solve(
-    columns: FloatArray,
-    box: BoxDual,
-    ridge: float,
-    radius: float,
-    *,
-    iterations: int = ITERATIONS,
-) -> Solutions:
-    """Solve m problems at once, each to a relative duality gap of `PRECISION`.
-
-    Parameters
-    ----------
-    columns : ndarray of shape (m, s, n)
-        X_Sᵀ of every problem.
+    columns : ndarray of shape (m, s, k)
+        C.
     box : BoxDual
-    ridge, radius : float
-        λ ≥ 0 and r > 0.
-    iterations : int
-        Most steps; what has been reached then is returned.
+        Of shape (m, k), or (k,) where all problems share it.
+    ridge : float
+        κ.
+    quadratic : ndarray of shape (m, s, s)
+        P.
+    linear : ndarray of shape (m, s)
+        g.
+    goal : ndarray of shape (m,)
+        The duality gap at which a problem is done.
     """
-    m, s, n = columns.shape
-    coef = np.zeros((m, s))
-    at_zero = box.best_dual(np.zeros(n))
-    dual = np.repeat(at_zero[None], m, axis=0)
-    values = np.full(m, float(box.loss(np.zeros(n))))
-    w = columns @ at_zero
-    squared = np.einsum("ms,ms->m", w, w)
-    lower = float(box.conjugate(at_zero)) - largest_ridge_gain(squared, ridge, radius)
-    floor = 4.0 * EPS * values
-    open_ = np.flatnonzero(values - lower > PRECISION * values + floor)
-    if len(open_) == 0 or iterations == 0:
-        return Solutions(coef, values, lower, dual)
-    state = _start(columns[open_], box, ridge, radius, np.sqrt(squared[open_]))
+
+    columns: FloatArray
+    box: BoxDual
+    ridge: float
+    quadratic: FloatArray
+    linear: FloatArray
+    goal: FloatArray
+
+    def chosen(self, keep: NDArray[np.bool_]) -> Problems:
+        """Some of the problems."""
+        box = self.box
+        if box.y.ndim == 2:
+            box = BoxDual(box.y[keep], box.low[keep], box.high[keep], box.softness)
+        return Problems(
+            self.columns[keep], box, self.ridge,
+            self.quadratic[keep], self.linear[keep], self.goal[keep],
+        )  # fmt: skip
+
+
+def solve(problems: Problems, iterations: int = ITERATIONS) -> tuple[FloatArray, FloatArray]:
+    """Nearly optimal β, shape (m, s), and α, shape (m, k), each near to its ball or box.
+
+    A problem ends at its goal, at the last iteration or where rounding allows no further step:
+    what a solution is worth is for `mipselect.losses.restricted.certified` to say.
+    """
+    state = _start(problems)
+    coef, dual = np.empty_like(state.beta), np.empty_like(state.dual)
+    open_: IntArray = np.arange(len(coef))
     for _ in range(iterations):
-        state.step(box, ridge, radius)
-        found, proven = state.objectives(box, ridge, radius)
-        better = found < values[open_]
-        values[open_[better]], coef[open_[better]] = found[better], state.beta[better]
-        better = proven > lower[open_]
-        lower[open_[better]], dual[open_[better]] = proven[better], state.alpha[better]
-        gap = values[open_] - lower[open_]
-        going = gap > PRECISION * values[open_] + floor[open_]
-        if not going.any():
-            break
+        going = state.step(problems)
         if not going.all():
-            open_ = open_[going]
-            state = state.restricted(going)
-    return Solutions(coef, values, lower, dual)
+            ended = state.chosen(~going)
+            box = problems.chosen(~going).box
+            coef[open_[~going]], dual[open_[~going]] = ended.beta, ended.alpha(box)
+            open_, problems, state = open_[going], problems.chosen(going), state.chosen(going)
+        if len(open_) == 0:
+            break
+    coef[open_], dual[open_] = state.beta, state.alpha(problems.box)
+    return coef, dual
 
 
 @dataclass(eq=False)
 class _State:
-    """The iterates: α strictly in its box with multipliers z, β strictly in its ball with ν."""
+    """The iterates; `below` and `above` are the rooms a and b, `push_*` their multipliers z."""
 
-    columns: FloatArray
-    alpha: FloatArray
-    above: FloatArray
+    dual: FloatArray
     below: FloatArray
-    beta: FloatArray
+    above: FloatArray
+    push_below: FloatArray
+    push_above: FloatArray
     prediction: FloatArray
+    beta: FloatArray
+    room: FloatArray
     nu: FloatArray
-    centering: FloatArray
 
-    def restricted(self, keep: FloatArray) -> _State:
+    def chosen(self, keep: NDArray[np.bool_]) -> _State:
         return _State(*(getattr(self, name)[keep] for name in self.__dataclass_fields__))
 
-    def objectives(
-        self, box: BoxDual, ridge: float, radius: float
-    ) -> tuple[FloatArray, FloatArray]:
-        """The primal and the dual objective."""
-        w = (self.columns @ self.alpha[:, :, None])[:, :, 0]
-        gain = largest_ridge_gain(np.einsum("ms,ms->m", w, w), ridge, radius)
-        penalty = 0.5 * ridge * np.einsum("ms,ms->m", self.beta, self.beta)
-        prediction = (self.beta[:, None, :] @ self.columns)[:, 0]
-        return box.loss(prediction) + penalty, box.conjugate(self.alpha) - gain
+    def alpha(self, box: BoxDual) -> FloatArray:
+        """α from the nearer end of its box."""
+        return np.where(self.below < self.above, box.low + self.below, box.high - self.above)
 
-    def step(self, box: BoxDual, ridge: float, radius: float) -> None:
-        """One Newton step on the conditions
-
-            y - Xβ - qα = z⁺ - z⁻,   (hi - α)z⁺ = (α - lo)z⁻ = ν(r² - ‖β‖²)/2 = μ,
-            (λ + ν)β = Xᵀα,
-
-        reduced to s equations for each problem.
-        """
-        columns, beta = self.columns, self.beta
-        s, n = columns.shape[1:]
-        room_above, room_below = box.high - self.alpha, self.alpha - box.low
-        room = 0.5 * _room_in_ball(beta, radius)
-        total = np.einsum("mn,mn->m", room_above, self.above)
-        total += np.einsum("mn,mn->m", room_below, self.below)
-        mu = self.centering * (total + room * self.nu) / (2 * n + 1)
-        push_above, push_below = mu[:, None] / room_above, mu[:, None] / room_below
-        slope_above, slope_below = self.above / room_above, self.below / room_below
-        inverse = 1.0 / (slope_above + slope_below + box.softness)
-        residual = box.y - self.prediction - push_above + push_below
-        if box.softness > 0.0:
-            residual -= box.softness * self.alpha
-        moved = inverse * residual
-        matrix = (columns * inverse[:, None, :]) @ columns.transpose(0, 2, 1)
-        stiffness = self.nu / room
+    def step(self, problems: Problems) -> NDArray[np.bool_]:
+        """Take one step; returns which problems are worth another, shape (m,)."""
+        columns, beta, q = problems.columns, self.beta, problems.box.softness
+        m, s, k = columns.shape
+        shrink = problems.ridge + self.nu
+        w = (columns @ self.dual[:, :, None])[:, :, 0] + problems.linear
+        stationarity = w - _times(problems.quadratic, beta) - shrink[:, None] * beta
+        ball = 0.5 * (1.0 - np.einsum("ms,ms->m", beta, beta)) - self.room
+        residual = problems.box.y - self.prediction
+        if q > 0.0:
+            residual -= q * self.dual
+        slope_above, slope_below = self.push_above / self.above, self.push_below / self.below
+        inverse = 1.0 / (slope_above + slope_below + q)
+        weighted = columns * inverse[:, None, :]
+        curvature = weighted @ columns.transpose(0, 2, 1)
+        stiffness = self.nu / self.room
+        matrix = curvature + problems.quadratic
         matrix += stiffness[:, None, None] * beta[:, :, None] * beta[:, None, :]
-        matrix[:, range(s), range(s)] += (ridge + self.nu)[:, None]
-        excess = mu / room - self.nu
-        right = (columns @ (self.alpha + moved)[:, :, None])[:, :, 0]
-        right -= (ridge + self.nu + excess)[:, None] * beta
-        d_beta = np.linalg.solve(matrix, right[:, :, None])[:, :, 0]
-        d_prediction = (d_beta[:, None, :] @ columns)[:, 0]
-        d_alpha = moved - inverse * d_prediction
-        d_above = push_above - self.above + slope_above * d_alpha
-        d_below = push_below - self.below - slope_below * d_alpha
-        d_nu = excess + stiffness * np.einsum("ms,ms->m", beta, d_beta)
-        shrink = np.maximum(d_alpha / room_above, -d_alpha / room_below).max(axis=1)
-        shrink = np.maximum(shrink, (-d_above / self.above).max(axis=1))
-        shrink = np.maximum(shrink, (-d_below / self.below).max(axis=1))
-        shrink = np.maximum(shrink, -d_nu / self.nu)
-        shrink = np.maximum(shrink, _rate_to_sphere(beta, d_beta, radius))
-        size = np.minimum(1.0, BOUNDARY / np.maximum(shrink, EPS))
-        self.alpha = self.alpha + size[:, None] * d_alpha
-        self.above = self.above + size[:, None] * d_above
-        self.below = self.below + size[:, None] * d_below
-        self.beta = beta + size[:, None] * d_beta
-        self.prediction = self.prediction + size[:, None] * d_prediction
-        self.nu = self.nu + size * d_nu
-        self.centering = np.clip((1.0 - size) ** 2, 0.03, 0.8)
+        matrix[:, range(s), range(s)] += shrink[:, None]
+        system = _Scaled.of(matrix)
+
+        def newton(aim: FloatArray, ball_aim: FloatArray) -> tuple[FloatArray, ...]:
+            """dβ, dα, dν, dt for y - Cβ - qα less the pushes aimed at, and for tν."""
+            excess = ball_aim / self.room - self.nu - stiffness * ball
+            right = stationarity + (weighted @ aim[:, :, None])[:, :, 0] - excess[:, None] * beta
+            d_beta = system.solve(right)
+            d_prediction = (d_beta[:, None, :] @ columns)[:, 0]
+            outward = np.einsum("ms,ms->m", beta, d_beta)
+            return (
+                d_beta, inverse * (aim - d_prediction), excess + stiffness * outward,
+                ball - outward, d_prediction,
+            )  # fmt: skip
+
+        _, d_dual, d_nu, d_room, _ = newton(residual, np.zeros(m))
+        up, down = d_dual / self.above, d_dual / self.below
+        rate = np.maximum(up.max(axis=1), 1.0 - up.min(axis=1))
+        rate = np.maximum(rate, np.maximum(1.0 + down.max(axis=1), -down.min(axis=1)))
+        rate = np.maximum(rate, np.maximum(-d_nu / self.nu, -d_room / self.room))
+        gap = self._complementarity()
+        target = (1.0 - np.minimum(1.0, 1.0 / rate)) ** 3 * gap / (2 * k + 1)
+
+        lift_above = self.push_above * (up * (up - 1.0)) + target[:, None] / self.above
+        lift_below = self.push_below * (down * (down + 1.0)) + target[:, None] / self.below
+        d_beta, d_dual, d_nu, d_room, d_prediction = newton(
+            residual - lift_above + lift_below, target - d_nu * d_room
+        )
+        d_above = lift_above - self.push_above + slope_above * d_dual
+        d_below = lift_below - self.push_below - slope_below * d_dual
+        rate = np.maximum((d_dual / self.above).max(axis=1), -(d_dual / self.below).min(axis=1))
+        rate = np.maximum(rate, -(d_above / self.push_above).min(axis=1))
+        rate = np.maximum(rate, -(d_below / self.push_below).min(axis=1))
+        rate = np.maximum(rate, np.maximum(-d_nu / self.nu, -d_room / self.room))
+        size = np.minimum(1.0, BOUNDARY / np.maximum(rate, EPS))
+        usable = np.isfinite(rate) & (size > 1e-9)
+        size = np.where(usable, size, 0.0)
+        along = size[:, None]
+        # A step that is not finite is not taken: 0 · inf would be.
+        if not usable.all():
+            for change in (d_beta, d_dual, d_above, d_below, d_prediction):
+                change[~usable] = 0.0
+            d_nu, d_room = np.where(usable, d_nu, 0.0), np.where(usable, d_room, 0.0)
+        move = along * d_dual
+        self.dual = self.dual + move
+        self.below, self.above = self.below + move, self.above - move
+        self.push_above = self.push_above + along * d_above
+        self.push_below = self.push_below + along * d_below
+        self.prediction = self.prediction + along * d_prediction
+        self.beta = beta + along * d_beta
+        self.nu, self.room = self.nu + size * d_nu, self.room + size * d_room
+        left = self._complementarity()
+        left += 2.0 * (1.0 - size) * np.linalg.norm(stationarity, axis=1)
+        left += 2.0 * size**2 * np.abs(d_nu) * np.linalg.norm(d_beta, axis=1)
+        return np.asarray(usable & ~(left <= problems.goal))
+
+    def _complementarity(self) -> FloatArray:
+        total = np.einsum("mk,mk->m", self.above, self.push_above)
+        total += np.einsum("mk,mk->m", self.below, self.push_below)
+        return np.asarray(total + self.room * self.nu)
 
 
-def _rate_to_sphere(beta: FloatArray, d_beta: FloatArray, radius: float) -> FloatArray:
-    """1/t for the t > 0 with ‖β + t dβ‖ = r."""
-    a = np.einsum("ms,ms->m", d_beta, d_beta)
-    b = np.einsum("ms,ms->m", beta, d_beta)
-    c = _room_in_ball(beta, radius)
-    return np.asarray((b + np.sqrt(b**2 + a * c)) / c)
+@dataclass(frozen=True, eq=False)
+class _Scaled:
+    """Symmetric systems, scaled to unit diagonals and slightly regularised."""
+
+    matrix: FloatArray
+    scale: FloatArray
+
+    @classmethod
+    def of(cls, matrix: FloatArray) -> _Scaled:
+        s = matrix.shape[1]
+        diagonal = np.einsum("mii->mi", matrix)
+        scale = 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
+        scaled = matrix * scale[:, :, None] * scale[:, None, :]
+        scaled[:, range(s), range(s)] = 1.0 + REGULARISATION
+        scaled[~np.isfinite(scaled).all(axis=(1, 2))] = np.eye(s)
+        return cls(scaled, scale)
+
+    def solve(self, right: FloatArray) -> FloatArray:
+        solution = np.linalg.solve(self.matrix, (self.scale * right)[:, :, None])[:, :, 0]
+        return np.asarray(self.scale * solution)
 
 
-def _room_in_ball(beta: FloatArray, radius: float) -> FloatArray:
-    """r² - ‖β‖², above zero also where rounding has put β onto the sphere."""
-    room = radius**2 - np.einsum("ms,ms->m", beta, beta)
-    return np.asarray(np.maximum(room, EPS * radius**2))
+def _times(matrix: FloatArray, vector: FloatArray) -> FloatArray:
+    return np.asarray((matrix @ vector[:, :, None])[:, :, 0])
 
 
-def _start(
-    columns: FloatArray, box: BoxDual, ridge: float, radius: float, pull: FloatArray
-) -> _State:
-    """α in the middle of its box, β = 0, and multipliers that balance the first equation."""
-    m, s, n = columns.shape
-    alpha = 0.5 * (box.low + box.high)
+def _start(problems: Problems) -> _State:
+    """α in the middle of its box, β = 0, and multipliers that satisfy the first condition."""
+    m, s, k = problems.columns.shape
+    box = problems.box
+    shape = (m, k)
+    alpha = np.broadcast_to(0.5 * (box.low + box.high), shape).copy()
+    half = np.broadcast_to(0.5 * (box.high - box.low), shape).copy()
     residual = box.y - box.softness * alpha
-    spare = 0.5 * np.mean(np.abs(residual)) + 0.01 * np.max(np.abs(residual))
-    above = np.maximum(residual, 0.0) + spare
-    below = np.maximum(-residual, 0.0) + spare
+    size = np.abs(residual)
+    spare = 0.5 * size.mean(axis=1) + 0.01 * size.max(axis=1)
+    spare = np.where(spare > 0.0, spare, 1.0)[:, None]
+    above, below = np.maximum(residual, 0.0) + spare, np.maximum(-residual, 0.0) + spare
+    pull = np.linalg.norm((problems.columns @ alpha[:, :, None])[:, :, 0] + problems.linear, axis=1)
+    mean = np.einsum("mk,mk->m", half, above + below) / (2 * k)
+    nu = np.maximum(pull - problems.ridge, 2.0 * mean)
     return _State(
-        columns,
-        np.repeat(alpha[None], m, axis=0),
-        np.repeat(above[None], m, axis=0),
-        np.repeat(below[None], m, axis=0),
-        np.zeros((m, s)),
-        np.zeros((m, n)),
-        np.maximum(pull / radius - ridge, 0.0) + 0.1 * (ridge + pull / radius),
-        np.full(m, 0.2),
-    )
+        alpha, half, half.copy(), below, above,
+        np.zeros(shape), np.zeros((m, s)), np.full(m, 0.5), nu,
+    )  # fmt: skip

@@ -19,6 +19,9 @@ CHUNK = 8192
 REQUIRED_PRECISION = 1e-11
 """Relative rounding error of a value beyond which it is recomputed from the data."""
 
+ROUNDINGS = 1024
+"""Roundings of a value besides those of its sums over rows, counted generously."""
+
 NEWTON_STEPS = 100
 EPS = float(np.finfo(np.float64).eps)
 
@@ -31,6 +34,14 @@ class SquaredLoss:
     def spread(self, y_bound: float, u_bound: float) -> float:
         """½(b_y + U)²: the loss lies between 0 and this on the box."""
         return 0.5 * (y_bound + u_bound) ** 2
+
+    def value_error(self, n: int, y_bound: float, u_bound: float) -> float:
+        """Rounding of d - 2b·β + βᵀGβ, a sum of terms of at most n(b_y + U)² in all.
+
+        Sums over n rows lose at most n roundings of their largest possible size, sums over the
+        support a few more; how far β is from the optimum enters squared and is less than that.
+        """
+        return 2.0 * (n + ROUNDINGS) * EPS * self.spread(y_bound, u_bound)
 
     def encode(self, y: ArrayLike) -> tuple[ArrayLike, tuple[str, str] | None]:
         """The responses as they are: real numbers, no classes."""

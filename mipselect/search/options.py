@@ -59,4 +59,3 @@ def require_ridge(instance: Instance) -> None:
         raise InvalidInput(
             f"a certified search needs ridge > 0, got {instance.ridge:g}: its cuts divide by it"
         )
-

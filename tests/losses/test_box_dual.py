@@ -9,10 +9,19 @@ from designs import LOSSES, all_supports, random_instance, random_loss_instance
 
 from mipselect.errors import InvalidInput, SolverFailure
 from mipselect.instance import Instance
-from mipselect.losses import HingeLoss, HuberLoss, Loss, QuantileLoss, box_dual, loss_by_name
+from mipselect.losses import (
+    HingeLoss,
+    HuberLoss,
+    Loss,
+    QuantileLoss,
+    box_dual,
+    loss_by_name,
+    open_rows,
+)
 from mipselect.losses.box_dual import PreparedBoxDual
 from mipselect.losses.fenchel import FenchelBounds
-from mipselect.losses.interior_point import BoxDual, solve
+from mipselect.losses.open_rows import solve
+from mipselect.losses.restricted import BoxDual
 
 SEEDS = range(24)
 
@@ -90,9 +99,10 @@ def test_bounds_of_unfinished_and_arbitrary_duals_hold_everywhere(loss: str, see
     low, high = loss_by_name(loss).box(instance.y)  # type: ignore[attr-defined]
     box = BoxDual(instance.y, low, high, 1.0 if loss.startswith("huber") else 0.0)
     duals = [low + np.random.default_rng(seed).random((3, instance.n)) * (high - low)]
-    columns = np.ascontiguousarray(instance.X.T)[supports[:3]]
+    columns = instance.coef_bound * np.ascontiguousarray(instance.X.T)[supports[:3]]
+    ridge = instance.ridge * instance.coef_bound**2
     for iterations in (0, 1, 2, 4, 8):
-        unfinished = solve(columns, box, instance.ridge, instance.coef_bound, iterations=iterations)
+        unfinished = solve(columns, box, ridge, 1e-9, iterations=iterations)
         assert np.all(unfinished.lower <= unfinished.values * (1 + 1e-12))
         duals.append(unfinished.dual)
     for dual in duals:
@@ -224,6 +234,19 @@ def test_zero_columns_duplicates_and_separable_data(loss: str) -> None:
 
 
 def test_a_value_that_cannot_be_certified_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(box_dual, "REQUIRED_PRECISION", 1e-30)
-    with pytest.raises(SolverFailure, match="duality gap"):
-        small([0.0, 1.0, 1.0, 0.5], "huber(0.2)").objective([0, 1])
+    monkeypatch.setattr(box_dual, "solve", lambda *problem: open_rows.solve(*problem, iterations=1))
+    instance = small([0.0, 1.0, 1.0, 0.5], "huber(0.2)")
+    asked = []
+
+    def useless(columns: np.ndarray, *_: object) -> tuple[np.ndarray, np.ndarray]:
+        asked.append(1)
+        return np.zeros(len(columns)), np.zeros(columns.shape[1])
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(box_dual, "solve_by_clarabel", useless)
+        with pytest.raises(SolverFailure, match="duality gap"):
+            instance.objective([0, 1])
+    assert asked
+    by_clarabel = instance.objective([0, 1])
+    monkeypatch.undo()
+    assert by_clarabel == pytest.approx(instance.objective([0, 1]), rel=1e-9)

@@ -119,3 +119,21 @@ def test_ugly_designs(seed: int) -> None:
     )
     supports = all_supports(known)[:4]
     assert mine.objectives(supports) == pytest.approx(known.objectives(supports), rel=1e-4)
+
+
+@pytest.mark.parametrize("size", [1e-5, 1e8])
+def test_responses_of_other_sizes(size: float) -> None:
+    def tilted(y: np.ndarray, u: cp.Variable) -> cp.Expression:
+        return cp.maximum(0.75 * (y - u), -0.25 * (y - u))
+
+    def scaled(loss: object) -> Instance:
+        return Instance(
+            X, size * Y, support_size=2, x_bound=1.0, y_bound=size, coef_bound=size,
+            ridge=0.8 / size, loss=loss,
+        )  # type: ignore[arg-type]  # fmt: skip
+
+    known = scaled("quantile(0.75)")
+    mine = scaled(ExpressionLoss("mine", tilted, 0.0, known.n * known.sensitivity))
+    assert mine.value_error == pytest.approx(1e-3 * known.sensitivity)
+    difference = mine.objectives(all_supports(known)) - known.objectives(all_supports(known))
+    assert np.abs(difference).max() <= mine.value_error

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from designs import all_supports, random_instance
@@ -92,3 +94,23 @@ def test_the_multiplier_makes_the_norm_equal_to_the_radius(radius: float) -> Non
     assert np.linalg.norm(coef[active], axis=1) == pytest.approx(radius, rel=1e-12)
     stationary = np.einsum("mij,mj->mi", gram, coef) + (0.1 + multiplier)[:, None] * coef
     assert np.abs(stationary - moment).max() <= 1e-8 * np.abs(moment).max()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_values_are_within_the_public_rounding_bound(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n = int(rng.choice([2, 50, 3_000]))
+    x = rng.standard_normal(n) * 10.0 ** rng.integers(-3, 4)
+    y = rng.choice([1.0, 1e-9]) * rng.standard_normal(n) + x / np.abs(x).max()
+    instance = Instance(
+        x[:, None], y, support_size=1, x_bound=float(np.abs(x).max()),
+        y_bound=float(np.abs(y).max()), coef_bound=10.0 ** rng.integers(-4, 5),
+        ridge=n * 10.0 ** rng.integers(-9, 1),
+    )  # fmt: skip
+    rows = [(Fraction(float(a)), Fraction(float(b))) for a, b in zip(x, y, strict=True)]
+    ridge, radius = Fraction(instance.ridge), Fraction(instance.coef_bound)
+    curvature, slope = sum(a * a for a, _ in rows) + ridge, sum(a * b for a, b in rows)
+    coef = max(-radius, min(radius, slope / curvature))
+    exact = sum(b * b for _, b in rows) - 2 * coef * slope + coef * coef * curvature
+    error = abs(Fraction(instance.objective([0])) - exact / (2 * n))
+    assert float(error) <= instance.value_error <= 1e-8 * instance.sensitivity
