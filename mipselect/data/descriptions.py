@@ -10,6 +10,7 @@ Paths in a file are relative to the file. An unknown section, key or source is a
 from __future__ import annotations
 
 import difflib
+import sys
 import tomllib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -18,8 +19,10 @@ from pathlib import Path
 from typing import Any
 
 from mipselect.data.datasets import BUNDLED
+from mipselect.data.reading import small_text
 from mipselect.data.sources import SOURCES, Source
 from mipselect.errors import InvalidInput
+from mipselect.validation import shown
 
 INSTANCE_KEYS = {
     "support_size": int,
@@ -28,6 +31,9 @@ INSTANCE_KEYS = {
     "coef_bound": float,
     "ridge": float,
 }
+
+MOST_BYTES = 1 << 20
+"""An instance file is written by hand; more is something else."""
 
 
 @dataclass(frozen=True)
@@ -56,10 +62,8 @@ def _locate(name_or_path: str | Path) -> Path:
     if name in stored:
         return Path(str(resources.files("mipselect_instances"))) / f"{name}.toml"
     path = Path(name_or_path)
-    if path.is_file():
+    if path.suffix == ".toml" or _is_there(path):
         return path
-    if path.suffix == ".toml":
-        raise InvalidInput(f"{path}: no such file")
     close = difflib.get_close_matches(name, stored, n=1)
     hint = f"did you mean {close[0]!r}? " if close else ""
     raise InvalidInput(
@@ -67,14 +71,28 @@ def _locate(name_or_path: str | Path) -> Path:
     )
 
 
+def _is_there(path: Path) -> bool:
+    """Whether there is a file; a name that is too long or may not be looked up names none."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
+
+
 def read_description(name_or_path: str | Path) -> Description:
     """Parse a stored instance or a file; raise `InvalidInput`, naming it and what is wrong."""
+    if not isinstance(name_or_path, str | Path):
+        raise InvalidInput(
+            f"an instance is the name of a stored one or the path of a file, got {name_or_path!r}"
+        )
     path = _locate(name_or_path)
+    text = small_text(path, MOST_BYTES)
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInput(f"{path}: cannot be read: {error}") from error
-    except tomllib.TOMLDecodeError as error:
+        content = tomllib.loads(text)
+    except RecursionError:
+        raise InvalidInput(f"{path}: not valid TOML: it is nested too deeply") from None
+    except ValueError as error:
+        # An integer with thousands of digits is a plain ValueError.
         raise InvalidInput(f"{path}: not valid TOML: {error}") from error
     _check_keys(path, "the file", content, required=("instance", "data"), optional=("expected",))
     for name, section in content.items():
@@ -84,7 +102,7 @@ def read_description(name_or_path: str | Path) -> Description:
     _check_section(path, "[instance]", instance, INSTANCE_KEYS, {"loss": str, "description": str})
     if "source" not in data:
         raise InvalidInput(f"{path}: [data] has no source; known: {', '.join(SOURCES)}")
-    if data["source"] not in SOURCES:
+    if not isinstance(data["source"], str) or data["source"] not in SOURCES:
         raise InvalidInput(
             f"{path}: [data] source {data['source']!r} is unknown; known: {', '.join(SOURCES)}"
         )
@@ -118,7 +136,7 @@ def _check_section(
         else:
             right = isinstance(value, kind) and not isinstance(value, bool)
         if not right:
-            raise InvalidInput(f"{path}: {where} {key} must be {words[kind]}, got {value!r}")
+            raise InvalidInput(f"{path}: {where} {key} must be {words[kind]}, got {shown(value)}")
 
 
 def _check_keys(
@@ -142,8 +160,10 @@ def _check_keys(
 
 
 def is_number(value: object) -> bool:
-    """Whether a TOML value is an integer or a float."""
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    """Whether a TOML value is a float, or an integer that is not beyond all floats."""
+    if isinstance(value, int):
+        return not isinstance(value, bool) and abs(value) <= sys.float_info.max
+    return isinstance(value, float)
 
 
 def is_list(value: object, kind: type) -> bool:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from mipselect.arrays import FloatArray
 from mipselect.data.descriptions import is_list, is_number, read_description, stored_names
 from mipselect.data.sources import SOURCES
 from mipselect.errors import InvalidInput
 from mipselect.instance import Instance
+from mipselect.validation import shown
 
 
 @dataclass(frozen=True)
@@ -60,6 +64,8 @@ class Problem:
         The other arguments of `Instance`.
     data_seed : int or None
         Of the recipe that drew the data; None if they come from elsewhere.
+    target_shift : float
+        The public constant that was subtracted from the target.
     """
 
     path: Path
@@ -68,6 +74,7 @@ class Problem:
     feature_names: Sequence[str] | None
     settings: Mapping[str, Any]
     data_seed: int | None
+    target_shift: float = 0.0
 
     @property
     def name(self) -> str:
@@ -82,6 +89,7 @@ class Problem:
     def instance(self) -> Instance:
         """Clip the data; raise `InvalidInput`, naming the file, if a setting is wrong."""
         try:
+            _check_classes(self.y, self.settings)
             return Instance(self.X, self.y, feature_names=self.feature_names, **self.settings)
         except InvalidInput as error:
             raise InvalidInput(f"{self.path}: {error}") from error
@@ -124,8 +132,13 @@ def load_problem(
         X, y, names = description.source.load(data, description.path.parent)
     except InvalidInput as error:
         raise InvalidInput(f"{description.path}: {error}") from error
+    except MemoryError as error:
+        raise InvalidInput(
+            f"{description.path}: the data are too large for the memory here: {error}"
+        ) from error
     data_seed = data["seed"] if recipe else None
-    return Problem(description.path, X, y, names, settings, data_seed)
+    shift = data.get("target_shift", 0.0)
+    return Problem(description.path, X, y, names, settings, data_seed, shift)
 
 
 def table_problem(
@@ -158,7 +171,14 @@ def table_problem(
     """
     data = {"path": path, "target": target, "features": features, "target_shift": target_shift}
     X, y, names = SOURCES["table"].load(data, Path())
-    return Problem(path, X, y, names, settings, data_seed=None)
+    return Problem(path, X, y, names, settings, data_seed=None, target_shift=target_shift)
+
+
+def files_of(name_or_path: str | Path) -> tuple[Path, ...]:
+    """The files that an instance is read from: its own, and that of its data if there is one."""
+    description = read_description(name_or_path)
+    data = description.data.get("path")
+    return (description.path, *([] if data is None else [description.path.parent / data]))
 
 
 def load_instance(name_or_path: str | Path) -> Instance:
@@ -192,17 +212,28 @@ def expected(name_or_path: str | Path) -> Expected | None:
     if not (is_list(support, int) and len(support) == s and sorted(set(support)) == support):
         raise InvalidInput(
             f"{description.path}: [expected] support must be {s} sorted column indices, "
-            f"got {support!r}"
+            f"got {shown(support)}"
         )
-    if not is_number(section["value"]):
+    if not (is_number(section["value"]) and math.isfinite(section["value"])):
         raise InvalidInput(
-            f"{description.path}: [expected] value must be a number, got {section['value']!r}"
+            f"{description.path}: [expected] value must be a number, finite, got "
+            f"{shown(section['value'])}"
         )
-    if levels is not None and not is_list(levels, float):
+    if levels is not None and not (is_list(levels, float) and all(map(math.isfinite, levels))):
         raise InvalidInput(
-            f"{description.path}: [expected] level_values must be a list of numbers, got {levels!r}"
+            f"{description.path}: [expected] level_values must be a list of numbers, all finite, "
+            f"got {shown(levels)}"
         )
     return Expected(tuple(support), section["value"], None if levels is None else tuple(levels))
+
+
+def _check_classes(y: FloatArray, settings: Mapping[str, Any]) -> None:
+    """`Instance` would say which values there are; a message must not."""
+    if settings.get("loss") == "hinge" and len(np.unique(y)) != 2:
+        raise InvalidInput(
+            "(sensitive) the hinge loss needs a target of two classes, such as 0 and 1, and here "
+            "there are more or only one"
+        )
 
 
 def stored_instances() -> tuple[StoredInstance, ...]:

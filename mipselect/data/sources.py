@@ -5,7 +5,11 @@ A new source is a loader and an entry of `SOURCES`.
 
 from __future__ import annotations
 
+import math
+import struct
+import sys
 import zipfile
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,8 +19,18 @@ import numpy as np
 
 from mipselect.arrays import FloatArray
 from mipselect.data.datasets import BUNDLED, bundled, correlated_gaussian, logistic_gaussian
+from mipselect.data.reading import regular_file
 from mipselect.data.tables import read_table
 from mipselect.errors import InvalidInput
+
+DAMAGE = (
+    *(OSError, EOFError, ValueError, KeyError, RuntimeError, NotImplementedError),
+    *(zipfile.BadZipFile, zlib.error, struct.error, OverflowError, SyntaxError, TypeError),
+    MemoryError,
+)
+"""What NumPy and its unpacker raise for files that are not what they seem."""
+
+MOST_NUMBERS = sys.maxsize // 8
 
 Loaded = tuple[FloatArray, FloatArray, Sequence[str] | None]
 Loader = Callable[[Mapping[str, Any], Path], Loaded]
@@ -47,20 +61,33 @@ def _load_table(data: Mapping[str, Any], folder: Path) -> Loaded:
 
 
 def _load_npz(data: Mapping[str, Any], folder: Path) -> Loaded:
-    path = folder / data["path"]
-    try:
-        stored = np.load(path, allow_pickle=False)
-        arrays = dict(stored) if isinstance(stored, np.lib.npyio.NpzFile) else {}
-    except FileNotFoundError:
-        raise InvalidInput(f"{path}: no such file") from None
-    except (OSError, EOFError, ValueError, zipfile.BadZipFile) as error:
-        raise InvalidInput(f"{path}: cannot be read as .npz: {error}") from error
-    if not {"X", "y"} <= set(arrays):
-        raise InvalidInput(f"{path}: must be an .npz file with the arrays X and y")
-    X, y = arrays["X"], arrays["y"]
-    if y.dtype.kind not in "biuf":
-        raise InvalidInput(f"{path}: y must hold real numbers, got dtype {y.dtype}")
+    path = regular_file(folder / data["path"])
+    X, y = (_member(path, name) for name in ("X", "y"))
     return X, _shifted(y, data), None
+
+
+def _member(path: Path, name: str) -> FloatArray:
+    """One array of an .npz file, of finite numbers."""
+    try:
+        with path.open("rb") as file:
+            stored = np.load(file, allow_pickle=False)
+            found = stored.get(name) if isinstance(stored, np.lib.npyio.NpzFile) else None
+    except DAMAGE as error:
+        raise InvalidInput(f"{path}: cannot be read as .npz: {error}") from error
+    if not isinstance(found, np.ndarray):
+        raise InvalidInput(f"{path}: must be an .npz file with the arrays X and y; {name} is none")
+    if found.dtype.kind not in "biuf":
+        raise InvalidInput(f"{path}: {name} must hold real numbers, got dtype {found.dtype}")
+    bad = np.argwhere(~np.isfinite(found))
+    if bad.size:
+        where = ", ".join(
+            f"{what} {at}" for what, at in zip(("row", "column"), bad[0], strict=False)
+        )
+        raise InvalidInput(
+            f"{path}: (sensitive) {name} must be finite: {where} (counted from 0) is not; remove "
+            "or impute such rows first"
+        )
+    return found
 
 
 def _load_bundled(data: Mapping[str, Any], _: Path) -> Loaded:
@@ -71,7 +98,15 @@ def _load_bundled(data: Mapping[str, Any], _: Path) -> Loaded:
 def _shifted(y: FloatArray, data: Mapping[str, Any]) -> FloatArray:
     """y minus the public constant target_shift: the model has no intercept."""
     shift = data.get("target_shift")
-    return y if shift is None else y - shift
+    if shift is None:
+        return y
+    if not math.isfinite(shift):
+        raise InvalidInput(f"target_shift must be a finite number, got {shift}")
+    with np.errstate(over="ignore"):
+        shifted = y - float(shift)
+    if not np.isfinite(shifted).all():
+        raise InvalidInput("(sensitive) the target minus target_shift is beyond all floats")
+    return shifted
 
 
 def _measured_shape(load: Loader) -> Callable[[Mapping[str, Any], Path], tuple[int, int]]:
@@ -88,6 +123,8 @@ def _recipe(draw: Callable[..., tuple[FloatArray, FloatArray]]) -> Source:
     """A synthetic source: its keys are the parameters of `draw`."""
 
     def load(data: Mapping[str, Any], _: Path) -> Loaded:
+        if data["n"] * data["p"] > MOST_NUMBERS:
+            raise InvalidInput("n · p is more than any machine has room for")
         settings = {key: value for key, value in data.items() if key != "source"}
         return *draw(**settings), None
 

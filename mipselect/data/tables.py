@@ -6,23 +6,23 @@ a finite number, a slow second pass finds the line to complain about.
 
 from __future__ import annotations
 
-import csv
 import difflib
 import gzip
-import io
 import math
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import BinaryIO, NoReturn
+from typing import Any, BinaryIO, NoReturn
 
 import numpy as np
 
 from mipselect.arrays import FloatArray
+from mipselect.data.csv_text import DATE_ADVICE, complain, has_quotes, records
+from mipselect.data.reading import regular_file, unreadable
 from mipselect.errors import InvalidInput
 from mipselect.frames import ADVICE, arrow_matrix, refuse_stored_index
-from mipselect.validation import checked_name, listed
+from mipselect.validation import checked_name, listed, shown
 
 
 def read_table(
@@ -52,7 +52,8 @@ def read_table(
     ------
     InvalidInput
         Naming the file, and where it applies the line (CSV, counted from 1) or row (Parquet,
-        counted from 0), the column and the value.
+        counted from 0) and the column; never the value. What tells something of the rows is
+        marked as sensitive.
     """
     path = Path(path)
     if path.name.endswith((".csv", ".csv.gz")):
@@ -65,10 +66,10 @@ def read_table(
         columns = reader.column_names()
         chosen = _choose_columns(path, columns, target, features)
         table = reader.read([target, *chosen])
-    except FileNotFoundError:
-        raise InvalidInput(f"{path}: no such file") from None
-    except (OSError, EOFError, zlib.error, UnicodeDecodeError, csv.Error) as error:
-        raise InvalidInput(f"{path}: cannot be read: {error}") from error
+    except (OSError, EOFError, zlib.error) as error:
+        raise unreadable(path, error) from error
+    except MemoryError as error:
+        raise InvalidInput(f"{path}: too large for the memory here: {error}") from error
     if len(table) == 0:
         raise InvalidInput(f"{path}: the table has no rows")
     return table[:, 1:], table[:, 0], chosen
@@ -79,7 +80,7 @@ def _choose_columns(
 ) -> tuple[str, ...]:
     """Return the names of the features; raise `InvalidInput` for what the file does not have."""
     counts = Counter(columns)
-    repeated = sorted(name for name, count in counts.items() if count > 1)
+    repeated = sorted(name for name, count in counts.items() if count > 1 and name)
     if repeated:
         raise InvalidInput(f"{path}: column names must differ; repeated: {listed(repeated)}")
     chosen = tuple(name for name in columns if name != target) if features is None else features
@@ -96,10 +97,11 @@ def _choose_columns(
         raise InvalidInput(f"{path}: there is no feature besides the target {target!r}")
     if target in chosen:
         raise InvalidInput(f"{path}: the target {target!r} cannot be a feature as well")
-    if len(set(chosen)) < len(chosen):
-        raise InvalidInput(f"{path}: a feature is listed twice: {listed(chosen)}")
     if features is None:
         refuse_stored_index(chosen, str(path))
+    if len(set(chosen)) < len(chosen):
+        twice = [name for name, count in Counter(chosen).items() if count > 1]
+        raise InvalidInput(f"{path}: a feature is listed twice: {listed(twice)}")
     return tuple(checked_name(name, f"{path}: the name of a column") for name in chosen)
 
 
@@ -107,18 +109,32 @@ class _CsvReader:
     """A comma-separated file, plain or compressed by gzip."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        self.path = regular_file(path)
+        self._width, self._has_rows = 0, False
 
     def column_names(self) -> list[str]:
-        for _, row in self._rows():
-            return row
-        raise InvalidInput(f"{self.path}: the file is empty")
+        with self._open() as file:
+            quoted = has_quotes(file, self.path)
+        with self._open() as file:
+            rows = records(file, self.path)
+            _, header = next(rows, (0, []))
+            if not header:
+                raise InvalidInput(f"{self.path}: the file is empty")
+            self._has_rows = next(rows, None) is not None
+            if quoted:
+                # PyArrow takes everything after a quote that is left open for one value.
+                for _ in rows:
+                    pass
+        self._width = len(header)
+        return header
 
     def read(self, columns: Sequence[str]) -> FloatArray:
         """Return the columns as an array of shape (n, len(columns)).
 
         They are parsed as text first: PyArrow would guess types from the first megabyte only.
         """
+        if not self._has_rows:
+            raise InvalidInput(f"{self.path}: the table has no rows")
         import pyarrow as pa
         from pyarrow import compute
         from pyarrow import csv as arrow_csv
@@ -126,19 +142,23 @@ class _CsvReader:
         options = arrow_csv.ConvertOptions(
             include_columns=columns, column_types=dict.fromkeys(columns, pa.string())
         )
+        # A row must fit into a block.
+        blocks = arrow_csv.ReadOptions(block_size=max(1 << 20, 256 * self._width))
         parsing = arrow_csv.ParseOptions(newlines_in_values=True)
         try:
             with self._open() as file:
-                table = arrow_csv.read_csv(file, parse_options=parsing, convert_options=options)
+                table = arrow_csv.read_csv(
+                    file, read_options=blocks, parse_options=parsing, convert_options=options
+                )
             result = np.empty((table.num_rows, len(columns)), order="F")
-            for k, name in enumerate(columns):
-                text = compute.utf8_trim_whitespace(table[name])
+            for k, column in enumerate(table.columns):
+                text = compute.utf8_trim_whitespace(column)
                 try:
                     result[:, k] = text.cast(pa.float64()).to_numpy()
                 except pa.ArrowInvalid:
                     result[:, k] = text.cast(pa.bool_()).to_numpy()
-        except pa.ArrowInvalid as error:
-            self._complain(columns, str(error))
+        except pa.ArrowException:
+            self._complain(columns, "some of its values are no numbers")
         if not np.isfinite(result).all():
             self._complain(columns, "not all values are finite")
         return result
@@ -149,38 +169,16 @@ class _CsvReader:
             return gzip.open(self.path, "rb")  # type: ignore[return-value]
         return self.path.open("rb")
 
-    def _rows(self) -> Iterator[tuple[int, list[str]]]:
-        """Rows that are not blank, each with the number of its last line, counted from 1."""
-        with self._open() as file, io.TextIOWrapper(file, "utf-8-sig", newline="") as text:
-            rows = csv.reader(text, strict=True)
-            for row in rows:
-                if row:
-                    yield rows.line_num, row
-
     def _complain(self, columns: Sequence[str], otherwise: str) -> NoReturn:
-        """Raise `InvalidInput` for the first line that is wrong."""
-        rows = self._rows()
-        _, header = next(rows)
-        positions = [header.index(name) for name in columns]
-        for line, row in rows:
-            if len(row) != len(header):
-                raise InvalidInput(
-                    f"{self.path}: line {line} has {len(row)} values, the header has {len(header)}"
-                )
-            for k in sorted(positions):
-                if not _is_finite_number(row[k]):
-                    held = repr(row[k]) if row[k].strip() else "nothing"
-                    raise InvalidInput(
-                        f"{self.path}: line {line}, column {header[k]!r} holds {held}; {ADVICE}"
-                    )
-        raise InvalidInput(f"{self.path}: {otherwise}; {ADVICE}, and a column must not mix them")
+        with self._open() as file:
+            complain(records(file, self.path), self.path, columns, otherwise)
 
 
 class _ParquetReader:
     """A Parquet file."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        self.path = regular_file(path)
 
     def column_names(self) -> list[str]:
         """Names in the order of the file, without the index that pandas may have stored."""
@@ -189,9 +187,9 @@ class _ParquetReader:
 
         try:
             schema = parquet.read_schema(self.path)
-        except pa.ArrowInvalid as error:
+            index = (schema.pandas_metadata or {}).get("index_columns", [])
+        except (pa.ArrowException, ValueError) as error:
             raise InvalidInput(f"{self.path}: not a Parquet file: {error}") from error
-        index = (schema.pandas_metadata or {}).get("index_columns", [])
         return [str(name) for name in schema.names if name not in index]
 
     def read(self, columns: Sequence[str]) -> FloatArray:
@@ -201,17 +199,36 @@ class _ParquetReader:
         try:
             with self.path.open("rb") as file:
                 table = parquet.ParquetFile(file).read(columns=list(columns))
-        except pa.ArrowInvalid as error:
+        except (pa.ArrowException, ValueError) as error:
             raise InvalidInput(f"{self.path}: the Parquet file is damaged: {error}") from error
-        return arrow_matrix(table.select(list(columns)), f"{self.path}: ").astype(float, copy=False)
+        try:
+            return arrow_matrix(table.select(list(columns))).astype(float, copy=False)
+        except InvalidInput:
+            self._complain(table, columns)
+
+    def _complain(self, table: Any, columns: Sequence[str]) -> NoReturn:
+        """Raise `InvalidInput` for the first column that is wrong, without its values."""
+        import pyarrow as pa
+
+        for name in columns:
+            kind = table[name].type
+            if not (pa.types.is_null(kind) or pa.types.is_boolean(kind) or _is_numeric(kind)):
+                advice = DATE_ADVICE if pa.types.is_temporal(kind) else ADVICE
+                raise InvalidInput(
+                    f"{self.path}: column {shown(name)} is of type {kind}; {advice}"
+                ) from None
+            for i, value in enumerate(table[name].to_pylist()):
+                if value is None or not math.isfinite(value):
+                    held = "nothing" if value is None else "no finite number"
+                    raise InvalidInput(
+                        f"{self.path}: (sensitive) row {i} (counted from 0), column {shown(name)} "
+                        f"holds {held}; {ADVICE}"
+                    ) from None
+        raise InvalidInput(f"{self.path}: (sensitive) some values are no numbers; {ADVICE}")
 
 
-def _is_finite_number(text: str) -> bool:
-    stripped = text.strip()
-    if stripped.lower() in {"true", "false"}:
-        return True
-    try:
-        # Python reads 1_000 as a number, PyArrow does not.
-        return math.isfinite(float(stripped)) and "_" not in stripped
-    except ValueError:
-        return False
+def _is_numeric(kind: Any) -> bool:
+    import pyarrow as pa
+
+    types = pa.types
+    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from mipselect.data.tables import read_table
+from mipselect.data.tables import _choose_columns, read_table
 from mipselect.errors import InvalidInput
 
 
@@ -58,6 +58,57 @@ def test_legal_csv_dialects(tmp_path: Path, content: str) -> None:
     assert (X.tolist(), y.tolist(), names) == ([[1.0], [0.0]], [1.0, 2.0], ("a",))
 
 
+class Counted(str):
+    """A name that counts how often it is compared with another one."""
+
+    comparisons = 0
+    __hash__ = str.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        Counted.comparisons += 1
+        return str.__eq__(self, other)
+
+
+def test_the_work_on_names_grows_with_their_number_only() -> None:
+    names = [Counted(f"c{j}") for j in range(5000)]
+    chosen = _choose_columns(Path("wide.csv"), names, "c7", None)
+    assert len(chosen) == 4999
+    assert Counted.comparisons < 20 * len(names)
+
+
+def test_rows_longer_than_a_megabyte(tmp_path: Path) -> None:
+    p = 60_000
+    header = ",".join(f"c{j}" for j in range(p))
+    row = ",".join(["-0.12345678901234567"] * p)
+    X, y, _ = read_table(write(tmp_path, f"{header}\n{row}\n{row}\n"), "c0")
+    assert X.shape == (2, p - 1)
+    assert y[1] == X[0, -1] == -0.12345678901234567
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"a,y,n\n1,2,\xc3\xa9\n1,2,\xe9\n", "line 3 has a byte that is not UTF-8"),
+        (b"a,y,n\n1,2,x\n1,2,\xc3", "line 3 has a byte that is not UTF-8"),
+        ("a,y,n\n1,2,x\n".encode("utf-16"), "UTF-16"),
+        ('a,y,n\n1,2,x\n1,2,"x\n1,2,x\n', "line 3 opens a quote that is never closed"),
+        ('a,y,n\n1,2,"x\n1,2,"x\n1,2,x\n', "line 2 is not written as it must be"),
+    ],
+)
+def test_faults_in_columns_that_are_not_used_are_found_too(
+    tmp_path: Path, content: str | bytes, message: str
+) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        read_table(write(tmp_path, content), "y", ["a"])
+
+
+def test_a_bad_byte_far_down_is_found_by_its_line(tmp_path: Path) -> None:
+    rows = b"1,2,\xc3\xa9\n" * 300_000
+    path = write(tmp_path, b"a,y,n\n" + rows + b"1,2,\xe9\n")
+    with pytest.raises(InvalidInput, match="line 300002 has a byte"):
+        read_table(path, "y", ["a"])
+
+
 @pytest.mark.parametrize("name", ["", "Unnamed: 0", "__index_level_0__"])
 def test_the_stored_index_of_a_data_frame_is_refused(tmp_path: Path, name: str) -> None:
     path = write(tmp_path, f"{name},a,y\n0,1,2\n1,3,4\n")
@@ -91,13 +142,13 @@ def test_compressed_csv(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("a,b,y\n1,2,3\n4,NaN,6\n", "line 3, column 'b' holds 'NaN'"),
-        ("a,b,y\n1,2,3\n4,5,inf\n", "line 3, column 'y' holds 'inf'"),
+        ("a,b,y\n1,2,3\n4,NaN,6\n", "line 3, column 'b' holds no finite number; "),
+        ("a,b,y\n1,2,3\n4,5,inf\n", "line 3, column 'y' holds no finite number; "),
         ("a,b,y\n1,2,3\n\n4,,6\n", "line 4, column 'b' holds nothing"),
-        ("a,b,y\n1,2,3\n4,1e999,6\n", "line 3, column 'b' holds '1e999'"),
-        ("a,b,y\n1,red,3\n4,blue,6\n", "line 2, column 'b' holds 'red'"),
-        ("a,b,y\n1,1_0,3\n", "line 2, column 'b' holds '1_0'"),
-        ('a,b,y\n1,"2\n2",3\n', r"line 3, column 'b' holds '2\\n2'"),
+        ("a,b,y\n1,2,3\n4,1e999,6\n", "line 3, column 'b' holds no finite number; "),
+        ("a,b,y\n1,red,3\n4,blue,6\n", "line 2, column 'b' holds text that is no number; "),
+        ("a,b,y\n1,1_0,3\n", "line 2, column 'b' holds no finite number; "),
+        ('a,b,y\n1,"2\n2",3\n', "line 3, column 'b' holds text that is no number; "),
         ("a,b,y\n1,2,3\n4,5\n", "line 3 has 2 values, the header has 3"),
         ("a,b,y\n1,2,3,4\n", "line 2 has 4 values, the header has 3"),
         ("a,y\ntrue,3\n2,3\n", "must not mix them"),
@@ -107,7 +158,7 @@ def test_compressed_csv(tmp_path: Path) -> None:
         ("a,a,y\n1,2,3\n", "column names must differ; repeated: a"),
         ("a,Y\n1,2\n", "there is no column 'y'; columns: a, Y"),
         ("alpha;y\n1;2\n", "must be separated by commas"),
-        (b"a,y\n\xff\xfe,2\n", "cannot be read"),
+        (b"a,y\n\xff\xfe,2\n", "line 2 has a byte that is not UTF-8; save the file as UTF-8"),
     ],
 )
 def test_bad_csv_is_named(tmp_path: Path, content: str | bytes, message: str) -> None:
@@ -184,10 +235,16 @@ def test_the_index_of_a_data_frame_is_no_feature(tmp_path: Path) -> None:
     ("column", "message"),
     [
         (pa.array([1.0, None]), r"row 1 \(counted from 0\), column 'a' holds nothing"),
-        (pa.array([float("nan"), 1.0]), r"row 0 \(counted from 0\), column 'a' holds nan"),
-        (pa.array([1.0, float("-inf")]), r"row 1 \(counted from 0\), column 'a' holds -inf"),
-        (pa.array(["red", "blue"]), "column 'a' is of type string; its first value is 'red'"),
-        (pa.array([0, 1], pa.date32()), "column 'a' is of type date32.*leave them out"),
+        (
+            pa.array([float("nan"), 1.0]),
+            r"row 0 \(counted from 0\), column 'a' holds no finite number",
+        ),
+        (
+            pa.array([1.0, float("-inf")]),
+            r"row 1 \(counted from 0\), column 'a' holds no finite number",
+        ),
+        (pa.array(["red", "blue"]), "column 'a' is of type string; values must be finite"),
+        (pa.array([0, 1], pa.date32()), "column 'a' is of type date32.*leave this column out"),
         (pa.array([None, None]), r"row 0 \(counted from 0\), column 'a' holds nothing"),
     ],
 )

@@ -1,0 +1,56 @@
+"""What every reader begins with: is there a regular file, and is it of sensible size."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+from mipselect.errors import InvalidInput
+
+
+def regular_file(path: Path) -> Path:
+    """Return `path`; raise `InvalidInput` unless it names a regular file.
+
+    A pipe would be waited for, and a device may have no end.
+    """
+    try:
+        mode = path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        raise InvalidInput(f"{path}: no such file") from None
+    except (OSError, ValueError) as error:
+        raise unreadable(path, error) from error
+    if stat.S_ISDIR(mode):
+        raise InvalidInput(f"{path}: cannot be read: it is a folder")
+    if not stat.S_ISREG(mode):
+        raise InvalidInput(
+            f"{path}: cannot be read: it is a pipe or a device; write its content to a file first"
+        )
+    return path
+
+
+def small_text(path: Path, most: int) -> str:
+    """The content of a text file in UTF-8, with or without a byte order mark.
+
+    Raises
+    ------
+    InvalidInput
+        If it cannot be read, is no UTF-8 or has more than `most` bytes.
+    """
+    try:
+        with regular_file(path).open("rb") as file:
+            content = file.read(most + 1)
+    except OSError as error:
+        raise unreadable(path, error) from error
+    if len(content) > most:
+        raise InvalidInput(f"{path}: cannot be read: it has more than {most:,} bytes")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise InvalidInput(f"{path}: line {line} is not UTF-8; save the file as UTF-8") from error
+
+
+def unreadable(path: Path, error: Exception) -> InvalidInput:
+    """What the system said, without the name of the file a second time."""
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+    return InvalidInput(f"{path}: cannot be read: {reason}")
