@@ -27,7 +27,7 @@ from mipselect.validation import checked_epsilon
 class SearchOptions:
     """How to search; the fields are those of `top_supports`, which checks them."""
 
-    pool_size: int | Literal["one-swap"] = "one-swap"
+    pool_size: int | Literal["one-swap", "all"] = "one-swap"
     solver: str = "auto"
     tolerance: float | None = None
     time_limit: float | None = None

@@ -81,6 +81,11 @@ def require_matplotlib() -> None:
     """Raise `InvalidInput`, saying what to install, if matplotlib is missing."""
     try:
         import matplotlib.figure  # noqa: F401
+    except ValueError as error:
+        # It looks at its environment and its own files when it is loaded.
+        raise InvalidInput(
+            f"matplotlib cannot be loaded; is MPLBACKEND or matplotlibrc wrong? {error}"
+        ) from error
     except ImportError as error:
         raise InvalidInput(
             "matplotlib is missing; install it with: pip install 'mipselect[plot]'"

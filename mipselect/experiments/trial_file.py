@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from mipselect.data.reading import regular_file, unreadable
 from mipselect.errors import InvalidInput, MipselectError
+from mipselect.validation import shown
 
 FORMAT = "mipselect-bench-1"
 START = f'{{"format": "{FORMAT}", "'.encode()
@@ -19,6 +22,8 @@ DONE, NOT_CERTIFIED, FAILED = "done", "not certified", "failed"
 
 Row = Mapping[str, Any]
 Types = Mapping[str, tuple[type, ...]]
+
+LARGEST_INTEGER = 2**63
 
 NOTHING = type(None)
 ASKED: Types = {
@@ -79,15 +84,16 @@ class TrialFile:
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
-            content = path.read_bytes() if path.exists() else b""
+            content = regular_file(path).read_bytes() if path.exists() else b""
         except OSError as error:
-            raise InvalidInput(f"{path}: cannot be read: {error}") from error
+            raise unreadable(path, error) from error
         *lines, rest = content.split(b"\n")
         self.rows = [(number, self._parsed(number, line)) for number, line in enumerate(lines, 1)]
         if rest[: len(START)] != START[: len(rest)]:
             raise self._foreign(len(lines) + 1, "it is cut off and begins like no other")
         self.rest = len(rest)
         self._read = len(content)
+        self._size = 0
         self._closed_to_others = False
         self._descriptor: int | None = None
 
@@ -124,10 +130,12 @@ class TrialFile:
         try:
             if self._descriptor is None:
                 self._descriptor = self._opened()
+            self._check_still_there(self._descriptor)
             if row["sensitive"] and not self._closed_to_others:
                 os.chmod(self.path, 0o600)
                 self._closed_to_others = True
             written = os.write(self._descriptor, line)
+            self._size = os.fstat(self._descriptor).st_size
         except OSError as error:
             raise MipselectError(f"{self.path} could not be written: {error}") from error
         if written < len(line):
@@ -145,21 +153,31 @@ class TrialFile:
             os.ftruncate(descriptor, self._read - self.rest)
         return descriptor
 
+    def _check_still_there(self, descriptor: int) -> None:
+        """What is appended to a file that was deleted, replaced or cut is lost."""
+        mine = os.fstat(descriptor)
+        if not self.path.exists() or not os.path.samestat(mine, self.path.stat()):
+            raise MipselectError(f"{self.path} was deleted or replaced while this run wrote to it")
+        if mine.st_size < self._size:
+            raise MipselectError(f"{self.path} was cut off by somebody while this run wrote to it")
+
     def _parsed(self, number: int, line: bytes) -> Row:
         try:
-            row = json.loads(line)
+            row = json.loads(line, parse_constant=_refused, parse_float=_finite, parse_int=_small)
         except ValueError:
-            raise self._foreign(number, "it is not JSON") from None
+            raise self._foreign(number, "it is not JSON, or has numbers that are none") from None
+        except RecursionError:
+            raise self._foreign(number, "it is nested too deeply") from None
         if not isinstance(row, dict) or "format" not in row:
             raise self._foreign(number, f"it has no format {FORMAT!r}")
         if row["format"] != FORMAT:
-            raise self._foreign(number, f"its format is {row['format']!r}, not {FORMAT!r}")
+            raise self._foreign(number, f"its format is {shown(row['format'])}, not {FORMAT!r}")
         wanted = {**ASKED, **(ANSWERED if row.get("status") == DONE else REFUSED)}
         for key, kinds in wanted.items():
             if key not in row:
                 raise self._foreign(number, f"it lacks {key!r}")
             if type(row[key]) not in kinds:
-                raise self._foreign(number, f"{key!r} cannot be {row[key]!r}")
+                raise self._foreign(number, f"{key!r} cannot be {shown(row[key])}")
         return row
 
     def _foreign(self, number: int, why: str) -> InvalidInput:
@@ -167,3 +185,19 @@ class TrialFile:
             f"{self.path}, line {number}, is no line of 'mipselect bench': {why}; "
             "nothing was written to it"
         )
+
+
+def _refused(text: str) -> float:
+    raise ValueError(f"{text} is no number")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    return number if math.isfinite(number) else _refused(text)
+
+
+def _small(text: str) -> int:
+    number = int(text)
+    if abs(number) >= LARGEST_INTEGER:
+        raise ValueError(f"{text} is too large")
+    return number

@@ -10,10 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mipselect.arrays import FloatArray
+from mipselect.errors import InvalidInput
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.ledger import Ledger
 from mipselect.privacy.randomness import Rng, generator
 from mipselect.privacy.release import Release
+from mipselect.validation import shown
 
 Support = tuple[int, ...]
 Outcome = TypeVar("Outcome")
@@ -73,7 +75,11 @@ class Mechanism(ABC, Generic[Outcome]):
         ------
         BudgetExceeded, RelationMismatch
             From the ledger, before anything is drawn.
+        InvalidInput
+            If `ledger` is something else.
         """
+        if not (ledger is None or isinstance(ledger, Ledger)):
+            raise InvalidInput(f"ledger must be a Ledger or None, got {shown(ledger)}")
         source, private = generator(rng)
         guarantee = replace(self.guarantee, private=private)
         if ledger is not None:
