@@ -1,17 +1,52 @@
-"""Private variable selection by integer programming."""
+"""Private variable selection by integer programming.
 
-from mipselect.data.files import load_instance
-from mipselect.errors import MipselectError, NotCertified
-from mipselect.instance import Instance
-from mipselect.mechanisms import ExponentialMechanism, Mistakes, TopR
-from mipselect.privacy import Guarantee, Ledger, Release
-from mipselect.search import (
-    MistakeLevels,
-    SupportPool,
-    available_solvers,
-    mistake_levels,
-    top_supports,
+Names are looked up when they are first asked for, so that the command line can catch signals
+before NumPy and SciPy are loaded.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mipselect.data.files import load_instance
+    from mipselect.errors import MipselectError, NotCertified
+    from mipselect.instance import Instance
+    from mipselect.mechanisms import ExponentialMechanism, Mistakes, TopR
+    from mipselect.privacy import Guarantee, Ledger, Release
+    from mipselect.search import (
+        MistakeLevels,
+        SupportPool,
+        available_solvers,
+        mistake_levels,
+        top_supports,
+    )
+
+_HOMES = {
+    "ExponentialMechanism": "mipselect.mechanisms",
+    "Guarantee": "mipselect.privacy",
+    "Instance": "mipselect.instance",
+    "Ledger": "mipselect.privacy",
+    "MipselectError": "mipselect.errors",
+    "MistakeLevels": "mipselect.search",
+    "Mistakes": "mipselect.mechanisms",
+    "NotCertified": "mipselect.errors",
+    "Release": "mipselect.privacy",
+    "SupportPool": "mipselect.search",
+    "TopR": "mipselect.mechanisms",
+    "available_solvers": "mipselect.search",
+    "load_instance": "mipselect.data.files",
+    "mistake_levels": "mipselect.search",
+    "top_supports": "mipselect.search",
+}
+"""Where each public name lives."""
+
+_ROOMS = (
+    *("arrays", "backends", "data", "errors", "instance"),
+    *("losses", "mechanisms", "privacy", "search"),
 )
+"""What `import mipselect` alone gives access to, as attributes."""
 
 __all__ = [
     "ExponentialMechanism",
@@ -30,3 +65,17 @@ __all__ = [
     "mistake_levels",
     "top_supports",
 ]
+
+
+def __getattr__(name: str) -> object:
+    if name in _ROOMS:
+        return import_module(f"mipselect.{name}")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'mipselect' has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES, *_ROOMS})

@@ -1,5 +1,5 @@
 """The command line. Results go to standard output, progress and errors to standard error."""
 
-from mipselect.cli.app import main
+from mipselect.cli.start import main
 
 __all__ = ["main"]

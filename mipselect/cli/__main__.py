@@ -2,6 +2,6 @@
 
 import sys
 
-from mipselect.cli.app import main
+from mipselect.cli.start import main
 
 sys.exit(main())

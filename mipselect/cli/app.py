@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import io
 import sys
 from collections.abc import Sequence
 from importlib.metadata import version
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import typer
 
@@ -15,6 +14,7 @@ from mipselect.cli.bench import InterruptedRun, bench
 from mipselect.cli.compare import EXAMPLES as COMPARE_EXAMPLES
 from mipselect.cli.compare import compare
 from mipselect.cli.demo import demo
+from mipselect.cli.interruptions import Interruptions
 from mipselect.cli.listings import instances, solvers
 from mipselect.cli.output import InterruptedDelivery
 from mipselect.cli.plot import EXAMPLES as PLOT_EXAMPLES
@@ -25,6 +25,7 @@ from mipselect.cli.select import EXAMPLES as SELECT_EXAMPLES
 from mipselect.cli.select import select
 from mipselect.cli.solve import EXAMPLES as SOLVE_EXAMPLES
 from mipselect.cli.solve import solve
+from mipselect.cli.streams import abandon, say
 from mipselect.errors import InvalidInput, MipselectError
 
 DONE, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
@@ -32,11 +33,17 @@ DONE, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 # The base class of what typer raises for bad usage; where it lives differs between versions.
 UsageError: Any = typer.BadParameter.__mro__[1]
 
+Error = TypeVar("Error", BaseException, None)
+
+KNOWN = (MipselectError, UsageError, typer.Abort, KeyboardInterrupt, OSError, MemoryError)
+"""What ends with one line. Anything else is a mistake in the program and shows where."""
+
 app = typer.Typer(
     name="mipselect",
     help="Select a few columns of a data set, with proof and with differential privacy.",
     epilog=(
-        "Exit codes: 0 done, 1 failed or not certified, 2 bad usage or bad input, 130 interrupted."
+        "Exit codes: 0 done, 1 failed or not certified, 2 bad usage or bad input, 130 interrupted, "
+        "143 or 129 terminated."
     ),
     context_settings={"help_option_names": ["-h", "--help"]},
     add_completion=False,
@@ -67,46 +74,61 @@ def _options(
         raise InvalidInput("which command? (see mipselect --help)")
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line.
-
-    Parameters
-    ----------
-    arguments : sequence of str, optional
-        Default: those of the process.
-
-    Returns
-    -------
-    int
-        The exit code: 0 done, 1 failed or not certified, 2 bad usage or bad input,
-        130 interrupted.
-    """
-    for stream in (sys.stdout, sys.stderr):
-        # A terminal that cannot show an ε must not turn an answer into a traceback.
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")
+def run(arguments: Sequence[str] | None, interruptions: Interruptions) -> int:
+    """Run a command; say in one line what went wrong, if anything did; return the exit code."""
     try:
         code = app(args=arguments, prog_name="mipselect", standalone_mode=False)
-    except (InterruptedDelivery, InterruptedRun) as error:
-        return _fail(str(error), INTERRUPTED)
-    except InvalidInput as error:
-        return _fail(str(error), BAD_INPUT)
-    except MipselectError as error:
-        return _fail(str(error), FAILED)
-    except UsageError as error:
-        command = error.ctx.command_path if error.ctx else "mipselect"
-        return _fail(f"{error.format_message()} (see {command} --help)", BAD_INPUT)
-    except (KeyboardInterrupt, typer.Abort):
-        code = INTERRUPTED
-    # Some versions of typer turn an interrupt into this code instead of passing it on.
+        if broken := _flushed(None):
+            return _fail(*told(broken, interruptions))
+    except KNOWN as error:
+        return _fail(*told(_flushed(error), interruptions))
+    # Typer turns an interrupt into this code instead of passing it on.
     if code == INTERRUPTED:
-        return _fail(
-            "interrupted: nothing was released, nothing was written, no budget is spent",
-            INTERRUPTED,
-        )
+        return _fail(interruptions.message, interruptions.exit_code)
     return code if isinstance(code, int) else DONE
 
 
+def told(error: BaseException, interruptions: Interruptions) -> tuple[str, int]:
+    """What to say about an error, and the exit code."""
+    match error:
+        case InterruptedDelivery() | InterruptedRun():
+            return str(error), interruptions.exit_code
+        case KeyboardInterrupt() | typer.Abort():
+            return interruptions.message, interruptions.exit_code
+        case InvalidInput():
+            return str(error), BAD_INPUT
+        case MipselectError():
+            return str(error), FAILED
+        case UsageError():
+            command = error.ctx.command_path if error.ctx else "mipselect"
+            return f"{error.format_message()} (see {command} --help)", BAD_INPUT
+        case MemoryError():
+            return f"this machine has too little memory for it{_because(error)}", FAILED
+        case OSError():
+            where = "" if error.filename is None else f"{error.filename}: "
+            return f"{where}{error.strerror or error}", FAILED
+        case _:
+            return f"{type(error).__name__}{_because(error)}", FAILED
+
+
+def _because(error: BaseException) -> str:
+    return f": {error}" if str(error) else ""
+
+
+def _flushed(error: Error) -> BaseException | Error:
+    """Write what is left, for help and version are not written before the end.
+
+    Returns `error`, or why standard output is broken where that is the cause of it.
+    """
+    try:
+        sys.stdout.flush()
+    except OSError as broken:
+        abandon(sys.stdout)
+        if error is None or isinstance(error, OSError):
+            return MipselectError(f"standard output: {broken.strerror or broken}")
+    return error
+
+
 def _fail(message: str, code: int) -> int:
-    print(f"mipselect: error: {' '.join(message.split())}", file=sys.stderr)
+    say(f"error: {message}")
     return code

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +19,8 @@ from mipselect.cli.options import (
     require_positive,
     search_options,
 )
-from mipselect.cli.output import SENSITIVE, banner, check_output, deliver, warn
+from mipselect.cli.output import SENSITIVE, banner, check_writable, deliver
+from mipselect.cli.streams import say
 from mipselect.cli.trial_table import print_summary
 from mipselect.cli.trial_watch import TrialWatch
 from mipselect.data.files import load_problem
@@ -146,9 +146,7 @@ def bench(
     if mcmc_radius is not None:
         require_positive("--mcmc-radius", mcmc_radius)
     search_options(pool_size=None, solver=solver, tolerance=None, time_limit=time_limit)
-    check_output(output)
-    if output.exists() and not os.access(output, os.W_OK):
-        raise InvalidInput(f"--output {output}: cannot be written to")
+    check_writable(output)
     rules = Rules(solver, time_limit, mcmc_steps, mcmc_radius)
     names = _selectors(selectors)
     all_rows = [None] if rows is None else _list("--rows", rows, int)
@@ -168,7 +166,7 @@ def bench(
                 plan.cells[data] = cells
                 plan.skipped.extend(reason for reason in skipped if reason not in plan.skipped)
     for reason in plan.skipped:
-        warn(f"skipped {reason}")
+        say(f"skipped {reason}")
     if not plan.all_cells:
         raise InvalidInput("there is nothing to run: no selector applies")
     with TrialFile(output) as file:
@@ -205,9 +203,9 @@ def _run(plan: _Plan, record: Record, rules: Rules, file: TrialFile) -> list[str
     total = sum(cell.trials for cell in missing)
     left = sum(map(len, missing.values()))
     if left < total:
-        warn(f"{total - left:,} of {total:,} trials are done already, in {file.path}")
+        say(f"{total - left:,} of {total:,} trials are done already, in {file.path}")
     if left and file.rest:
-        warn(f"the last line of {file.path} was half-written and is cut off")
+        say(f"the last line of {file.path} was half-written and is cut off")
     failures: list[str] = []
     try:
         with TrialWatch(total - left, total) as watch:

@@ -23,11 +23,13 @@ from mipselect.cli.options import (
     Output,
     TimeLimit,
     Tolerance,
+    about,
     search_options,
 )
-from mipselect.cli.output import SENSITIVE, banner, check_output, deliver, heading, warn
+from mipselect.cli.output import SENSITIVE, banner, check_output, deliver, heading
+from mipselect.cli.streams import say
 from mipselect.cli.watch import Watch
-from mipselect.data.files import expected, load_instance
+from mipselect.data.files import expected, files_of, load_instance
 from mipselect.errors import InvalidInput, MipselectError, NotCertified, SolverFailure
 from mipselect.instance import Instance
 from mipselect.search import MistakeLevels, mistake_levels
@@ -109,10 +111,10 @@ def compare(
     """
     search_options(pool_size=None, solver=NATIVE, tolerance=tolerance, time_limit=time_limit)
     tasks, skipped = _tasks(solvers, formulation)
-    check_output(output)
+    check_output(output, [path for name in instances for path in files_of(name)])
     problems = [(name, load_instance(name), expected(name)) for name in instances]
     for reason in skipped:
-        warn(f"skipped {reason}")
+        say(f"skipped {reason}")
     rounds = []
     for name, problem, wanted in problems:
         answers, conflicts = [], []
@@ -139,7 +141,8 @@ def _tasks(solvers: str, formulation: Formulations) -> tuple[list[tuple[str, str
     statuses = known_solvers()
     for name in statuses if named is None else named:
         if named is not None and name != NATIVE:
-            solver_by_name(name)
+            with about("--solvers"):
+                solver_by_name(name)
         status = statuses[name]
         if not status.usable:
             skipped.append(f"{name}: {status.reason}")
@@ -150,7 +153,7 @@ def _tasks(solvers: str, formulation: Formulations) -> tuple[list[tuple[str, str
             if Capability.MISOCP in status.capabilities:
                 tasks.append((name, "whole"))
             elif named is not None and formulation is Formulations.WHOLE:
-                raise InvalidInput(f"solver {name!r} does not take whole models")
+                raise InvalidInput(f"--solvers: {name!r} does not take whole models")
             else:
                 skipped.append(f"{name}, whole: it takes no models with quadratic terms")
     if len(tasks) < 2:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from rich.rule import Rule
+
 from mipselect.cli.drawing import Plan, draw, print_drawn
 from mipselect.cli.options import Method, search_options
-from mipselect.cli.output import text_console
+from mipselect.cli.output import PLAIN_WIDTH, text_console
+from mipselect.cli.prospects import clipped, outside
 from mipselect.cli.report import print_pool
 from mipselect.cli.watch import Watch
-from mipselect.data.files import load_instance
+from mipselect.data.files import load_problem
 from mipselect.methods import TopRMethod
 from mipselect.privacy import Guarantee
 from mipselect.search import top_supports
@@ -25,12 +28,22 @@ def demo() -> None:
     """
     console = text_console()
     for name, epsilon in DEMONSTRATIONS:
-        console.rule(f"[bold]{name}[/bold]")
-        instance = load_instance(name)
+        console.print(Rule(f"[bold]{name}[/bold]"), width=min(console.width, PLAIN_WIDTH))
+        problem = load_problem(name)
+        instance = problem.instance()
         search = search_options(pool_size=None, solver=SOLVER, tolerance=None, time_limit=None)
         with Watch(name, details=True) as watch:
             pool = top_supports(instance, search.pool_size, **search.keywords(), progress=watch)
-        print_pool(console, instance, pool, name, None, rows=3)
+        print_pool(
+            console,
+            instance,
+            pool,
+            name,
+            comparison=None,
+            clipping=clipped(problem, instance),
+            outside=outside(pool, epsilon),
+            rows=3,
+        )
         plan = Plan(
             Method.TOP_R.value,
             TopRMethod(epsilon=epsilon, search=search),

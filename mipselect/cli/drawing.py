@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from mipselect.cli.options import Method, refuse, require_positive
+from mipselect.cli.options import Method, about, refuse, require_positive
 from mipselect.cli.output import NOT_PRIVATE, banner, heading
 from mipselect.errors import ConditionNotMet, InvalidInput, NotCertified, SolverFailure
 from mipselect.instance import Instance
@@ -92,7 +92,8 @@ def plan_draws(
         if not 0.0 < delta < 0.5:
             raise InvalidInput(f"--delta must lie strictly between 0 and 1/2, got {delta}")
     chosen = _method(method, epsilon, test_epsilon, delta, search)
-    total = chosen.guarantee.times(draws)
+    with about("--epsilon, --delta and --draws"):
+        total = chosen.guarantee.times(draws)
     allowed = total
     if budget is not None:
         require_positive("--budget", budget)
@@ -163,7 +164,8 @@ def drawn_report(drawn: Drawn) -> Mapping[str, Any]:
     """The releases as part of a JSON object."""
     private = all(release.private for release in drawn.releases)
     report: dict[str, Any] = {
-        "sensitive": False,
+        # Whoever knows the seed can repeat the draw: it is a function of the data.
+        "sensitive": not private,
         "private": private,
         "method": drawn.plan.name,
         "draws": len(drawn.releases),
@@ -186,8 +188,8 @@ def print_drawn(console: Console, drawn: Drawn, title: str) -> None:
     heading(console, f"{title}: {kind}")
     table = Table()
     table.add_column("draw", justify="right")
-    table.add_column("columns")
-    table.add_column("names")
+    table.add_column("columns", overflow="fold")
+    table.add_column("names", overflow="fold")
     for k, release in enumerate(drawn.releases, start=1):
         table.add_row(
             str(k),

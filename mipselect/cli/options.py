@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Literal
@@ -11,7 +13,7 @@ import typer
 from mipselect.backends.discovery import NATIVE, solver_by_name
 from mipselect.errors import InvalidInput
 from mipselect.methods import SearchOptions
-from mipselect.validation import checked_positive, checked_time_limit, checked_tolerance
+from mipselect.validation import checked_positive, checked_time_limit, checked_tolerance, shown
 
 AUTO = "auto"
 ONE_SWAP: Literal["one-swap"] = "one-swap"
@@ -36,8 +38,8 @@ PoolSize = Annotated[
     str | None,
     typer.Option(
         "--pool-size",
-        metavar="R|one-swap",
-        help="How many of the best supports top-r lists; one-swap is 2 + s(p-s).",
+        metavar="R|one-swap|all",
+        help="How many of the best supports top-r lists, all at most; one-swap is 2 + s(p-s).",
         show_default=ONE_SWAP,
         rich_help_panel=SEARCH_PANEL,
     ),
@@ -83,7 +85,8 @@ def search_options(
 ) -> SearchOptions:
     """Check what can be checked without data; raise `InvalidInput` naming the option."""
     if solver not in (AUTO, NATIVE):
-        solver_by_name(solver)
+        with about("--solver"):
+            solver_by_name(solver)
     if tolerance is not None:
         checked_tolerance(tolerance, "--tolerance")
     if time_limit is not None:
@@ -101,6 +104,15 @@ def require_positive(option: str, value: float) -> None:
     checked_positive(value, option)
 
 
+@contextmanager
+def about(what: str) -> Iterator[None]:
+    """Put the option or the file that it is about before a message about bad input."""
+    try:
+        yield
+    except InvalidInput as error:
+        raise InvalidInput(f"{what}: {error}") from error
+
+
 def refuse(method: Method, given: dict[str, object]) -> None:
     """Raise `InvalidInput` if an option was given that `method` does not use."""
     for option, value in given.items():
@@ -108,13 +120,17 @@ def refuse(method: Method, given: dict[str, object]) -> None:
             raise InvalidInput(f"{option} does not apply to --method {method.value}")
 
 
-def _parse_pool_size(text: str | None) -> int | Literal["one-swap"]:
+def _parse_pool_size(text: str | None) -> int | Literal["one-swap", "all"]:
     if text is None or text == ONE_SWAP:
         return ONE_SWAP
+    if text == "all":
+        return "all"
     try:
         size = int(text)
     except ValueError:
         size = 0
     if size < 1:
-        raise InvalidInput(f"--pool-size must be an integer ≥ 1 or {ONE_SWAP!r}, got {text!r}")
+        raise InvalidInput(
+            f"--pool-size must be an integer ≥ 1, {ONE_SWAP!r} or 'all', got {shown(text)}"
+        )
     return size

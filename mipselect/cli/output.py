@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 import sys
-from collections.abc import Callable, Mapping
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +19,7 @@ from rich.console import Console
 from rich.panel import Panel
 from rich.text import Text
 
+from mipselect.cli.streams import abandon
 from mipselect.errors import InvalidInput, MipselectError
 
 SENSITIVE = (
@@ -27,7 +31,13 @@ NOT_PRIVATE = (
     "experiments only."
 )
 PLAIN_WIDTH = 110
-"""Columns of text that does not go to a terminal."""
+"""Columns of a frame or a rule at most."""
+
+ENDLESS = 100_000
+"""Columns of text that does not go to a terminal: a name is as long as it is."""
+
+ANYBODY_WRITES = 0o222
+FOR_ITS_OWNER = 0o600
 
 Report = Mapping[str, Any]
 
@@ -36,17 +46,50 @@ class InterruptedDelivery(MipselectError):
     """An interrupt came while an answer was being written: it may have been seen."""
 
 
-def check_output(path: Path | None) -> None:
-    """Raise `InvalidInput` before any work if `path` cannot become a file."""
+def check_output(path: Path | None, inputs: Iterable[Path] = ()) -> None:
+    """Raise `InvalidInput` before any work unless `path` can become a file, or replace one.
+
+    Parameters
+    ----------
+    path : Path or None
+        What --output says.
+    inputs : iterable of Path
+        What the command reads; none of them may be replaced.
+    """
     if path is None:
         return
-    folder = path.parent
-    if not folder.is_dir():
-        raise InvalidInput(f"--output {path}: the folder {folder} does not exist")
-    if path.exists() and not path.is_file():
-        raise InvalidInput(f"--output {path}: exists and is not a regular file")
-    if not os.access(folder, os.W_OK):
-        raise InvalidInput(f"--output {path}: the folder {folder} is not writable")
+    with about_output(path):
+        if path.is_symlink():
+            raise InvalidInput(f"--output {path}: is a symbolic link; name the file itself")
+        check_writable(path)
+        for given in inputs:
+            if path.exists() and given.exists() and path.samefile(given):
+                raise InvalidInput(f"--output {path}: is what is read, and would be replaced")
+
+
+def check_writable(path: Path) -> None:
+    """Raise `InvalidInput` unless there is a regular file to write to, or could be one."""
+    with about_output(path):
+        folder = path.parent
+        if not folder.is_dir():
+            raise InvalidInput(f"--output {path}: the folder {folder} does not exist")
+        if path.exists():
+            if not path.is_file():
+                raise InvalidInput(f"--output {path}: exists and is not a regular file")
+            # To the owner of the machine everything is writable, so the mode is asked too.
+            if not (os.access(path, os.W_OK) and path.stat().st_mode & ANYBODY_WRITES):
+                raise InvalidInput(f"--output {path}: is read-only and cannot be written to")
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise InvalidInput(f"--output {path}: the folder {folder} is not writable")
+
+
+@contextmanager
+def about_output(path: Path) -> Iterator[None]:
+    """Turn what the system says against a name, such as that it is too long, into bad input."""
+    try:
+        yield
+    except OSError as error:
+        raise InvalidInput(f"--output {path}: {error.strerror or error}") from error
 
 
 def deliver(
@@ -75,7 +118,7 @@ def deliver(
     text = json.dumps(report, allow_nan=False) + "\n"
     try:
         if output is not None:
-            write_whole(output, text.encode(), mode=0o600 if report["sensitive"] else 0o666)
+            write_whole(output, text.encode(), sensitive=report["sensitive"])
         if as_json:
             sys.stdout.write(text)
         else:
@@ -85,9 +128,8 @@ def deliver(
         raise InterruptedDelivery(
             "interrupted while the answer was being written: count it as seen, its budget as spent"
         ) from None
-    except BrokenPipeError:
-        raise
     except OSError as error:
+        abandon(sys.stdout)
         raise MipselectError(
             f"the answer could not be written to standard output: {error}; count what was written "
             "of it as seen, its budget as spent"
@@ -95,14 +137,15 @@ def deliver(
 
 
 def text_console() -> Console:
-    """A console on standard output; without a terminal it has a fixed width."""
-    width = None if sys.stdout.isatty() else PLAIN_WIDTH
+    """A console on standard output; without a terminal nothing is cut or broken."""
+    width = None if sys.stdout.isatty() else ENDLESS
     return Console(file=sys.stdout, width=width, highlight=False, soft_wrap=False)
 
 
 def banner(console: Console, message: str) -> None:
     """Print a warning that cannot be overlooked."""
-    console.print(Panel(Text(message, style="bold red"), border_style="red"))
+    text = Text(message, style="bold red")
+    console.print(Panel(text, border_style="red", width=min(console.width, PLAIN_WIDTH)))
 
 
 def heading(console: Console, text: str) -> None:
@@ -110,26 +153,35 @@ def heading(console: Console, text: str) -> None:
     console.print(Text(text, style="bold"))
 
 
-def warn(message: str) -> None:
-    """One line on standard error."""
-    print(f"mipselect: {message}", file=sys.stderr)
+def write_whole(path: Path, content: bytes, *, sensitive: bool) -> None:
+    """Write a file whole or not at all; raise `MipselectError` if it cannot be written.
 
-
-def write_whole(path: Path, content: bytes, *, mode: int) -> None:
-    """Write a file whole or not at all; raise `MipselectError` if it cannot be written."""
-    draft = path.with_name(f".{path.name}.{os.getpid()}.part")
+    A file that is replaced hands its mode on; a sensitive one is for its owner only.
+    """
     try:
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+        descriptor, draft = tempfile.mkstemp(dir=path.parent, prefix=".mipselect-")
         try:
             with os.fdopen(descriptor, "wb") as file:
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
+            mode = _mode(path)
+            os.chmod(draft, mode & FOR_ITS_OWNER if sensitive else mode)
             os.replace(draft, path)
         except BaseException:
-            draft.unlink(missing_ok=True)
+            os.unlink(draft)
             raise
     except OSError as error:
         raise MipselectError(
             f"{path} could not be written, nothing was released: {error}"
         ) from error
+
+
+def _mode(path: Path) -> int:
+    """The mode of a file, or what a new one would get."""
+    try:
+        return stat.S_IMODE(path.stat().st_mode)
+    except FileNotFoundError:
+        mask = os.umask(0)
+        os.umask(mask)
+        return 0o666 & ~mask

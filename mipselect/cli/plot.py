@@ -12,7 +12,9 @@ import typer
 from rich.console import Console
 
 from mipselect.cli.options import AsJson
-from mipselect.cli.output import SENSITIVE, banner, check_output, deliver, warn, write_whole
+from mipselect.cli.output import SENSITIVE, banner, check_output, deliver, write_whole
+from mipselect.cli.streams import say
+from mipselect.data.reading import regular_file
 from mipselect.errors import InvalidInput
 from mipselect.experiments.contestants import CONTESTANTS
 from mipselect.experiments.figure import SUFFIXES, Line, Panel, Picture, drawn, require_matplotlib
@@ -107,13 +109,11 @@ def plot(
     """
     if output.suffix not in SUFFIXES:
         raise InvalidInput(f"--output must end in {', '.join(SUFFIXES)}, got {str(output)!r}")
-    check_output(output)
+    check_output(output, [file])
     require_matplotlib()
-    if not file.is_file():
-        raise InvalidInput(f"{file}: " + ("not a file" if file.exists() else "no such file"))
-    read = TrialFile(file)
+    read = TrialFile(regular_file(file))
     if read.rest:
-        warn(f"the last line of {file} is half-written and is left out")
+        say(f"the last line of {file} is half-written and is left out")
     rows = _chosen([row for _, row in read.rows], "instance", "--instance", instance, file)
     if x is None:
         sizes = {(row["instance"], row["n"]) for row in rows}
@@ -126,7 +126,7 @@ def plot(
         raise InvalidInput(f"{file}: there are no trials to draw")
     sensitive = any(row["sensitive"] for row in trials)
     picture = _picture(trials, x, y, sensitive=sensitive)
-    write_whole(output, drawn(picture, output.suffix), mode=0o600 if sensitive else 0o666)
+    write_whole(output, drawn(picture, output.suffix), sensitive=sensitive)
     report: dict[str, Any] = {
         "command": "plot",
         "sensitive": sensitive,

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
+from rich.console import Console
 
-from mipselect.cli.drawing import draw, drawn_report, plan_draws, print_drawn
+from mipselect.cli.drawing import Plan, draw, drawn_report, plan_draws, print_drawn
 from mipselect.cli.options import (
     AUTO,
     PRIVACY_PANEL,
@@ -18,11 +21,15 @@ from mipselect.cli.options import (
     SolverName,
     TimeLimit,
     Tolerance,
+    about,
     search_options,
 )
 from mipselect.cli.output import check_output, deliver
+from mipselect.cli.prospects import blindness
+from mipselect.cli.settings import print_settings, settings_report, tolerance_of
+from mipselect.cli.streams import say
 from mipselect.cli.watch import Watch
-from mipselect.data.files import load_instance
+from mipselect.data.files import Problem, files_of, load_problem
 
 EXAMPLES = """Examples:
 
@@ -127,16 +134,36 @@ def release(
         search=search,
         search_given=search_given(pool_size, solver, tolerance, time_limit),
     )
-    check_output(output)
-    problem = load_instance(instance)
-    with Watch(instance, details=False) as watch:
-        drawn = draw(problem, plan, watch)
-    deliver(
-        {"command": "release", "instance": instance, **drawn_report(drawn)},
-        lambda console: print_drawn(console, drawn, instance),
-        as_json=as_json,
-        output=output,
+    check_output(output, files_of(instance))
+    problem = load_problem(instance)
+    release_from(
+        problem, plan, instance, {"command": "release", "instance": instance}, as_json, output
     )
+
+
+def release_from(
+    problem: Problem,
+    plan: Plan,
+    title: str,
+    head: Mapping[str, Any],
+    as_json: bool,
+    output: Path | None,
+) -> None:
+    """Draw as planned and deliver; say so where the public numbers promise little."""
+    instance = problem.instance()
+    with about(title), Watch(title, details=False) as watch:
+        drawn = draw(instance, plan, watch)
+    settings = settings_report(instance, plan.method, problem.target_shift)
+    warning = blindness(instance, plan.method.epsilon, tolerance_of(plan.method))
+
+    def render(console: Console) -> None:
+        print_drawn(console, drawn, title)
+        print_settings(console, settings)
+
+    report = {**head, **drawn_report(drawn), "nearly_blind": bool(warning), **settings}
+    deliver(report, render, as_json=as_json, output=output)
+    if warning:
+        say(f"warning: {warning}")
 
 
 def search_given(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import asdict
+from statistics import fmean
 from typing import Any
 
 from rich.console import Console
@@ -13,16 +14,23 @@ from rich.table import Table
 
 from mipselect.cli.expectation import Comparison
 from mipselect.cli.output import SENSITIVE, banner, heading
+from mipselect.cli.prospects import Clipping, Outside
 from mipselect.instance import Instance
 from mipselect.search import MistakeLevels, SupportPool
 
 
 def pool_report(
-    instance: Instance, pool: SupportPool, name: str, comparison: Comparison | None
+    instance: Instance,
+    pool: SupportPool,
+    name: str,
+    comparison: Comparison | None,
+    clipping: Clipping,
+    outside: Outside | None,
 ) -> Mapping[str, Any]:
     """The JSON object of a pool; an infinite bound is null."""
     return {
-        **_common_report(instance, pool, name, comparison),
+        **_common_report(instance, pool, name, comparison, clipping),
+        "outside_pool": None if outside is None else asdict(outside),
         "method": "top-r",
         "pool_size": len(pool),
         "worst_listed_value": float(pool.values[-1]),
@@ -33,11 +41,15 @@ def pool_report(
 
 
 def levels_report(
-    instance: Instance, levels: MistakeLevels, name: str, comparison: Comparison | None
+    instance: Instance,
+    levels: MistakeLevels,
+    name: str,
+    comparison: Comparison | None,
+    clipping: Clipping,
 ) -> Mapping[str, Any]:
     """The JSON object of mistake levels; an infinite gap is null."""
     return {
-        **_common_report(instance, levels, name, comparison),
+        **_common_report(instance, levels, name, comparison, clipping),
         "method": "mistakes",
         "levels": [
             {
@@ -60,15 +72,18 @@ def print_pool(
     pool: SupportPool,
     name: str,
     comparison: Comparison | None,
+    clipping: Clipping,
+    outside: Outside | None,
     rows: int,
 ) -> None:
     """Print a pool: the problem, the best support, the first rows, and what is proven."""
     banner(console, SENSITIVE)
-    _print_problem(console, instance, pool, name)
+    _print_problem(console, instance, pool, name, clipping)
     heading(console, f"The {min(rows, len(pool)):,} best of {len(pool):,} listed supports")
     table = Table()
     for title in ("rank", "value", "columns", "names"):
-        table.add_column(title, justify="right" if title in ("rank", "value") else "left")
+        right = title in ("rank", "value")
+        table.add_column(title, justify="right" if right else "left", overflow="fold")
     for k in range(min(rows, len(pool))):
         table.add_row(
             str(k + 1),
@@ -82,6 +97,11 @@ def print_pool(
         console.print("Every support is listed.")
     else:
         console.print(f"Proven for each of the others: at least {pool.rest_bound:.10g}")
+    if outside is not None:
+        console.print(
+            f"Probability that top-r with ε = {outside.epsilon:g} draws from outside of this pool: "
+            f"{outside.probability:.4g}"
+        )
     _print_verdict(console, pool, comparison)
 
 
@@ -91,15 +111,16 @@ def print_levels(
     levels: MistakeLevels,
     name: str,
     comparison: Comparison | None,
+    clipping: Clipping,
 ) -> None:
     """Print mistake levels: the problem, the best support, every level, and the gap."""
     banner(console, SENSITIVE)
-    _print_problem(console, instance, levels, name)
+    _print_problem(console, instance, levels, name, clipping)
     heading(console, "The best support at each distance from the best")
     table = Table()
     for title in ("level", "value", "proven bound", "supports in level"):
         table.add_column(title, justify="right")
-    table.add_column("names")
+    table.add_column("names", overflow="fold")
     for i, size in enumerate(levels.sizes):
         table.add_row(
             str(i),
@@ -124,6 +145,7 @@ def _common_report(
     found: SupportPool | MistakeLevels,
     name: str,
     comparison: Comparison | None,
+    clipping: Clipping,
 ) -> dict[str, Any]:
     best = found.supports[0].tolist()
     fit = instance.fit(best)
@@ -149,12 +171,17 @@ def _common_report(
         "expected": None
         if comparison is None
         else {"agrees": comparison.agrees, "exact": comparison.exact},
+        "clipped": asdict(clipping),
         "effort": asdict(found.effort),
     }
 
 
 def _print_problem(
-    console: Console, instance: Instance, found: SupportPool | MistakeLevels, name: str
+    console: Console,
+    instance: Instance,
+    found: SupportPool | MistakeLevels,
+    name: str,
+    clipping: Clipping,
 ) -> None:
     heading(console, name)
     facts = Table()
@@ -176,11 +203,24 @@ def _print_problem(
     heading(console, f"The best support, value {found.values[0]:.10g}")
     best = Table()
     best.add_column("column", justify="right")
-    best.add_column("name")
+    best.add_column("name", overflow="fold")
     best.add_column("coefficient", justify="right")
+    best.add_column("clipped", justify="right")
     for j, coefficient in zip(support, instance.fit(support).coef, strict=True):
-        best.add_row(str(j), escape(instance.feature_names[j]), f"{coefficient:.6g}")
+        best.add_row(
+            str(j),
+            escape(instance.feature_names[j]),
+            f"{coefficient:.6g}",
+            f"{clipping.columns[j]:.1%}",
+        )
     console.print(best)
+    most = max(range(instance.p), key=clipping.columns.__getitem__)
+    console.print(
+        f"Clipped by the bounds: {clipping.target:.1%} of the target; of the columns "
+        f"{fmean(clipping.columns):.1%} on average, at most {clipping.columns[most]:.1%} "
+        f"({instance.feature_names[most]})",
+        markup=False,
+    )
 
 
 def _print_verdict(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
+import re
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from mipselect.cli.drawing import draw, drawn_report, plan_draws, print_drawn
+from mipselect.cli.drawing import plan_draws
 from mipselect.cli.options import (
     AUTO,
     AsJson,
@@ -17,10 +19,11 @@ from mipselect.cli.options import (
     SolverName,
     TimeLimit,
     Tolerance,
+    about,
     require_positive,
     search_options,
 )
-from mipselect.cli.output import check_output, deliver
+from mipselect.cli.output import check_output
 from mipselect.cli.release import (
     Budget,
     Delta,
@@ -29,17 +32,22 @@ from mipselect.cli.release import (
     MethodName,
     Seed,
     TestEpsilon,
+    release_from,
     search_given,
 )
-from mipselect.cli.watch import Watch
 from mipselect.data.files import table_problem
 from mipselect.errors import InvalidInput
+from mipselect.losses import checked_loss
+from mipselect.validation import checked_integer
 
 EXAMPLES = """Example:
 
 mipselect select patients.csv --target score --support-size 3 --epsilon 1 \\
     --x-bound 1 --y-bound 2 --coef-bound 1.5 --ridge 10
 """
+
+NAME = re.compile(r'\s*"((?:[^"]|"")*)"\s*(?=,|$)|([^",]*)(?=,|$)')
+"""One of the names of --features."""
 
 BOUNDS_PANEL = "Public bounds (required; choose them without looking at the data)"
 
@@ -72,7 +80,7 @@ def select(
         typer.Option(
             "--features",
             metavar="A,B,...",
-            help="Columns to choose from.",
+            help='Columns to choose from; "in quotes" a name with commas or outer blanks.',
             show_default="all but the target",
         ),
     ] = None,
@@ -121,20 +129,35 @@ def select(
     bounds = _checked_bounds(
         {"x_bound": x_bound, "y_bound": y_bound, "coef_bound": coef_bound, "ridge": ridge}, method
     )
-    check_output(output)
-    columns = None if features is None else [name.strip() for name in features.split(",")]
+    with about("--loss"):
+        checked_loss(loss)
+    if not math.isfinite(target_shift):
+        raise InvalidInput(f"--target-shift must be a finite number, got {target_shift}")
+    columns = None if features is None else split_names(features)
+    check_output(output, [data])
     settings = {"support_size": support_size, "loss": loss, **bounds}
     problem = table_problem(
         data, target=target, features=columns, target_shift=target_shift, settings=settings
-    ).instance()
-    with Watch(data.name, details=False) as watch:
-        drawn = draw(problem, plan, watch)
-    deliver(
-        {"command": "select", "data": str(data), "target": target, **drawn_report(drawn)},
-        lambda console: print_drawn(console, drawn, data.name),
-        as_json=as_json,
-        output=output,
     )
+    checked_integer(support_size, f"{data}: --support-size", 1, problem.X.shape[1])
+    head = {"command": "select", "data": str(data), "target": target}
+    release_from(problem, plan, data.name, head, as_json, output)
+
+
+def split_names(text: str) -> list[str]:
+    """Names between commas; one in double quotes may have commas and outer blanks."""
+    names, at = [], 0
+    while at <= len(text):
+        part = NAME.match(text, at)
+        if part is None:
+            raise InvalidInput(
+                f"--features: a double quote has no partner in {text[at:]!r}; inside a name in "
+                "quotes it is written twice"
+            )
+        quoted, plain = part.groups()
+        names.append(plain.strip() if quoted is None else quoted.replace('""', '"'))
+        at = part.end() + 1
+    return names
 
 
 def _checked_bounds(bounds: dict[str, float | None], method: Method) -> dict[str, float]:

@@ -14,6 +14,7 @@ from mipselect.cli.expectation import compare
 from mipselect.cli.options import (
     AUTO,
     ONE_SWAP,
+    PRIVACY_PANEL,
     SEARCH_PANEL,
     AsJson,
     InstanceName,
@@ -23,10 +24,13 @@ from mipselect.cli.options import (
     SolverName,
     TimeLimit,
     Tolerance,
+    about,
     refuse,
+    require_positive,
     search_options,
 )
 from mipselect.cli.output import check_output, deliver
+from mipselect.cli.prospects import clipped, outside
 from mipselect.cli.report import (
     levels_report,
     pool_report,
@@ -34,7 +38,7 @@ from mipselect.cli.report import (
     print_pool,
 )
 from mipselect.cli.watch import Watch
-from mipselect.data.files import expected, load_instance
+from mipselect.data.files import expected, files_of, load_problem
 from mipselect.errors import InvalidInput, MipselectError, NotCertified
 from mipselect.instance import Instance
 from mipselect.methods import SearchOptions
@@ -94,6 +98,14 @@ def solve(
     solver: SolverName = AUTO,
     tolerance: Tolerance = None,
     time_limit: TimeLimit = None,
+    epsilon: Annotated[
+        float,
+        typer.Option(
+            "--epsilon",
+            help="Report how probable it is that top-r with this ε draws from outside of the pool.",
+            rich_help_panel=PRIVACY_PANEL,
+        ),
+    ] = 1.0,
     show: Annotated[int, typer.Option("--show", help="Rows of the pool to print.")] = 5,
     as_json: AsJson = False,
     output: Output = None,
@@ -107,37 +119,48 @@ def solve(
     if method is SolveMethod.MISTAKES:
         refuse(Method.MISTAKES, {"--pool-size": pool_size})
     checked_integer(show, "--show", 1)
+    require_positive("--epsilon", epsilon)
     options = search_options(
         pool_size=pool_size, solver=solver, tolerance=tolerance, time_limit=time_limit
     )
     if formulation is not Formulation.CUTS:
         _check_whole(options)
-    check_output(output)
-    problem = load_instance(instance)
+    check_output(output, files_of(instance))
+    unclipped = load_problem(instance)
+    problem = unclipped.instance()
     wanted = expected(instance)
     refused = None
     try:
-        with Watch(instance, details=True) as watch:
+        with about(instance), Watch(instance, details=True) as watch:
             found = _search(problem, method, formulation, options, watch)
     except NotCertified as error:
         if error.partial is None:
             raise MipselectError(f"(sensitive) {instance}: {error}") from error
         found, refused = error.partial, error
     comparison = None if refused else compare(problem, found, wanted)
+    clipping = clipped(unclipped, problem)
     if isinstance(found, SupportPool):
-        report = pool_report(problem, found, instance, comparison)
+        left_out = outside(found, epsilon) if found.certified else None
+        report = pool_report(problem, found, instance, comparison, clipping, left_out)
         show_report = partial(
             print_pool,
             instance=problem,
             pool=found,
             name=instance,
             comparison=comparison,
+            clipping=clipping,
+            outside=left_out,
             rows=show,
         )
     else:
-        report = levels_report(problem, found, instance, comparison)
+        report = levels_report(problem, found, instance, comparison, clipping)
         show_report = partial(
-            print_levels, instance=problem, levels=found, name=instance, comparison=comparison
+            print_levels,
+            instance=problem,
+            levels=found,
+            name=instance,
+            comparison=comparison,
+            clipping=clipping,
         )
     deliver(report, show_report, as_json=as_json, output=None if refused else output)
     if refused is not None:

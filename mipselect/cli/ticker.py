@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.progress import Progress as Bar
 from rich.progress import ProgressColumn
 
-from mipselect.cli.output import warn
+from mipselect.cli.streams import say
 
 SECONDS_BETWEEN_LINES = 10.0
 
@@ -56,4 +56,4 @@ class Ticker:
         now = time.monotonic()
         if now - self._last_line >= SECONDS_BETWEEN_LINES:
             self._last_line = now
-            warn(f"{line}, {now - self._start:.0f} s")
+            say(f"{line}, {now - self._start:.0f} s")

@@ -1,0 +1,76 @@
+"""Signals that end a command with one line. Imports nothing that takes time."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from types import FrameType, TracebackType
+from typing import Any, NoReturn, Self
+
+WORDS = {
+    getattr(signal, name): word
+    for name, word in {
+        "SIGINT": "interrupted",
+        "SIGTERM": "terminated",
+        "SIGHUP": "terminated, the terminal was closed",
+    }.items()
+    if hasattr(signal, name)
+}
+NOTHING = "nothing was released, nothing was written, no budget is spent"
+
+
+class Interruptions:
+    """A context manager, for the main thread: interrupts, SIGTERM and SIGHUP as one line each.
+
+    At first a signal ends the process at once, for modules that are being loaded cannot be relied
+    upon to pass an exception on. After `raise_from_now_on` it raises `KeyboardInterrupt`.
+    A signal that is ignored, as under nohup, stays ignored.
+    """
+
+    def __init__(self) -> None:
+        self._received = signal.SIGINT
+        self._before: dict[signal.Signals, Any] = {}
+
+    def __enter__(self) -> Self:
+        if threading.current_thread() is threading.main_thread():
+            for number in WORDS:
+                # None is a handler that was not installed by Python.
+                if signal.getsignal(number) not in (signal.SIG_IGN, None):
+                    self._before[number] = signal.signal(number, self._end)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    @property
+    def message(self) -> str:
+        """What to say if nothing more is known."""
+        return f"{WORDS[self._received]}: {NOTHING}"
+
+    @property
+    def exit_code(self) -> int:
+        """128 and the number of the signal: 130 for an interrupt."""
+        return 128 + self._received
+
+    def raise_from_now_on(self) -> None:
+        """Let a signal raise `KeyboardInterrupt`."""
+        for number in self._before:
+            signal.signal(number, self._raise)
+
+    def _end(self, number: int, _: FrameType | None) -> NoReturn:
+        self._received = signal.Signals(number)
+        try:
+            os.write(2, f"mipselect: error: {self.message}\n".encode())
+        finally:
+            os._exit(self.exit_code)
+
+    def _raise(self, number: int, _: FrameType | None) -> NoReturn:
+        self._received = signal.Signals(number)
+        raise KeyboardInterrupt
