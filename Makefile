@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types check compare system-solvers bench clean
+.PHONY: demo test lint types check hostile compare system-solvers bench clean
 
 # Installed once, and again when the dependencies change.
 $(VENV)/installed: pyproject.toml
@@ -29,6 +29,10 @@ types: $(VENV)/installed
 # As many tests at once as there are cores, so each with one thread.
 check: $(VENV)/installed
 	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses auto
+
+# Every case of bad input and hostile surroundings on the command line, and how many hold.
+hostile: $(VENV)/installed
+	$(BIN)/python tests/cli/hostile_commands.py
 
 # Every solver that is installed on small instances, with its masters and its whole models.
 compare: $(VENV)/installed

@@ -190,7 +190,9 @@ def test_bad_usage_draws_nothing(
 
 def test_files_without_trials(run: Run, file: Path, figure: Path) -> None:
     run("plot", file, "--output", figure).failed_with(2, "rows.jsonl: no such file")
-    run("plot", file.parent, "--output", figure).failed_with(2, f"{file.parent}: not a file")
+    run("plot", file.parent, "--output", figure).failed_with(
+        2, f"{file.parent}: cannot be read: it is a folder"
+    )
     file.write_text("")
     run("plot", file, "--output", figure).failed_with(2, "there are no trials to draw")
     file.write_text("a,b\n")

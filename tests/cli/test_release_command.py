@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import re
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 from commandline import Run
 
 from mipselect import errors, methods
+from mipselect.backends.discovery import solver_by_name
 from mipselect.cli.output import SENSITIVE
 from mipselect.data.files import load_instance
 
@@ -66,7 +69,7 @@ def test_a_seed_is_reproducible_and_not_private(run: Run) -> None:
     first, second = (run(*arguments, "--seed", "3", "--json").report for _ in range(2))
     other = run(*arguments, "--seed", "4", "--json").report
     assert first["releases"] == second["releases"] != other["releases"]
-    assert first["private"] is False
+    assert (first["private"], first["sensitive"]) == (False, True)
     assert not any(release["private"] for release in first["releases"])
     assert "NOT PRIVATE" in first["warning"]
     text = run(*arguments, "--seed", "3").out
@@ -84,7 +87,7 @@ def test_the_budget_is_checked_before_anything_is_read(
     def fail(*_: object) -> None:
         raise AssertionError("data were read")
 
-    monkeypatch.setattr("mipselect.cli.release.load_instance", fail)
+    monkeypatch.setattr("mipselect.cli.release.load_problem", fail)
     run(*arguments, "--budget", "0.99").failed_with(1, "0.99")
     run(
         *("release", "paper-p100", "--epsilon", "1", "--method", "mistakes"),
@@ -97,7 +100,7 @@ def test_nothing_sensitive_is_printed(run: Run) -> None:
     best = instance.objective([2, 3, 8])
     for extra in (("--json",), ()):
         outcome = run("release", "diabetes", "--epsilon", "1", *extra)
-        for secret in (f"{best:.6g}", "bound", "value", "seconds", "effort", SENSITIVE):
+        for secret in (f"{best:.6g}", "rest_bound", "value", "seconds", "effort", SENSITIVE):
             assert secret not in outcome.out
         assert outcome.err == ""
 
@@ -135,6 +138,48 @@ def test_legal_but_awkward_data(run: Run, folder: Path) -> None:
             assert outcome.code == 0, outcome
             assert len(outcome.report["releases"][0]["support"]) == 2
         assert run("solve", instance, "--method", "mistakes").code == 0
+
+
+def test_a_release_says_what_is_public_about_it(run: Run, folder: Path) -> None:
+    path = folder / "instance.toml"
+    path.write_text(path.read_text() + "target_shift = 0.25\n")
+    arguments = ("release", path, "--epsilon", "1")
+    report = run(*arguments, "--solver", "highs", "--tolerance", "0.1", "--json").report
+    instance = load_instance(path)
+    assert {key: report[key] for key in ("n", "p", "support_size", "number_of_supports")} == {
+        "n": 20, "p": 3, "support_size": 2, "number_of_supports": 3,
+    }  # fmt: skip
+    assert [report[f"{key}_bound"] for key in ("x", "y", "coef")] == [1.0, 1.0, 1.5]
+    assert (report["ridge"], report["loss"], report["target_shift"]) == (0.5, "squared", 0.25)
+    assert (report["features"], report["sensitivity"]) == (["a", "b", "c"], instance.sensitivity)
+    assert (report["pool_size"], report["tolerance"]) == (3, 0.1)
+    assert report["solver"] == {"name": "highs", "version": solver_by_name("highs").status.version}
+    assert report["mipselect"] == version("mipselect")
+    text = run(*arguments).out
+    for fragment in ("n = 20, p = 3, s = 2", "coef_bound 1.5", "target_shift 0.25", "a, b, c"):
+        assert fragment in text
+    assert f"pool of 3; tolerance 0.05, solver native {version('mipselect')}" in text
+    exponential = run(*arguments, "--method", "exponential", "--json").report
+    assert [exponential[key] for key in ("pool_size", "tolerance", "solver")] == [None] * 3
+    levels = run("release", "paper-p100", "--epsilon", "1", "--method", "mistakes", "--json").report
+    assert (levels["pool_size"], levels["tolerance"]) == (None, 0.05)
+
+
+def test_a_pool_is_no_larger_than_there_are_supports(run: Run) -> None:
+    for size in ("all", "100000", "120"):
+        report = run("release", "diabetes", "--epsilon", "1", "--pool-size", size, "--json").report
+        assert report["pool_size"] == 120
+
+
+def test_a_draw_that_is_nearly_blind_on_all_data_is_told_from_public_numbers(
+    run: Run, folder: Path
+) -> None:
+    arguments = ("release", folder / "instance.toml", "--json", "--epsilon")
+    limit = 2.0 * 1.05 * load_instance(folder / "instance.toml").sensitivity * math.log(3) / 0.5
+    blind, seeing = (run(*arguments, str(limit * factor)) for factor in (0.99, 1.01))
+    assert (blind.report["nearly_blind"], seeing.report["nearly_blind"]) == (True, False)
+    assert blind.err.startswith("mipselect: warning: on no data is a draw much better than a blind")
+    assert (blind.err.count("\n"), seeing.err) == (1, "")
 
 
 def test_enumeration_needs_no_ridge(run: Run, folder: Path) -> None:

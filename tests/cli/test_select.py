@@ -9,6 +9,9 @@ import pytest
 from commandline import BOUNDS, TABLE, Run
 from pyarrow import parquet
 
+from mipselect.cli.select import split_names
+from mipselect.errors import InvalidInput
+
 COMMON = ("--target", "y", "--support-size", "2", "--epsilon", "1")
 
 
@@ -84,8 +87,8 @@ def test_bounds_have_no_default(run: Run, folder: Path) -> None:
         ("--y-bound", "-1", "--y-bound must be a finite number > 0, got -1"),
         ("--coef-bound", "nan", "--coef-bound must be a finite number > 0, got nan"),
         ("--ridge", "0", "--ridge must be a finite number > 0, got 0"),
-        ("--support-size", "0", "support_size must be an integer in 1..3, got 0"),
-        ("--support-size", "4", "support_size must be an integer in 1..3, got 4"),
+        ("--support-size", "0", "data.csv: --support-size must be an integer in 1..3, got 0"),
+        ("--support-size", "4", "data.csv: --support-size must be an integer in 1..3, got 4"),
         ("--target", "z", "there is no column 'z'; columns: a, b, c, y"),
         ("--features", "a,d", "there is no column 'd'"),
     ],
@@ -97,16 +100,49 @@ def test_bad_options(run: Run, folder: Path, option: str, value: str, message: s
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("-2,-3,0.0,-2.0\n", "-2,-3,nan,-2.0\n", "line 2, column 'c' holds 'nan'"),
-        ("-2,-3,0.0,-2.0\n", "-2,inf,0.0,-2.0\n", "line 2, column 'b' holds 'inf'"),
-        ("-2,-3,0.0,-2.0\n", "-2,-3,0.0,red\n", "line 2, column 'y' holds 'red'"),
-        ("-2,-3,0.0,-2.0\n", "-2,-3,0.0\n", "line 2 has 3 values"),
+        (
+            "-2,-3,0.0,-2.0\n",
+            "-2,-3,nan,-2.0\n",
+            "(sensitive) line 2, column 'c' holds no finite number",
+        ),
+        (
+            "-2,-3,0.0,-2.0\n",
+            "-2,inf,0.0,-2.0\n",
+            "(sensitive) line 2, column 'b' holds no finite number",
+        ),
+        (
+            "-2,-3,0.0,-2.0\n",
+            "-2,-3,0.0,red\n",
+            "(sensitive) line 2, column 'y' holds text that is no number",
+        ),
+        ("-2,-3,0.0,-2.0\n", "-2,-3,0.0\n", "(sensitive) line 2 has 3 values"),
     ],
 )
 def test_bad_tables(run: Run, folder: Path, old: str, new: str, message: str) -> None:
     assert old in TABLE
     (folder / "data.csv").write_text(TABLE.replace(old, new, 1))
     run("select", folder / "data.csv", *COMMON, *BOUNDS).failed_with(2, "data.csv", message)
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("a", ["a"]),
+        (" a , b c,d ", ["a", "b c", "d"]),
+        ('"a,b",c', ["a,b", "c"]),
+        ('c , " a " ,"5"" pipe"', ["c", " a ", '5" pipe']),
+        ('""', [""]),
+        ("a,", ["a", ""]),
+    ],
+)
+def test_names_between_commas(text: str, names: list[str]) -> None:
+    assert split_names(text) == names
+
+
+@pytest.mark.parametrize("text", ['"a', 'a"b', '"a"b,c', '"a""'])
+def test_quotes_without_a_partner(text: str) -> None:
+    with pytest.raises(InvalidInput, match="--features: a double quote has no partner"):
+        split_names(text)
 
 
 def test_missing_table(run: Run, folder: Path) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
+import os
 import stat
 from pathlib import Path
 
@@ -11,7 +13,7 @@ import numpy as np
 import pytest
 from commandline import Run
 
-from mipselect import errors
+from mipselect import TopR, errors, top_supports
 from mipselect.cli import solve as solve_command
 from mipselect.data import files
 
@@ -108,6 +110,51 @@ def test_output_is_the_report_for_its_owner_only(run: Run, folder: Path) -> None
         "instance.toml",
         "report.json",
     ]
+
+
+def test_a_replaced_file_hands_its_mode_on_but_a_sensitive_one_is_its_owners(
+    run: Run, folder: Path
+) -> None:
+    target = folder / "report.json"
+    released = ("release", folder / "instance.toml", "--epsilon", "1", "--output", target)
+    for mode in (0o640, 0o600, 0o777):
+        target.touch()
+        target.chmod(mode)
+        assert run(*released).code == 0
+        assert stat.S_IMODE(target.stat().st_mode) == mode
+        assert run("solve", folder / "instance.toml", "--output", target).code == 0
+        assert stat.S_IMODE(target.stat().st_mode) == 0o600
+    target.unlink()
+    assert run(*released).code == 0
+    mask = os.umask(0)
+    os.umask(mask)
+    assert stat.S_IMODE(target.stat().st_mode) == 0o666 & ~mask
+
+
+def test_it_says_what_is_clipped(run: Run, folder: Path) -> None:
+    rows = "".join(f"{i},0.5,{-i},{2 * i}\n" for i in range(4))
+    (folder / "data.csv").write_text("a,b,c,y\n" + rows)
+    arguments = ("solve", folder / "instance.toml")
+    clipped = run(*arguments, "--json").report["clipped"]
+    assert clipped == {"columns": [0.5, 0.0, 0.5], "target": 0.75}
+    assert run(*arguments, "--method", "mistakes", "--json").report["clipped"] == clipped
+    assert "75.0% of the target; of the columns 33.3% on average, at most 50.0% (a)" in (
+        run(*arguments).out
+    )
+
+
+@pytest.mark.parametrize("size", ["1", "5", "119", "all"])
+@pytest.mark.parametrize("epsilon", ["0.5", "2"])
+def test_it_says_how_probable_it_is_to_draw_from_outside(run: Run, size: str, epsilon: str) -> None:
+    arguments = ("solve", "diabetes", "--pool-size", size, "--epsilon", epsilon)
+    outside = run(*arguments, "--json").report["outside_pool"]
+    instance = files.load_instance("diabetes")
+    pool = top_supports(instance, 120 if size == "all" else int(size))
+    mechanism = TopR(pool, float(epsilon))
+    listed = sum(math.exp(mechanism.log_probability(support)) for support in pool.supports)
+    assert outside["epsilon"] == float(epsilon)
+    assert outside["probability"] == pytest.approx(1.0 - listed, abs=1e-12)
+    assert f"outside of this pool: {outside['probability']:.4g}" in run(*arguments).out
 
 
 def test_not_certified_quotes_the_bound(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -48,7 +48,10 @@ RELEASE = ("release", "diabetes", "--epsilon", "1")
         ),
         ((*RELEASE, "--method", "mistakes", "--pool-size", "5"), "--pool-size"),
         ((*RELEASE, "--method", "exponential", "--solver", "highs"), "--solver does not apply"),
-        ((*RELEASE, "--pool-size", "0"), "--pool-size must be an integer ≥ 1 or 'one-swap'"),
+        (
+            (*RELEASE, "--pool-size", "0"),
+            "--pool-size must be an integer ≥ 1, 'one-swap' or 'all', got '0'",
+        ),
         ((*RELEASE, "--pool-size", "two-swap"), "--pool-size must be an integer ≥ 1"),
         ((*RELEASE, "--tolerance", "-0.1"), "--tolerance must be a finite number ≥ 0"),
         ((*RELEASE, "--time-limit", "0"), "--time-limit must be a number of seconds > 0"),

@@ -1,0 +1,84 @@
+"""How a command begins: nothing is loaded before signals are caught, streams may be closed."""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import mipselect
+from mipselect.cli import start, streams
+from mipselect.cli.interruptions import WORDS, Interruptions
+
+
+def test_nothing_that_takes_time_is_loaded_before_signals_are_caught() -> None:
+    program = "import sys, mipselect.cli; print([m for m in ('numpy', 'rich') if m in sys.modules])"
+    shown = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    assert shown.stdout == b"[]\n"
+
+
+def test_every_public_name_is_there() -> None:
+    assert sorted(mipselect.__all__) == sorted(mipselect._HOMES)
+    for name in (*mipselect.__all__, *mipselect._ROOMS):
+        assert getattr(mipselect, name).__name__.endswith(name)
+        assert name in dir(mipselect)
+    with pytest.raises(AttributeError, match="has no attribute 'absent'"):
+        mipselect.absent  # noqa: B018
+
+
+@pytest.fixture
+def handlers() -> object:
+    before = {number: signal.getsignal(number) for number in WORDS}
+    yield before
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+def test_signals_that_are_ignored_stay_ignored(handlers: object) -> None:
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    with Interruptions() as interruptions:
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+        interruptions.raise_from_now_on()
+        os.kill(os.getpid(), signal.SIGHUP)
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGTERM)
+        assert interruptions.exit_code == 143
+        assert interruptions.message.startswith("terminated: nothing was released")
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+def test_without_a_standard_output_nothing_is_begun(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stdout", None)
+    assert start.main(["--version"]) == 1
+    assert "standard output is closed" in capsys.readouterr().err
+
+
+def test_a_message_is_one_printable_line_of_sensible_length() -> None:
+    assert streams.one_line("a\n b\x1b[31m\x00ε\u202e") == "a b\\x1b[31m\\x00ε\\u202e"
+    assert len(streams.one_line("n" * 100_000)) < 2_100
+
+
+def test_what_cannot_be_said_is_not_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Full(io.StringIO):
+        def write(self, text: str) -> int:
+            raise OSError("no space left on device")
+
+    monkeypatch.setattr(sys, "stderr", Full())
+    streams.say("nobody hears this")
+
+
+def test_files_never_take_the_numbers_of_closed_streams(tmp_path: Path) -> None:
+    program = (
+        "import sys; from mipselect.cli import streams; streams.prepare(); "
+        f"sys.exit(open({str(tmp_path / 'file')!r}, 'w').fileno())"
+    )
+    command = f"exec '{sys.executable}' -c \"{program}\" <&- >&- 2>&-"
+    assert subprocess.run(["sh", "-c", command], check=False).returncode > 2
