@@ -62,6 +62,10 @@ class SolverFailure(NotCertified):
         super().__init__(message, bound=bound, incumbent=incumbent, partial=partial)
 
 
+class BoundViolated(MipselectError):
+    """A weight was above the bound that was proven for it: an error of the package."""
+
+
 class ConditionNotMet(MipselectError):
     """The data do not meet the condition under which the mechanism is private."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -171,6 +172,16 @@ class Instance:
         if isinstance(prepared, CertifiedLoss):
             return prepared.certified_for(self.sensitivity)
         return prepared
+
+    def with_support_size(self, support_size: int) -> Instance:
+        """The same data and bounds with another s; nothing is copied."""
+        other = copy(self)
+        size = checked_integer(support_size, "support_size", 1, self.p)
+        object.__setattr__(other, "support_size", size)
+        other.__dict__.pop("prepared", None)
+        if size == self.support_size:
+            other.__dict__["prepared"] = self.prepared
+        return other
 
     def objective(self, support: ArrayLike) -> float:
         """R(support); sensitive.

@@ -17,7 +17,6 @@ from mipselect.arrays import FloatArray
 from mipselect.data.files import Problem
 from mipselect.instance import Instance
 from mipselect.mechanisms.base import Support, SupportMechanism
-from mipselect.mechanisms.supports.exponential import MAX_SUPPORTS
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.randomness import Rng, generator, uniform_subset
 from mipselect.selectors import (
@@ -195,12 +194,6 @@ def _exponential(instance: Instance, epsilon: float, rules: Rules) -> PrivateSel
     return ExponentialSelector(epsilon=epsilon, **_problem(instance))
 
 
-def _too_many_supports(instance: Instance) -> str:
-    if instance.number_of_supports <= MAX_SUPPORTS:
-        return ""
-    return f"of {instance.number_of_supports:,} supports at most {MAX_SUPPORTS:,} are enumerated"
-
-
 def _mcmc(instance: Instance, epsilon: float, rules: Rules) -> PrivateSelector:
     radius = rules.mcmc_radius
     if radius is None:
@@ -249,7 +242,7 @@ CONTESTANTS: Mapping[str, Contestant] = {
     "top-r-wide": Contestant(_top_r_wide, _too_slow_to_list),
     "mistakes": Contestant(_mistakes),
     "mistakes-ptr": Contestant(_mistakes_ptr),
-    "exponential": Contestant(_exponential, _too_many_supports),
+    "exponential": Contestant(_exponential),
     "mcmc": Contestant(_mcmc, _not_squared),
     "sis": Contestant(_sis, takes_codes=True),
     "kendall": Contestant(_kendall, takes_codes=True),

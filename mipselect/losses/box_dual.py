@@ -33,6 +33,9 @@ DEFAULT_GAP = 1e-8
 ACCURACY = 1e-6
 """Duality gap, in sensitivities, beyond which a value is refused. Public."""
 
+WIDE = 4.0
+"""Radius, in that of the problem, of problems whose features have ridges of their own."""
+
 ROUNDING = 1024.0 * EPS
 """What rounding may add to a value and to its certificate, in largest losses; generous.
 
@@ -131,6 +134,21 @@ class PreparedBoxDual:
         return FenchelBounds(
             np.concatenate(constants), np.concatenate(weights), self.n, self.ridge, self.radius
         )
+
+    def scaled_bounds(self, features: IntArray, scales: FloatArray) -> FenchelBounds:
+        """One dual point: nearly the optimum where feature j has the ridge λ/scales_j².
+
+        Parameters
+        ----------
+        features : ndarray of int, shape (k,)
+        scales : ndarray of shape (k,)
+            Positive. The norm constraint is on β_j/scales_j, and wide.
+        """
+        radius = WIDE * self.radius
+        columns = radius * scales[:, None] * self.rows[features]
+        solution = solve(columns[None], self.box, self.ridge * radius**2, self.allowed_gap)
+        constants, weights = self.bounds_of(solution.dual)
+        return FenchelBounds(constants, weights, self.n, self.ridge, self.radius)
 
     def bounds_of(self, dual: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Constants and squared weights of any dual points in the box, shape (m, n)."""

@@ -68,3 +68,11 @@ class FenchelLoss(PreparedLoss, Protocol):
 
     def bounds(self, supports: IntArray) -> FenchelBounds:
         """Nearly optimal dual points of every row of `supports`, shape (m, k), k ≥ 0."""
+
+
+@runtime_checkable
+class ScaledFenchelLoss(FenchelLoss, Protocol):
+    """One that can also give each feature a ridge of its own."""
+
+    def scaled_bounds(self, features: IntArray, scales: FloatArray) -> FenchelBounds:
+        """One dual point: nearly the optimum where feature j has the ridge λ/scales_j²."""

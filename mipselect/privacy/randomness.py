@@ -6,6 +6,7 @@ import math
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -65,6 +66,37 @@ def generator(rng: Rng) -> tuple[random.Random, bool]:
 def uniform_subset(source: random.Random, size: int, count: int) -> tuple[int, ...]:
     """Draw `count` of the integers 0..size-1, every subset equally likely; sorted."""
     return tuple(sorted(source.sample(range(size), count)))
+
+
+def rising_index(cumulative: NDArray[np.floating[Any]], source: random.Random) -> int:
+    """Draw k with probability exactly (C[k] - C[k-1]) / C[-1], C[-1] standing for 0.
+
+    Parameters
+    ----------
+    cumulative : ndarray of shape (K,)
+        C, nondecreasing positive numbers, the last one finite.
+    source : random.Random
+
+    Notes
+    -----
+    A uniform point of [0, C[-1]) is drawn to as many bits as it takes to tell between which two
+    numbers it lies; nothing is rounded.
+    """
+    mantissa, exponent = math.frexp(float(cumulative[-1]))
+    bits = exponent - MANTISSA_BITS
+    point = source.randrange(int(math.ldexp(mantissa, MANTISSA_BITS)))
+    # Both ends of the interval that is drawn so far are doubles.
+    first = int(np.searchsorted(cumulative, math.ldexp(point, bits), side="right"))
+    last = int(np.searchsorted(cumulative, math.ldexp(point + 1, bits), side="left"))
+    while first < last:
+        point = (point << MANTISSA_BITS) + source.getrandbits(MANTISSA_BITS)
+        bits -= MANTISSA_BITS
+        low, high = (Fraction(end) * Fraction(2) ** bits for end in (point, point + 1))
+        while first < last and Fraction(float(cumulative[first])) <= low:
+            first += 1
+        while first < last and Fraction(float(cumulative[last - 1])) >= high:
+            last -= 1
+    return first
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,61 +1,123 @@
-"""The exponential mechanism by enumeration: the yardstick for all the others."""
+"""The exponential mechanism over all supports: listed where they are few, by exact draws else."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections.abc import Iterable
 from functools import cached_property
-from itertools import combinations, islice
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mipselect.arrays import FloatArray
-from mipselect.errors import InvalidInput
+from mipselect.arrays import IntArray
+from mipselect.errors import InvalidInput, NotCertified
 from mipselect.instance import Instance
-from mipselect.mechanisms.base import Support, SupportMechanism, score_log_weights
-from mipselect.mechanisms.supports.ranks import rank, unrank
+from mipselect.losses.squared import PreparedSquared
+from mipselect.mechanisms.base import Support, SupportMechanism
+from mipselect.mechanisms.supports.gibbs import (
+    Prior,
+    Rate,
+    checked_sizes,
+    complexity_prior,
+    exact_rate,
+)
+from mipselect.mechanisms.supports.intervals import Interval
+from mipselect.mechanisms.supports.listed_draws import ListedDraws
+from mipselect.mechanisms.supports.soft_draws import SoftDraws
 from mipselect.privacy.guarantee import Guarantee
-from mipselect.privacy.randomness import IntegerWeights, Rng, generator
-from mipselect.validation import checked_epsilon, checked_support
+from mipselect.privacy.ledger import Ledger
+from mipselect.privacy.randomness import Rng, generator
+from mipselect.privacy.release import Release
+from mipselect.search.progress import ProgressCallback
+from mipselect.validation import (
+    checked_epsilon,
+    checked_nonnegative,
+    checked_positive,
+    checked_support,
+    checked_time_limit,
+    shown,
+)
 
-MAX_SUPPORTS = 1_000_000
-"""More are not enumerated; their values and weights would fill the memory."""
+MAX_LISTED = 1_000_000
+"""More supports are not listed; their values and weights would fill the memory."""
 
-CHUNK = 65_536
+MAX_LISTED_SOLVED = 5_000
+"""The same where every value is an optimisation problem to be solved."""
 
 
-@dataclass(frozen=True, eq=False)
 class ExponentialMechanism(SupportMechanism):
-    """P(S) ∝ exp(-ε R(S) / 2Δ) over all C(p, s) supports.
+    """P(S) ∝ μ(S) exp(-ε R(S) / 2Δ) over all supports, of one public size or of several.
+
+    Pure ε, without a condition, a tolerance or an assumption, for any number of supports. Few
+    supports are listed. Otherwise all supports are divided into cells whose weights are bounded
+    by a law that is easy to draw from; what is drawn is accepted with probability
+    weight / bound, and accepted draws have exactly the stated law, whatever the cells are.
 
     Parameters
     ----------
     instance : Instance
-        With at most `MAX_SUPPORTS` supports; all of them are evaluated at the first use.
+        With ridge > 0 where there are more supports than are listed.
     epsilon : float
         ε > 0, finite.
+    sizes : iterable of int, optional
+        Public sizes, such as range(1, 9): one draw gives the size and the support, at no
+        further ε. Δ is that of the largest. Default: the instance's support size.
+    complexity : float
+        a ≥ 0 of the prior μ(S) = p^(-a|S|) / C(p, |S|): larger prefers smaller supports. It
+        matters only where there are several sizes.
+    prior_weights : array_like of shape (p,), optional
+        ω_j > 0, public: μ(S) is multiplied by Π_{j∈S} ω_j (and divided by the sum of these
+        products over the supports of that size). Default: equal.
+    time_limit : float, optional
+        Seconds for the preparation, and for every draw.
+    progress : callable, optional
+        Receives a `Progress` now and then. Sensitive.
 
     Raises
     ------
     InvalidInput
-        If there are too many supports, or `epsilon` is out of its range.
+        If a number is out of its range, the loss has no bounds, or ε is too small for draws
+        that are exact up to what rounding is allowed.
+
+    Notes
+    -----
+    The draw is paid for with ε in full, the errors of arithmetic included: c is
+    (ε - 4η) / (2Δ(1 + 4γ)) in place of ε/2Δ, with η and γ public and far below 1e-5
+    (`Rate`). Adding or removing a row moves n R(S) in one direction only, so that the same draw
+    costs ε/2 under add-remove (`guarantee_under`).
+
+    How long a draw takes depends on the data and is not covered; a draw that a time limit ends
+    releases nothing.
 
     References
     ----------
     McSherry and Talwar, "Mechanism design via differential privacy", 2007, theorem 6.
     """
 
-    instance: Instance
-    epsilon: float
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
-        if self.instance.number_of_supports > MAX_SUPPORTS:
+    def __init__(
+        self,
+        instance: Instance,
+        epsilon: float,
+        *,
+        sizes: Iterable[int] | None = None,
+        complexity: float = 1.0,
+        prior_weights: ArrayLike | None = None,
+        time_limit: float | None = None,
+        progress: ProgressCallback | None = None,
+    ) -> None:
+        self._instance = instance
+        self._epsilon = checked_epsilon(epsilon)
+        self._sizes = checked_sizes(sizes, instance)
+        complexity = checked_nonnegative(complexity, "complexity")
+        self._prior: Prior = complexity_prior(instance.p, self._sizes, complexity, prior_weights)
+        self._time_limit = None if time_limit is None else checked_time_limit(time_limit)
+        self._progress = progress
+        self._largest = instance.with_support_size(self._sizes[-1])
+        self._rate: Rate = exact_rate(self._epsilon, self._largest)
+        if not self.listed and instance.ridge <= 0.0:
             raise InvalidInput(
-                f"there are {self.instance.number_of_supports} supports of "
-                f"{self.instance.support_size} out of {self.instance.p} features; at most "
-                f"{MAX_SUPPORTS} are enumerated: use TopR with a pool from top_supports, or "
-                "TopRSelector"
+                f"with more than {MAX_LISTED:,} supports an exact draw needs ridge > 0: its "
+                "bounds divide by it"
             )
 
     @property
@@ -64,37 +126,137 @@ class ExponentialMechanism(SupportMechanism):
         return "exponential"
 
     @property
+    def epsilon(self) -> float:
+        """ε."""
+        return self._epsilon
+
+    @property
+    def instance(self) -> Instance:
+        """The problem. Sensitive."""
+        return self._instance
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The sizes that may be drawn, rising."""
+        return self._sizes
+
+    @property
     def feature_names(self) -> tuple[str, ...]:
         """The p names."""
-        return self.instance.feature_names
+        return self._instance.feature_names
+
+    @property
+    def number_of_supports(self) -> int:
+        """Of all sizes."""
+        return sum(math.comb(self._instance.p, size) for size in self._sizes)
+
+    @property
+    def listed(self) -> bool:
+        """Whether all supports are listed, so that `log_probability` is known."""
+        closed = isinstance(self._instance.prepared, PreparedSquared)
+        return self.number_of_supports <= (MAX_LISTED if closed else MAX_LISTED_SOLVED)
 
     @property
     def guarantee(self) -> Guarantee:
         """(ε, 0) under replace-one, without conditions."""
-        return Guarantee(self.epsilon)
+        return Guarantee(self._epsilon)
+
+    def prepare(self) -> None:
+        """Do what every draw needs, before anything is paid for or drawn.
+
+        Raises
+        ------
+        NotCertified
+            If the time limit passes first.
+        """
+        _ = self._draws
 
     def sample(self, rng: Rng = None) -> Support:
-        """Draw a support: s sorted column indices. See `SupportMechanism.sample`."""
+        """Draw a support: sorted column indices. See `Mechanism.sample`.
+
+        Raises
+        ------
+        NotCertified
+            If the time limit passes first; nothing was drawn.
+        """
         source, _ = generator(rng)
-        number = self._weights.draw(source)
-        return unrank(number, self.instance.p, self.instance.support_size)
+        return self._draws.draw(source)
+
+    def release(self, ledger: Ledger | None = None, *, rng: Rng = None) -> Release:
+        """Prepare, charge the ledger, then draw. See `Mechanism.release`."""
+        self.prepare()
+        return super().release(ledger, rng=rng)
 
     def log_probability(self, outcome: ArrayLike) -> float:
-        """Log of the probability of any support. Sensitive."""
-        support = checked_support(outcome, self.instance.support_size, self.instance.p)
-        return self._weights.log_probability(rank(support, self.instance.p))
+        """Log of the probability of any support, where all are listed. Sensitive.
+
+        Raises
+        ------
+        NotCertified
+            Where they are not: `estimate` has a proven interval.
+        """
+        support = tuple(self._checked(outcome).tolist())
+        if isinstance(self._draws, ListedDraws):
+            return self._draws.log_probability(support)
+        raise NotCertified(
+            f"the {self.number_of_supports:,} supports are not listed, so no probability is "
+            "known to all digits: estimate(support) has a proven interval",
+            bound=-math.inf,
+            incumbent=0.0,
+        )
+
+    def estimate(self, outcome: ArrayLike, *, width: float | None = None) -> Interval:
+        """Prove an interval for the log probability of any support. Sensitive.
+
+        Parameters
+        ----------
+        outcome : array_like of int
+            Distinct column indices, of one of the sizes.
+        width : float, optional
+            Cells are refined until the interval is not wider than this; default: as they are.
+
+        Raises
+        ------
+        NotCertified
+            If the time limit passes before that width is reached, or it cannot be reached.
+        """
+        support = self._checked(outcome)
+        if isinstance(self._draws, ListedDraws):
+            exact = self._draws.log_probability(tuple(support.tolist()))
+            return Interval(exact, exact)
+        if width is not None:
+            width = checked_positive(width, "width")
+        return self._draws.estimate(support, width)
+
+    def size_probabilities(self) -> dict[int, Interval]:
+        """Prove an interval for the probability of every size. Sensitive."""
+        if isinstance(self._draws, ListedDraws):
+            exact = self._draws.size_probabilities()
+            return {size: Interval(chance, chance) for size, chance in exact.items()}
+        return self._draws.size_probabilities()
+
+    def inclusion_probabilities(self) -> Interval:
+        """Prove intervals for the probability that each feature is drawn; shape (p,). Sensitive."""
+        if isinstance(self._draws, ListedDraws):
+            exact = self._draws.inclusion_probabilities()
+            return Interval(exact, exact)
+        return self._draws.inclusion_probabilities(self._instance.p)
+
+    @property
+    def acceptance(self) -> float:
+        """Share of the tries that are accepted; a guess until something was drawn. Sensitive."""
+        return self._draws.acceptance
 
     @cached_property
-    def _weights(self) -> IntegerWeights:
-        values = _all_values(self.instance)
-        logs = score_log_weights(values, self.epsilon, self.instance.sensitivity)
-        return IntegerWeights.from_logs(logs)
+    def _draws(self) -> ListedDraws | SoftDraws:
+        problem = self._largest.prepared
+        if self.listed:
+            return ListedDraws(problem, self._instance.p, self._prior, self._rate)
+        return SoftDraws(problem, self._prior, self._rate, self._time_limit, self._progress)
 
-
-def _all_values(instance: Instance) -> FloatArray:
-    """R of every support, shape (C(p, s),), in lexicographic order."""
-    supports = combinations(range(instance.p), instance.support_size)
-    values = []
-    while chunk := list(islice(supports, CHUNK)):
-        values.append(instance.objectives(np.array(chunk, dtype=np.intp)))
-    return np.concatenate(values)
+    def _checked(self, outcome: ArrayLike) -> IntArray:
+        size = np.size(outcome)
+        if size not in self._sizes:
+            sizes = ", ".join(map(str, self._sizes))
+            raise InvalidInput(f"a support has one of the sizes {sizes}, got {shown(outcome)}")
+        return np.array(checked_support(outcome, size, self._instance.p), dtype=np.intp)

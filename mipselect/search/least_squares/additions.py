@@ -171,13 +171,17 @@ def gain_shares(sub: Additions) -> FloatArray:
     others = min(sub.size, len(sub.live)) - 1
     if others <= 0:
         return sub.g**2 / sub.h
-    if len(sub.live) <= sub.screening.dense:
-        off = np.abs(sub.dense())
-        np.fill_diagonal(off, 0.0)
-        off_sums = np.partition(off, len(off) - others, axis=1)[:, len(off) - others :].sum(axis=1)
-    else:
-        off_sums = _cheap_off_sums(sub, others)
-    return sub.g**2 / dominated_diagonal(sub.h, off_sums, sub.ridge)
+    return sub.g**2 / dominated_diagonal(sub.h, off_diagonal_sums(sub, others), sub.ridge)
+
+
+def off_diagonal_sums(sub: Additions, count: int) -> FloatArray:
+    """At least the sums of the `count` ≥ 1 largest |H_jl| over live l ≠ j, shape (L,)."""
+    if len(sub.live) > sub.screening.dense:
+        return _cheap_off_sums(sub, count)
+    off = np.abs(sub.dense())
+    np.fill_diagonal(off, 0.0)
+    off.partition(len(off) - count, axis=1)
+    return np.asarray(off[:, len(off) - count :].sum(axis=1))
 
 
 def _cheap_off_sums(sub: Additions, count: int) -> FloatArray:

@@ -1,0 +1,149 @@
+"""What the exponential mechanism over supports is: its sizes, its prior, and its exact rate.
+
+P(S) ∝ μ(S) exp(-c R(S)),   μ(S) = p^{-a|S|} Π_{j∈S} ω_j / e_{|S|}(ω)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mipselect.arrays import FloatArray, IntArray
+from mipselect.errors import InvalidInput
+from mipselect.instance import Instance
+from mipselect.search.soft.polynomials import subset_law
+
+EPS = float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True, eq=False)
+class Prior:
+    """The sizes that may be drawn, and the base measure μ; public.
+
+    Attributes
+    ----------
+    sizes : tuple of int
+        Rising.
+    log_sizes : dict of int to float
+        log μ by size, without the factors of the features.
+    log_features : ndarray of shape (p,)
+        log ω.
+    """
+
+    sizes: tuple[int, ...]
+    log_sizes: dict[int, float]
+    log_features: FloatArray
+
+    def log_weight(self, support: IntArray) -> float:
+        """log μ(S)."""
+        return self.log_sizes[len(support)] + float(self.log_features[support].sum())
+
+
+def complexity_prior(
+    p: int, sizes: Sequence[int], complexity: float, weights: ArrayLike | None
+) -> Prior:
+    """μ(S) = p^{-a|S|} Π ω_j / e_{|S|}(ω); with ω = 1 this is p^{-a|S|} / C(p, |S|).
+
+    References
+    ----------
+    Castillo, Schmidt-Hieber and van der Vaart, "Bayesian linear regression with sparse priors",
+    2015, section 2.1.
+    """
+    logs = np.zeros(p) if weights is None else np.log(_checked_weights(weights, p))
+    of_sizes = {}
+    for size in sizes:
+        # Equal weights leave nothing to choose with a single size, and log C is exact enough.
+        total = _log_comb(p, size) if weights is None else subset_law(logs, size).log_total
+        of_sizes[size] = -complexity * size * math.log(p) - total
+    top = max(of_sizes.values())
+    return Prior(tuple(sizes), {size: log - top for size, log in of_sizes.items()}, logs)
+
+
+def checked_sizes(sizes: Iterable[int] | None, instance: Instance) -> tuple[int, ...]:
+    """The sizes as a rising tuple, the instance's own if none are given."""
+    if sizes is None:
+        return (instance.support_size,)
+    if isinstance(sizes, str) or not isinstance(sizes, Iterable):
+        raise InvalidInput(f"sizes must be support sizes such as range(1, 9), got {sizes!r}")
+    found = list(sizes)
+    for size in found:
+        if isinstance(size, bool) or not isinstance(size, int | np.integer):
+            raise InvalidInput(f"sizes must be integers in 1..{instance.p}, got {size!r}")
+        if not 1 <= size <= instance.p:
+            raise InvalidInput(f"sizes must be in 1..{instance.p}, the features; got {size}")
+    if not found:
+        raise InvalidInput("sizes must have at least one support size")
+    return tuple(sorted({int(size) for size in found}))
+
+
+@dataclass(frozen=True)
+class Rate:
+    """c with ε-DP for what is really computed (MATH, section 11, floating point).
+
+    Attributes
+    ----------
+    rate : float
+        c = (ε - 4η) / (2Δ (1 + 4γ)).
+    rounding : float
+        η: by how much the log of a weight may be off through rounding. Public.
+    error : float
+        γΔ: by how much a value of R may be off. Public.
+    """
+
+    rate: float
+    rounding: float
+    error: float
+
+
+def exact_rate(epsilon: float, instance: Instance) -> Rate:
+    """What is left of ε after the public errors of values and of rounding.
+
+    A value is within γΔ of R, so it moves by at most Δ(1 + 2γ). A weight is within a factor e^η
+    of its own, and so is the sum of all, which costs 4η in a ratio of probabilities. Where n
+    itself is private, γ and η move with it, by less than the other half of 4γ and what 4η is
+    larger than needed.
+
+    Parameters
+    ----------
+    epsilon : float
+    instance : Instance
+        With the largest size that may be drawn.
+
+    Raises
+    ------
+    InvalidInput
+        If nothing is left.
+    """
+    n, largest, sensitivity = instance.n, instance.support_size, instance.sensitivity
+    error = instance.value_error
+    if instance.ridge == 0.0:
+        # Directions of G_SS with eigenvalues below s·EPS of the largest are left out. As ‖β‖ ≤ r,
+        # what they could have explained is less than this.
+        error += math.sqrt(largest * EPS) * n * sensitivity
+    # R ≤ R(∅) ≤ nΔ, so no log weight is larger than εn/2; a draw adds logs of at most 1000 each.
+    rounding = 16.0 * EPS * (1.0 + 0.5 * epsilon * n + 1000.0 * (largest + 2))
+    left = epsilon - 4.0 * rounding
+    if left < 0.5 * epsilon:
+        raise InvalidInput(
+            f"epsilon = {epsilon:g} is too small for exact draws in double precision with n = "
+            f"{n:,}: rounding alone costs {4.0 * rounding:.1g}"
+        )
+    return Rate(left / (2.0 * sensitivity * (1.0 + 4.0 * error / sensitivity)), rounding, error)
+
+
+def _checked_weights(weights: ArrayLike, p: int) -> FloatArray:
+    array = np.asarray(weights)
+    if array.shape != (p,) or array.dtype.kind not in "iuf":
+        raise InvalidInput(f"prior_weights must be {p} numbers > 0, one per feature")
+    values = array.astype(np.float64)
+    if not np.all((values >= 1e-100) & (values <= 1e100)):
+        raise InvalidInput("prior_weights must be numbers between 1e-100 and 1e100")
+    return values
+
+
+def _log_comb(n: int, k: int) -> float:
+    return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)

@@ -1,0 +1,84 @@
+"""Draws from P(S) ∝ μ(S) exp(-c R(S)) where all supports are listed: the yardstick."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterator
+from itertools import combinations, islice
+
+import numpy as np
+
+from mipselect.arrays import FloatArray, IntArray
+from mipselect.losses.base import PreparedLoss
+from mipselect.mechanisms.supports.gibbs import Prior, Rate
+from mipselect.mechanisms.supports.ranks import rank, unrank
+from mipselect.privacy.randomness import IntegerWeights
+
+CHUNK = 65_536
+"""Supports that are evaluated at once."""
+
+
+class ListedDraws:
+    """Every support with its weight, by size and then in lexicographic order.
+
+    Parameters
+    ----------
+    problem : PreparedLoss
+    p : int
+    prior : Prior
+    rate : Rate
+    """
+
+    acceptance = 1.0
+
+    def __init__(self, problem: PreparedLoss, p: int, prior: Prior, rate: Rate) -> None:
+        self._p, self._sizes = p, prior.sizes
+        counts = [math.comb(p, size) for size in prior.sizes]
+        self._starts = dict(zip(prior.sizes, np.cumsum([0, *counts]).tolist(), strict=False))
+        values, priors = [], []
+        for supports in self._chunks():
+            values.append(problem.values(supports))
+            priors.append(
+                prior.log_sizes[supports.shape[1]] + prior.log_features[supports].sum(axis=1)
+            )
+        R = np.concatenate(values)
+        # Relative to the first, for R itself may be large against Δ.
+        logs = np.concatenate(priors) - rate.rate * (R - R[0])
+        self._weights = IntegerWeights.from_logs(logs)
+
+    def draw(self, source: random.Random) -> tuple[int, ...]:
+        """A support with exactly the probabilities of the integer weights."""
+        number = self._weights.draw(source)
+        size = max(size for size, start in self._starts.items() if start <= number)
+        return unrank(number - self._starts[size], self._p, size)
+
+    def log_probability(self, support: tuple[int, ...]) -> float:
+        """Log of the probability of a support of one of the sizes."""
+        return self._weights.log_probability(self._starts[len(support)] + rank(support, self._p))
+
+    def size_probabilities(self) -> dict[int, float]:
+        """By size."""
+        found = {}
+        for size, start in self._starts.items():
+            found[size] = float(self._probabilities[start : start + math.comb(self._p, size)].sum())
+        return found
+
+    def inclusion_probabilities(self) -> FloatArray:
+        """By feature, shape (p,)."""
+        found, start = np.zeros(self._p), 0
+        for supports in self._chunks():
+            share = self._probabilities[start : start + len(supports)]
+            np.add.at(found, supports, share[:, None])
+            start += len(supports)
+        return found
+
+    @property
+    def _probabilities(self) -> FloatArray:
+        return np.asarray(np.exp(self._weights.log_probabilities()))
+
+    def _chunks(self) -> Iterator[IntArray]:
+        for size in self._sizes:
+            supports = combinations(range(self._p), size)
+            while chunk := list(islice(supports, CHUNK)):
+                yield np.array(chunk, dtype=np.intp)

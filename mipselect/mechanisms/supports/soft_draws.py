@@ -1,0 +1,230 @@
+"""Exact draws from P(S) ∝ μ(S) exp(-c R(S)) by cells, proposals and rejection."""
+
+from __future__ import annotations
+
+import math
+import random
+from dataclasses import dataclass
+from threading import Lock
+
+import numpy as np
+
+from mipselect.arrays import FloatArray, IntArray
+from mipselect.errors import BoundViolated, NotCertified
+from mipselect.losses.base import PreparedLoss
+from mipselect.mechanisms.supports.gibbs import Prior, Rate
+from mipselect.mechanisms.supports.intervals import Interval
+from mipselect.privacy.randomness import rising_index
+from mipselect.search.progress import ProgressCallback, Run, TimeUp
+from mipselect.search.soft import LogInterval, Partition, Target, Totals, space_of
+
+TIGHT = 0.05
+"""Before the first draw cells are refined until the guessed log acceptance is above minus this,"""
+
+STEPS_BEFORE = 64
+"""or so many times."""
+
+LARGEST_ROUND = 32
+"""Proposals that are evaluated at once."""
+
+
+@dataclass(frozen=True, eq=False)
+class Proposal:
+    """A support from a cell, and the log of the bound of its weight."""
+
+    cell: int
+    support: IntArray
+    log_bound: float
+
+
+class SoftDraws:
+    """Draws with probabilities ∝ the exact weights, from a partition that learns from rejections.
+
+    Every try is accepted with probability weight / bound, whatever the partition is at the time,
+    so that what is accepted has the exact law (MATH, section 11).
+
+    Parameters
+    ----------
+    problem : PreparedLoss
+    prior : Prior
+    rate : Rate
+    time_limit : float, optional
+        Seconds for the preparation, and for every draw.
+    progress : callable, optional
+        Receives a `Progress` now and then.
+    """
+
+    def __init__(
+        self,
+        problem: PreparedLoss,
+        prior: Prior,
+        rate: Rate,
+        time_limit: float | None,
+        progress: ProgressCallback | None,
+    ) -> None:
+        self._problem, self._rate = problem, rate
+        self._time_limit, self._progress = time_limit, progress
+        self._lock = Lock()
+        self.tries = self.accepted = 0
+        run = self._begin("cells")
+        try:
+            self._space, reference = space_of(problem, prior.sizes[-1], run)
+            self._target = Target(rate.rate, reference, prior.log_sizes, prior.log_features)
+            self._partition = Partition(self._space, self._target, prior.sizes, self._tick)
+            self._refine_at_first(run)
+        except TimeUp as stop:
+            raise self._refusal() from stop
+        self._totals = Totals(self._partition, self._space, rate.error)
+
+    @property
+    def acceptance(self) -> float:
+        """Share of the tries of all draws so far that were accepted; a guess before the first."""
+        if self.accepted:
+            return self.accepted / self.tries
+        return self._guessed_acceptance
+
+    def draw(self, source: random.Random) -> tuple[int, ...]:
+        """A support with exactly the law.
+
+        Raises
+        ------
+        NotCertified
+            If the time limit passes first; nothing was drawn.
+        BoundViolated
+            If a weight is above its bound, which no data can bring about.
+        """
+        with self._lock:
+            run = self._begin("draw")
+            size = 1
+            try:
+                while True:
+                    run.tick()
+                    proposals = [self._propose(source) for _ in range(size)]
+                    rejected = set()
+                    for proposal, log_acceptance in zip(
+                        proposals, self._log_acceptances(proposals), strict=True
+                    ):
+                        self.tries += 1
+                        if self._accepts(log_acceptance, source):
+                            self.accepted += 1
+                            return tuple(proposal.support.tolist())
+                        rejected.add(proposal.cell)
+                    for number in sorted(rejected)[:4]:
+                        self._partition.refine_cell(number)
+                    self._partition.refine()
+                    size = min(4 * size, LARGEST_ROUND)
+            except TimeUp as stop:
+                raise self._refusal() from stop
+
+    def estimate(self, support: IntArray, width: float | None) -> Interval:
+        """A proven interval of the log probability of `support`, refined to `width` if given.
+
+        Raises
+        ------
+        NotCertified
+            If the time limit passes first, or nothing is left to refine.
+        """
+        with self._lock:
+            run = self._begin("estimate")
+            value = float(self._problem.values(support[None])[0])
+            log_weight = self._target.log_weight(support, value)
+            slack = self._rate.rate * self._rate.error + 2.0 * self._rate.rounding
+            try:
+                while True:
+                    whole = self._totals.whole()
+                    low = log_weight - slack - float(whole.high)
+                    found = Interval(low, min(log_weight + slack - float(whole.low), 0.0))
+                    if width is None or found.width <= width:
+                        return found
+                    run.tick()
+                    if not self._totals.refine_widest():
+                        raise NotCertified(
+                            f"the interval is {found.width:.3g} wide and nothing is left to refine",
+                            bound=low,
+                            incumbent=0.0,
+                        )
+            except TimeUp as stop:
+                raise self._refusal() from stop
+
+    def size_probabilities(self) -> dict[int, Interval]:
+        """Proven intervals of the probability of every size."""
+        with self._lock:
+            whole = self._totals.whole()
+            return {
+                size: _probability(part.share(whole))
+                for size, part in self._totals.of_sizes().items()
+            }
+
+    def inclusion_probabilities(self, p: int) -> Interval:
+        """Proven intervals of the probability that each feature is drawn, shape (p,)."""
+        with self._lock:
+            return _probability(self._totals.of_features(p).share(self._totals.whole()))
+
+    def _begin(self, stage: str) -> Run:
+        self._run = Run.start(self._time_limit, self._progress)
+        self._run.reporter.stage = stage
+        return self._run
+
+    def _tick(self) -> None:
+        self._run.tick()
+
+    def _refine_at_first(self, run: Run) -> None:
+        for step in range(STEPS_BEFORE):
+            run.statistics.subproblems = len(self._partition)
+            run.reporter.done, run.reporter.total = step, STEPS_BEFORE
+            if self._partition.log_upper - self._partition.log_guess < TIGHT:
+                break
+            if not self._partition.refine():
+                break
+
+    @property
+    def _guessed_acceptance(self) -> float:
+        return math.exp(min(0.0, self._partition.log_guess - self._partition.log_upper))
+
+    def _propose(self, source: random.Random) -> Proposal:
+        number, support, log_bound = self._partition.draw(
+            lambda cumulative: rising_index(cumulative, source)
+        )
+        # Bounds are on R itself, and a value may be below it.
+        margin = 2.0 * self._target.rate * self._rate.error + self._rate.rounding
+        return Proposal(number, support, log_bound + margin)
+
+    def _log_acceptances(self, proposals: list[Proposal]) -> list[float]:
+        values: FloatArray = np.empty(len(proposals))
+        sizes = np.array([len(proposal.support) for proposal in proposals])
+        for size in np.unique(sizes):
+            rows = np.flatnonzero(sizes == size)
+            supports = np.array([proposals[k].support for k in rows])
+            values[rows] = self._problem.values(supports)
+        logs = []
+        for proposal, value in zip(proposals, values.tolist(), strict=True):
+            log = self._target.log_weight(proposal.support, value) - proposal.log_bound
+            if log > self._rate.rounding:
+                raise BoundViolated(
+                    f"the weight of a support is above the bound of its cell {proposal.cell} by "
+                    f"a factor exp({log:.3g}); nothing was drawn. This is an error of the "
+                    "package: please report it"
+                )
+            logs.append(min(log, 0.0))
+        return logs
+
+    def _accepts(self, log_acceptance: float, source: random.Random) -> bool:
+        """True with probability exp(log_acceptance), to all the digits of that double."""
+        acceptance = math.exp(log_acceptance)
+        return acceptance > 0.0 and rising_index(np.array([acceptance, 1.0]), source) == 0
+
+    def _refusal(self) -> NotCertified:
+        tried = f"{self.accepted} of {self.tries} tries were accepted so far" if self.tries else ""
+        return NotCertified(
+            f"time limit of {self._time_limit:g} s reached: no draw was made, and nothing is "
+            f"released. {tried or 'No try was made'}; more time, a smaller epsilon or a smaller "
+            "support size help",
+            bound=-math.inf,
+            incumbent=math.inf,
+        )
+
+
+def _probability(logs: LogInterval) -> Interval:
+    """Probabilities from their logs; numbers where there is one."""
+    low, high = np.exp(logs.low), np.exp(logs.high)
+    return Interval(low, high) if low.ndim else Interval(float(low), float(high))

@@ -1,0 +1,72 @@
+"""The law of pairs with weights of their own: a cell of two additions, bounded exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from mipselect.arrays import FloatArray, IntArray
+from mipselect.search.soft.polynomials import EPS, SMALLEST_STEP, Choose, log_step
+
+
+@dataclass(frozen=True, eq=False)
+class PairLaw:
+    """P({j, l}) ∝ w_jl over the pairs of L positions, drawn row by row.
+
+    Attributes
+    ----------
+    row : callable
+        Takes j; log w_jl for l = j+1, ..., L-1, always the same numbers.
+    log_rows : ndarray of shape (L - 1,)
+        log Σ_{l>j} w_jl.
+    log_members : ndarray of shape (L,)
+        log of the total of the pairs that contain a position.
+    log_total : float
+    """
+
+    row: Callable[[int], FloatArray]
+    log_rows: FloatArray
+    log_members: FloatArray
+    log_total: float
+
+    @property
+    def rounding(self) -> float:
+        """The log of a probability, as it is drawn, is off by no more than this."""
+        return 16.0 * EPS * len(self.log_members) * (1.0 + float(np.abs(self.log_rows).max()))
+
+    def draw(self, choose: Choose) -> tuple[IntArray, float]:
+        """Positions of a pair, and the log of the probability with which it was drawn."""
+        first, log_first = _draw(self.log_rows, choose)
+        second, log_second = _draw(self.row(first), choose)
+        return np.array([first, first + 1 + second]), log_first + log_second
+
+    def log_inclusion(self) -> FloatArray:
+        """Log of the probability that the pair contains each position, shape (L,)."""
+        return np.asarray(np.minimum(self.log_members - self.log_total, 0.0))
+
+
+def pair_law(log_weights: FloatArray, row: Callable[[int], FloatArray]) -> PairLaw:
+    """The law of all pairs; `log_weights` is symmetric, its diagonal does not matter.
+
+    It is overwritten.
+    """
+    np.fill_diagonal(log_weights, -np.inf)
+    top = float(log_weights.max())
+    weights = np.exp(log_weights - top, out=log_weights)
+    members = weights.sum(axis=1)
+    rows = np.array([weights[j, j + 1 :].sum() for j in range(len(weights) - 1)])
+    with np.errstate(divide="ignore"):
+        log_rows = np.maximum(np.log(rows), -700.0) + top
+        log_members = np.log(members) + top
+    return PairLaw(row, log_rows, log_members, float(np.logaddexp.reduce(log_rows)))
+
+
+def _draw(logs: FloatArray, choose: Choose) -> tuple[int, float]:
+    """An index with probability ∝ exp(logs), and the log of its probability as drawn."""
+    order = np.argsort(logs, kind="stable")
+    steps = SMALLEST_STEP * np.arange(1.0, len(order) + 1.0)
+    cumulative = np.cumsum(np.exp(logs[order] - logs[order[-1]])) + steps
+    place = choose(cumulative)
+    return int(order[place]), log_step(cumulative, place)

@@ -1,0 +1,155 @@
+"""The partition of all supports into cells, refined where its bounds are loose."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import math
+from collections.abc import Callable, Iterable
+
+import numpy as np
+
+from mipselect.arrays import FloatArray, IntArray
+from mipselect.search.soft.bounds import Target
+from mipselect.search.soft.cells import Cell, Space, parts_of, tight
+from mipselect.search.soft.polynomials import EPS, SMALLEST_STEP, Choose, log_step
+
+BATCH = 16
+"""Cells that are tightened together."""
+
+
+class Partition:
+    """Cells that hold every support of the target, and the law of their bounds.
+
+    An exception in the middle of any method, an interrupt too, leaves it as it was.
+
+    Parameters
+    ----------
+    space : Space
+    target : Target
+    sizes : iterable of int
+    tick : callable
+        Called before every piece of work; may raise to stop.
+    """
+
+    def __init__(
+        self, space: Space, target: Target, sizes: Iterable[int], tick: Callable[[], None]
+    ) -> None:
+        self.target = target
+        self._space, self._tick = space, tick
+        self._numbers = itertools.count()
+        self._cells: dict[int, Cell] = {}
+        self._heap: list[tuple[float, int]] = []
+        self._arranged = _Arrangement({})
+        roots = []
+        for size in sizes:
+            tick()
+            roots.append(tight(space.root(size), [], target))
+        self._exchange([], roots)
+
+    def __len__(self) -> int:
+        return len(self._cells)
+
+    @property
+    def numbered(self) -> list[tuple[int, Cell]]:
+        """The cells with their numbers, in no order that matters."""
+        return list(self._cells.items())
+
+    @property
+    def log_upper(self) -> float:
+        """Log of the total of all bounds, with what rounding may take from a drawn probability."""
+        return self._arrangement().log_upper
+
+    @property
+    def rounding(self) -> float:
+        """What of `log_upper` is for rounding."""
+        return self._arrangement().rounding
+
+    @property
+    def log_guess(self) -> float:
+        """A guess at the log of the total of all weights."""
+        return float(np.logaddexp.reduce([cell.log_guess for cell in self._cells.values()]))
+
+    def refine(self) -> bool:
+        """Tighten or divide the cells with the largest excess; False if there is none."""
+        chosen: list[int] = []
+        while self._heap and len(chosen) < BATCH:
+            excess, number = self._heap[0]
+            cell = self._cells.get(number)
+            if cell is not None and (excess == math.inf or (chosen and cell.family is not None)):
+                break
+            heapq.heappop(self._heap)
+            if cell is not None:
+                chosen.append(number)
+                if cell.family is not None:
+                    break
+        return bool(chosen) and self._refine(chosen)
+
+    def refine_cell(self, number: int) -> bool:
+        """Tighten or divide this cell; False if it is gone or nothing can be done for it."""
+        cell = self._cells.get(number)
+        if cell is None or cell.final:
+            return False
+        return self._refine([number])
+
+    def draw(self, choose: Choose) -> tuple[int, IntArray, float]:
+        """A cell's number, a support, and the log of the bound of its weight."""
+        arrangement = self._arrangement()
+        number, log_probability = arrangement.draw(choose)
+        cell = self._cells[number]
+        positions, log_conditional = cell.law.draw(choose)
+        return number, cell.support(positions), (
+            arrangement.log_upper + log_probability + log_conditional
+        )  # fmt: skip
+
+    def _refine(self, numbers: list[int]) -> bool:
+        self._tick()
+        cells = [self._cells[number] for number in numbers]
+        cuts = [cell.cut for cell in cells if cell.cut is not None]
+        families = iter(self._space.families(cuts))
+        parts: list[Cell] = []
+        for cell in cells:
+            if cell.cut is not None:
+                parts.append(tight(next(families), [cell.bound], self.target))
+            else:
+                parts += parts_of(cell, self._space, self.target)
+        self._exchange(numbers, parts)
+        return True
+
+    def _exchange(self, old: list[int], new: list[Cell]) -> None:
+        """Replace cells by their parts, in one assignment."""
+        cells = dict(self._cells)
+        for number in old:
+            del cells[number]
+        added = {next(self._numbers): cell for cell in new}
+        for number, cell in added.items():
+            if not cell.final:
+                heapq.heappush(self._heap, (-cell.log_excess, number))
+        self._cells = cells | added
+
+    def _arrangement(self) -> _Arrangement:
+        if self._arranged.cells is not self._cells:
+            self._arranged = _Arrangement(self._cells)
+        return self._arranged
+
+
+class _Arrangement:
+    """The cells by rising weight, as a law that can be drawn from."""
+
+    def __init__(self, cells: dict[int, Cell]) -> None:
+        self.cells = cells
+        logs = np.array([cell.log_upper for cell in cells.values()])
+        rising = np.argsort(logs, kind="stable")
+        self._numbers = np.array(list(cells), dtype=np.intp)[rising]
+        top = float(logs.max(initial=-math.inf))
+        steps = SMALLEST_STEP * np.arange(1.0, len(logs) + 1.0)
+        self._cumulative: FloatArray = np.cumsum(np.exp(logs[rising] - top)) + steps
+        self.rounding = max((cell.law.rounding for cell in cells.values()), default=0.0)
+        self.rounding += 16.0 * EPS * (len(logs) + abs(top))
+        total = math.log(float(self._cumulative[-1])) if cells else 0.0
+        self.log_upper = top + total + self.rounding
+
+    def draw(self, choose: Choose) -> tuple[int, float]:
+        """A cell's number, and the log of the probability with which it was drawn."""
+        place = choose(self._cumulative)
+        return int(self._numbers[place]), log_step(self._cumulative, place)

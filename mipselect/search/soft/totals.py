@@ -1,0 +1,121 @@
+"""Proven intervals for sums of weights: of all supports, of a size, of those with a feature."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from mipselect.arrays import FloatArray
+from mipselect.search.soft.cells import Cell, Space
+from mipselect.search.soft.partition import Partition
+from mipselect.search.soft.polynomials import SubsetLaw, subset_law
+
+
+@dataclass(frozen=True, eq=False)
+class LogInterval:
+    """Lower and upper bounds of the logs of some totals.
+
+    Attributes
+    ----------
+    low, high : ndarray
+        Of any shape, -inf allowed.
+    """
+
+    low: FloatArray
+    high: FloatArray
+
+    def share(self, whole: LogInterval) -> LogInterval:
+        """Of parts x of a whole x + rest, from what is known of x and of the whole.
+
+        The rest is at least whole.low - high and at most whole.high - low, where the bounds of a
+        whole are the sums of those of its parts.
+        """
+        least_rest = _log_difference(whole.low, self.low)
+        most_rest = _log_difference(whole.high, self.high)
+        low = self.low - np.logaddexp(self.low, most_rest)
+        high = self.high - np.logaddexp(self.high, least_rest)
+        return LogInterval(np.where(np.isneginf(self.low), -np.inf, low), np.minimum(high, 0.0))
+
+
+@dataclass(eq=False)
+class Totals:
+    """The totals of a partition, from its bounds and from proven upper bounds on R.
+
+    Parameters
+    ----------
+    partition : Partition
+    space : Space
+    error : float
+        How much a value of R may be off.
+    """
+
+    partition: Partition
+    space: Space
+    error: float
+    _laws: dict[int, tuple[float, SubsetLaw]] = field(init=False, default_factory=dict)
+
+    def whole(self) -> LogInterval:
+        """Of all supports, shape ()."""
+        cells = self.partition.numbered
+        low = np.logaddexp.reduce([self._log_low(number, cell) for number, cell in cells])
+        return LogInterval(np.asarray(low), np.asarray(self.partition.log_upper))
+
+    def of_sizes(self) -> dict[int, LogInterval]:
+        """Of the supports of every size."""
+        parts: dict[int, list[tuple[float, float]]] = {}
+        for number, cell in self.partition.numbered:
+            size = len(cell.base) + cell.size
+            parts.setdefault(size, []).append((self._log_low(number, cell), cell.log_upper))
+        slack = self.partition.rounding
+        return {
+            size: LogInterval(low, high + slack)
+            for size, ends in sorted(parts.items())
+            for low, high in [np.logaddexp.reduce(np.array(ends), axis=0)]
+        }
+
+    def of_features(self, p: int) -> LogInterval:
+        """Of the supports that contain each of the p features, shape (p,)."""
+        low, high = np.full(p, -np.inf), np.full(p, -np.inf)
+        for number, cell in self.partition.numbered:
+            constant, law = self._lower(number, cell)
+            for total, subsets, ends in (
+                (constant + law.log_total, law, low),
+                (cell.log_upper, cell.law, high),
+            ):
+                ends[cell.base] = np.logaddexp(ends[cell.base], total)
+                if cell.size:
+                    members = total + subsets.log_inclusion()
+                    ends[cell.live] = np.logaddexp(ends[cell.live], members)
+        slack = self.partition.rounding
+        return LogInterval(low - slack, high + slack)
+
+    def refine_widest(self) -> bool:
+        """Refine the cell whose bounds leave the most open; False if nothing is left to refine."""
+        gaps = [
+            (_log_difference(cell.log_upper, self._log_low(number, cell)), number)
+            for number, cell in self.partition.numbered
+            if not cell.final
+        ]
+        return bool(gaps) and self.partition.refine_cell(max(gaps)[1])
+
+    def _log_low(self, number: int, cell: Cell) -> float:
+        constant, law = self._lower(number, cell)
+        return min(constant + law.log_total, cell.log_upper)
+
+    def _lower(self, number: int, cell: Cell) -> tuple[float, SubsetLaw]:
+        if number not in self._laws:
+            ceiling = self.space.ceiling(cell.base, cell.live, cell.size)
+            target = self.partition.target
+            constant, logs = target.log_bound(cell.base, cell.live, cell.size, ceiling)
+            law = subset_law(logs, cell.size)
+            self._laws[number] = constant - target.rate * self.error - law.rounding, law
+        return self._laws[number]
+
+
+def _log_difference(larger: FloatArray | float, smaller: FloatArray | float) -> FloatArray:
+    """log(e^larger - e^smaller), -inf where that is not positive."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        missing = np.minimum(np.subtract(smaller, larger), 0.0)
+        difference = larger + np.log(-np.expm1(missing))
+    return np.where(np.isnan(difference), -np.inf, difference)
