@@ -111,19 +111,22 @@ class AdditionsFamily:
             sub.base, sub.live, 2, self._bound(0.0, np.zeros(len(sub.live)))
         )
         rate = target.rate / (2.0 * sub.problem.n)
-        H = sub.dense()
 
-        def logs(rows: IntArray | slice) -> FloatArray:
-            across = H[rows]
+        def log_weights(rows: IntArray, across: FloatArray) -> FloatArray:
             weighted = np.multiply.outer(sub.g[rows] ** 2, sub.h)
             weighted += np.multiply.outer(sub.h[rows], sub.g**2)
             weighted -= 2.0 * across * np.multiply.outer(sub.g[rows], sub.g)
+            # H_TT ⪰ (λ+ν)I, so its determinant is at least (λ+ν)².
             determinant = np.multiply.outer(sub.h[rows], sub.h) - across**2
             weighted /= np.maximum(determinant, sub.ridge**2)
             return np.asarray(constant + rate * weighted + features[rows][:, None] + features)
 
-        law = pair_law(logs(slice(None)), lambda j: logs(slice(j, j + 1))[0, j + 1 :])
-        return law
+        def row(j: int) -> FloatArray:
+            across = sub.problem.gram.entries(sub.live, int(sub.live[j]))
+            across = across - sub.whitened[:, j] @ sub.whitened
+            return log_weights(np.array([j]), across[None])[0, j + 1 :]
+
+        return pair_law(log_weights(np.arange(len(sub.live)), sub.dense()), row)
 
     @property
     def _off_sums(self) -> FloatArray:
