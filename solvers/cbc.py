@@ -1,18 +1,59 @@
-"""CBC as an executable, through Pyomo."""
+"""CBC as an executable."""
 
 from __future__ import annotations
 
+import math
+import re
 from dataclasses import dataclass
-from typing import Any
 
-from mipselect.backends import SolverStatus, WholeSolution
+import numpy as np
 
-from .pyomo_models import PyomoMaster, executable_status, solve_by_executable
+from mipselect.backends import MASTER_GAP, MasterSolution, MipStatus, SolverStatus
+
+from .executables import MODEL, SOLUTION, ExecutableMaster, executable_status
 
 TOLERANCE = 1e-7
 """On rows and on integrality; with less CBC sometimes loses solutions."""
 
-SMALLEST_GAP = 1e-6
+NODES = re.compile(r"^Enumerated nodes:\s+(\d+)$", re.MULTILINE)
+
+
+class CbcMaster(ExecutableMaster):
+    """min η subject to Σ z = m, z binary, and the rows added so far."""
+
+    def __init__(self, columns: int, cardinality: int, threads: int | None, seed: int) -> None:
+        super().__init__(columns, cardinality, TOLERANCE)
+        self._options = {
+            "ratioGap": 0.0,
+            "allowableGap": MASTER_GAP,
+            "primalTolerance": TOLERANCE,
+            "dualTolerance": TOLERANCE,
+            "integerTolerance": TOLERANCE,
+            "randomSeed": seed + 1,
+            "randomCbcSeed": seed + 1,
+        } | ({} if threads is None else {"threads": threads})
+
+    def command(self) -> list[str]:
+        """CBC works through its arguments in order."""
+        options = [word for name, value in self._options.items() for word in (f"-{name}", value)]
+        return ["cbc", MODEL, *map(str, options), "-solve", "-solution", SOLUTION]
+
+    def answer(self, solution: str, log: str) -> MasterSolution:
+        """The first line is the ending; the others are the columns that are not zero."""
+        ending, *columns = solution.splitlines()
+        found = NODES.search(log)
+        nodes = int(found[1]) if found else 0
+        detail = ending.partition(" - ")[0].strip()
+        if "nfeasible" in detail:
+            return MasterSolution(MipStatus.INFEASIBLE, None, -math.inf, nodes, detail)
+        if detail != "Optimal":
+            return MasterSolution(MipStatus.FAILED, None, -math.inf, nodes, detail)
+        values = {name: float(value) for _, name, value, *_ in map(str.split, columns)}
+        chosen = [j for j in range(self.columns) if values.get(f"z{j}", 0.0) > 0.5]
+        bound = float(ending.split()[-1])
+        return MasterSolution(
+            MipStatus.OPTIMAL, np.array(chosen, dtype=np.intp), bound, nodes, detail
+        )
 
 
 @dataclass(frozen=True)
@@ -27,25 +68,6 @@ class CbcSolver:
         """Whether the executable is there."""
         return executable_status("cbc", "cbc", "coinor-cbc")
 
-    def master(self, columns: int, cardinality: int) -> PyomoMaster:
+    def master(self, columns: int, cardinality: int) -> CbcMaster:
         """A new master without cuts."""
-
-        def solve(model: Any, time_limit: float) -> WholeSolution:
-            return self.solve(model, time_limit=time_limit, gap=SMALLEST_GAP)
-
-        return PyomoMaster(columns, cardinality, solve, 2.0 * TOLERANCE + SMALLEST_GAP)
-
-    def solve(self, model: Any, *, time_limit: float, gap: float) -> WholeSolution:
-        """Minimise a linear Pyomo model."""
-        options = {
-            "ratioGap": 0.0,
-            "allowableGap": gap,
-            "primalTolerance": TOLERANCE,
-            "dualTolerance": TOLERANCE,
-            "integerTolerance": TOLERANCE,
-            "randomSeed": self.seed + 1,
-            "randomCbcSeed": self.seed + 1,
-        }
-        if self.threads is not None:
-            options["threads"] = self.threads
-        return solve_by_executable("cbc", model, time_limit=time_limit, options=options)
+        return CbcMaster(columns, cardinality, self.threads, self.seed)

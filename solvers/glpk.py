@@ -1,16 +1,53 @@
-"""GLPK's glpsol as an executable, through Pyomo. It has one thread and fixed tolerances."""
+"""GLPK's glpsol as an executable. It has one thread and fixed tolerances.
+
+Its tolerances are absolute: where coefficients are near 10⁴ it loses solutions and says "optimal",
+though nothing else is wrong with the model. The search scales its masters, and proves what it is
+told.
+"""
 
 from __future__ import annotations
 
+import math
+import re
 from dataclasses import dataclass
-from typing import Any
 
-from mipselect.backends import SolverStatus, WholeSolution
+import numpy as np
 
-from .pyomo_models import PyomoMaster, executable_status, solve_by_executable
+from mipselect.backends import MasterSolution, MipStatus, SolverStatus, rounded
+
+from .executables import MODEL, SOLUTION, ExecutableMaster, executable_status
 
 TOLERANCE = 1e-5
 """glpsol takes 1e-5 for integral, and has no option to take less."""
+
+INFEASIBLE = re.compile(r"NO (PRIMAL|INTEGER) FEASIBLE SOLUTION")
+NODES = re.compile(r"\(\d+; (\d+)\)$", re.MULTILINE)
+
+
+class GlpkMaster(ExecutableMaster):
+    """min η subject to Σ z = m, z binary, and the rows added so far."""
+
+    def __init__(self, columns: int, cardinality: int, seed: int) -> None:
+        super().__init__(columns, cardinality, TOLERANCE)
+        self._seed = seed
+
+    def command(self) -> list[str]:
+        """No relative gap, which is glpsol's default."""
+        return ["glpsol", "--lp", MODEL, "--seed", str(self._seed), "--write", SOLUTION]
+
+    def answer(self, solution: str, log: str) -> MasterSolution:
+        """Lines "s mip rows columns ending objective" and "j number value" for each column."""
+        lines = [line.split() for line in solution.splitlines()]
+        (ending,) = (words for words in lines if words[:2] == ["s", "mip"])
+        visited = NODES.findall(log)
+        nodes = int(visited[-1]) if visited else 0
+        if ending[4] == "o":
+            values = np.array([float(words[2]) for words in lines if words[0] == "j"])
+            chosen, bound = rounded(values[1:]), float(ending[5])
+            return MasterSolution(MipStatus.OPTIMAL, chosen, bound, nodes, "optimal")
+        proven = INFEASIBLE.search(log)
+        status = MipStatus.INFEASIBLE if proven else MipStatus.FAILED
+        return MasterSolution(status, None, -math.inf, nodes, proven[0].lower() if proven else "")
 
 
 @dataclass(frozen=True)
@@ -25,16 +62,6 @@ class GlpkSolver:
         """Whether the executable is there."""
         return executable_status("glpk", "glpsol", "glpk-utils")
 
-    def master(self, columns: int, cardinality: int) -> PyomoMaster:
+    def master(self, columns: int, cardinality: int) -> GlpkMaster:
         """A new master without cuts."""
-
-        def solve(model: Any, time_limit: float) -> WholeSolution:
-            return self.solve(model, time_limit=time_limit, gap=0.0)
-
-        return PyomoMaster(columns, cardinality, solve, TOLERANCE)
-
-    def solve(self, model: Any, *, time_limit: float, gap: float) -> WholeSolution:
-        """Minimise a linear Pyomo model; glpsol knows relative gaps only and is given none."""
-        return solve_by_executable(
-            "glpk", model, time_limit=time_limit, options={"seed": self.seed}
-        )
+        return GlpkMaster(columns, cardinality, self.seed)

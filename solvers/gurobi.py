@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -16,10 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from mipselect.arrays import FloatArray, IntArray
 from mipselect.backends import (
+    MASTER_GAP,
     Answer,
     Capability,
+    FloatArray,
     LazyMaster,
     MasterSolution,
     MipStatus,
@@ -39,7 +40,7 @@ MASTER_PARAMETERS = {
     "OutputFlag": 0,
     "LazyConstraints": 1,
     "MIPGap": 0.0,
-    "MIPGapAbs": 1e-6,
+    "MIPGapAbs": MASTER_GAP,
     "FeasibilityTol": FEASIBILITY,
     "IntFeasTol": FEASIBILITY,
     "OptimalityTol": FEASIBILITY,
@@ -69,32 +70,23 @@ class GurobiMaster(LazyMaster):
     ) -> None:
         import gurobipy
 
-        self.columns, self.cardinality = columns, cardinality
-        status.check_size(columns + 1, 1)
-        self._gurobi, self._status, self._rows = gurobipy, status, 1
+        super().__init__(columns, cardinality, FEASIBILITY)
+        self._gurobi, self._status, self._rows = gurobipy, status, 0
+        self._grow(1)
         self._model = gurobipy.Model(env=environment)
         for name, value in {**MASTER_PARAMETERS, **parameters}.items():
             self._model.setParam(name, value)
         self._z = self._model.addMVar(columns, vtype="B")
         self._eta = self._model.addVar(lb=-math.inf, obj=1.0)
         self._model.addConstr(self._z.sum() == cardinality)
-        self._reach = 0.0
 
-    def add_cut(self, constant: float, coefficients: FloatArray) -> None:
-        """η - coefficients · z ≥ constant."""
-        self._grow(1)
-        self._model.addConstr(self._cut(constant, coefficients))
-
-    def count(self, columns: IntArray, least: int, most: int) -> None:
-        """least ≤ Σ_{j in columns} z_j ≤ most, as two rows: a range would cost a column."""
-        self._grow(2)
-        total = self._z[columns.tolist()].sum()
-        self._model.addConstr(total >= least)
-        self._model.addConstr(total <= most)
-
-    def solve(self, *, cutoff: float, time_limit: float) -> MasterSolution:
-        """Minimise η; the bound is Gurobi's, less what its tolerances may be worth."""
-        return self._run(cutoff, time_limit, None)
+    def add_row(self, coefficients: FloatArray, least: float, most: float) -> None:
+        """Add a row of one side or two; a range would cost a column."""
+        total = coefficients[:-1] @ self._z + float(coefficients[-1]) * self._eta
+        sides = [total >= least] * (least > -math.inf) + [total <= most] * (most < math.inf)
+        self._grow(len(sides))
+        for side in sides:
+            self._model.addConstr(side)
 
     def solve_in_one_tree(
         self, visit: Visit, *, cutoff: float, time_limit: float
@@ -120,7 +112,7 @@ class GurobiMaster(LazyMaster):
                 return
             reply = answers[key]
             latest = min(latest, reply.cutoff)
-            model.cbLazy(self._cut(reply.constant, reply.coefficients))
+            model.cbLazy(self._eta - reply.coefficients @ self._z >= reply.constant)
             model.cbLazy(self._z[chosen.tolist()].sum() <= len(chosen) - 1)
             model.cbLazy(self._eta <= latest)
             if reply.stop:
@@ -129,21 +121,17 @@ class GurobiMaster(LazyMaster):
         solution = self._run(cutoff, time_limit, answer)
         if failures:
             raise failures[0]
-        bound = min(solution.bound, latest - self._slack)
-        return MasterSolution(solution.status, None, bound, solution.nodes, solution.detail)
+        claimed = latest if solution.status is MipStatus.INFEASIBLE else solution.bound
+        bound = min(claimed, latest) - self.allowance
+        return replace(solution, chosen=None, bound=bound)
 
-    def _cut(self, constant: float, coefficients: FloatArray) -> Any:
-        self._reach = max(self._reach, float(np.sum(np.abs(coefficients))))
-        return self._eta - coefficients @ self._z >= constant
+    def run(self, *, cutoff: float, time_limit: float) -> MasterSolution:
+        """Minimise η; the bound is Gurobi's."""
+        return self._run(cutoff, time_limit, None)
 
     def _grow(self, rows: int) -> None:
         self._rows += rows
         self._status.check_size(self.columns + 1, self._rows)
-
-    @property
-    def _slack(self) -> float:
-        """Every row and every z may be off by the tolerance."""
-        return FEASIBILITY * (1.0 + self._reach) + 2e-6
 
     def _run(self, cutoff: float, time_limit: float, callback: Any) -> MasterSolution:
         model, codes = self._model, self._gurobi.GRB.Status
@@ -153,25 +141,18 @@ class GurobiMaster(LazyMaster):
             model.optimize(callback)
         except self._gurobi.GurobiError as error:
             return MasterSolution(MipStatus.FAILED, None, -math.inf, 0, str(error))
-        nodes, detail = int(model.NodeCount), f"status {model.Status}"
-        if model.Status == codes.INFEASIBLE:
-            return MasterSolution(
-                MipStatus.INFEASIBLE, None, cutoff - self._slack, nodes, "infeasible"
-            )
-        if model.Status == codes.OPTIMAL:
-            return MasterSolution(
-                MipStatus.OPTIMAL,
-                rounded(np.asarray(self._z.X)),
-                model.ObjBound - self._slack,
-                nodes,
-                "optimal",
-            )
         endings = {
+            codes.OPTIMAL: (MipStatus.OPTIMAL, "optimal"),
+            codes.INFEASIBLE: (MipStatus.INFEASIBLE, "infeasible"),
             codes.TIME_LIMIT: (MipStatus.TIME_LIMIT, "time limit"),
             codes.INTERRUPTED: (MipStatus.STOPPED, "stopped"),
         }
-        status, detail = endings.get(model.Status, (MipStatus.FAILED, detail))
-        return MasterSolution(status, None, -math.inf, nodes, detail)
+        failed = (MipStatus.FAILED, f"status {model.Status}")
+        status, detail = endings.get(model.Status, failed)
+        chosen, bound = None, -math.inf
+        if status is MipStatus.OPTIMAL:
+            chosen, bound = rounded(np.asarray(self._z.X)), float(model.ObjBound)
+        return MasterSolution(status, chosen, bound, int(model.NodeCount), detail)
 
 
 @dataclass(frozen=True)

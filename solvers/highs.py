@@ -10,9 +10,10 @@ from typing import Any
 import highspy
 import numpy as np
 
-from mipselect.arrays import FloatArray, IntArray
 from mipselect.backends import (
+    MASTER_GAP,
     Capability,
+    FloatArray,
     Master,
     MasterSolution,
     MipStatus,
@@ -27,6 +28,13 @@ HEURISTICS = ("feasibility_jump", "rens", "rins", "root_reduced_cost")
 """A master has few columns and is solved often: these take longer than they save."""
 
 
+ENDINGS = {
+    highspy.HighsModelStatus.kOptimal: MipStatus.OPTIMAL,
+    highspy.HighsModelStatus.kInfeasible: MipStatus.INFEASIBLE,
+    highspy.HighsModelStatus.kTimeLimit: MipStatus.TIME_LIMIT,
+}
+
+
 class HighsMaster(Master):
     """min η subject to Σ z = m, z binary, and the rows added so far.
 
@@ -34,7 +42,7 @@ class HighsMaster(Master):
     """
 
     def __init__(self, columns: int, cardinality: int, threads: int | None, seed: int) -> None:
-        self.columns, self.cardinality = columns, cardinality
+        super().__init__(columns, cardinality, FEASIBILITY)
         model: Any = highspy.Highs()  # type: ignore[no-untyped-call]
         model.setOptionValue("output_flag", False)
         if threads is not None:
@@ -45,7 +53,7 @@ class HighsMaster(Master):
             model.setOptionValue(f"mip_heuristic_run_{heuristic}", False)
         model.setOptionValue("random_seed", seed)
         model.setOptionValue("mip_rel_gap", 0.0)
-        model.setOptionValue("mip_abs_gap", 1e-6)
+        model.setOptionValue("mip_abs_gap", MASTER_GAP)
         model.setOptionValue("mip_feasibility_tolerance", FEASIBILITY)
         model.setOptionValue("primal_feasibility_tolerance", FEASIBILITY)
         model.setOptionValue("dual_feasibility_tolerance", FEASIBILITY)
@@ -55,52 +63,31 @@ class HighsMaster(Master):
         model.changeColCost(columns, 1.0)
         for j in range(columns):
             model.changeColIntegrality(j, highspy.HighsVarType.kInteger)
-        model.addRow(
-            float(cardinality),
-            float(cardinality),
-            columns,
-            np.arange(columns, dtype=np.int32),
-            np.ones(columns),
-        )
         self._model = model
-        self._reach = 0.0
+        self.count(np.arange(columns), cardinality, cardinality)
 
-    def add_cut(self, constant: float, coefficients: FloatArray) -> None:
-        """η - coefficients · z ≥ constant."""
-        values = np.append(-coefficients, 1.0)
-        index = np.arange(self.columns + 1, dtype=np.int32)
-        self._model.addRow(constant, highspy.kHighsInf, len(index), index, values)
-        self._reach = max(self._reach, float(np.sum(np.abs(coefficients))))
+    def add_row(self, coefficients: FloatArray, least: float, most: float) -> None:
+        """Add a row; infinite sides are HiGHS' own."""
+        index = np.flatnonzero(coefficients).astype(np.int32)
+        self._model.addRow(least, most, len(index), index, coefficients[index])
 
-    def count(self, columns: IntArray, least: int, most: int) -> None:
-        """least ≤ Σ_{j in columns} z_j ≤ most."""
-        index = np.asarray(columns, dtype=np.int32)
-        self._model.addRow(float(least), float(most), len(index), index, np.ones(len(index)))
-
-    def solve(self, *, cutoff: float, time_limit: float) -> MasterSolution:
-        """Minimise η; the bound is HiGHS' dual bound, less what its tolerances may be worth."""
+    def run(self, *, cutoff: float, time_limit: float) -> MasterSolution:
+        """Minimise η; the bound is HiGHS' dual bound."""
         model = self._model
         model.changeColBounds(self.columns, -highspy.kHighsInf, min(cutoff, highspy.kHighsInf))
         # HiGHS counts its run time over the life of the model.
         limit = highspy.kHighsInf if math.isinf(time_limit) else model.getRunTime() + time_limit
         model.setOptionValue("time_limit", limit)
         model.run()
-        status = model.getModelStatus()
+        ended = model.getModelStatus()
         info = model.getInfo()
-        detail = model.modelStatusToString(status)
-        nodes = max(int(info.mip_node_count), 0)
-        # Every row and every z may be off by the tolerance.
-        slack = FEASIBILITY * (1.0 + self._reach) + 2e-6
-        if status == highspy.HighsModelStatus.kInfeasible:
-            return MasterSolution(MipStatus.INFEASIBLE, None, cutoff - slack, nodes, detail)
-        if status == highspy.HighsModelStatus.kOptimal:
+        status = ENDINGS.get(ended, MipStatus.FAILED)
+        chosen, bound = None, -math.inf
+        if status is MipStatus.OPTIMAL:
             chosen = rounded(model.getSolution().col_value[:-1])
-            return MasterSolution(
-                MipStatus.OPTIMAL, chosen, info.mip_dual_bound - slack, nodes, detail
-            )
-        timed_out = status == highspy.HighsModelStatus.kTimeLimit
-        ended = MipStatus.TIME_LIMIT if timed_out else MipStatus.FAILED
-        return MasterSolution(ended, None, -math.inf, nodes, detail)
+            bound = info.mip_dual_bound
+        nodes = max(int(info.mip_node_count), 0)
+        return MasterSolution(status, chosen, bound, nodes, model.modelStatusToString(ended))
 
 
 @dataclass(frozen=True)
@@ -117,7 +104,7 @@ class HighsSolver:
             "highs",
             usable=True,
             version=version("highspy"),
-            capabilities=frozenset({Capability.MILP, Capability.INCREMENTAL_ROWS}),
+            capabilities=frozenset({Capability.MILP}),
         )
 
     def master(self, columns: int, cardinality: int) -> HighsMaster:

@@ -15,9 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from mipselect.arrays import FloatArray, IntArray
 from mipselect.backends import (
+    MASTER_GAP,
     Capability,
+    FloatArray,
     Master,
     MasterSolution,
     MipStatus,
@@ -37,7 +38,7 @@ MASTER_PARAMETERS = {
     "numerics/feastol": FEASIBILITY,
     "numerics/dualfeastol": FEASIBILITY,
     "limits/gap": 0.0,
-    "limits/absgap": 1e-6,
+    "limits/absgap": MASTER_GAP,
 }
 
 CAPABILITIES = frozenset({Capability.MILP, Capability.MIQP, Capability.MISOCP})
@@ -59,8 +60,8 @@ class ScipMaster(Master):
     def __init__(self, columns: int, cardinality: int, seed: int) -> None:
         from pyscipopt import SCIP_PARAMSETTING, Model, quicksum
 
-        self.columns, self.cardinality, self._sum = columns, cardinality, quicksum
-        self._model = Model()
+        super().__init__(columns, cardinality, FEASIBILITY)
+        self._sum, self._model = quicksum, Model()
         self._model.hideOutput()
         for name, value in MASTER_PARAMETERS.items():
             self._model.setParam(name, value)
@@ -71,21 +72,21 @@ class ScipMaster(Master):
         self._z = [self._model.addVar(vtype="B") for _ in range(columns)]
         self._eta = self._model.addVar(lb=None, ub=None)
         self._model.setObjective(self._eta)
-        self._model.addCons(quicksum(self._z) == cardinality)
-        self._reach = 0.0
+        self.count(np.arange(columns), cardinality, cardinality)
 
-    def add_cut(self, constant: float, coefficients: FloatArray) -> None:
-        """η - coefficients · z ≥ constant."""
-        terms = (float(a) * z for a, z in zip(coefficients, self._z, strict=True))
-        self._model.addCons(self._eta - self._sum(terms) >= constant)
-        self._reach = max(self._reach, float(np.sum(np.abs(coefficients))))
+    def add_row(self, coefficients: FloatArray, least: float, most: float) -> None:
+        """Add a row of one or two sides."""
+        variables = [*self._z, self._eta]
+        total = self._sum(
+            float(coefficients[j]) * variables[j] for j in np.flatnonzero(coefficients)
+        )
+        if math.isinf(most):
+            self._model.addCons(total >= least)
+        else:
+            self._model.addCons((total >= least) <= most)
 
-    def count(self, columns: IntArray, least: int, most: int) -> None:
-        """least ≤ Σ_{j in columns} z_j ≤ most."""
-        self._model.addCons((self._sum(self._z[int(j)] for j in columns) >= least) <= most)
-
-    def solve(self, *, cutoff: float, time_limit: float) -> MasterSolution:
-        """Minimise η; the bound is SCIP's dual bound, less what its tolerances may be worth."""
+    def run(self, *, cutoff: float, time_limit: float) -> MasterSolution:
+        """Minimise η; the bound is SCIP's dual bound."""
         model = self._model
         model.chgVarUb(self._eta, min(cutoff, model.infinity()))
         model.setParam("limits/time", min(max(time_limit, 0.0), 1e20))
@@ -96,13 +97,9 @@ class ScipMaster(Master):
         ended = ENDINGS.get(model.getStatus(), MipStatus.FAILED)
         nodes, detail = int(model.getNTotalNodes()), str(model.getStatus())
         chosen, bound = None, -math.inf
-        # Every row and every z may be off by the tolerance.
-        slack = FEASIBILITY * (1.0 + self._reach) + 2e-6
-        if ended is MipStatus.INFEASIBLE:
-            bound = cutoff - slack
-        elif ended is MipStatus.OPTIMAL:
+        if ended is MipStatus.OPTIMAL:
             chosen = rounded(np.array([model.getVal(z) for z in self._z]))
-            bound = model.getDualbound() - slack
+            bound = model.getDualbound()
         # Rows can only be added to the original problem.
         model.freeTransform()
         return MasterSolution(ended, chosen, bound, nodes, detail)

@@ -1,5 +1,6 @@
 """What the search asks of a MIP solver, and how solvers are found; the core imports none."""
 
+from mipselect.arrays import FloatArray, IntArray
 from mipselect.backends.discovery import (
     NATIVE,
     available_solvers,
@@ -8,6 +9,7 @@ from mipselect.backends.discovery import (
     usable_solver,
 )
 from mipselect.backends.protocols import (
+    MASTER_GAP,
     Answer,
     Capability,
     LazyMaster,
@@ -25,9 +27,12 @@ from mipselect.backends.protocols import (
 )
 
 __all__ = [
+    "MASTER_GAP",
     "NATIVE",
     "Answer",
     "Capability",
+    "FloatArray",
+    "IntArray",
     "LazyMaster",
     "Master",
     "MasterSolution",

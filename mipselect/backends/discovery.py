@@ -1,14 +1,15 @@
 """How MIP back ends are found.
 
 The core imports no solver. A back end is made by an entry point of the group
-``mipselect.solvers``; anybody may ship one.
+``mipselect.solvers``; anybody may ship one. Each is loaded when it is asked for by name, and one
+that cannot be loaded is a status with its reason, whatever it raises.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 
 from mipselect.backends.protocols import Capability, Solver, SolverStatus
 from mipselect.errors import UnknownSolver
@@ -21,15 +22,17 @@ NATIVE_STATUS = SolverStatus(
 )
 
 
-@cache
-def _makers() -> dict[str, Callable[..., Solver]]:
-    return {point.name: point.load() for point in entry_points(group="mipselect.solvers")}
+@dataclass(frozen=True)
+class BrokenSolver:
+    """Stands for a back end that is installed and cannot be loaded or made."""
+
+    status: SolverStatus
 
 
 def known_solvers() -> dict[str, SolverStatus]:
     """Every back end that is installed, usable here or not, by name."""
-    makers = sorted(_makers().items())
-    return {NATIVE: NATIVE_STATUS} | {name: make().status for name, make in makers}
+    made = {name: _made(name, None, 0) for name in sorted(_entry_points())}
+    return {NATIVE: NATIVE_STATUS} | {name: solver.status for name, solver in made.items()}
 
 
 def available_solvers() -> dict[str, SolverStatus]:
@@ -59,11 +62,10 @@ def solver_by_name(name: str, *, threads: int | None = None, seed: int = 0) -> S
     UnknownSolver
         It is not installed, or cannot be used here: with what would work, or what to install.
     """
-    make = _makers().get(name)
-    if make is None:
+    if name not in _entry_points():
         names = ", ".join(["auto", *available_solvers()])
         raise UnknownSolver(f"solver {name!r} is not installed; usable here: {names}")
-    return _checked(make(threads=threads, seed=seed))
+    return _checked(_made(name, threads, seed))
 
 
 def usable_solver(solver: str | Solver, needed: Capability) -> Solver:
@@ -82,6 +84,24 @@ def usable_solver(solver: str | Solver, needed: Capability) -> Solver:
             f"solver {status.name!r} does not take {needed}; usable here: "
             f"{', '.join(able) or 'none'}"
         )
+    return solver
+
+
+@cache
+def _entry_points() -> dict[str, EntryPoint]:
+    return {point.name: point for point in entry_points(group="mipselect.solvers")}
+
+
+def _made(name: str, threads: int | None, seed: int) -> Solver:
+    """The back end called `name`, or a `BrokenSolver` if it cannot be made or asked."""
+    point = _entry_points()[name]
+    try:
+        solver: Solver = point.load()(threads=threads, seed=seed)
+        _ = solver.status
+    except Exception as error:  # noqa: BLE001 - a stranger's code may raise anything
+        words = " ".join(f"{type(error).__name__}: {error}".split())
+        reason = f"its entry point {point.value!r} is broken: {words}"
+        return BrokenSolver(SolverStatus(name, usable=False, reason=reason))
     return solver
 
 

@@ -1,13 +1,16 @@
 """What the search asks of a MIP back end: a master for its cuts, or a solver of whole models.
 
 A back end says what it can do in its `SolverStatus`, found out without solving anything, and
-implements `MasterSolver`, `WholeSolver` or both.
+implements `MasterSolver`, `WholeSolver` or both. It proposes choices and bounds and certifies
+nothing: the search proves for itself what it is told.
 """
 
 from __future__ import annotations
 
+import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum, StrEnum
 from typing import Any, Protocol
 
@@ -22,14 +25,16 @@ class Capability(StrEnum):
 
     MILP: it is a `MasterSolver`. MIQP, MISOCP: it is a `WholeSolver` for models with convex
     quadratic objectives and rows, or with rotated cones. LAZY_CUTS: its masters are `LazyMaster`.
-    INCREMENTAL_ROWS: a solve begins where the one before it ended.
     """
 
     MILP = "milp"
     MIQP = "miqp"
     MISOCP = "misocp"
     LAZY_CUTS = "lazy cuts"
-    INCREMENTAL_ROWS = "incremental rows"
+
+
+MASTER_GAP = 1e-6
+"""Absolute gap between value and bound at which a master may stop."""
 
 
 @dataclass(frozen=True)
@@ -109,9 +114,8 @@ class MasterSolution:
     chosen : ndarray of int or None
         Columns at one in the best solution found.
     bound : float
-        Proven lower bound on η over all 0/1 points that satisfy the rows, less what the solver's
-        tolerances may be worth; ``inf`` if there are none and no cutoff, ``-inf`` if nothing was
-        proven.
+        What the solver claims as a lower bound on η over all 0/1 points that satisfy the rows;
+        ``inf`` if there are none and no cutoff, ``-inf`` if it claims nothing.
     nodes : int
     detail : str
         The solver's own words.
@@ -124,42 +128,57 @@ class MasterSolution:
     detail: str
 
 
-class Master(Protocol):
+class Master(ABC):
     """min η over 0/1 vectors z with Σ z = m and the rows that were added; rows only accumulate.
 
-    A back end derives from this class and writes `add_cut`, `count` and `solve`; it is solved
-    after the first cut at the earliest.
+    A back end derives from this class and writes `add_row` and `run`; it adds the row Σ z = m
+    itself. A master is solved after the first cut at the earliest.
 
-    Attributes
+    Parameters
     ----------
     columns, cardinality : int
         L, the length of z, and m.
+    tolerance : float
+        By how much the solver may leave a row or an integral variable off.
     """
 
-    columns: int
-    cardinality: int
+    def __init__(self, columns: int, cardinality: int, tolerance: float) -> None:
+        self.columns, self.cardinality = columns, cardinality
+        self._tolerance, self._reach = tolerance, 0.0
+
+    @abstractmethod
+    def add_row(self, coefficients: FloatArray, least: float, most: float) -> None:
+        """least ≤ coefficients · (z, η) ≤ most; shape (L + 1,), either side may be infinite."""
+
+    @abstractmethod
+    def run(self, *, cutoff: float, time_limit: float) -> MasterSolution:
+        """Minimise η ≤ `cutoff`; the bound is the solver's own, and of no account if infeasible."""
 
     def add_cut(self, constant: float, coefficients: FloatArray) -> None:
         """η ≥ constant + coefficients · z."""
+        self._reach = max(self._reach, float(np.sum(np.abs(coefficients))))
+        self.add_row(np.append(-coefficients, 1.0), float(constant), math.inf)
 
     def count(self, columns: IntArray, least: int, most: int) -> None:
         """least ≤ Σ_{j in columns} z_j ≤ most."""
-
-    def solve(self, *, cutoff: float, time_limit: float) -> MasterSolution:
-        """Minimise; choices with η ≥ `cutoff` need not be told apart from infeasible ones."""
+        row = np.zeros(self.columns + 1)
+        row[columns] = 1.0
+        self.add_row(row, float(least), float(most))
 
     def exclude(self, columns: IntArray) -> None:
         """Forbid the one choice of `columns`."""
         self.count(columns, 0, len(columns) - 1)
 
-    def bound_distance(self, columns: IntArray, least: int, most: int) -> None:
-        """Between `least` and `most` of the chosen columns must lie outside `columns`."""
-        self.count(columns, max(self.cardinality - most, 0), self.cardinality - least)
+    def solve(self, *, cutoff: float, time_limit: float) -> MasterSolution:
+        """Minimise; choices with η ≥ `cutoff` need not be told apart from infeasible ones."""
+        answer = self.run(cutoff=cutoff, time_limit=time_limit)
+        claimed = cutoff if answer.status is MipStatus.INFEASIBLE else answer.bound
+        return replace(answer, bound=claimed - self.allowance)
 
-    def fix(self, columns: IntArray, *, chosen: bool) -> None:
-        """Every one of `columns` is chosen, or none is."""
-        wanted = len(columns) if chosen else 0
-        self.count(columns, wanted, wanted)
+    @property
+    def allowance(self) -> float:
+        """What tolerances may be worth in a bound: each row, each z and the gap may be off."""
+        return self._tolerance * (1.0 + self._reach) + 2.0 * MASTER_GAP
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,16 +205,17 @@ Visit = Callable[[IntArray, float], Answer]
 """Called with each new choice and the bound proven so far for all that is not excluded."""
 
 
-class LazyMaster(Master, Protocol):
+class LazyMaster(Master):
     """A master that takes cuts inside one tree."""
 
+    @abstractmethod
     def solve_in_one_tree(
         self, visit: Visit, *, cutoff: float, time_limit: float
     ) -> MasterSolution:
         """Visit choices until none is left below the latest cutoff.
 
         What `visit` raises passes through. The cuts and exclusions of the answers are valid in
-        this tree only; `chosen` is None.
+        this tree only; `chosen` is None, and `allowance` is taken off the bound.
         """
 
 
@@ -227,7 +247,7 @@ class WholeSolution:
     found : bool
         Whether a solution was found.
     bound : float
-        Lower bound on the objective as the solver proved it; ``-inf`` if it proved nothing.
+        What the solver claims as a lower bound on the objective; ``-inf`` if it claims nothing.
     nodes : int
     detail : str
     """

@@ -2,14 +2,14 @@
 
 The master minimises η over the choices z of m live features subject to η ≥ every cut. Each
 choice that it makes is evaluated exactly, offered, excluded, and answered by the cut at that
-choice, so that the master's bound rises until it proves that nothing below the threshold is left.
-A solver that takes cuts inside one tree is asked once; any other one is asked again after each
-answer.
+choice, until the solver claims that nothing below the threshold is left. Solvers are exact up to
+tolerances only, so the claim is then proven from the cuts (`cut_proof`): a choice that it missed is
+answered like any other. A solver that takes cuts inside one tree is asked once; any other one is
+asked again after each answer.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import cast
 
@@ -27,14 +27,19 @@ from mipselect.backends.protocols import (
 )
 from mipselect.errors import SolverFailure
 from mipselect.search.collectors import Collector
+from mipselect.search.cut_proof import CutProof, Verdict
 from mipselect.search.cuts import Cut
-from mipselect.search.progress import Run, TimeUp
+from mipselect.search.progress import Run
 
 CUTOFF_MARGIN = 1e-2
-"""Units above the target at which a master may stop; more than a solver's tolerances take."""
+"""Units above the target at which a master may stop; more than most solvers' tolerances take."""
 
-LARGEST_RANGE = 1e6
-"""Units between the lowest bound and the target: beyond it double precision is too coarse."""
+LARGEST_RANGE = 1e3
+"""Units of the largest coefficient: solvers' tolerances are absolute, and beyond 1e4 GLPK's lose
+solutions."""
+
+NEGLIGIBLE = 1e-3
+"""Units; smaller coefficients only make a master hard to solve, and lower its constant instead."""
 
 
 Visit = Callable[[IntArray], tuple[float, Cut]]
@@ -54,8 +59,11 @@ class OuterApproximation:
     tree_patience : int
         A single tree visits choices that are no optima of a master: so many times more are
         allowed.
-    retries : int
-        How often the margin is widened for a solver whose tolerances take more.
+    seconds : float
+        A solver that needs more for one master, or never ends, has the subproblem taken from it;
+        a single tree has `tree_patience` times as many.
+    proof_nodes : int
+        Beginnings of choices that a proof may extend before the subproblem is divided instead.
     """
 
     def __init__(
@@ -65,10 +73,12 @@ class OuterApproximation:
         *,
         patience: int = 30,
         tree_patience: int = 10,
-        retries: int = 4,
+        seconds: float = 5.0,
+        proof_nodes: int = 100_000,
     ) -> None:
         self.name = solver.status.name
-        self.patience, self.tree_patience, self.retries = patience, tree_patience, retries
+        self.patience, self.tree_patience = patience, tree_patience
+        self.seconds, self.proof_nodes = seconds, proof_nodes
         self._solver = solver
         self._unit = unit
 
@@ -88,11 +98,13 @@ class OuterApproximation:
         collector : Collector
         run : Run
         """
-        floor = max(cut.minimum(size) for cut in cuts)
+        # No loss is negative; a weak cut alone would let the coefficients be of any size.
+        floor = max(0.0, *(cut.minimum(size) for cut in cuts))
         if floor >= collector.threshold:
             collector.settle(floor)
             return True
-        unit = max(self._unit, (collector.threshold - floor) / LARGEST_RANGE)
+        reach = max(cut.constant for cut in cuts) - floor
+        unit = max(self._unit, (collector.threshold - floor) / LARGEST_RANGE, reach / LARGEST_RANGE)
         master = self._solver.master(len(cuts[0].coefficients), size)
         one = _MasterRun(self, master, visit, collector, run, floor, unit)
         for cut in cuts:
@@ -120,7 +132,6 @@ class _MasterRun:
         self._floor, self._unit = floor, unit
         self._visited: set[tuple[int, ...]] = set()
         self._cuts: list[Cut] = []
-        self._margin, self._retries = CUTOFF_MARGIN, 0
         run.statistics.masters += 1
 
     def add(self, cut: Cut) -> None:
@@ -134,28 +145,31 @@ class _MasterRun:
             target = self._target(self._loop.patience)
             self._run.tick()
             solution = self._master.solve(
-                cutoff=self._cutoff(target), time_limit=self._run.deadline.remaining
+                cutoff=self._cutoff(target),
+                time_limit=min(self._run.deadline.remaining, self._loop.seconds),
             )
-            if self._settled(solution, target):
-                return True
-            if solution.chosen is None:
-                if not self._retry(solution, target):
-                    return False
-            elif len(self._visited) >= self._loop.patience:
+            if not self._ended(solution):
                 return False
-            else:
-                self.add(self._answer(solution.chosen, self._value(solution.bound)))
-                self._master.exclude(solution.chosen)
+            chosen = solution.chosen
+            if chosen is None or self._value(solution.bound) >= target:
+                verdict = self._prove(target)
+                if verdict.proven:
+                    return True
+                chosen = verdict.open
+            if chosen is None or len(self._visited) >= self._loop.patience:
+                return False
+            self.add(self._answer(chosen))
+            self._master.exclude(chosen)
 
     def in_one_tree(self) -> bool:
-        """Answer every choice inside the tree; another tree only if tolerances ask for it."""
+        """Answer every choice inside the tree; another tree only if it missed one."""
         master = cast(LazyMaster, self._master)
         patience = self._loop.patience * self._loop.tree_patience
         answers: list[tuple[IntArray, Cut]] = []
 
         def answer(chosen: IntArray, bound: float) -> Answer:
             self._run.tick()
-            cut = self._answer(chosen, self._value(bound))
+            cut = self._answer(chosen)
             self._count(cut)
             answers.append((chosen, cut))
             cutoff = self._cutoff(self._target(patience))
@@ -167,13 +181,17 @@ class _MasterRun:
             solution = master.solve_in_one_tree(
                 answer,
                 cutoff=self._cutoff(self._target(patience)),
-                time_limit=self._run.deadline.remaining,
+                time_limit=min(
+                    self._run.deadline.remaining, self._loop.seconds * self._loop.tree_patience
+                ),
             )
-            target = self._target(patience)
-            if self._settled(solution, target):
-                return True
-            if solution.status is MipStatus.STOPPED or not self._retry(solution, target):
+            if not self._ended(solution):
                 return False
+            verdict = self._prove(self._target(patience))
+            if verdict.proven or verdict.open is None or len(self._visited) >= patience:
+                return verdict.proven
+            answers.append((verdict.open, self._answer(verdict.open)))
+            self._count(answers[-1][1])
             for chosen, cut in answers:
                 master.add_cut(*self._scaled(cut))
                 master.exclude(chosen)
@@ -186,40 +204,43 @@ class _MasterRun:
         return self._collector.target
 
     def _cutoff(self, target: float) -> float:
-        return (target - self._floor) / self._unit + self._margin
+        return (target - self._floor) / self._unit + CUTOFF_MARGIN
 
     def _value(self, bound: float) -> float:
         return self._floor + bound * self._unit
 
     def _scaled(self, cut: Cut) -> tuple[float, FloatArray]:
+        """The cut in units; what is left out lowers it, so that no choice is lost."""
         tight = cut.tightened(self._floor)
-        return (tight.constant - self._floor) / self._unit, tight.coefficients / self._unit
+        coefficients = tight.coefficients / self._unit
+        small = np.abs(coefficients) < NEGLIGIBLE
+        left_out = float(np.sort(coefficients[small])[: self._master.cardinality].sum())
+        constant = (tight.constant - self._floor) / self._unit + left_out
+        return constant, np.where(small, 0.0, coefficients)
 
     def _count(self, cut: Cut) -> None:
         self._cuts.append(cut)
         self._run.statistics.cuts += 1
 
-    def _settled(self, solution: MasterSolution, target: float) -> bool:
-        """Whether the solution's bound proves that nothing below the target is left."""
+    def _ended(self, solution: MasterSolution) -> bool:
+        """Count a solve; whether it came to its end."""
         self._run.statistics.iterations += 1
         self._run.statistics.solver_nodes += solution.nodes
-        if solution.status is MipStatus.TIME_LIMIT:
-            raise TimeUp
         if solution.status is MipStatus.FAILED:
             raise self._failure(f"failed on a master: {solution.detail}")
-        bound = self._value(solution.bound)
-        if bound >= target:
-            self._collector.settle(bound)
-        return bound >= target
+        self._run.tick()
+        return solution.status in (MipStatus.OPTIMAL, MipStatus.INFEASIBLE)
 
-    def _retry(self, solution: MasterSolution, target: float) -> bool:
-        """Widen the margin if the solver's tolerances took more than it; False to give up."""
-        self._margin += 2.0 * (target - self._value(solution.bound)) / self._unit
-        self._retries += 1
-        return self._retries <= self._loop.retries and math.isfinite(self._margin)
+    def _prove(self, target: float) -> Verdict:
+        """Prove that nothing below the target is left, and settle it."""
+        proof = CutProof(self._cuts, self._master.cardinality, self._floor, self._visited)
+        verdict = proof.decide(target, self._loop.proof_nodes, self._run.tick)
+        if verdict.proven:
+            self._collector.settle(target)
+        return verdict
 
-    def _answer(self, chosen: IntArray, bound: float) -> Cut:
-        """Evaluate and offer a choice, check the bound and all cuts against it, and cut there."""
+    def _answer(self, chosen: IntArray) -> Cut:
+        """Evaluate and offer a choice, check all cuts against it, and cut there."""
         key = tuple(sorted(int(j) for j in chosen))
         size = self._master.cardinality
         if len(key) != size or key in self._visited:
@@ -229,11 +250,11 @@ class _MasterRun:
             )
         self._visited.add(key)
         value, cut = self._visit(np.asarray(key))
-        claimed = max([bound, *(float(cut.at(np.asarray(key))) for cut in self._cuts)])
+        claimed = max(float(cut.at(np.asarray(key))) for cut in self._cuts)
         if claimed > value + CUTOFF_MARGIN * self._unit:
-            raise self._failure(
-                f"claims the bound {claimed:.9g} for a problem in which it found a support of "
-                f"value {value:.9g}: its cuts or its bound are wrong"
+            raise SolverFailure(
+                f"a cut claims the bound {claimed:.9g} for a support of value {value:.9g}: "
+                "its cuts or its bound are wrong"
             )
         return cut
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from searches import levels_by, supports_by
 
-from mipselect import Instance, NotCertified, mistake_levels, top_supports
+from mipselect import Instance, mistake_levels, top_supports
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.backends.protocols import (
     Capability,
@@ -30,10 +30,11 @@ def noisy() -> Instance:
 
 
 class Tree(LazyMaster):
-    """One tree by enumeration, whose bound is too weak by `weak` units."""
+    """One tree by enumeration: a bound too weak by `weak` units, the best choice lost at first."""
 
-    def __init__(self, columns: int, cardinality: int, weak: float) -> None:
-        self.columns, self.cardinality, self.weak = columns, cardinality, weak
+    def __init__(self, columns: int, cardinality: int, weak: float, loses: bool) -> None:
+        super().__init__(columns, cardinality, 0.0)
+        self.weak, self.loses = weak, loses
         self.choices = np.array(list(itertools.combinations(range(columns), cardinality)))
         self.eta = np.full(len(self.choices), -np.inf)
         self.trees = 0
@@ -45,7 +46,10 @@ class Tree(LazyMaster):
         inside = np.isin(self.choices, columns).sum(axis=1)
         self.eta[(inside < least) | (inside > most)] = np.inf
 
-    def solve(self, *, cutoff: float, time_limit: float) -> MasterSolution:
+    def add_row(self, coefficients: FloatArray, least: float, most: float) -> None:
+        raise AssertionError("cuts and counts are all that is added")
+
+    def run(self, *, cutoff: float, time_limit: float) -> MasterSolution:
         raise AssertionError("a lazy master is asked for its tree")
 
     def solve_in_one_tree(
@@ -54,6 +58,8 @@ class Tree(LazyMaster):
         self.trees += 1
         before = self.eta.copy()
         status = MipStatus.OPTIMAL
+        if self.loses and self.trees == 1:
+            self.eta[np.argmin(self.eta)] = np.inf
         while (bound := float(self.eta.min())) < cutoff:
             chosen = self.choices[np.argmin(self.eta)]
             answer = visit(chosen, bound)
@@ -75,27 +81,28 @@ class Trees:
         "trees", usable=True, capabilities=frozenset({Capability.MILP, Capability.LAZY_CUTS})
     )
 
-    def __init__(self, weak: float = 0.0) -> None:
-        self.weak = weak
+    def __init__(self, weak: float = 0.0, *, loses: bool = False) -> None:
+        self.weak, self.loses = weak, loses
         self.made: list[Tree] = []
 
     def master(self, columns: int, cardinality: int) -> Tree:
-        self.made.append(Tree(columns, cardinality, self.weak))
+        self.made.append(Tree(columns, cardinality, self.weak, self.loses))
         return self.made[-1]
 
 
-@pytest.mark.parametrize("weak", [0.0, 0.5])
-def test_a_tree_whose_bound_is_too_weak_is_grown_again(weak: float) -> None:
-    """With a wider margin, and with the cuts of the tree before it."""
+@pytest.mark.parametrize("weak", [0.0, 0.5, np.inf, -np.inf])
+@pytest.mark.parametrize("loses", [False, True])
+def test_only_a_tree_that_lost_a_choice_is_grown_again(weak: float, loses: bool) -> None:
+    """Its bound decides nothing: whether a choice is left open is told by the cuts."""
     expected = mistake_levels(noisy(), tolerance=0.0)
-    solver = Trees(weak)
+    solver = Trees(weak, loses=loses)
     levels = levels_by(noisy(), solver, 0.0, enumerated=0)
     assert levels.certified
     assert levels.values == pytest.approx(expected.values, rel=1e-9)
     trees = sum(master.trees for master in solver.made)
     assert levels.effort.masters == len(solver.made) > 0
     assert levels.effort.iterations == trees
-    assert (trees > len(solver.made)) == (weak > 0.0)
+    assert (trees > len(solver.made)) == loses
 
 
 @pytest.mark.parametrize("weak", [0.0, np.inf])
@@ -115,25 +122,31 @@ class Ended(Tree):
         return MasterSolution(self.ending, None, -np.inf, 3, "its own words")
 
 
-@pytest.mark.parametrize(
-    ("ending", "error", "message"),
-    [
-        (MipStatus.TIME_LIMIT, NotCertified, "time limit of inf s reached; stopped in stage"),
-        (MipStatus.FAILED, SolverFailure, "trees failed on a master: its own words; stopped"),
-    ],
-)
-def test_a_master_that_ends_early_ends_the_search(
-    ending: MipStatus, error: type[NotCertified], message: str
-) -> None:
-    class Ending(Trees):
-        def master(self, columns: int, cardinality: int) -> Tree:
-            master = Ended(columns, cardinality, 0.0)
-            master.ending = ending
-            return master
+class Endings(Trees):
+    """A back end whose masters end as it is told."""
 
-    with pytest.raises(error, match=message) as caught:
-        supports_by(noisy(), 30, Ending(), enumerated=0)
-    assert type(caught.value) is error
+    def __init__(self, ending: MipStatus) -> None:
+        super().__init__()
+        self.ending = ending
+
+    def master(self, columns: int, cardinality: int) -> Tree:
+        master = Ended(columns, cardinality, 0.0, False)
+        master.ending = self.ending
+        return master
+
+
+def test_a_master_that_fails_ends_the_search() -> None:
+    message = "trees failed on a master: its own words; stopped"
+    with pytest.raises(SolverFailure, match=message) as caught:
+        supports_by(noisy(), 30, Endings(MipStatus.FAILED), enumerated=0)
     assert np.isfinite(caught.value.bound)
     assert not caught.value.partial.certified
     assert caught.value.partial.values[0] == caught.value.incumbent
+
+
+def test_a_master_that_takes_too_long_is_taken_from_its_solver() -> None:
+    """There is time left, so the division does the work."""
+    expected = top_supports(noisy(), 30, tolerance=0.0)
+    pool = supports_by(noisy(), 30, Endings(MipStatus.TIME_LIMIT), 0.0, enumerated=0)
+    assert pool.certified
+    assert np.array_equal(pool.supports, expected.supports)

@@ -136,6 +136,19 @@ def test_back_ends_that_misbehave_are_named() -> None:
     assert caught.value.partial.supports.tolist() == [[0, 1, 2]]
 
 
+def test_a_lie_that_contradicts_no_known_value_certifies_nothing() -> None:
+    """The first features are called optimal, with a bound just below their own value."""
+    instance = load_instance("tiny-plain")
+    claim = instance.fit([0, 1, 2]).value
+    scale = whole.UNITS * 2 * instance.n / float(instance.y @ instance.y)
+    liar = Scripted(MipStatus.OPTIMAL, claim * scale)
+    with pytest.raises(NotCertified, match="the native search could only prove") as caught:
+        whole_optimum(instance, solver=liar)
+    assert caught.value.bound == pytest.approx(mistake_levels(instance).values[0], rel=1e-9)
+    with pytest.raises(NotCertified):
+        whole_levels(instance, solver=liar)
+
+
 @pytest.mark.parametrize("form", Form)
 @pytest.mark.parametrize("loss", ["hinge", "quantile(0.3)"])
 def test_piecewise_linear_losses_agree_with_brute_force_and_the_search(

@@ -161,3 +161,40 @@ def test_a_back_end_from_another_package_is_found_by_name(documented: str, tmp_p
         PYTHONPATH=str(tmp_path),
     )
     assert out == "scipy True True\n"
+
+
+@pytest.mark.parametrize(
+    ("source", "reason"),
+    [
+        ("import no_such_module", "ModuleNotFoundError: No module named 'no_such_module'"),
+        ("raise SystemError('two\\nlines')", "SystemError: two lines"),
+        ("def Maker(threads, seed): raise KeyError('licence')", "KeyError: 'licence'"),
+        ("def Maker(threads, seed): return 3", "AttributeError: 'int' object has no attribute"),
+        ("Maker = None", "TypeError: 'NoneType' object is not callable"),
+        ("", "AttributeError: module 'broken' has no attribute 'Maker'"),
+    ],
+)
+def test_a_broken_plug_in_is_a_status_and_disturbs_no_other(
+    source: str, reason: str, tmp_path: Path
+) -> None:
+    (tmp_path / "broken.py").write_text(source)
+    (tmp_path / "broken-1.0.dist-info").mkdir()
+    (tmp_path / "broken-1.0.dist-info/METADATA").write_text("Name: broken\nVersion: 1.0\n")
+    (tmp_path / "broken-1.0.dist-info/entry_points.txt").write_text(
+        "[mipselect.solvers]\nbroken = broken:Maker\n"
+    )
+    out = python(
+        "from mipselect.backends import available_solvers, known_solvers, solver_by_name\n"
+        "from mipselect.errors import UnknownSolver\n"
+        "print(solver_by_name('highs').status.usable, 'broken' in available_solvers())\n"
+        "status = known_solvers()['broken']\n"
+        "print(status.usable, status.reason)\n"
+        "try: solver_by_name('broken')\n"
+        "except UnknownSolver as error: print(error)\n",
+        PYTHONPATH=str(tmp_path),
+    )
+    why = f"its entry point 'broken:Maker' is broken: {reason}"
+    first, second, third = out.splitlines()
+    assert first == "True False"
+    assert second.startswith(f"False {why}")
+    assert third.startswith(f"solver 'broken' cannot be used here: {why}")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from mipselect.arrays import FloatArray
-from mipselect.losses.fenchel import FenchelBounds
+from mipselect.losses.fenchel import EPS, FenchelBounds
 from mipselect.search.cuts import Cut
 
 
@@ -33,5 +35,7 @@ def fenchel_cut(
     """
     nu = max(0.0, length / bounds.radius - bounds.ridge)
     shrink = 1.0 / (2.0 * (bounds.ridge + nu) * bounds.n)
-    constant = bounds.constants[row] / bounds.n - nu * bounds.radius**2 / (2.0 * bounds.n)
-    return Cut(float(constant) - shrink * own, -shrink * credits)
+    terms = np.array([bounds.constants[row], -nu * bounds.radius**2 / 2.0]) / bounds.n
+    terms = np.append(terms, -shrink * own)
+    rounding = 16.0 * EPS * float(np.abs(terms).sum())
+    return Cut(float(terms.sum()) - rounding, -shrink * credits * (1.0 + 16.0 * EPS))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
+from mipselect.losses.squared import EPS
 from mipselect.search.cuts import Cut
 from mipselect.search.least_squares.additions import Additions, dominated_diagonal
 
@@ -27,11 +28,15 @@ def sparse_diagonal_cut(sub: Additions, H: FloatArray, chosen: IntArray) -> Cut:
     L = len(sub.live)
     beta = np.linalg.solve(H[np.ix_(chosen, chosen)], sub.g[chosen])
     w = sub.g - H[:, chosen] @ beta
+    rounding = EPS * (len(chosen) + 2) * (np.abs(sub.g) + np.abs(H[:, chosen]) @ np.abs(beta))
     M = dominated_diagonal(sub.h, _off_sums(np.abs(H), chosen, min(sub.size, L)), sub.ridge)
-    kept = M[chosen] * beta**2
-    coefficients = -(w**2) / M
-    coefficients[chosen] = -kept
-    doubled = sub.base_value - float(sub.g[chosen] @ beta) + float(kept.sum()) - sub.slack
+    # Any β will do if the gradient on T, which is zero at the exact one, is not left out.
+    kept = beta * (M[chosen] * beta + 2.0 * w[chosen])
+    slope = np.abs(w)
+    slope[chosen] = np.abs(M[chosen] * beta + w[chosen])
+    coefficients = -((slope + rounding) ** 2) / M
+    fitted = float((sub.g[chosen] + w[chosen]) @ beta)
+    doubled = sub.base_value - fitted + float(kept.sum()) - sub.slack
     return Cut(doubled / (2.0 * sub.problem.n), coefficients / (2.0 * sub.problem.n))
 
 

@@ -1,28 +1,33 @@
-"""Optimum and mistake levels by whole models: a second opinion that shares no cut with the search.
+"""Optimum and mistake levels by whole models: a second opinion on the search.
 
-Supports that a solver returns are evaluated exactly; its bounds are taken as it proved them, less
-what the tolerances of a nonlinear solver may be worth. Small and medium instances only.
+Supports that a solver returns are evaluated exactly. Its bounds certify nothing: a bound that is
+returned is the lower one of what the solver claims, less what the tolerances of a nonlinear solver
+may be worth, and of what the native search proves around the same support. Small and medium
+instances only.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import cast
 
 import numpy as np
 
 from mipselect.arrays import IntArray
-from mipselect.backends.discovery import usable_solver
+from mipselect.backends.discovery import NATIVE, usable_solver
 from mipselect.backends.protocols import Capability, MipStatus, Solver, WholeSolver, rounded
 from mipselect.errors import InvalidInput, NotCertified, SolverFailure
 from mipselect.instance import Instance
 from mipselect.losses.box_dual import PreparedBoxDual
 from mipselect.losses.squared import PreparedSquared
+from mipselect.search.collectors import BestSupport
 from mipselect.search.monolithic.formulations import Form, LeastSquaresModels, at_distance
 from mipselect.search.monolithic.piecewise_linear import PiecewiseLinearModels
-from mipselect.search.options import SearchOptions, require_ridge
+from mipselect.search.options import SearchOptions
 from mipselect.search.pool import MistakeLevels, SupportPool
-from mipselect.search.progress import ProgressCallback, Run
+from mipselect.search.progress import ProgressCallback, TimeUp
+from mipselect.search.setup import set_up
 
 UNITS = 1000.0
 """The objective of no features, in the units of the model."""
@@ -43,7 +48,7 @@ def whole_optimum(
     time_limit: float | None = None,
     progress: ProgressCallback | None = None,
 ) -> SupportPool:
-    """Find the best support by one whole model.
+    """Find the best support by one whole model, and prove it by the native search.
 
     Parameters
     ----------
@@ -78,7 +83,8 @@ def whole_optimum(
     """
     search = _WholeSearch(instance, SearchOptions(solver, tolerance, time_limit, progress), form)
     search.run.reporter.stage = "optimum"
-    support, value, bound = search.best()
+    support, value, claimed = search.best()
+    bound = min(claimed, search.proven(support, value, support, range(1, len(support) + 1)))
     pool = SupportPool(
         supports=support[None],
         values=np.array([value]),
@@ -91,8 +97,8 @@ def whole_optimum(
     )
     if not pool.certified:
         raise NotCertified(
-            f"{search.name} could only prove that every support is at {bound:.9g} or above, and "
-            f"the best known value is {value:.9g}",
+            f"{search.name} and the native search could only prove that every support is at "
+            f"{bound:.9g} or above, and the best known value is {value:.9g}",
             bound=bound,
             incumbent=value,
             partial=pool,
@@ -128,10 +134,13 @@ def whole_levels(
         found = [(center, value, value)]
         for level in range(1, min(len(center), instance.p - len(center)) + 1):
             stands.stage = f"level {level}"
-            stands.incumbent, stands.bound = value, min(bound for *_, bound in found)
-            found.append(search.best(center, level))
-            if found[-1][1] < value:
+            stands.incumbent = value
+            best, best_value, claimed = search.best(center, level)
+            if best_value < value:
+                found.append((best, best_value, 0.0))
                 break
+            proven = search.proven(best, best_value, center, range(level, level + 1), floor=value)
+            found.append((best, best_value, min(claimed, proven)))
         else:
             break
         center, value, _ = found[-1]
@@ -149,8 +158,9 @@ def whole_levels(
     if not levels.certified:
         tied = levels.gap < 0.0
         raise NotCertified(
-            f"{search.name} proved the bounds {', '.join(f'{bound:.9g}' for bound in bounds)} for "
-            f"levels of the values {', '.join(f'{v:.9g}' for v in values)}: "
+            f"{search.name} and the native search proved the bounds "
+            f"{', '.join(f'{bound:.9g}' for bound in bounds)} for levels of the values "
+            f"{', '.join(f'{v:.9g}' for v in values)}: "
             + ("the best one may be tied" if tied else "not within the tolerance"),
             bound=float(np.min(levels.bounds)),
             incumbent=value,
@@ -168,7 +178,7 @@ class _WholeSearch:
         options: SearchOptions,
         form: Form | None,
     ) -> None:
-        require_ridge(instance)
+        self._search = set_up(instance, replace(options, solver=NATIVE))
         self._models = _models_of(instance)
         needed = Capability.MIQP if form is Form.BIG_M else Capability.MISOCP
         self._solver = cast(WholeSolver, usable_solver(options.solver, needed))
@@ -178,12 +188,12 @@ class _WholeSearch:
         status.check_size(*self._models.size(self._form), quadratic=True)
         self.name = f"{status.name}, whole {self._form} model"
         self.tolerance = options.tau
-        self.run = Run.start(options.time_limit, options.progress)
+        self.run = self._search.run
 
     def best(
         self, center: IntArray | None = None, distance: int = 0
     ) -> tuple[IntArray, float, float]:
-        """Best support, at `distance` from `center` if there is one, its value and the bound."""
+        """Best support, at `distance` from `center` if there is one, its value, and the claim."""
         instance, run, stands = self._instance, self.run, self.run.reporter
         baseline = self._models.baseline
         scale = UNITS / baseline if baseline > 0.0 else 1.0
@@ -199,32 +209,59 @@ class _WholeSearch:
             gap=scale * max(SHARE_OF_TAU * tau, SHARE_OF_TAU * trust),
         )
         run.statistics.solver_nodes += solution.nodes
-        # Every restricted problem has a value ≥ 0, whatever the solver proved.
-        bound = max(solution.bound / scale - trust, 0.0)
+        # Every restricted problem has a value ≥ 0, whatever the solver says.
+        claimed = max(solution.bound / scale - trust, 0.0)
         if solution.status is MipStatus.TIME_LIMIT:
-            raise NotCertified(
-                f"{self.name}: time limit reached in stage {stands.stage!r}, whose supports are "
-                f"proven to be at {bound:.6g} or above; best value of stages before it "
-                f"{stands.incumbent:.6g}",
-                bound=min(bound, stands.bound) if math.isfinite(stands.bound) else bound,
-                incumbent=stands.incumbent,
-            )
+            raise self._time_up()
         if not solution.found:
             raise SolverFailure(
                 f"{self.name} ended with the status {solution.status.value!r} "
-                f"({solution.detail}) in stage {stands.stage!r} and found nothing; proven so far: "
-                f"{bound:.9g} or above"
+                f"({solution.detail}) in stage {stands.stage!r} and found nothing; its claim is "
+                f"{claimed:.9g} or above"
             )
         support = rounded(np.array([z.value for z in model.z.values()]))
         if len(support) != instance.support_size:
             raise SolverFailure(f"{self.name} returned {len(support)} features")
         value = instance.fit(support).value
-        if bound > value:
+        if claimed > value:
             raise SolverFailure(
-                f"{self.name} claims the bound {bound:.9g} where it found a support of value "
+                f"{self.name} claims the bound {claimed:.9g} where it found a support of value "
                 f"{value:.9g}: its bound is wrong"
             )
-        return support, value, bound
+        return support, value, claimed
+
+    def proven(
+        self,
+        support: IntArray,
+        value: float,
+        center: IntArray,
+        distances: range,
+        *,
+        floor: float = -math.inf,
+    ) -> float:
+        """What the native search proves for all supports at some distances from `center`.
+
+        It looks for supports better than `support` by τ, or better than `floor` if that is more.
+        """
+        best = BestSupport(self._search.allowance, floor)
+        best.offer(support[None], np.array([value]))
+        try:
+            around = self._search.center_at(center, self._instance.fit(center).value)
+            for distance in distances:
+                if distance < around.levels:
+                    around.search_level(distance, best, self.run)
+        except TimeUp as stop:
+            raise self._time_up() from stop
+        return best.bound
+
+    def _time_up(self) -> NotCertified:
+        stands = self.run.reporter
+        return NotCertified(
+            f"{self.name}: time limit reached in stage {stands.stage!r}; nothing is proven of it, "
+            f"and the best value of stages before it is {stands.incumbent:.6g}",
+            bound=0.0,
+            incumbent=stands.incumbent,
+        )
 
 
 def _models_of(instance: Instance) -> LeastSquaresModels | PiecewiseLinearModels:

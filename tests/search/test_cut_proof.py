@@ -1,0 +1,103 @@
+"""The proof from cuts against exact arithmetic over all choices."""
+
+from __future__ import annotations
+
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from mipselect.search import cut_proof
+from mipselect.search.cut_proof import CutProof
+from mipselect.search.cuts import Cut
+
+
+def do_nothing() -> None:
+    pass
+
+
+def hard_cuts(rng: np.random.Generator, columns: int, count: int) -> list[Cut]:
+    """Coefficients of very different size, as columns of very different scale give them."""
+    scales = 10.0 ** rng.uniform(-9, 0, columns)
+    return [
+        Cut(float(rng.uniform(1, 3)), -rng.uniform(0, 3, columns) * scales) for _ in range(count)
+    ]
+
+
+def exact(cuts: list[Cut], choice: tuple[int, ...]) -> Fraction:
+    return max(
+        Fraction(cut.constant) + sum(Fraction(float(cut.coefficients[j])) for j in choice)
+        for cut in cuts
+    )
+
+
+@pytest.mark.parametrize(("seed", "rarely"), [*((k, True) for k in range(30)), (30, False)])
+def test_it_proves_what_is_true_and_finds_what_is_open(
+    seed: int, rarely: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not rarely:
+        monkeypatch.setattr(cut_proof, "CHOICES_PER_ROW", 0)
+        monkeypatch.setattr(cut_proof, "BLOCK_ENTRIES", 100)
+    rng = np.random.default_rng(seed)
+    columns, size = int(rng.integers(4, 10)), int(rng.integers(1, 5))
+    size = min(size, columns)
+    cuts = hard_cuts(rng, columns, int(rng.integers(1, 8)))
+    values = {c: exact(cuts, c) for c in itertools.combinations(range(columns), size)}
+    floor = max(cut.minimum(size) for cut in cuts)
+    ordered = sorted(values.values())
+    for rank in {0, len(ordered) // 3, len(ordered) - 1}:
+        target = float(ordered[rank])
+        below = {c for c, value in values.items() if value < Fraction(target)}
+        visited: set[tuple[int, ...]] = set()
+        while True:
+            verdict = CutProof(cuts, size, floor, visited).decide(target, 10**6, do_nothing)
+            if verdict.proven:
+                break
+            assert verdict.open is not None
+            choice = tuple(verdict.open.tolist())
+            assert choice not in visited
+            assert float(values[choice]) <= target * (1 + 1e-12)
+            visited.add(choice)
+        assert below <= visited
+        assert all(float(values[c]) <= target * (1 + 1e-12) for c in visited)
+
+
+def test_a_target_one_rounding_above_a_choice_is_not_proven() -> None:
+    """What rounds to a proof is none: the sum is a little below the target, exactly."""
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        cut = hard_cuts(rng, 6, 1)[0]
+        choice = min(itertools.combinations(range(6), 3), key=lambda c: exact([cut], c))
+        value = exact([cut], choice)
+        target = float(value)
+        while Fraction(target) <= value:
+            target = float(np.nextafter(target, np.inf))
+        verdict = CutProof([cut], 3, cut.minimum(3) - 1.0, set()).decide(target, 99, do_nothing)
+        assert not verdict.proven
+
+
+def test_a_tree_that_gets_too_large_says_nothing() -> None:
+    rng = np.random.default_rng(0)
+    cuts = [Cut(1.0, -rng.uniform(0.1, 1.0, 30)) for _ in range(20)]
+    proof = CutProof(cuts, 6, -10.0, set())
+    verdict = proof.decide(0.5, 3, do_nothing)
+    assert (verdict.proven, verdict.open) == (False, None)
+
+
+def test_many_columns_are_proven_by_few_beginnings() -> None:
+    """C(60, 6) is 50 million; multipliers prove what no single cut does."""
+    rng = np.random.default_rng(1)
+    halves = np.arange(60) < 30
+    cuts = [Cut(1.0, -0.3 * halves), Cut(1.0, -0.3 * ~halves)]
+    assert max(cut.minimum(6) for cut in cuts) < -0.7
+    beginnings = 0
+
+    def tick() -> None:
+        nonlocal beginnings
+        beginnings += 1
+
+    noise = [Cut(0.1, -rng.uniform(0, 0.1, 60)) for _ in range(5)]
+    verdict = CutProof([*cuts, *noise], 6, -1.0, set()).decide(0.09, 10_000, tick)
+    assert verdict.proven
+    assert beginnings < 1000
