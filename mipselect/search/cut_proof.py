@@ -25,12 +25,6 @@ from mipselect.search.cuts import Cut
 
 EPS = float(np.finfo(np.float64).eps)
 
-BLOCK_ENTRIES = 1 << 18
-"""Numbers that are formed at once."""
-
-CHOICES_PER_ROW = 300
-"""Beginnings that are extended before another row is worth its linear program."""
-
 
 @dataclass(frozen=True, eq=False)
 class Verdict:
@@ -75,11 +69,23 @@ class CutProof:
         A proven lower bound on every choice.
     visited : collection of tuple of int
         Choices about which nothing has to be proven; sorted.
+    entries : int
+        Numbers that are formed at once.
+    between_rows : int
+        Beginnings that are extended before another row is worth its linear program.
     """
 
     def __init__(
-        self, cuts: list[Cut], size: int, floor: float, visited: Collection[tuple[int, ...]]
+        self,
+        cuts: list[Cut],
+        size: int,
+        floor: float,
+        visited: Collection[tuple[int, ...]],
+        *,
+        entries: int = 1 << 18,
+        between_rows: int = 300,
     ) -> None:
+        self._entries, self._between_rows = entries, between_rows
         self._size, self._floor, self._visited = size, floor, set(visited)
         tight = [cut.tightened(floor) for cut in cuts]
         coefficients = np.array([cut.coefficients for cut in tight])
@@ -115,14 +121,14 @@ class CutProof:
         while stack:
             tick()
             block = stack.pop()
-            count = max(1, BLOCK_ENTRIES // self._coefficients.size)
+            count = max(1, self._entries // self._coefficients.size)
             if len(block) > count:
                 stack.append(block[count:])
                 block = block[:count]
             extended, since = extended + len(block), since + len(block)
             if extended > most:
                 return Verdict(False, None)
-            if since > CHOICES_PER_ROW:
+            if since > self._between_rows:
                 beginning = root[0] if rows is self._cuts else block[0]
                 rows, since = _joined(rows, self._aggregated(beginning)), 0
             children, bounds = self._below(block, rows, goal)

@@ -8,7 +8,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from mipselect.search import cut_proof
 from mipselect.search.cut_proof import CutProof
 from mipselect.search.cuts import Cut
 
@@ -32,13 +31,11 @@ def exact(cuts: list[Cut], choice: tuple[int, ...]) -> Fraction:
     )
 
 
-@pytest.mark.parametrize(("seed", "rarely"), [*((k, True) for k in range(30)), (30, False)])
-def test_it_proves_what_is_true_and_finds_what_is_open(
-    seed: int, rarely: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if not rarely:
-        monkeypatch.setattr(cut_proof, "CHOICES_PER_ROW", 0)
-        monkeypatch.setattr(cut_proof, "BLOCK_ENTRIES", 100)
+@pytest.mark.parametrize(
+    ("seed", "rarely"), [*((k, True) for k in range(30)), (30, False), (31, False)]
+)
+def test_it_proves_what_is_true_and_finds_what_is_open(seed: int, rarely: bool) -> None:
+    tuned = {} if rarely else {"entries": 100, "between_rows": 0}
     rng = np.random.default_rng(seed)
     columns, size = int(rng.integers(4, 10)), int(rng.integers(1, 5))
     size = min(size, columns)
@@ -51,7 +48,9 @@ def test_it_proves_what_is_true_and_finds_what_is_open(
         below = {c for c, value in values.items() if value < Fraction(target)}
         visited: set[tuple[int, ...]] = set()
         while True:
-            verdict = CutProof(cuts, size, floor, visited).decide(target, 10**6, do_nothing)
+            verdict = CutProof(cuts, size, floor, visited, **tuned).decide(
+                target, 10**6, do_nothing
+            )
             if verdict.proven:
                 break
             assert verdict.open is not None
