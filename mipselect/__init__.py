@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from mipselect.data.files import load_instance
     from mipselect.errors import MipselectError, NotCertified
     from mipselect.instance import Instance
-    from mipselect.mechanisms import ExponentialMechanism, Mistakes, TopR
+    from mipselect.mechanisms import ExponentialMechanism, Mistakes, StableOptimum, TopR
     from mipselect.privacy import Guarantee, Ledger, Release
     from mipselect.search import (
         MistakeLevels,
@@ -33,6 +33,7 @@ _HOMES = {
     "Mistakes": "mipselect.mechanisms",
     "NotCertified": "mipselect.errors",
     "Release": "mipselect.privacy",
+    "StableOptimum": "mipselect.mechanisms",
     "SupportPool": "mipselect.search",
     "TopR": "mipselect.mechanisms",
     "available_solvers": "mipselect.search",
@@ -58,6 +59,7 @@ __all__ = [
     "Mistakes",
     "NotCertified",
     "Release",
+    "StableOptimum",
     "SupportPool",
     "TopR",
     "available_solvers",

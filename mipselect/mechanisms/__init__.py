@@ -19,6 +19,7 @@ from mipselect.mechanisms.scores.top_k import OneShotTopK, Peeling
 from mipselect.mechanisms.supports.exponential import ExponentialMechanism
 from mipselect.mechanisms.supports.metropolis import MetropolisHastings
 from mipselect.mechanisms.supports.mistakes import Mistakes
+from mipselect.mechanisms.supports.stable_optimum import StableOptimum
 from mipselect.mechanisms.supports.top_r import TopR
 
 __all__ = [
@@ -40,6 +41,7 @@ __all__ = [
     "RuleOfThumb",
     "SampleAggregate",
     "ScoreMechanism",
+    "StableOptimum",
     "SupportMechanism",
     "TopR",
     "rule_of_thumb",

@@ -34,6 +34,11 @@ class Mechanism(ABC, Generic[Outcome]):
     def guarantee(self) -> Guarantee:
         """What one draw promises."""
 
+    @property
+    def guarantees(self) -> dict[str, Guarantee]:
+        """What one draw promises, by neighbouring relation, for all relations it is stated for."""
+        return {self.guarantee.relation: self.guarantee}
+
     @abstractmethod
     def sample(self, rng: Rng = None) -> Outcome:
         """Draw an outcome.
@@ -61,7 +66,7 @@ class Mechanism(ABC, Generic[Outcome]):
         """Return the indices in an outcome and their names, if they have any."""
 
     def release(self, ledger: Ledger | None = None, *, rng: Rng = None) -> Release:
-        """Charge the ledger, then draw.
+        """Charge the ledger, under its own relation if the draw states it, then draw.
 
         Parameters
         ----------
@@ -81,7 +86,10 @@ class Mechanism(ABC, Generic[Outcome]):
         if not (ledger is None or isinstance(ledger, Ledger)):
             raise InvalidInput(f"ledger must be a Ledger or None, got {shown(ledger)}")
         source, private = generator(rng)
-        guarantee = replace(self.guarantee, private=private)
+        stated = self.guarantee
+        if ledger is not None:
+            stated = self.guarantees.get(ledger.relation, stated)
+        guarantee = replace(stated, private=private)
         if ledger is not None:
             ledger.spend(guarantee, what=self.name)
         # A warning would tell about the data. NumPy's state is that of the thread, not global.

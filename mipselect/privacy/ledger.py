@@ -90,6 +90,11 @@ class Ledger:
             "estimators without it (set_params(ledger=None))"
         )
 
+    @property
+    def relation(self) -> str:
+        """The relation under which the budget is meant."""
+        return self._budget.relation
+
     def spend(self, guarantee: Guarantee, what: str = "") -> None:
         """Charge a release, before it is drawn.
 

@@ -23,6 +23,7 @@ from mipselect.mechanisms.supports.gibbs import (
 )
 from mipselect.mechanisms.supports.intervals import Interval
 from mipselect.mechanisms.supports.listed_draws import ListedDraws
+from mipselect.mechanisms.supports.relations import both_relations, one_direction
 from mipselect.mechanisms.supports.soft_draws import SoftDraws
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.ledger import Ledger
@@ -160,6 +161,11 @@ class ExponentialMechanism(SupportMechanism):
     def guarantee(self) -> Guarantee:
         """(ε, 0) under replace-one, without conditions."""
         return Guarantee(self._epsilon)
+
+    @property
+    def guarantees(self) -> dict[str, Guarantee]:
+        """ε/2 under add-remove, since a further row can only raise n R(S)."""
+        return both_relations(self.guarantee, one_direction(self._epsilon))
 
     def prepare(self) -> None:
         """Do what every draw needs, before anything is paid for or drawn.

@@ -10,14 +10,24 @@ from numpy.typing import ArrayLike
 
 from mipselect.errors import ConditionNotMet, InvalidInput, NotCertified
 from mipselect.mechanisms.base import Support, SupportMechanism, score_log_weights
-from mipselect.mechanisms.supports.propose_test_release import GapTest, exceeds_condition
+from mipselect.mechanisms.supports.propose_test_release import (
+    GapTest,
+    checked_test_delta,
+    exceeds_condition,
+)
+from mipselect.mechanisms.supports.relations import (
+    both_relations,
+    gap_in_one_direction,
+    one_direction,
+)
 from mipselect.mechanisms.supports.top_r import TopR
+from mipselect.privacy.decimals import exact, round_up
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.ledger import Ledger
 from mipselect.privacy.randomness import IntegerWeights, Rng, generator, uniform_subset
 from mipselect.privacy.release import Release
 from mipselect.search.pool import MistakeLevels, SupportPool
-from mipselect.validation import checked_epsilon, checked_number, checked_support
+from mipselect.validation import checked_epsilon, checked_support
 
 GAP_CONDITION = "gap between best and second best value exceeds twice the sensitivity"
 
@@ -112,6 +122,16 @@ class Mistakes(SupportMechanism):
         test = self._tested.test
         return Guarantee(test.epsilon, test.delta) + Guarantee(self._epsilon)
 
+    @property
+    def guarantees(self) -> dict[str, Guarantee]:
+        """Under add-remove (ε/2)(1 + τ/(Δ+τ)), and about half of ε₀ for the test."""
+        tolerance = self._levels.tolerance
+        cost = one_direction(self._epsilon, tolerance)
+        if self._tested is not None:
+            test = gap_in_one_direction(self._tested.test.epsilon, tolerance)
+            cost = round_up(exact(test) + exact(cost))
+        return both_relations(self.guarantee, cost)
+
     def sample(self, rng: Rng = None) -> Support:
         """Draw a support: s sorted column indices. See `SupportMechanism.sample`.
 
@@ -194,7 +214,7 @@ def _tested(
     delta: float,
     fallback: TopR | SupportPool,
 ) -> _Tested:
-    delta = checked_number(delta, "delta", "a number with 0 < delta < 1/2", lambda v: 0.0 < v < 0.5)
+    delta = checked_test_delta(delta)
     if isinstance(fallback, SupportPool):
         fallback = TopR(fallback, epsilon)
     if not isinstance(fallback, TopR):

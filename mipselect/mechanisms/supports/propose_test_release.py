@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from mipselect.privacy.randomness import IntegerWeights
+from mipselect.validation import checked_number
 
 ROUNDING = 1e-9
 """A gap counts as larger than 2Δ only if it is by this much, relatively."""
@@ -16,6 +17,13 @@ ROUNDING = 1e-9
 def exceeds_condition(gap: float, sensitivity: float) -> bool:
     """Whether `gap` > 2Δ, beyond rounding errors."""
     return gap > 2.0 * sensitivity * (1.0 + ROUNDING)
+
+
+def checked_test_delta(delta: float) -> float:
+    """Return a number with 0 < δ < 1/2, or raise `InvalidInput`."""
+    return checked_number(
+        delta, "delta", "a number with 0 < delta < 1/2", lambda number: 0.0 < number < 0.5
+    )
 
 
 @dataclass(frozen=True)

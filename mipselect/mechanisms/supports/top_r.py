@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from mipselect.errors import NotCertified
 from mipselect.mechanisms.base import Support, SupportMechanism, score_log_weights
 from mipselect.mechanisms.supports.ranks import rank, unrank
+from mipselect.mechanisms.supports.relations import both_relations, one_direction
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.randomness import IntegerWeights, Rng, generator, uniform_subset
 from mipselect.search.pool import SupportPool
@@ -78,6 +79,12 @@ class TopR(SupportMechanism):
     def guarantee(self) -> Guarantee:
         """(ε, 0) under replace-one, without conditions."""
         return Guarantee(self.epsilon)
+
+    @property
+    def guarantees(self) -> dict[str, Guarantee]:
+        """Under add-remove (ε/2)(1 + τ/(Δ+τ)), since a further row can only raise n R(S)."""
+        cost = one_direction(self.epsilon, self.pool.tolerance)
+        return both_relations(self.guarantee, cost)
 
     def sample(self, rng: Rng = None) -> Support:
         """Draw a support: s sorted column indices. See `SupportMechanism.sample`."""

@@ -1,0 +1,33 @@
+"""What a draw of a support promises when a row is added or removed (MATH, section 11).
+
+n R(S) = Σ losses + (λ/2)‖β‖² does not contain n, and a further row raises it, for every S, by
+at most nΔ. Log weights -ε nR / 2(nΔ + nτ) therefore all move in one direction, so that half of
+what two directions would cost is saved; what τ leaves open may still be on either side.
+"""
+
+from __future__ import annotations
+
+from mipselect.privacy.decimals import exact, round_up
+from mipselect.privacy.guarantee import Guarantee
+
+
+def both_relations(guarantee: Guarantee, epsilon_add_remove: float) -> dict[str, Guarantee]:
+    """A guarantee under replace-one, and the same draw's ε under add-remove."""
+    other = Guarantee(epsilon_add_remove, guarantee.delta, "add-remove", guarantee.conditions)
+    return {guarantee.relation: guarantee, other.relation: other}
+
+
+def one_direction(epsilon: float, tolerance: float = 0.0) -> float:
+    """(ε/2)(1 + τ/(Δ+τ)), rounded up, for values known up to τ = `tolerance` Δ."""
+    t = exact(tolerance)
+    return round_up(exact(epsilon) / 2 * (1 + t / (1 + t)))
+
+
+def gap_in_one_direction(epsilon: float, tolerance: float) -> float:
+    """ε₀(½ + τ/2Δ)/(1 + τ/2Δ), rounded up: what the gap test costs under add-remove.
+
+    n times the gap moves by nΔ at most, half of what it moves by under replace-one, and the
+    bound on it by τ more; the noise is that of replace-one.
+    """
+    t = exact(tolerance)
+    return round_up(exact(epsilon) * (1 + t) / (2 + t))

@@ -1,0 +1,131 @@
+"""The optimum itself, where a private test finds that no row can change it."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mipselect.errors import InvalidInput, NotCertified
+from mipselect.mechanisms.base import Support, SupportMechanism
+from mipselect.mechanisms.supports.propose_test_release import GapTest, checked_test_delta
+from mipselect.mechanisms.supports.relations import both_relations, gap_in_one_direction
+from mipselect.privacy.decimals import exact, round_up
+from mipselect.privacy.guarantee import Guarantee
+from mipselect.privacy.randomness import Rng, generator
+from mipselect.search.pool import MistakeLevels, SupportPool
+from mipselect.validation import checked_epsilon, shown
+
+
+class StableOptimum(SupportMechanism):
+    """The optimum, if the gap to the second best passes a private test; else a fallback's draw.
+
+    Where the gap exceeds 2Δ all neighbouring data have the same optimum, so that it may be told
+    as it is. The test costs (ε, δ), the fallback what it promises itself.
+
+    Parameters
+    ----------
+    levels_or_pool : MistakeLevels or SupportPool
+        Certified.
+    epsilon : float
+        ε > 0, finite, of the test.
+    delta : float
+        0 < δ < 1/2.
+    fallback : SupportMechanism
+        About the same features, without conditions: such as an `ExponentialMechanism` at ε₁.
+
+    Raises
+    ------
+    NotCertified
+        If the levels, or the pool, do not prove what their tolerance says.
+    InvalidInput
+        If a number is out of its range, or the fallback is no such mechanism.
+
+    References
+    ----------
+    Dwork and Lei, "Differential privacy and robust statistics", 2009; Thakurta and Smith,
+    "Differentially private feature selection via stability arguments", 2013, section 3.
+    """
+
+    def __init__(
+        self,
+        levels_or_pool: MistakeLevels | SupportPool,
+        epsilon: float,
+        delta: float,
+        fallback: SupportMechanism,
+    ) -> None:
+        found = levels_or_pool
+        if not isinstance(found, MistakeLevels | SupportPool):
+            raise InvalidInput(
+                f"the optimum comes from MistakeLevels or a SupportPool, got {shown(found)}"
+            )
+        if not found.certified:
+            raise NotCertified(
+                "nothing may be released from an optimum that is not certified; search again "
+                "with more time or another solver",
+                bound=-math.inf,
+                incumbent=float(found.values[0]),
+            )
+        if not isinstance(fallback, SupportMechanism):
+            raise InvalidInput(f"fallback must draw supports, got {shown(fallback)}")
+        if fallback.feature_names != found.feature_names:
+            raise InvalidInput("fallback must be about the same features as the optimum")
+        if fallback.guarantee.conditions:
+            raise InvalidInput(
+                "fallback must not have conditions: it answers just where data are unstable"
+            )
+        self._optimum: Support = tuple(found.supports[0].tolist())
+        self._names = found.feature_names
+        self._fallback = fallback
+        self._test = GapTest(
+            gap=_gap(found),
+            sensitivity=found.sensitivity,
+            tolerance=found.tolerance,
+            epsilon=checked_epsilon(epsilon),
+            delta=checked_test_delta(delta),
+        )
+
+    @property
+    def name(self) -> str:
+        """What the mechanism is called in a release; the outcome of the test is not in it."""
+        return f"stable optimum, {self._fallback.name}"
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """The p names."""
+        return self._names
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """(ε, δ) and the fallback's together, without conditions; under replace-one."""
+        return Guarantee(self._test.epsilon, self._test.delta) + self._fallback.guarantee
+
+    @property
+    def guarantees(self) -> dict[str, Guarantee]:
+        """The same under both relations, if the fallback states both."""
+        other = self._fallback.guarantees.get("add-remove")
+        if other is None:
+            return super().guarantees
+        test = gap_in_one_direction(self._test.epsilon, self._test.tolerance)
+        return both_relations(self.guarantee, round_up(exact(test) + exact(other.epsilon)))
+
+    def sample(self, rng: Rng = None) -> Support:
+        """Draw a support: sorted column indices. See `Mechanism.sample`."""
+        source, _ = generator(rng)
+        return self._optimum if self._test.passes(source) else self._fallback.sample(source)
+
+    def log_probability(self, outcome: ArrayLike) -> float:
+        """Log of the probability of any support, where the fallback's is known. Sensitive."""
+        otherwise = self._test.log_fail + self._fallback.log_probability(outcome)
+        if tuple(sorted(np.asarray(outcome).tolist())) != self._optimum:
+            return otherwise
+        return float(np.logaddexp(self._test.log_pass, otherwise))
+
+
+def _gap(found: MistakeLevels | SupportPool) -> float:
+    """A lower bound on second best minus best, within τ of it where the first row is the best."""
+    if isinstance(found, MistakeLevels):
+        return found.gap
+    second = float(found.values[1]) if len(found) > 1 else math.inf
+    return min(second, found.rest_bound) - float(found.values[0])

@@ -1,0 +1,185 @@
+"""What draws of supports cost when a row is added or removed, by exact probabilities."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+from exact_audit import Data, excess, levels_of, log_probabilities, make, mirrored_pair, pool_of
+
+from mipselect import ExponentialMechanism, Ledger, Mistakes, StableOptimum, TopR
+from mipselect.errors import BudgetExceeded, InvalidInput, NotCertified, RelationMismatch
+from mipselect.mechanisms import NoisyMax
+from mipselect.mechanisms.supports.mistakes import GAP_CONDITION
+
+EPSILON = 1.0
+TAU = 0.5
+
+
+def with_row(data: Data, x: np.ndarray, y: float) -> Data:
+    old = data.instance
+    return make(
+        np.vstack([old.X, x]),
+        np.append(old.y, y),
+        old.support_size,
+        old.coef_bound,
+        y_bound=old.y_bound,
+        ridge=old.ridge,
+        loss=old.loss,
+    )
+
+
+@cache
+def grown() -> tuple[tuple[Data, Data], ...]:
+    """500 pairs: a table, and the same with one row more, mostly at the bounds."""
+    rng = np.random.default_rng(40)
+    found = []
+    for k in range(20):
+        n, p, s = [(8, 6, 2), (30, 6, 2), (200, 6, 3), (1, 5, 2)][k % 4]
+        X = rng.uniform(-1.0, 1.0, (n, p))
+        if k % 3 == 0:
+            X[:, 1] = X[:, 0]
+        y = np.clip(X[:, 0] + 0.7 * X[:, 3] + rng.normal(0.0, 0.3, n), -1.0, 1.0)
+        data = make(X, y, s, [0.5, 3.0][k % 2], ridge=[1e-3, 1.0][k // 2 % 2])
+        for j in range(24):
+            x = rng.choice([-1.0, 1.0], p) if j % 4 else rng.uniform(-1.0, 1.0, p)
+            found.append((data, with_row(data, x, float(rng.choice([-1.0, 1.0])))))
+    for p in (4, 6, 8, 10):
+        for n in (5, 10, 20, 40, 80):
+            data, _ = mirrored_pair(p, n)
+            for x in (np.eye(p)[0] * 2.0 - 1.0, 1.0 - np.eye(p)[0] * 2.0):
+                found.append((data, with_row(data, x, 1.0)))
+    return tuple(found)
+
+
+def losses(build: object, pairs: tuple[tuple[Data, Data], ...]) -> np.ndarray:
+    """The largest difference of log probabilities on every pair."""
+    return np.array(
+        [
+            np.abs(log_probabilities(build(a), a) - log_probabilities(build(b), b)).max()
+            for a, b in pairs
+        ]
+    )
+
+
+def exponential(data: Data) -> ExponentialMechanism:
+    return ExponentialMechanism(data.instance, EPSILON)
+
+
+def test_the_exponential_draw_costs_half_and_not_less() -> None:
+    assert len(grown()) >= 500
+    cost = exponential(grown()[0][0]).guarantees["add-remove"].epsilon
+    assert cost == EPSILON / 2.0
+    lost = losses(exponential, grown())
+    assert lost.max() <= cost
+    # With half the sensitivity it would be twice as much: these pairs would tell.
+    assert 2.0 * lost.max() > cost
+
+
+@pytest.mark.parametrize("late", [0.0, 1.0])
+def test_top_r_pays_for_what_its_tolerance_leaves_open(late: float) -> None:
+    def top_r(data: Data) -> TopR:
+        return TopR(pool_of(data, 3, TAU, late=late), EPSILON)
+
+    cost = top_r(grown()[0][0]).guarantees["add-remove"].epsilon
+    assert cost == pytest.approx(0.5 * EPSILON * (1.0 + TAU / (1.0 + TAU)), rel=1e-12)
+    assert losses(top_r, grown()).max() <= cost
+
+
+def separated() -> tuple[tuple[Data, Data], ...]:
+    rng = np.random.default_rng(5)
+    found = []
+    for _ in range(6):
+        X = rng.choice([-1.0, 1.0], (400, 6)) * rng.uniform(0.5, 1.0, (400, 6))
+        y = np.clip(X[:, :2].sum(axis=1) / 2.0 + rng.normal(0.0, 0.1, 400), -1.0, 1.0)
+        data = make(X, y, 2, 0.9)
+        assert data.meets_condition()
+        for _ in range(20):
+            found.append((data, with_row(data, rng.choice([-1.0, 1.0], 6), 1.0)))
+    return tuple(found)
+
+
+def test_mistakes_costs_half_on_its_condition() -> None:
+    def mistakes(data: Data) -> Mistakes:
+        return Mistakes(levels_of(data), EPSILON)
+
+    pairs = separated()
+    guarantee = mistakes(pairs[0][0]).guarantees["add-remove"]
+    assert guarantee.conditions == (GAP_CONDITION,)
+    assert losses(mistakes, pairs).max() <= guarantee.epsilon
+
+
+def test_tested_draws_cost_less_with_either_relation_than_they_say() -> None:
+    def tested(data: Data) -> Mistakes:
+        pool = pool_of(data, 3, TAU)
+        return Mistakes(levels_of(data, TAU), EPSILON, test_epsilon=0.5, delta=1e-3, fallback=pool)
+
+    def stable(data: Data) -> StableOptimum:
+        return StableOptimum(pool_of(data, 3), 0.5, 1e-3, exponential(data))
+
+    for build in (tested, stable):
+        promise = build(grown()[0][0]).guarantees["add-remove"]
+        assert promise.epsilon < build(grown()[0][0]).guarantee.epsilon
+        for a, b in (*grown()[::3], *separated()):
+            logs, other = log_probabilities(build(a), a), log_probabilities(build(b), b)
+            assert excess(logs, other, promise.epsilon) <= promise.delta
+
+
+def test_a_ledger_pays_under_its_own_relation() -> None:
+    data, _ = grown()[0]
+    ledger = Ledger(0.5, relation="add-remove")
+    release = exponential(data).release(ledger)
+    assert release.guarantee.relation == "add-remove"
+    assert ledger.spent.epsilon == 0.5
+    with pytest.raises(BudgetExceeded):
+        exponential(data).release(ledger)
+    assert exponential(data).release(Ledger(1.0)).guarantee.epsilon == 1.0
+    with pytest.raises(RelationMismatch):
+        NoisyMax([1.0, 2.0], 1.0).release(Ledger(1.0, relation="add-remove"))
+
+
+def test_the_stable_optimum_is_told_where_it_is_stable() -> None:
+    data, _ = separated()[0]
+    for found in (pool_of(data, 3), levels_of(data)):
+        mechanism = StableOptimum(found, 50.0, 1e-3, exponential(data))
+        logs = log_probabilities(mechanism, data)
+        assert np.exp(logs).sum() == pytest.approx(1.0, abs=1e-12)
+        assert np.argmax(logs) == np.argmin(data.values)
+        assert logs.max() > -1e-9
+        assert mechanism.sample(3) == tuple(data.supports[np.argmin(data.values)])
+        assert mechanism.guarantee.epsilon == 51.0
+        assert mechanism.guarantee.delta == 1e-3
+        assert not mechanism.guarantee.conditions
+    unstable, _ = grown()[3]
+    mechanism = StableOptimum(pool_of(unstable, 3), 0.1, 1e-3, exponential(unstable))
+    fallback = log_probabilities(exponential(unstable), unstable)
+    assert np.abs(log_probabilities(mechanism, unstable) - fallback).max() < 0.02
+
+
+def test_the_stable_optimum_passes_its_exact_audit_under_replace_one() -> None:
+    from exact_audit import pairs, separated_pairs, tied_pair
+
+    def stable(data: Data) -> StableOptimum:
+        return StableOptimum(pool_of(data, 3), 0.5, 1e-3, exponential(data))
+
+    for a, b in (*pairs()[::4], *separated_pairs()[::4], tied_pair()):
+        logs, other = log_probabilities(stable(a), a), log_probabilities(stable(b), b)
+        assert excess(logs, other, 1.5) <= 1e-3 * (1.0 + 1e-9)
+
+
+def test_what_is_no_stable_optimum_is_refused() -> None:
+    data, other = grown()[0][0], grown()[-1][0]
+    pool, fallback = pool_of(data, 3), exponential(data)
+    with pytest.raises(InvalidInput, match="delta"):
+        StableOptimum(pool, 1.0, 0.5, fallback)
+    with pytest.raises(InvalidInput, match="same features"):
+        StableOptimum(pool, 1.0, 1e-3, exponential(other))
+    with pytest.raises(InvalidInput, match="conditions"):
+        StableOptimum(pool, 1.0, 1e-3, Mistakes(levels_of(data), 1.0))
+    with pytest.raises(InvalidInput, match="MistakeLevels or a SupportPool"):
+        StableOptimum(data.instance, 1.0, 1e-3, fallback)
+    wrong = replace(pool, rest_bound=-1.0)
+    with pytest.raises(NotCertified):
+        StableOptimum(wrong, 1.0, 1e-3, fallback)
