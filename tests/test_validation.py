@@ -136,7 +136,8 @@ def test_indices() -> None:
 
 
 def test_scores_are_read_without_rounding_or_refused() -> None:
-    for scores in ([1, 2.5], np.arange(3), (True, 2), np.array([0.5, 3], np.float16)):
+    halves, truths = np.array([0.5, 3], np.float16), np.array([True, False])
+    for scores in ([1, 2.5], np.arange(3), (True, 2), halves, truths):
         checked = v.checked_scores(scores)
         assert checked.dtype == np.float64
         assert checked.tolist() == list(scores)
@@ -145,9 +146,9 @@ def test_scores_are_read_without_rounding_or_refused() -> None:
         checked = v.checked_scores(exact)
         assert all(one == other for one, other in zip(checked, exact, strict=True))
         assert not checked.flags.writeable
-    bad: list[ArrayLike] = [[], [[1.0]], [[1.0], [1.0, 2.0]], ["a"], [1j], [None], 3.0]  # type: ignore[list-item]
+    bad: list[ArrayLike] = [[], [[1.0]], [[1.0], [1.0, 2.0]], ["a"], [1j], [None, 1.0], 3.0]  # type: ignore[list-item]
     bad += [[math.nan], [HUGE, -math.inf], [Decimal(1)], np.ones(1, np.longdouble)]  # type: ignore[list-item]
-    bad += [np.ma.array([1.0]), np.array(["2026-01-01"], "M8[ns]"), np.array([1], "m8[ns]")]
+    bad += [np.ma.array([1.0]), np.array(["2026"], "M8[D]"), np.array([1], "m8[ns]")]
     for wrong in bad:
         with pytest.raises(InvalidInput, match="scores must be"):
             v.checked_scores(wrong)

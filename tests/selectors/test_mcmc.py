@@ -128,7 +128,7 @@ def test_the_law_is_that_of_the_clipped_data() -> None:
         ]
     )
     weights = np.exp(-4.0 * (values - values.min()) / (2.0 * 2.3**2))
-    logs = [mechanism.log_probability(support) for support in supports]
+    logs = [mechanism.stationary_log_probability(support) for support in supports]
     np.testing.assert_allclose(logs, np.log(weights / weights.sum()), atol=1e-5)
 
 

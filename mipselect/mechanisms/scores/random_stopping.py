@@ -209,4 +209,6 @@ def _as_doubles(scores: ScoreArray) -> FloatArray:
         float(max(-LAST_INTEGER, min(value, LAST_INTEGER))) if isinstance(value, int) else value
         for value in scores.tolist()
     ]
-    return np.array(numbers)
+    doubles = np.array(numbers)
+    doubles.flags.writeable = False
+    return doubles

@@ -9,14 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mipselect.mechanisms.scores.base import Estimate, ScoreMechanism, set_checked
-from mipselect.mechanisms.scores.utilities import spendable
+from mipselect.mechanisms.scores.utilities import ALLOWANCE
 from mipselect.privacy.guarantee import checked_relation
 from mipselect.privacy.randomness import IntegerWeights, Rng, generator
-from mipselect.validation import (
-    checked_epsilon,
-    checked_index,
-    checked_scores,
-)
+from mipselect.validation import checked_epsilon, checked_index, checked_scores
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +51,6 @@ class RandomizedResponse(ScoreMechanism[int]):
 
     def __post_init__(self) -> None:
         set_checked(self, scores=checked_scores(self.scores), epsilon=checked_epsilon(self.epsilon))
-        spendable(self.epsilon)
         checked_relation(self.relation)
 
     @property
@@ -80,6 +75,7 @@ class RandomizedResponse(ScoreMechanism[int]):
     @cached_property
     def _weights(self) -> IntegerWeights:
         scores = np.asarray(self.scores)
-        logs = np.full(scores.size, -spendable(self.epsilon))
+        # Two weights are rounded, and no scores.
+        logs = np.full(scores.size, -max(0.0, self.epsilon - ALLOWANCE * (1.0 + self.epsilon)))
         logs[np.argmax(scores)] = 0.0
         return IntegerWeights.from_logs(logs)
