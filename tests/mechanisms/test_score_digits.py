@@ -117,6 +117,17 @@ def test_no_digit_is_lost_beside_a_large_score(name: str, pair: str) -> None:
 
 
 @pytest.mark.parametrize("name", BUILDS)
+def test_a_score_far_ahead_changes_nothing_among_the_others(name: str) -> None:
+    build, outcomes = BUILDS[name]
+    # At γ = 0.999 an item that is missing counts for a thousandth.
+    ahead = 1e6 if name == "canonical-0.999" else 500.0
+    far, near = (log_law(build([best, 5.0, 4.0, 2.5], 1.0), outcomes) for best in (1e18, ahead))
+    likely = near > -60.0
+    assert likely.sum() >= (1 if len(outcomes) == 4 else 3)
+    np.testing.assert_allclose(far[likely], near[likely], atol=1e-8)
+
+
+@pytest.mark.parametrize("name", BUILDS)
 def test_differences_that_overflow_before_they_are_divided(name: str) -> None:
     """In units of 1e250, the largest sensitivity, and beyond it nothing is built, on both sides."""
     scores, move = np.array([1.0, -1.0, 0.5, 0.0]), np.array([-1.0, 1.0, -1.0, 1.0])
