@@ -60,7 +60,10 @@ class ScoreDistribution(Distribution[Outcome]):
 
 
 class ScoreMechanism(ScoreDistribution[Outcome], Mechanism[Outcome]):
-    """A law given scores that is private. Subclasses have an `epsilon` and a `relation`."""
+    """A law given scores that is private, by what `scores.utilities` says about rounding.
+
+    Subclasses have an `epsilon` and a `relation`.
+    """
 
     epsilon: float
     relation: str

@@ -55,8 +55,6 @@ class NoisyMax(ScoreMechanism[int]):
 
     Notes
     -----
-    Scores enter as in `mipselect.mechanisms.scores.utilities`, which pays for rounding.
-
     Draws with Gumbel noise are made in integers. With exponential noise a draw from the
     operating system is OpenDP's `make_noisy_max`, exact in rational numbers, and a seeded one
     is permute-and-flip in fractions. The other noises are drawn in double precision from 64
