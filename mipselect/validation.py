@@ -238,9 +238,7 @@ def checked_sensitivities(sensitivities: ArrayLike, size: int) -> FloatArray:
     """Return d numbers, each 0 or what `checked_sensitivity` wants, as a read-only copy."""
     array = _finite_numbers(sensitivities, "sensitivities")
     if array.size != size:
-        raise InvalidInput(
-            f"sensitivities must be one for each of the {size} scores, got {array.size}"
-        )
+        raise InvalidInput(f"sensitivities must be {size}, one for each score, got {array.size}")
     inside = (array >= SMALLEST_SENSITIVITY) & (array <= LARGEST_SENSITIVITY)
     if not np.all((array == 0.0) | inside):
         raise InvalidInput(
@@ -278,27 +276,22 @@ def _finite_numbers(values: ArrayLike, what: str) -> ScoreArray:
     if given.dtype.kind not in "biufO":
         raise InvalidInput(f"{wanted}, got {given.dtype}")
     array = _without_rounding(values, given, wanted)
-    exact = array.dtype == object
-    finite = (
-        [isinstance(v, int) or math.isfinite(v) for v in array] if exact else np.isfinite(array)
-    )
-    if not np.all(finite):
+    finite = _is_finite(array) if array.dtype == object else np.isfinite(array)
+    if not finite.all():
         place = int(np.argmin(finite))
         raise InvalidInput(f"{what} must be finite; {what}[{place}] is {array[place]}")
     return array
 
 
 def _without_rounding(values: ArrayLike, given: NDArray[Any], wanted: str) -> ScoreArray:
-    kind, listed = given.dtype.kind, isinstance(values, list | tuple)
-    if kind == "f" and given.dtype.itemsize <= 8 and not listed:
-        return given.astype(np.float64)
-    if kind in "biu" and -LAST_INTEGER <= int(given.min()) <= int(given.max()) <= LAST_INTEGER:
-        return given.astype(np.float64)
+    kind, size = given.dtype.kind, given.dtype.itemsize
+    small = kind in "biu" and -LAST_INTEGER <= int(given.min()) <= int(given.max()) <= LAST_INTEGER
     # NumPy makes doubles of integers that come in a list with doubles, so each is looked at.
+    if small or (kind == "f" and size <= 8 and not isinstance(values, list | tuple)):
+        return given.astype(np.float64)
     numbers = [_number(value, wanted) for value in np.asarray(values, dtype=object)]
-    if all(isinstance(value, float) or abs(value) <= LAST_INTEGER for value in numbers):
-        return np.array(numbers, dtype=np.float64)
-    return np.array(numbers, dtype=object)
+    doubles = all(isinstance(value, float) or abs(value) <= LAST_INTEGER for value in numbers)
+    return np.array(numbers, dtype=np.float64 if doubles else object)
 
 
 def _number(value: Any, wanted: str) -> int | float:
@@ -307,3 +300,6 @@ def _number(value: Any, wanted: str) -> int | float:
     if isinstance(value, float | np.float16 | np.float32):
         return float(value)
     raise InvalidInput(f"{wanted}, got one of type {type(value).__name__}")
+
+
+_is_finite = np.frompyfunc(lambda value: isinstance(value, int) or math.isfinite(value), 1, 1)

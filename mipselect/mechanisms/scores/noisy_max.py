@@ -21,12 +21,7 @@ from mipselect.mechanisms.scores.permute_and_flip import (
 from mipselect.mechanisms.scores.utilities import spendable, utilities
 from mipselect.privacy.guarantee import checked_relation
 from mipselect.privacy.randomness import IntegerWeights, Rng, generator
-from mipselect.validation import (
-    checked_epsilon,
-    checked_index,
-    checked_scores,
-    checked_sensitivity,
-)
+from mipselect.validation import checked_epsilon, checked_index, checked_scores, checked_sensitivity
 
 
 @dataclass(frozen=True, eq=False)

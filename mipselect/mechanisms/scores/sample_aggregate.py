@@ -21,12 +21,7 @@ from mipselect.mechanisms.scores.base import Estimate, ScoreMechanism, set_check
 from mipselect.mechanisms.scores.top_k import Peeling
 from mipselect.privacy.guarantee import checked_relation
 from mipselect.privacy.randomness import Rng, generator
-from mipselect.validation import (
-    checked_count,
-    checked_epsilon,
-    checked_integer,
-    checked_items,
-)
+from mipselect.validation import checked_count, checked_epsilon, checked_integer, checked_items
 
 Ballot = Callable[[FloatArray, FloatArray], Sequence[int]]
 """From the rows of a block, shapes (m, p) and (m,), to the items it votes for."""
