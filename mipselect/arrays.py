@@ -1,4 +1,4 @@
-"""The two kinds of arrays that cross between rooms; their shapes stand in the docstrings."""
+"""The kinds of arrays that cross between rooms; their shapes stand in the docstrings."""
 
 from __future__ import annotations
 
@@ -9,3 +9,5 @@ from numpy.typing import NDArray
 
 FloatArray = NDArray[np.floating[Any]]
 IntArray = NDArray[np.integer[Any]]
+ScoreArray = NDArray[Any]
+"""Scores as doubles, or as Python numbers where doubles would round them."""

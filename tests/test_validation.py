@@ -9,6 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from numpy.typing import ArrayLike
 
 from mipselect import validation as v
 from mipselect.errors import InvalidInput
@@ -134,15 +135,44 @@ def test_indices() -> None:
             v.checked_index(wrong, 4)  # type: ignore[arg-type]
 
 
-def test_arrays_of_numbers() -> None:
-    assert not v.checked_scores([1, 2]).flags.writeable
-    assert not v.checked_sensitivities([0, 2], 2).flags.writeable
-    for wrong in ([], [[1.0]], ["a"], [math.nan], [HUGE]):
+def test_scores_are_read_without_rounding_or_refused() -> None:
+    halves, truths = np.array([0.5, 3], np.float16), np.array([True, False])
+    for scores in ([1, 2.5], np.arange(3), (True, 2), halves, truths):
+        checked = v.checked_scores(scores)
+        assert checked.dtype == np.float64
+        assert checked.tolist() == list(scores)
+        assert not checked.flags.writeable
+    for exact in ([HUGE, 0.5], [2**53 + 1, 1.0], np.array([2**62 + 1, 0])):
+        checked = v.checked_scores(exact)
+        assert all(one == other for one, other in zip(checked, exact, strict=True))
+        assert not checked.flags.writeable
+    bad: list[ArrayLike] = [[], [[1.0]], [[1.0], [1.0, 2.0]], ["a"], [1j], [None, 1.0], 3.0]  # type: ignore[list-item]
+    bad += [[math.nan], [HUGE, -math.inf], [Decimal(1)], np.ones(1, np.longdouble)]  # type: ignore[list-item]
+    bad += [np.ma.array([1.0]), np.array(["2026"], "M8[D]"), np.array([1], "m8[ns]")]
+    for wrong in bad:
         with pytest.raises(InvalidInput, match="scores must be"):
-            v.checked_scores(wrong)  # type: ignore[arg-type]
-    for wrong in ([1.0], [1.0, -1.0], [1.0, math.inf]):
+            v.checked_scores(wrong)
+
+
+def test_sensitivities_are_in_the_range_where_quotients_neither_overflow_nor_vanish() -> None:
+    checked = v.checked_sensitivities([0, 1e-250, 1e250], 3)
+    assert checked.tolist() == [0.0, 1e-250, 1e250]
+    assert not checked.flags.writeable
+    bad: list[ArrayLike] = [[1.0], [1.0, "a"], [[1.0, 2.0]], np.ma.array([1.0, 2.0])]
+    bad += [[1.0, value] for value in (-1.0, math.inf, math.nan, HUGE, 9e-251, 1.1e250)]
+    for wrong in bad:
         with pytest.raises(InvalidInput, match="sensitivities must be"):
             v.checked_sensitivities(wrong, 2)
+
+
+def test_sensitivities_of_draws_are_one_for_each_and_above_zero() -> None:
+    assert v.checked_sensitivity_of_draws(np.array([1, 2]), 2) == (1.0, 2.0)
+    for wrong in ([1.0], 1.0, [[1.0, 2.0]]):
+        with pytest.raises(InvalidInput, match="must be 2 numbers, one for each draw, got"):
+            v.checked_sensitivity_of_draws(wrong, 2)  # type: ignore[arg-type]
+    for value in (0.0, True, math.nan, HUGE, 9e-251, "1"):
+        with pytest.raises(InvalidInput, match="a sensitivity must"):
+            v.checked_sensitivity_of_draws([1.0, value], 2)  # type: ignore[list-item]
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
 """Distributions over supports, items and rankings, each with its guarantee."""
 
-from mipselect.mechanisms.base import Mechanism, SupportMechanism
+from mipselect.mechanisms.base import Distribution, Mechanism, SupportMechanism
 from mipselect.mechanisms.scores.adaptive_peeling import AdaptivePeeling
-from mipselect.mechanisms.scores.base import Estimate, ScoreMechanism
+from mipselect.mechanisms.scores.base import Estimate, ScoreDistribution, ScoreMechanism
 from mipselect.mechanisms.scores.canonical import CanonicalLipschitz
 from mipselect.mechanisms.scores.heterogeneous import (
     GeneralizedExponential,
@@ -25,6 +25,7 @@ from mipselect.mechanisms.supports.top_r import TopR
 __all__ = [
     "AdaptivePeeling",
     "CanonicalLipschitz",
+    "Distribution",
     "Estimate",
     "ExponentialMechanism",
     "GeneralizedExponential",
@@ -40,6 +41,7 @@ __all__ = [
     "RandomizedResponse",
     "RuleOfThumb",
     "SampleAggregate",
+    "ScoreDistribution",
     "ScoreMechanism",
     "StableOptimum",
     "SupportMechanism",

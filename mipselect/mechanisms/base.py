@@ -1,4 +1,4 @@
-"""What every mechanism offers, and the order of events in a release."""
+"""What a law and a mechanism offer, and the order of events in a release."""
 
 from __future__ import annotations
 
@@ -18,11 +18,29 @@ from mipselect.privacy.release import Release
 from mipselect.validation import shown
 
 Support = tuple[int, ...]
-Outcome = TypeVar("Outcome")
+Outcome = TypeVar("Outcome", bound=int | Support)
+
+
+class Distribution(ABC, Generic[Outcome]):
+    """A law that can be drawn from and whose probabilities are known: what an audit asks for."""
+
+    @abstractmethod
+    def sample(self, rng: Rng = None) -> Outcome:
+        """Draw an outcome. See `Mechanism.sample`."""
+
+    @abstractmethod
+    def log_probability(self, outcome: ArrayLike) -> float:
+        """Log of the probability that `sample` returns `outcome`. Sensitive.
+
+        Raises
+        ------
+        InvalidInput
+            If `sample` never returns anything like `outcome`.
+        """
 
 
 class Mechanism(ABC, Generic[Outcome]):
-    """A distribution over outcomes, and what it promises."""
+    """Something that can be drawn from under a promise. Outcomes are one index or several."""
 
     @property
     @abstractmethod
@@ -39,6 +57,11 @@ class Mechanism(ABC, Generic[Outcome]):
         """What one draw promises, by neighbouring relation, for all relations it is stated for."""
         return {self.guarantee.relation: self.guarantee}
 
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """The names of all indices; empty for items without names."""
+        return ()
+
     @abstractmethod
     def sample(self, rng: Rng = None) -> Outcome:
         """Draw an outcome.
@@ -50,20 +73,6 @@ class Mechanism(ABC, Generic[Outcome]):
         rng : None, int, random.Random or numpy.random.Generator
             None is the operating system's generator; anything else is not private.
         """
-
-    @abstractmethod
-    def log_probability(self, outcome: ArrayLike) -> float:
-        """Log of the probability that `sample` returns `outcome`. Sensitive.
-
-        Raises
-        ------
-        InvalidInput
-            If `sample` never returns anything like `outcome`.
-        """
-
-    @abstractmethod
-    def _chosen(self, outcome: Outcome) -> tuple[tuple[int, ...], tuple[str, ...]]:
-        """Return the indices in an outcome and their names, if they have any."""
 
     def release(self, ledger: Ledger | None = None, *, rng: Rng = None) -> Release:
         """Charge the ledger, under its own relation if the draw states it, then draw.
@@ -94,12 +103,15 @@ class Mechanism(ABC, Generic[Outcome]):
             ledger.spend(guarantee, what=self.name)
         # A warning would tell about the data. NumPy's state is that of the thread, not global.
         with np.errstate(all="ignore"):
-            chosen, names = self._chosen(self.sample(source))
-        return Release(chosen, names, guarantee, self.name, private)
+            outcome = self.sample(source)
+        chosen = (outcome,) if isinstance(outcome, int) else outcome
+        names = self.feature_names
+        named = tuple(names[j] for j in chosen) if names else ()
+        return Release(chosen, named, guarantee, self.name, private)
 
 
-class SupportMechanism(Mechanism[Support]):
-    """A distribution over the supports of s out of p features, and what it promises.
+class SupportMechanism(Distribution[Support], Mechanism[Support]):
+    """A known law over the supports of s out of p features, and what it promises.
 
     An outcome is s sorted column indices; `log_probability` takes them in any order.
     """
@@ -108,9 +120,6 @@ class SupportMechanism(Mechanism[Support]):
     @abstractmethod
     def feature_names(self) -> tuple[str, ...]:
         """The p names."""
-
-    def _chosen(self, outcome: Support) -> tuple[tuple[int, ...], tuple[str, ...]]:
-        return outcome, tuple(self.feature_names[j] for j in outcome)
 
 
 def score_log_weights(values: FloatArray, epsilon: float, sensitivity: float) -> FloatArray:

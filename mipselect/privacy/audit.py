@@ -41,7 +41,7 @@ Law = Callable[[Any], ArrayLike]
 
 
 class HasLogProbability(Protocol):
-    """Any mechanism of this package."""
+    """Any `Distribution`: something whose draws have the law that it states."""
 
     def log_probability(self, outcome: Any) -> float:
         """Log of the probability of an outcome."""
@@ -76,12 +76,12 @@ class Loss:
 def law_of(
     build: Callable[[Any], HasLogProbability], outcomes: Sequence[Any]
 ) -> Callable[[Any], Array]:
-    """Return the law of a mechanism of this package.
+    """Return the law of a distribution of this package.
 
     Parameters
     ----------
     build : callable
-        From data to the mechanism, as in ``lambda scores: NoisyMax(scores, 1.0)``.
+        From data to the distribution, as in ``lambda scores: NoisyMax(scores, 1.0)``.
     outcomes : sequence
         All of them.
     """

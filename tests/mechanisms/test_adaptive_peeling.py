@@ -13,6 +13,7 @@ from scipy.special import logsumexp
 from mipselect.errors import BudgetExceeded, InvalidInput
 from mipselect.mechanisms import Peeling
 from mipselect.mechanisms.scores.adaptive_peeling import MAX_FOLLOWED, AdaptivePeeling
+from mipselect.mechanisms.scores.utilities import spendable
 from mipselect.privacy import Guarantee, Ledger
 from mipselect.privacy.audit import ScoreVectors, law_of, worst_pair
 from mipselect.privacy.decimals import exact
@@ -34,7 +35,7 @@ def over_all_orders(k: int, epsilon: float) -> dict[tuple[int, ...], float]:
         for place, item in enumerate(ranking):
             left = [j for j in range(6) if j not in ranking[:place]]
             q = scores(tuple(sorted(ranking[:place])))[left]
-            law = softmax(epsilon * q / (2 * k * WIDTHS[place]))
+            law = softmax(spendable(epsilon / k) * q / (2 * WIDTHS[place]))
             probability *= law[left.index(item)]
         found[tuple(sorted(ranking))] += probability
     return found

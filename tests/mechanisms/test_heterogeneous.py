@@ -8,18 +8,19 @@ import numpy as np
 import pytest
 from enumeration import log_law, normalized
 
-from mipselect.errors import InvalidInput, NotPrivate
+from mipselect.errors import InvalidInput
 from mipselect.mechanisms import (
+    Distribution,
     GeneralizedExponential,
     HeterogeneousNoisyMax,
+    Mechanism,
     NoisyMax,
     RandomizedResponse,
     RandomStopping,
-    ScoreMechanism,
+    ScoreDistribution,
     rule_of_thumb,
 )
 from mipselect.mechanisms.noise.noise import NOISES
-from mipselect.privacy import Ledger
 
 SCORES = np.array([3.0, 1.0, 2.5, -4.0, 2.5])
 WIDTHS = np.array([0.5, 2.0, 0.0, 1.0, 0.0])
@@ -65,14 +66,12 @@ def test_random_stopping_by_counting_looks() -> None:
     assert alone.log_probability(0) == pytest.approx(0.0, abs=1e-12)
 
 
-def test_heterogeneous_noisy_max_promises_and_releases_nothing() -> None:
+def test_heterogeneous_noisy_max_is_a_distribution_only() -> None:
     mechanism = HeterogeneousNoisyMax(SCORES, WIDTHS, 1.0)
-    ledger = Ledger(10.0)
-    with pytest.raises(NotPrivate, match="largest sensitivity"):
-        mechanism.release(ledger)
-    assert not ledger.entries
-    with pytest.raises(NotPrivate):
-        _ = mechanism.guarantee
+    assert isinstance(mechanism, Distribution)
+    assert not isinstance(mechanism, Mechanism)
+    for promise in ("guarantee", "release", "name"):
+        assert not hasattr(mechanism, promise)
     assert mechanism.sample(1) in range(5)
 
 
@@ -133,7 +132,7 @@ PUBLISHED = {
 """Sensitivities of the paper's Figure 1: scenarios 1, 2 and 3."""
 
 
-def squared_error(mechanism: ScoreMechanism[int]) -> float:
+def squared_error(mechanism: ScoreDistribution[int]) -> float:
     """The mean over the law: a low item misses by 2. Two of each kind stand for all."""
     return 4.0 * sum(ITEMS / 4 * math.exp(mechanism.log_probability(index)) for index in (50, 51))
 
@@ -219,7 +218,7 @@ def test_noise_of_their_own_without_privacy() -> None:
     some = slice(40, 60)
     losses = (1.0 - CONSTANT[some]) ** 2
 
-    def error(mechanism: ScoreMechanism[int]) -> float:
+    def error(mechanism: ScoreDistribution[int]) -> float:
         return float(np.exp(log_law(mechanism, range(20))) @ losses)
 
     positive, negative, none = (

@@ -429,3 +429,15 @@ def test_printing_tells_no_sensitive_value() -> None:
     assert repr(TopR(pool_of(SMALL, 2), 1.0)) == (
         "TopR(pool=<SupportPool: 2 supports of 2 of 6 features; sensitive>, epsilon=1.0)"
     )
+
+
+def test_pools_and_levels_are_not_mixed_up() -> None:
+    pool, levels = pool_of(SMALL, 2), levels_of(SMALL)
+    with pytest.raises(InvalidInput, match=r"got MistakeLevels; use Mistakes\(levels, epsilon\)"):
+        TopR(levels, 1.0)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match=r"got SupportPool; use TopR\(pool, epsilon\)"):
+        Mistakes(pool, 1.0)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="that top_supports returns, got Instance"):
+        TopR(SMALL.instance, 1.0)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="that mistake_levels returns, got NoneType"):
+        Mistakes(None, 1.0)  # type: ignore[arg-type]

@@ -34,7 +34,8 @@ from mipselect.mechanisms import (
     ScoreMechanism,
 )
 from mipselect.mechanisms.noise.noise import NOISES
-from mipselect.mechanisms.noise.opendp_draws import _within
+from mipselect.mechanisms.noise.opendp_draws import _within, laplace
+from mipselect.mechanisms.scores.utilities import spendable
 from mipselect.privacy import Guarantee, Ledger
 
 SCORES = np.array([3.0, 1.0, 2.5, -4.0, 2.5, 0.0])
@@ -191,7 +192,7 @@ def test_the_relation_is_the_users() -> None:
 @pytest.mark.parametrize("epsilon", [1e-6, 0.7, 5.0, 200.0])
 @pytest.mark.parametrize("sensitivity", [0.5, 3.0])
 def test_one_item(epsilon: float, sensitivity: float) -> None:
-    u = epsilon * SCORES / (2 * sensitivity)
+    u = spendable(epsilon) * SCORES / (2 * sensitivity)
     gumbel = NoisyMax(SCORES, epsilon, sensitivity=sensitivity, noise="gumbel")
     expected = u - logsumexp(u)
     np.testing.assert_allclose(log_law(gumbel, ONE), expected, rtol=1e-11, atol=1e-13)
@@ -211,6 +212,7 @@ def test_laplace_against_the_two_item_formula() -> None:
     """P(worse item wins) = (2 + g) e^-g / 4 for a gap of g standard scales."""
     for gap in (0.0, 0.3, 2.0, 30.0, 300.0):
         mechanism = NoisyMax([gap, 0.0], 2.0, noise="laplace")
+        gap *= spendable(2.0) / 2.0
         expected = np.log1p(gap / 2) + np.log(0.5) - gap
         assert mechanism.log_probability(1) == pytest.approx(expected, rel=1e-12, abs=1e-12)
 
@@ -375,4 +377,4 @@ def test_vetted_noise_is_never_too_small_and_never_beyond_double_precision() -> 
     assert measurement.map(0.7) <= 0.3
     assert measurement.scale == pytest.approx(2 * 0.7 / 0.3, rel=1e-8)
     with pytest.raises(InvalidInput, match="beyond double precision"):
-        NoisyMax(SCORES, 1e-300, sensitivity=1e300).sample()
+        laplace(0.0, 1e-300, 1e300)

@@ -9,25 +9,18 @@ from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
 
 
-def noisy_max(scores: FloatArray, epsilon: float, sensitivity: float) -> int:
-    """Draw by `make_noisy_max`, exponential noise: the law of permute-and-flip."""
+def noisy_max(utilities: FloatArray) -> int:
+    """Draw by `make_noisy_max`, standard exponential noise: the law of permute-and-flip."""
     dp = _opendp()
-
-    def build(scale: float) -> Any:
-        return dp.m.make_noisy_max(*_scores(dp), dp.max_divergence(), scale=scale)
-
-    return int(_within(build, epsilon, sensitivity, 2.0 / epsilon)(scores.tolist()))
+    draw = dp.m.make_noisy_max(*_scores(dp), dp.max_divergence(), scale=1.0)
+    return int(draw(utilities.tolist()))
 
 
-def noisy_top_k(scores: FloatArray, k: int, epsilon: float, sensitivity: float) -> tuple[int, ...]:
+def noisy_top_k(utilities: FloatArray, k: int) -> tuple[int, ...]:
     """Draw by `make_noisy_top_k`: permute-and-flip k times, without replacement; sorted."""
     dp = _opendp()
-
-    def build(scale: float) -> Any:
-        return dp.m.make_noisy_top_k(*_scores(dp), dp.max_divergence(), k, scale=scale)
-
-    drawn = _within(build, epsilon, sensitivity, 2.0 * k / epsilon)(scores.tolist())
-    return tuple(sorted(int(j) for j in drawn))
+    draw = dp.m.make_noisy_top_k(*_scores(dp), dp.max_divergence(), k, scale=1.0)
+    return tuple(sorted(int(j) for j in draw(utilities.tolist())))
 
 
 def laplace(value: float, epsilon: float, sensitivity: float) -> float:
@@ -49,7 +42,7 @@ def _opendp() -> Any:
 
 
 def _scores(dp: Any) -> tuple[Any, Any]:
-    """Vectors of finite scores, each of which moves by at most the sensitivity."""
+    """Vectors of finite numbers, and the most that one of them moves."""
     domain = dp.vector_domain(dp.atom_domain(T=float, nan=False))
     return domain, dp.linf_distance(T=float)
 

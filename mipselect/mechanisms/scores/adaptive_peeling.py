@@ -11,19 +11,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mipselect.arrays import FloatArray
+from mipselect.arrays import ScoreArray
 from mipselect.errors import InvalidInput
 from mipselect.mechanisms.base import Support
-from mipselect.mechanisms.scores.base import Estimate, ScoreMechanism, utilities
+from mipselect.mechanisms.scores.base import Estimate, ScoreMechanism, set_checked
+from mipselect.mechanisms.scores.utilities import spendable, utilities
 from mipselect.privacy.decimals import exact, round_down
-from mipselect.privacy.guarantee import Guarantee
+from mipselect.privacy.guarantee import checked_relation
 from mipselect.privacy.randomness import IntegerWeights, Rng, generator
 from mipselect.validation import (
     checked_count,
     checked_epsilon,
     checked_items,
-    checked_positive,
     checked_scores,
+    checked_sensitivity_of_draws,
 )
 
 IntArray = np.ndarray[Any, np.dtype[np.intp]]
@@ -80,10 +81,12 @@ class AdaptivePeeling(ScoreMechanism[Support]):
     relation: str = field(default="replace-one", kw_only=True)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
-        Guarantee(self.epsilon, relation=self.relation)
-        object.__setattr__(self, "k", checked_count(self.k, self._size))
-        object.__setattr__(self, "sensitivities", _each_positive(self.sensitivities, self.k))
+        set_checked(self, epsilon=checked_epsilon(self.epsilon))
+        checked_relation(self.relation)
+        set_checked(self, k=checked_count(self.k, self._size))
+        sensitivities = checked_sensitivity_of_draws(self.sensitivities, self.k)
+        set_checked(self, sensitivities=sensitivities)
+        spendable(self._share)
 
     @property
     def name(self) -> str:
@@ -132,15 +135,12 @@ class AdaptivePeeling(ScoreMechanism[Support]):
                     reached[grown] = float(np.logaddexp(before, reached[chosen] + log))
         return Estimate(reached[tuple(items)], 0.0, "closed form")
 
-    def _chosen(self, outcome: Support) -> tuple[tuple[int, ...], tuple[str, ...]]:
-        return outcome, ()
-
     @property
     def _size(self) -> int:
         return self._kept_scores(()).size
 
     @cached_property
-    def _kept_scores(self) -> Callable[[Support], FloatArray]:
+    def _kept_scores(self) -> Callable[[Support], ScoreArray]:
         return lru_cache(KEPT_SETS)(lambda chosen: checked_scores(self.scores(chosen)))
 
     @cached_property
@@ -160,14 +160,3 @@ class AdaptivePeeling(ScoreMechanism[Support]):
         sensitivity = np.asarray(self.sensitivities)[len(chosen)]
         logs = utilities(scores[left], self._share, float(sensitivity))
         return left, IntegerWeights.from_logs(logs)
-
-
-def _each_positive(sensitivities: ArrayLike, k: int) -> tuple[float, ...]:
-    """Return k finite numbers > 0, or raise `InvalidInput`."""
-    if np.shape(sensitivities) != (k,):
-        raise InvalidInput(
-            f"sensitivities must be {k} numbers, one for each draw, got {sensitivities!r}"
-        )
-    return tuple(
-        checked_positive(value, "a sensitivity") for value in np.asarray(sensitivities).tolist()
-    )

@@ -1,27 +1,15 @@
-"""Selection from scores: what its mechanisms have in common, and their checked inputs."""
+"""Selection from scores: what its mechanisms have in common, and what they state."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass
+from typing import Any, Literal
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from mipselect.arrays import FloatArray
-from mipselect.mechanisms.base import Mechanism, Outcome, Support
+from mipselect.mechanisms.base import Distribution, Mechanism, Outcome
 from mipselect.privacy.guarantee import Guarantee
-from mipselect.validation import (
-    checked_count,
-    checked_epsilon,
-    checked_positive,
-    checked_scores,
-    checked_sensitivities,
-)
-
-LARGEST_GAP = 1e300
-"""Utilities are cut off this far below the best one, so that nothing overflows."""
 
 
 @dataclass(frozen=True)
@@ -42,19 +30,8 @@ class Estimate:
     method: Literal["closed form", "quadrature", "Monte Carlo"]
 
 
-class ScoreMechanism(Mechanism[Outcome]):
-    """A distribution over items, sets of items or rankings of them, given scores.
-
-    Subclasses are dataclasses with an `epsilon` and a `relation`.
-    """
-
-    epsilon: float
-    relation: str
-
-    @property
-    def guarantee(self) -> Guarantee:
-        """(ε, 0) under `relation`, without conditions."""
-        return Guarantee(self.epsilon, relation=self.relation)
+class ScoreDistribution(Distribution[Outcome]):
+    """A law over items, sets of items or rankings of them, given scores."""
 
     @property
     @abstractmethod
@@ -82,81 +59,22 @@ class ScoreMechanism(Mechanism[Outcome]):
         return self.estimate(outcome).log_probability
 
 
-class OneItem(ScoreMechanism[int]):
-    """Outcomes are one index."""
+class ScoreMechanism(ScoreDistribution[Outcome], Mechanism[Outcome]):
+    """A law given scores that is private, by what `scores.utilities` says about rounding.
 
-    scores: ArrayLike
-
-    def _chosen(self, outcome: int) -> tuple[tuple[int, ...], tuple[str, ...]]:
-        return (outcome,), ()
-
-
-class SeveralItems(ScoreMechanism[Support]):
-    """Outcomes are k distinct indices."""
-
-    scores: ArrayLike
-    k: int
-
-    def _chosen(self, outcome: Support) -> tuple[tuple[int, ...], tuple[str, ...]]:
-        return outcome, ()
-
-
-@dataclass(frozen=True, eq=False)
-class TopItems(SeveralItems):
-    """k items from scores of one sensitivity: the fields, checked; subclasses add a `relation`.
-
-    Parameters
-    ----------
-    scores : array_like of float, shape (d,)
-        Finite. Sensitive.
-    k : int
-        1 ≤ k ≤ d.
-    epsilon, sensitivity : float
-        ε, Δ > 0, finite.
+    Subclasses have an `epsilon` and a `relation`.
     """
 
-    scores: ArrayLike = field(repr=False)
-    k: int
     epsilon: float
-    sensitivity: float = field(default=1.0, kw_only=True)
+    relation: str
 
-    def __post_init__(self) -> None:
-        scores = checked_scores(self.scores)
-        object.__setattr__(self, "scores", scores)
-        object.__setattr__(self, "k", checked_count(self.k, scores.size))
-        object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
-        object.__setattr__(self, "sensitivity", checked_positive(self.sensitivity, "sensitivity"))
-        Guarantee(self.epsilon, relation=self.relation)
+    @property
+    def guarantee(self) -> Guarantee:
+        """(ε, 0) under `relation`, without conditions."""
+        return Guarantee(self.epsilon, relation=self.relation)
 
 
-@dataclass(frozen=True, eq=False)
-class UnequalItems(OneItem):
-    """One item from scores with sensitivities of their own: the fields, checked.
-
-    Parameters
-    ----------
-    scores, sensitivities : array_like of float, shape (d,)
-        q, finite, sensitive, and Δ_a ≥ 0, public.
-    epsilon : float
-        ε > 0, finite.
-    """
-
-    scores: ArrayLike = field(repr=False)
-    sensitivities: ArrayLike = field(repr=False)
-    epsilon: float
-
-    def __post_init__(self) -> None:
-        scores = checked_scores(self.scores)
-        object.__setattr__(self, "scores", scores)
-        object.__setattr__(
-            self, "sensitivities", checked_sensitivities(self.sensitivities, scores.size)
-        )
-        object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
-
-
-def utilities(scores: FloatArray, epsilon: float, sensitivity: float) -> FloatArray:
-    """ε (q - max q) / 2Δ: zero for the best score, and to be compared with unit noise."""
-    with np.errstate(over="ignore"):
-        gaps = ((scores.max() - scores) / (2.0 * sensitivity)) * epsilon
-    result: FloatArray = -np.minimum(gaps, LARGEST_GAP)
-    return result
+def set_checked(instance: Any, **fields: Any) -> None:
+    """Put checked values in place of what a frozen dataclass was given."""
+    for name, value in fields.items():
+        object.__setattr__(instance, name, value)

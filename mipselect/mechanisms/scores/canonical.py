@@ -16,17 +16,26 @@ from mipselect.errors import InvalidInput
 from mipselect.mechanisms.base import Support
 from mipselect.mechanisms.noise.noise import noise_named
 from mipselect.mechanisms.noise.order_statistics import Competitors
-from mipselect.mechanisms.scores.base import Estimate, TopItems, utilities
+from mipselect.mechanisms.scores.base import Estimate, ScoreMechanism, set_checked
+from mipselect.mechanisms.scores.utilities import ranked_gaps, reach, spendable
 from mipselect.mechanisms.scores.utility_classes import Classes, HeadTailClasses, TailClasses
+from mipselect.privacy.guarantee import checked_relation
 from mipselect.privacy.randomness import IntegerWeights, Rng, generator
-from mipselect.validation import checked_items, checked_share
+from mipselect.validation import (
+    checked_count,
+    checked_epsilon,
+    checked_items,
+    checked_scores,
+    checked_sensitivity,
+    checked_share,
+)
 
 CHUNK = 1 << 17
 """Classes that get their noise in one go."""
 
 
 @dataclass(frozen=True, eq=False)
-class CanonicalLipschitz(TopItems):
+class CanonicalLipschitz(ScoreMechanism[Support]):
     """The k-subset with the largest -ε loss/2 + noise, of all C(d, k) subsets.
 
     With scores x = q/Δ in descending order, the loss of a subset is (1 - γ) x_[h+1] - γ x_[t]:
@@ -63,8 +72,8 @@ class CanonicalLipschitz(TopItems):
     Draws with Gumbel noise are made in integers, and probabilities are in closed form. The
     other noises are drawn in double precision, from 64 random bits for each class: the tails
     end at 2^-65 and sums are rounded, so that ε holds up to events of a probability near
-    d k 2^-64; probabilities are then quadratures. The member is always drawn exactly. The logs
-    of the class sizes are right to about 1e-12, and so is ε.
+    d k 2^-64; probabilities are then quadratures. The member is always drawn exactly. What
+    rounding may cost, of scores and of the logs of the class sizes, is taken off ε first.
 
     References
     ----------
@@ -72,14 +81,27 @@ class CanonicalLipschitz(TopItems):
     appendix A.1.
     """
 
+    scores: ArrayLike = field(repr=False)
+    k: int
+    epsilon: float
+    sensitivity: float = field(default=1.0, kw_only=True)
     noise: str = field(default="exponential", kw_only=True)
     gamma: float = field(default=0.5, kw_only=True)
     relation: str = field(default="replace-one", kw_only=True)
 
     def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "gamma", checked_share(self.gamma, "gamma", closed=True))
+        scores = checked_scores(self.scores)
+        set_checked(
+            self,
+            scores=scores,
+            k=checked_count(self.k, scores.size),
+            epsilon=checked_epsilon(self.epsilon),
+            sensitivity=checked_sensitivity(self.sensitivity),
+            gamma=checked_share(self.gamma, "gamma", closed=True),
+        )
+        spendable(self.epsilon, self._log_outcomes)
         noise_named(self.noise)
+        checked_relation(self.relation)
 
     @property
     def name(self) -> str:
@@ -184,8 +206,10 @@ class CanonicalLipschitz(TopItems):
     @cached_property
     def _utilities(self) -> FloatArray:
         """Of each class, less that of the k best; the factor 1/2 of -ε loss/2 is included."""
-        scores = np.asarray(self.scores)[self._order]
-        return self.classes.utilities(utilities(scores, self.epsilon, self.sensitivity), self.gamma)
+        left = spendable(self.epsilon, self._log_outcomes)
+        ranked = ranked_gaps(np.asarray(self.scores), left, self.sensitivity, self.k)
+        utilities = self.classes.utilities(ranked, self.gamma)
+        return np.maximum(utilities, -reach(self.epsilon, self._log_outcomes))
 
     @cached_property
     def _competitors(self) -> Competitors:
@@ -194,5 +218,10 @@ class CanonicalLipschitz(TopItems):
     @cached_property
     def _weights(self) -> IntegerWeights:
         sizes = self.classes.log_sizes
-        log_outcomes = math.log(math.comb(np.size(self.scores), self.k))
-        return IntegerWeights.from_logs(self._utilities, log_sizes=sizes, log_outcomes=log_outcomes)
+        return IntegerWeights.from_logs(
+            self._utilities, log_sizes=sizes, log_outcomes=self._log_outcomes
+        )
+
+    @property
+    def _log_outcomes(self) -> float:
+        return math.log(math.comb(np.size(self.scores), self.k))

@@ -10,13 +10,24 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mipselect.arrays import FloatArray
-from mipselect.errors import NotPrivate
+from mipselect.arrays import FloatArray, ScoreArray
 from mipselect.mechanisms.noise.noise import noise_named
-from mipselect.mechanisms.scores.base import Estimate, UnequalItems
-from mipselect.privacy.guarantee import Guarantee
+from mipselect.mechanisms.scores.base import (
+    Estimate,
+    ScoreDistribution,
+    ScoreMechanism,
+    set_checked,
+)
+from mipselect.mechanisms.scores.utilities import LARGEST, differences, reach, scaled, spendable
+from mipselect.privacy.guarantee import checked_relation
 from mipselect.privacy.randomness import IntegerWeights, Rng, generator
-from mipselect.validation import checked_index, checked_scores, checked_sensitivities, checked_share
+from mipselect.validation import (
+    checked_epsilon,
+    checked_index,
+    checked_scores,
+    checked_sensitivities,
+    checked_share,
+)
 
 CHUNK = 4_000_000
 """Pairs of items that are compared in one go."""
@@ -25,7 +36,7 @@ MONTE_CARLO = 100_000
 
 
 @dataclass(frozen=True, eq=False)
-class GeneralizedExponential(UnequalItems):
+class GeneralizedExponential(ScoreMechanism[int]):
     """GEM: the exponential mechanism on scores normalised by their own sensitivities.
 
     With t = (2/ε) ln(d/β) and losses l = -q, the normalised loss of item a is
@@ -67,14 +78,24 @@ class GeneralizedExponential(UnequalItems):
     Heterogeneous Sensitivities", section 1.
     """
 
+    scores: ArrayLike = field(repr=False)
+    sensitivities: ArrayLike = field(repr=False)
+    epsilon: float
     beta: float = field(default=0.05, kw_only=True)
     optimistic: bool = field(default=False, kw_only=True)
     relation: str = field(default="replace-one", kw_only=True)
 
     def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "beta", checked_share(self.beta, "beta", closed=False))
-        Guarantee(self.epsilon, relation=self.relation)
+        scores = checked_scores(self.scores)
+        set_checked(
+            self,
+            scores=scores,
+            sensitivities=checked_sensitivities(self.sensitivities, scores.size),
+            epsilon=checked_epsilon(self.epsilon),
+            beta=checked_share(self.beta, "beta", closed=False),
+        )
+        spendable(self.epsilon, self._log_margin)
+        checked_relation(self.relation)
 
     @property
     def name(self) -> str:
@@ -97,39 +118,53 @@ class GeneralizedExponential(UnequalItems):
 
     @cached_property
     def _weights(self) -> IntegerWeights:
-        sensitivities = np.asarray(self.sensitivities)
-        t = 2.0 / self.epsilon * math.log(sensitivities.size / self.beta)
-        margins = (-t if self.optimistic else t) * sensitivities
-        with np.errstate(over="ignore"):
-            losses = normalized_losses(margins - np.asarray(self.scores), sensitivities)
-            return IntegerWeights.from_logs(-losses * self.epsilon / 2.0)
+        losses = normalized_losses(
+            np.asarray(self.scores),
+            np.asarray(self.sensitivities),
+            spendable(self.epsilon, self._log_margin),
+            -self._log_margin if self.optimistic else self._log_margin,
+        )
+        return IntegerWeights.from_logs(-np.minimum(losses, reach(self.epsilon, self._log_margin)))
+
+    @property
+    def _log_margin(self) -> float:
+        """ε t / 2 = ln(d/β)."""
+        return math.log(np.size(self.scores) / self.beta)
 
 
-def normalized_losses(losses: FloatArray, sensitivities: FloatArray) -> FloatArray:
-    """max_b (l_a - l_b) / (Δ_a + Δ_b) for every a, shape (d,).
+def normalized_losses(
+    scores: ScoreArray, sensitivities: FloatArray, epsilon: float, log_margin: float
+) -> FloatArray:
+    """ε s_a / 2 = max_b (ε (q_b - q_a) / 2 + m (Δ_a - Δ_b)) / (Δ_a + Δ_b), shape (d,), m = ε t / 2.
 
-    At least 0, for b = a. Two items that cannot move at all compare as ``-inf``, 0 or ``inf``.
+    At least 0, for b = a. Two items that cannot move at all compare as ±`LARGEST` or 0. Each pair
+    has a difference of its own: q + tΔ would lose digits. The second term is public, so that its
+    rounding costs nothing.
     """
-    step = max(1, CHUNK // losses.size)
+    step = max(1, CHUNK // scores.size)
     parts = []
-    for start in range(0, losses.size, step):
+    for start in range(0, scores.size, step):
         part = slice(start, start + step)
-        gaps = losses[part, None] - losses
-        scales = sensitivities[part, None] + sensitivities
-        ahead = np.where(gaps > 0.0, np.inf, 0.0)
-        ratios = np.divide(gaps, scales, out=ahead, where=scales > 0.0)
+        gaps = differences(scores, scores[part, None])
+        sums = sensitivities[part, None] + sensitivities
+        moving = np.where(sums > 0.0, sums, 1.0)
+        margins = log_margin * ((sensitivities[part, None] - sensitivities) / moving)
+        ratios = np.where(
+            sums > 0.0, scaled(gaps, epsilon, moving) + margins, LARGEST * np.sign(gaps)
+        )
         parts.append(ratios.max(axis=1))
     largest: FloatArray = np.maximum(np.concatenate(parts), 0.0)
     return largest
 
 
 @dataclass(frozen=True, eq=False)
-class HeterogeneousNoisyMax(UnequalItems):
+class HeterogeneousNoisyMax(ScoreDistribution[int]):
     """RNMH, not private: the largest q_a + (2Δ_a/ε) noise, each item with its own scale.
 
-    It is kept to be compared with. Two items with Δ = (0, 1) are enough to break any ε.
-    `guarantee` and `release` raise. The private mechanism for these inputs is `NoisyMax` with
-    the largest of the sensitivities, or `GeneralizedExponential`, or `RandomStopping`.
+    It is kept to be compared with. Two items with Δ = (0, 1) are enough to break any ε, so it is
+    a distribution only: there is no guarantee and no release. The private mechanism for these
+    inputs is `NoisyMax` with the largest of the sensitivities, or `GeneralizedExponential`, or
+    `RandomStopping`.
 
     Parameters
     ----------
@@ -156,25 +191,20 @@ class HeterogeneousNoisyMax(UnequalItems):
     "Private Selection with Heterogeneous Sensitivities", equation 4, section 2, appendix A.
     """
 
+    scores: ArrayLike = field(repr=False)
+    sensitivities: ArrayLike = field(repr=False)
+    epsilon: float
     noise: str = field(default="exponential", kw_only=True)
 
     def __post_init__(self) -> None:
-        super().__post_init__()
-        noise_named(self.noise)
-
-    @property
-    def name(self) -> str:
-        """What the mechanism is called."""
-        return f"heterogeneous-noisy-max-{self.noise}"
-
-    @property
-    def guarantee(self) -> Guarantee:
-        """There is none: `NotPrivate` is raised, by `release` too, before anything is drawn."""
-        raise NotPrivate(
-            "noise scaled by each item's own sensitivity is not differentially private for any "
-            "ε; use NoisyMax with the largest sensitivity, GeneralizedExponential or "
-            "RandomStopping"
+        scores = differences(checked_scores(self.scores), 0.0)
+        set_checked(
+            self,
+            scores=scores,
+            sensitivities=checked_sensitivities(self.sensitivities, scores.size),
+            epsilon=checked_epsilon(self.epsilon),
         )
+        noise_named(self.noise)
 
     @property
     def exact(self) -> bool:
@@ -253,7 +283,7 @@ def rule_of_thumb(public_scores: ArrayLike, sensitivities: ArrayLike) -> RuleOfT
     ----------
     "Private Selection with Heterogeneous Sensitivities", section 2.
     """
-    scores = checked_scores(public_scores)
+    scores = differences(checked_scores(public_scores), 0.0)
     widths = checked_sensitivities(sensitivities, scores.size)
     if np.ptp(scores) == 0.0 or np.ptp(widths) == 0.0:
         return RuleOfThumb(math.nan, "homogeneous")

@@ -14,15 +14,24 @@ from numpy.typing import ArrayLike
 
 from mipselect.arrays import FloatArray
 from mipselect.mechanisms.base import Support
-from mipselect.mechanisms.scores.base import Estimate, TopItems, utilities
+from mipselect.mechanisms.scores.base import Estimate, ScoreMechanism, set_checked
+from mipselect.mechanisms.scores.utilities import differences, reach, scaled, spendable
+from mipselect.mechanisms.scores.utility_classes import accumulated
+from mipselect.privacy.guarantee import checked_relation
 from mipselect.privacy.randomness import IntegerWeights, Rng, generator
-from mipselect.validation import checked_items
+from mipselect.validation import (
+    checked_count,
+    checked_epsilon,
+    checked_items,
+    checked_scores,
+    checked_sensitivity,
+)
 
 Indices = np.ndarray[Any, np.dtype[np.int64]]
 
 
 @dataclass(frozen=True, eq=False)
-class JointExponential(TopItems):
+class JointExponential(ScoreMechanism[Support]):
     """The exponential mechanism on ordered k-tuples, with utility -max_i (q_(i) - q_{s_i}).
 
     q_(i) is the i-th largest score and s_i the item in place i.
@@ -60,7 +69,23 @@ class JointExponential(TopItems):
     differentially private top-k", 2022, algorithms 1 and 2.
     """
 
+    scores: ArrayLike = field(repr=False)
+    k: int
+    epsilon: float
+    sensitivity: float = field(default=1.0, kw_only=True)
     relation: str = field(default="replace-one", kw_only=True)
+
+    def __post_init__(self) -> None:
+        scores = checked_scores(self.scores)
+        set_checked(
+            self,
+            scores=scores,
+            k=checked_count(self.k, scores.size),
+            epsilon=checked_epsilon(self.epsilon),
+            sensitivity=checked_sensitivity(self.sensitivity),
+        )
+        spendable(self.epsilon, self._log_outcomes)
+        checked_relation(self.relation)
 
     @property
     def name(self) -> str:
@@ -94,24 +119,30 @@ class JointExponential(TopItems):
 
     @cached_property
     def _crossings(self) -> Crossings:
-        ranked = utilities(np.asarray(self.scores)[self._order], self.epsilon, self.sensitivity)
-        return Crossings(ranked / 2.0, self.k)
+        ranked = np.asarray(self.scores)[self._order]
+        # One difference for every crossing: relative to a common score digits would be lost.
+        gaps = differences(ranked[: self.k, None], ranked)
+        left = spendable(self.epsilon, self._log_outcomes)
+        losses = scaled(gaps, left, self.sensitivity) / 2.0
+        return Crossings(np.minimum(losses, reach(self.epsilon, self._log_outcomes)))
 
     @cached_property
     def _weights(self) -> IntegerWeights:
-        d = np.size(self.scores)
         crossings = self._crossings
-        log_outcomes = math.log(math.perm(d, self.k))
         return IntegerWeights.from_logs(
-            -crossings.gaps, log_sizes=crossings.log_sizes, log_outcomes=log_outcomes
+            -crossings.gaps, log_sizes=crossings.log_sizes, log_outcomes=self._log_outcomes
         )
+
+    @property
+    def _log_outcomes(self) -> float:
+        return math.log(math.perm(np.size(self.scores), self.k))
 
 
 @dataclass(frozen=True, eq=False)
 class Crossings:
     """The tuples of k out of d ranks, from 0, by the last of their places to be allowed.
 
-    Let a threshold grow from zero; place i allows rank j once ranked[i] - ranked[j] is below it.
+    Let a threshold grow from zero; place i allows rank j once losses[i, j] is below it.
     Ranks come in one at a time (first the smaller gap, then the later place, then the better
     rank), and place i always allows a prefix of n_i ranks, n_0 ≤ n_1 ≤ ..., so that Π (n_i - i)
     tuples are allowed. When place i gets its rank j = n_i, those that come in are the tuples
@@ -119,31 +150,35 @@ class Crossings:
 
     Attributes
     ----------
-    ranked : float array, shape (d,)
-        Descending.
-    k : int
+    losses : float array, shape (k, d)
+        How much worse rank j is than rank i, which is best for place i. Ascending in j and
+        descending in i; at j ≤ i it counts as 0, whatever is there.
     """
 
-    ranked: FloatArray = field(repr=False)
-    k: int
+    losses: FloatArray = field(repr=False)
+
+    @property
+    def k(self) -> int:
+        """The number of places."""
+        return len(self.losses)
 
     @cached_property
     def gaps(self) -> FloatArray:
-        """ranked[i] - ranked[j] of every crossing, in order, shape (K + 1,); the first is 0."""
-        places, ranks = self._sequence
-        return np.append(0.0, self.ranked[places] - self.ranked[ranks])
+        """losses[i, j] of every crossing, in order, shape (K + 1,); the first is 0."""
+        return np.append(0.0, self.losses[self._sequence])
 
     @cached_property
     def log_sizes(self) -> FloatArray:
         """Log of how many tuples come in at each crossing, shape (K + 1,)."""
         places, ranks = self._sequence
-        allowed = np.cumsum(np.log1p(1.0 / (ranks - places)), dtype=np.longdouble)
-        before = np.append(0.0, allowed[:-1].astype(np.float64))[: places.size]
+        allowed = accumulated(np.log1p(1.0 / (ranks - places)))
+        before = np.append(0.0, allowed[:-1])[: places.size]
         return np.append(0.0, before - np.log(ranks - places))
 
     def index(self, ranks: Indices) -> int:
         """Return a crossing that has the largest gap of a tuple of ranks."""
-        gaps = np.where(ranks > np.arange(self.k), self.ranked[: self.k] - self.ranked[ranks], -1.0)
+        every = np.arange(self.k)
+        gaps = np.where(ranks > every, self.losses[every, ranks], -1.0)
         place = int(np.argmax(gaps))
         if gaps[place] < 0.0:
             return 0
@@ -173,6 +208,7 @@ class Crossings:
     @cached_property
     def _sequence(self) -> tuple[Indices, Indices]:
         """The place and the rank of every crossing, in order."""
-        places, ranks = np.nonzero(np.arange(self.ranked.size) > np.arange(self.k)[:, None])
-        order = np.lexsort((ranks, -places, self.ranked[places] - self.ranked[ranks]))
+        k, d = self.losses.shape
+        places, ranks = np.nonzero(np.arange(d) > np.arange(k)[:, None])
+        order = np.lexsort((ranks, -places, self.losses[places, ranks]))
         return places[order], ranks[order]

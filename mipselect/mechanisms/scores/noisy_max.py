@@ -13,18 +13,19 @@ from mipselect.arrays import FloatArray
 from mipselect.mechanisms.noise import opendp_draws
 from mipselect.mechanisms.noise.noise import noise_named
 from mipselect.mechanisms.noise.order_statistics import Competitors
-from mipselect.mechanisms.scores.base import Estimate, OneItem, utilities
+from mipselect.mechanisms.scores.base import Estimate, ScoreMechanism, set_checked
 from mipselect.mechanisms.scores.permute_and_flip import (
     permute_and_flip,
     permute_and_flip_log_probability,
 )
-from mipselect.privacy.guarantee import Guarantee
+from mipselect.mechanisms.scores.utilities import spendable, utilities
+from mipselect.privacy.guarantee import checked_relation
 from mipselect.privacy.randomness import IntegerWeights, Rng, generator
-from mipselect.validation import checked_epsilon, checked_index, checked_positive, checked_scores
+from mipselect.validation import checked_epsilon, checked_index, checked_scores, checked_sensitivity
 
 
 @dataclass(frozen=True, eq=False)
-class NoisyMax(OneItem):
+class NoisyMax(ScoreMechanism[int]):
     """The index of the largest ε q/(2Δ) + noise.
 
     Parameters
@@ -70,11 +71,15 @@ class NoisyMax(OneItem):
     relation: str = field(default="replace-one", kw_only=True)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
-        object.__setattr__(self, "sensitivity", checked_positive(self.sensitivity, "sensitivity"))
-        object.__setattr__(self, "scores", checked_scores(self.scores))
+        set_checked(
+            self,
+            scores=checked_scores(self.scores),
+            epsilon=checked_epsilon(self.epsilon),
+            sensitivity=checked_sensitivity(self.sensitivity),
+        )
+        spendable(self.epsilon)
         noise_named(self.noise)
-        Guarantee(self.epsilon, relation=self.relation)
+        checked_relation(self.relation)
 
     @property
     def name(self) -> str:
@@ -89,15 +94,13 @@ class NoisyMax(OneItem):
     def sample(self, rng: Rng = None) -> int:
         """Draw an index. See `Mechanism.sample`."""
         source, private = generator(rng)
-        scores = np.asarray(self.scores)
         if self.noise == "gumbel":
             return self._weights.draw(source)
         if self.noise == "exponential" and private:
-            return opendp_draws.noisy_max(scores, self.epsilon, self.sensitivity)
+            return opendp_draws.noisy_max(self._utilities)
         if self.noise == "exponential":
-            rate = Fraction(self.epsilon) / (2 * Fraction(self.sensitivity))
-            return permute_and_flip([Fraction(q) for q in scores.tolist()], rate, source)
-        noise = noise_named(self.noise).largest(source, np.zeros(scores.size))
+            return permute_and_flip([Fraction(u) for u in self._utilities.tolist()], source)
+        noise = noise_named(self.noise).largest(source, np.zeros(self._utilities.size))
         return int(np.argmax(self._utilities + noise))
 
     def estimate(self, outcome: ArrayLike) -> Estimate:

@@ -10,24 +10,24 @@ import numpy as np
 from mipselect.arrays import FloatArray
 
 
-def permute_and_flip(scores: list[Fraction], rate: Fraction, source: random.Random) -> int:
-    """Draw the index of the largest of q_a + noise, the noise exponential with that rate.
+def permute_and_flip(utilities: list[Fraction], source: random.Random) -> int:
+    """Draw the index of the largest of u_a + standard exponential noise.
 
     Items are looked at in random order, and the first is taken whose coin of probability
-    exp(-rate (max q - q_a)) shows heads.
+    exp(-(max u - u_a)) shows heads.
 
     References
     ----------
     McKenna and Sheldon, "Permute-and-flip", 2020, algorithm 1; Ding et al., "The
     permute-and-flip mechanism is identical to report-noisy-max with exponential noise", 2021.
     """
-    best = max(scores)
-    waiting = list(range(len(scores)))
+    best = max(utilities)
+    waiting = list(range(len(utilities)))
     while True:
         place = source.randrange(len(waiting))
         waiting[place], waiting[-1] = waiting[-1], waiting[place]
         index = waiting.pop()
-        if exponential_coin((best - scores[index]) * rate, source):
+        if exponential_coin(best - utilities[index], source):
             return index
 
 

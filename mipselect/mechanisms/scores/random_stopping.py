@@ -11,19 +11,29 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mipselect.arrays import FloatArray
+from mipselect.arrays import FloatArray, ScoreArray
 from mipselect.mechanisms.noise.noise import Laplace, plus_laplace
 from mipselect.mechanisms.noise.quadrature import OFFSETS, Panels, summed_in_chunks
-from mipselect.mechanisms.scores.base import Estimate, UnequalItems
-from mipselect.privacy.guarantee import Guarantee
+from mipselect.mechanisms.scores.base import Estimate, ScoreMechanism, set_checked
+from mipselect.privacy.guarantee import checked_relation
 from mipselect.privacy.randomness import Rng, generator
-from mipselect.validation import checked_index, checked_share
+from mipselect.validation import (
+    LAST_INTEGER,
+    checked_epsilon,
+    checked_index,
+    checked_scores,
+    checked_sensitivities,
+    checked_share,
+)
 
 LAPLACE = Laplace()
 
+FAR = 1600.0
+"""Scores so many scales apart are never the other way round: e^-800 each."""
+
 
 @dataclass(frozen=True, eq=False)
-class RandomStopping(UnequalItems):
+class RandomStopping(ScoreMechanism[int]):
     """RS_γ: noisy scores of random items until a coin says stop; the best one seen.
 
     Repeat: pick an item uniformly, add Laplace noise of scale 3Δ_a/ε to its score, and stop with
@@ -53,6 +63,9 @@ class RandomStopping(UnequalItems):
     cost ε/3. A scale of 2Δ_a/ε, an ε/2 for each look, is **not** ε-DP: the best of the looks
     has density γ h / (γ + (1 - γ)(1 - H))², where h, and 1 - H twice, each move by e^{ε/2}.
 
+    Every look adds noise to a double. Integers beyond ±2^53, which are not all doubles, count as
+    ±2^53: that moves no two neighbours apart.
+
     With a draw from the operating system the noise is OpenDP's `make_laplace`, exact, and so is
     the proof. A seeded draw uses noise in double precision.
 
@@ -65,13 +78,22 @@ class RandomStopping(UnequalItems):
     Steinke, "Hyperparameter tuning with Rényi differential privacy", 2022, corollary 3.
     """
 
+    scores: ArrayLike = field(repr=False)
+    sensitivities: ArrayLike = field(repr=False)
+    epsilon: float
     gamma: float = field(default=0.05, kw_only=True)
     relation: str = field(default="replace-one", kw_only=True)
 
     def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "gamma", checked_share(self.gamma, "gamma", closed=False))
-        Guarantee(self.epsilon, relation=self.relation)
+        scores = _as_doubles(checked_scores(self.scores))
+        set_checked(
+            self,
+            scores=scores,
+            sensitivities=checked_sensitivities(self.sensitivities, scores.size),
+            epsilon=checked_epsilon(self.epsilon),
+            gamma=checked_share(self.gamma, "gamma", closed=False),
+        )
+        checked_relation(self.relation)
 
     @property
     def name(self) -> str:
@@ -99,12 +121,12 @@ class RandomStopping(UnequalItems):
     def estimate(self, outcome: ArrayLike) -> Estimate:
         """Log of the probability of an index. See `ScoreMechanism.estimate`."""
         index = checked_index(outcome, np.size(self.scores))
-        score, scale = float(np.asarray(self.scores)[index]), float(self._scales[index])
+        place, scale = float(self._places[index]), float(self._scales[index])
         if scale == 0.0:
             return self._estimate_of_fixed(index)
         panels, log_seen = self._panels, self._log_squared
         with np.errstate(over="ignore"):
-            x = (panels.points - score) / scale
+            x = (panels.points - place) / scale
         log_density = -np.abs(x) - math.log(2.0 * scale * np.size(self.scores))
         log, error = panels.integrate(log_density - log_seen)
         return Estimate(float(log) + math.log(self.gamma), float(error), "quadrature")
@@ -137,14 +159,29 @@ class RandomStopping(UnequalItems):
 
     @property
     def _scales(self) -> FloatArray:
-        return np.asarray(self.sensitivities) / self._look_epsilon
+        with np.errstate(over="ignore"):
+            scales: FloatArray = np.asarray(self.sensitivities) / self._look_epsilon
+        return scales
+
+    @cached_property
+    def _places(self) -> FloatArray:
+        """The scores for the quadrature, from 0: wide gaps are narrowed, for digits.
+
+        Across a gap of `FAR` of the largest scales one item is above the other anyway.
+        """
+        order = np.argsort(np.asarray(self.scores), kind="stable")
+        with np.errstate(over="ignore"):
+            gaps = np.diff(np.asarray(self.scores)[order])
+        places = np.zeros(order.size)
+        places[order[1:]] = np.cumsum(np.minimum(gaps, FAR * self._scales.max()))
+        return places
 
     @cached_property
     def _panels(self) -> Panels:
         """Graded around every item on its own scale."""
-        scores, scales = np.asarray(self.scores), self._scales
+        places, scales = self._places, self._scales
         offsets = np.concatenate([-OFFSETS, [0.0], OFFSETS])
-        edges = np.unique(scores[:, None] + scales[:, None] * offsets)
+        edges = np.unique(places[:, None] + scales[:, None] * offsets)
         width = float(scales[scales > 0.0].min())
         return Panels(edges[np.diff(edges, prepend=-np.inf) > 1e-9 * width])
 
@@ -152,15 +189,26 @@ class RandomStopping(UnequalItems):
     def _log_squared(self) -> FloatArray:
         """2 log(γ + (1 - γ)(1 - H)) at the points, H the distribution of one noisy score."""
         z = self._panels.points
-        rows = np.column_stack([np.asarray(self.scores), self._scales])
+        rows = np.column_stack([self._places, self._scales])
 
         def survival(part: FloatArray) -> FloatArray:
-            scores, scales = part[:, :1], part[:, 1:]
-            fixed = np.where(z < scores, np.inf, -np.inf)
+            places, scales = part[:, :1], part[:, 1:]
+            fixed = np.where(z < places, np.inf, -np.inf)
             with np.errstate(over="ignore"):
-                x = np.divide(z - scores, scales, out=-fixed, where=scales > 0.0)
+                x = np.divide(z - places, scales, out=-fixed, where=scales > 0.0)
             return np.exp(LAPLACE.log_survival(np.clip(x, -800.0, 800.0)))
 
         above = summed_in_chunks(survival, rows, z.size) / rows.shape[0]
         log_squared: FloatArray = 2.0 * np.log(self.gamma + (1.0 - self.gamma) * above)
         return log_squared
+
+
+def _as_doubles(scores: ScoreArray) -> FloatArray:
+    """Integers beyond ±2^53 at ±2^53, and doubles as they are."""
+    numbers = [
+        float(max(-LAST_INTEGER, min(value, LAST_INTEGER))) if isinstance(value, int) else value
+        for value in scores.tolist()
+    ]
+    doubles = np.array(numbers)
+    doubles.flags.writeable = False
+    return doubles

@@ -8,14 +8,15 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mipselect.mechanisms.scores.base import Estimate, OneItem
-from mipselect.privacy.guarantee import Guarantee
+from mipselect.mechanisms.scores.base import Estimate, ScoreMechanism, set_checked
+from mipselect.mechanisms.scores.utilities import ALLOWANCE
+from mipselect.privacy.guarantee import checked_relation
 from mipselect.privacy.randomness import IntegerWeights, Rng, generator
 from mipselect.validation import checked_epsilon, checked_index, checked_scores
 
 
 @dataclass(frozen=True, eq=False)
-class RandomizedResponse(OneItem):
+class RandomizedResponse(ScoreMechanism[int]):
     """k-ary randomised response: the best item with probability e^ε / (e^ε + d - 1).
 
     All other items are equally likely. Of equal scores the earlier index is the best.
@@ -49,9 +50,8 @@ class RandomizedResponse(OneItem):
     relation: str = field(default="replace-one", kw_only=True)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
-        object.__setattr__(self, "scores", checked_scores(self.scores))
-        Guarantee(self.epsilon, relation=self.relation)
+        set_checked(self, scores=checked_scores(self.scores), epsilon=checked_epsilon(self.epsilon))
+        checked_relation(self.relation)
 
     @property
     def name(self) -> str:
@@ -75,6 +75,7 @@ class RandomizedResponse(OneItem):
     @cached_property
     def _weights(self) -> IntegerWeights:
         scores = np.asarray(self.scores)
-        logs = np.full(scores.size, -self.epsilon)
+        # Two weights are rounded, and no scores.
+        logs = np.full(scores.size, -max(0.0, self.epsilon - ALLOWANCE * (1.0 + self.epsilon)))
         logs[np.argmax(scores)] = 0.0
         return IntegerWeights.from_logs(logs)

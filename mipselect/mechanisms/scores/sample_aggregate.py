@@ -15,11 +15,11 @@ from numpy.typing import ArrayLike
 
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
-from mipselect.mechanisms.base import Mechanism, Support
+from mipselect.mechanisms.base import Support
 from mipselect.mechanisms.noise.noise import plus_laplace
-from mipselect.mechanisms.scores.base import Estimate, ScoreMechanism
+from mipselect.mechanisms.scores.base import Estimate, ScoreMechanism, set_checked
 from mipselect.mechanisms.scores.top_k import Peeling
-from mipselect.privacy.guarantee import Guarantee
+from mipselect.privacy.guarantee import checked_relation
 from mipselect.privacy.randomness import Rng, generator
 from mipselect.validation import checked_count, checked_epsilon, checked_integer, checked_items
 
@@ -38,7 +38,7 @@ class TopK(Protocol):
 
     def __call__(
         self, scores: ArrayLike, k: int, epsilon: float, *, sensitivity: float, relation: str
-    ) -> Mechanism[Any]:
+    ) -> ScoreMechanism[Any]:
         """Return the mechanism."""
 
 
@@ -106,18 +106,21 @@ class SampleAggregate(ScoreMechanism[Support]):
     relation: str = field(default="add-remove", kw_only=True)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
         table, target = np.asarray(self.X), np.asarray(self.y)
         if table.ndim != 2 or target.shape != table.shape[:1]:
             raise InvalidInput(
                 f"X must have shape (n, p) and y (n,), got {table.shape} and {target.shape}"
             )
-        object.__setattr__(self, "X", table)
-        object.__setattr__(self, "y", target)
-        object.__setattr__(self, "k", checked_count(self.k, table.shape[1]))
+        set_checked(
+            self,
+            X=table,
+            y=target,
+            k=checked_count(self.k, table.shape[1]),
+            epsilon=checked_epsilon(self.epsilon),
+        )
         if self.n_blocks is not None:
             checked_integer(self.n_blocks, "n_blocks", 1)
-        Guarantee(self.epsilon, relation=self.relation)
+        checked_relation(self.relation)
 
     @property
     def name(self) -> str:
@@ -159,14 +162,11 @@ class SampleAggregate(ScoreMechanism[Support]):
             found[np.unique(chosen)] += 1.0
         return found
 
-    def selection(self, votes: FloatArray) -> Mechanism[Any]:
+    def selection(self, votes: FloatArray) -> ScoreMechanism[Any]:
         """Return the private top-k of these votes, at what is left of ε."""
         return self.top_k(
             votes, self.k, self._vote_epsilon, sensitivity=1.0, relation=self.relation
         )
-
-    def _chosen(self, outcome: Support) -> tuple[tuple[int, ...], tuple[str, ...]]:
-        return outcome, ()
 
     def _draw_votes(self, source: random.Random, private: bool) -> FloatArray:
         rows = np.asarray(self.X).shape[0]
@@ -198,7 +198,7 @@ class SampleAggregate(ScoreMechanism[Support]):
         return math.nextafter(self.epsilon - count, 0.0) if count else self.epsilon
 
     @cached_property
-    def _laws(self) -> list[tuple[Mechanism[Any], int]]:
+    def _laws(self) -> list[tuple[ScoreMechanism[Any], int]]:
         """The mechanisms of `PARTITIONS` random partitions, and how often each came up."""
         source = random.Random(0)
         drawn = Counter(tuple(self._draw_votes(source, False)) for _ in range(PARTITIONS))

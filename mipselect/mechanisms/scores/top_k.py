@@ -19,10 +19,18 @@ from mipselect.mechanisms.base import Support
 from mipselect.mechanisms.noise import opendp_draws
 from mipselect.mechanisms.noise.noise import noise_named
 from mipselect.mechanisms.noise.order_statistics import Competitors
-from mipselect.mechanisms.scores.base import Estimate, TopItems, utilities
+from mipselect.mechanisms.scores.base import Estimate, ScoreMechanism, set_checked
 from mipselect.mechanisms.scores.permute_and_flip import permute_and_flip
+from mipselect.mechanisms.scores.utilities import spendable, utilities
+from mipselect.privacy.guarantee import checked_relation
 from mipselect.privacy.randomness import IntegerWeights, Rng, generator
-from mipselect.validation import checked_items
+from mipselect.validation import (
+    checked_count,
+    checked_epsilon,
+    checked_items,
+    checked_scores,
+    checked_sensitivity,
+)
 
 IntArray = np.ndarray[tuple[int], np.dtype[np.int64]]
 
@@ -33,15 +41,28 @@ REPEATS = 64
 
 
 @dataclass(frozen=True, eq=False)
-class _NoisyTopK(TopItems):
+class _NoisyTopK(ScoreMechanism[Support]):
     """What one-shot and peeling share; with Gumbel noise they are the same law."""
 
+    scores: ArrayLike = field(repr=False)
+    k: int
+    epsilon: float
+    sensitivity: float = field(default=1.0, kw_only=True)
     noise: str = field(default="gumbel", kw_only=True)
     relation: str = field(default="replace-one", kw_only=True)
 
     def __post_init__(self) -> None:
-        super().__post_init__()
+        scores = checked_scores(self.scores)
+        set_checked(
+            self,
+            scores=scores,
+            k=checked_count(self.k, scores.size),
+            epsilon=checked_epsilon(self.epsilon),
+            sensitivity=checked_sensitivity(self.sensitivity),
+        )
+        spendable(self.epsilon / self.k)
         noise_named(self.noise)
+        checked_relation(self.relation)
 
     @property
     def exact(self) -> bool:
@@ -61,8 +82,9 @@ class _NoisyTopK(TopItems):
 
     @cached_property
     def _utilities(self) -> FloatArray:
-        """ε (q - max q) / 2kΔ."""
-        return utilities(np.asarray(self.scores), self.epsilon, self.sensitivity) / self.k
+        """ε (q - q_[k]) / 2kΔ."""
+        share = self.epsilon / self.k
+        return utilities(np.asarray(self.scores), share, self.sensitivity, place=self.k)
 
     def _all_above_the_rest(self, chosen: IntArray) -> Estimate:
         """Log of the probability that the noisy utilities of `chosen` are the k largest."""
@@ -192,19 +214,17 @@ class Peeling(_NoisyTopK):
     def sample(self, rng: Rng = None) -> Support:
         """Draw k sorted indices. See `Mechanism.sample`."""
         source, private = generator(rng)
-        scores = np.asarray(self.scores)
         if self.noise == "gumbel":
             return self._peel_with_gumbel(source)
         if self.noise == "exponential" and private:
-            return opendp_draws.noisy_top_k(scores, self.k, self.epsilon, self.sensitivity)
+            return opendp_draws.noisy_top_k(self._utilities, self.k)
         if self.noise == "exponential":
-            rate = Fraction(self.epsilon) / (2 * self.k * Fraction(self.sensitivity))
-            return _peel_exactly([Fraction(q) for q in scores.tolist()], self.k, rate, source)
-        left = np.arange(scores.size)
+            return _peel_exactly([Fraction(u) for u in self._utilities.tolist()], self.k, source)
+        left = np.arange(self._utilities.size)
         for _ in range(self.k):
             noise = noise_named(self.noise).largest(source, np.zeros(left.size))
             left = np.delete(left, np.argmax(self._utilities[left] + noise))
-        return tuple(np.delete(np.arange(scores.size), left).tolist())
+        return tuple(np.delete(np.arange(self._utilities.size), left).tolist())
 
     def _estimate(self, chosen: IntArray) -> Estimate:
         if self.noise == "gumbel":
@@ -253,10 +273,10 @@ class Peeling(_NoisyTopK):
         return Estimate(float(logs.max() + math.log(weights.mean())), 2.0 * spread, "Monte Carlo")
 
 
-def _peel_exactly(scores: list[Fraction], k: int, rate: Fraction, source: random.Random) -> Support:
-    left = list(range(len(scores)))
+def _peel_exactly(utilities: list[Fraction], k: int, source: random.Random) -> Support:
+    left = list(range(len(utilities)))
     chosen = []
     for _ in range(k):
-        place = permute_and_flip([scores[j] for j in left], rate, source)
+        place = permute_and_flip([utilities[j] for j in left], source)
         chosen.append(left.pop(place))
     return tuple(sorted(chosen))

@@ -19,6 +19,8 @@ from mipselect.arrays import FloatArray
 from mipselect.mechanisms.base import Support
 from mipselect.privacy.randomness import uniform_subset
 
+COARSE = 2.0**30
+
 
 @dataclass(frozen=True)
 class Classes(ABC):
@@ -49,7 +51,7 @@ class Classes(ABC):
         Parameters
         ----------
         ranked : float array, shape (d,)
-            ε q/(2Δ) in descending order.
+            ε q/(2Δ) in descending order. Where that of rank k is 0, nothing is lost to rounding.
         gamma : float
             The loss is (1 - γ) ranked[h + 1] - γ ranked[t], at ranks.
         """
@@ -79,8 +81,12 @@ class HeadTailClasses(Classes):
         """log C(t - h - 2, k - h - 1), a sum of k - h - 1 positive terms."""
         later = np.arange(self.d - self.k, dtype=np.float64)
         sizes = np.zeros((self.k, later.size))
+        coarse, fine = np.zeros_like(later), np.zeros_like(later)
         for h in range(self.k - 2, -1, -1):
-            sizes[h] = sizes[h + 1] + np.log1p(later / (self.k - h - 1))
+            more_coarse, more_fine = split(np.log1p(later / (self.k - h - 1)))
+            coarse += more_coarse
+            fine += more_fine
+            sizes[h] = coarse + fine
         return np.append(0.0, sizes)
 
     def head_and_tail(self, index: int) -> tuple[int, int]:
@@ -131,9 +137,8 @@ class TailClasses(Classes):
     @cached_property
     def log_sizes(self) -> FloatArray:
         """log C(t - 1, k - 1), from t to t + 1 by t / (t - k + 1)."""
-        t = np.arange(self.k, self.d, dtype=np.longdouble)
-        steps = np.log1p((self.k - 1) / (t - self.k + 1))
-        return np.append(0.0, np.cumsum(steps).astype(np.float64))
+        t = np.arange(self.k, self.d, dtype=np.float64)
+        return np.append(0.0, accumulated(np.log1p((self.k - 1) / (t - self.k + 1))))
 
     def size(self, index: int) -> int:
         """C(t - 1, k - 1)."""
@@ -163,3 +168,16 @@ class TailClasses(Classes):
             shares[:] = -np.inf
         shares[0] = 0.0
         return shares
+
+
+def accumulated(terms: FloatArray) -> FloatArray:
+    """Sums of the first 1, 2, ... terms ≥ 0, as exact as the terms, however many there are."""
+    coarse, fine = split(terms)
+    sums: FloatArray = np.cumsum(coarse) + np.cumsum(fine)
+    return sums
+
+
+def split(terms: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Multiples of 2^-30, whose sums are exact up to 2^23, and what is left of each term."""
+    coarse = np.rint(terms * COARSE) / COARSE
+    return coarse, terms - coarse

@@ -15,7 +15,7 @@ from scipy.special import logsumexp
 
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
-from mipselect.mechanisms.base import Support, SupportMechanism, score_log_weights
+from mipselect.mechanisms.base import Mechanism, Support, score_log_weights
 from mipselect.mechanisms.supports.ranks import rank
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.randomness import Rng, generator, uniform_subset
@@ -43,7 +43,7 @@ LOWEST = -700.0
 
 
 @dataclass(frozen=True, eq=False)
-class MetropolisHastings(SupportMechanism):
+class MetropolisHastings(Mechanism[Support]):
     """Metropolis-Hastings with single swaps and stationary law ∝ exp(-ε R(S) / 2Δ).
 
     From a uniformly random support, each of the `n_steps` steps proposes to exchange one feature
@@ -79,6 +79,10 @@ class MetropolisHastings(SupportMechanism):
     the chain, P and P', be within total variation η of them. Then
     P(A) ≤ π(A) + η ≤ e^ε π'(A) + η ≤ e^ε P'(A) + (1 + e^ε) η. So (ε, δ) needs η ≤ δ/(1 + e^ε).
     Nothing here checks that so many steps are enough: it is a condition of the guarantee.
+
+    The law of `sample` is that of the chain after `n_steps`, which nobody knows, so there is no
+    `log_probability`, and no audit can have one. `stationary_log_probability` is where the chain
+    goes.
 
     References
     ----------
@@ -121,7 +125,7 @@ class MetropolisHastings(SupportMechanism):
         return Guarantee(self.epsilon, self.delta, conditions=(condition,))
 
     def sample(self, rng: Rng = None) -> Support:
-        """Run the chain and return where it is after `n_steps`. See `SupportMechanism.sample`."""
+        """Run the chain and return where it is after `n_steps`. See `Mechanism.sample`."""
         source, _ = generator(rng)
         p, s = len(self.names), self.support_size
         start = uniform_subset(source, p, s)
@@ -143,10 +147,10 @@ class MetropolisHastings(SupportMechanism):
         """min(0, -ε (R(S') - R(S)) / 2Δ): log of the probability that a swap is accepted."""
         return min(0.0, max(LOWEST, -self.epsilon * ((proposed - value) / 2.0 / self.sensitivity)))
 
-    def log_probability(self, outcome: ArrayLike) -> float:
-        """Log of the probability of a support under the **stationary** law. Sensitive.
+    def stationary_log_probability(self, outcome: ArrayLike) -> float:
+        """Log of the probability of a support under the stationary law. Sensitive.
 
-        It is where the chain goes, not the law after `n_steps`. All supports are evaluated.
+        It is not the law of `sample`. All supports are evaluated.
 
         Raises
         ------

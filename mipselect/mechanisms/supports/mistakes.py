@@ -59,8 +59,9 @@ class Mistakes(SupportMechanism):
     NotCertified
         If the levels, or the pool, do not prove what their tolerance says.
     InvalidInput
-        If a number is out of its range, if only some of `test_epsilon`, `delta` and `fallback`
-        are given, or if the fallback is not about the same problem or has another ε.
+        If `levels` are not levels, a number is out of its range, only some of `test_epsilon`,
+        `delta` and `fallback` are given, or the fallback is not about the same problem or has
+        another ε.
 
     Notes
     -----
@@ -83,6 +84,12 @@ class Mistakes(SupportMechanism):
         delta: float | None = None,
         fallback: TopR | SupportPool | None = None,
     ) -> None:
+        if not isinstance(levels, MistakeLevels):
+            pool = isinstance(levels, SupportPool)
+            raise InvalidInput(
+                "Mistakes draws from the MistakeLevels that mistake_levels returns, got "
+                f"{type(levels).__name__}{'; use TopR(pool, epsilon)' if pool else ''}"
+            )
         self._levels = levels
         self._epsilon = checked_epsilon(epsilon)
         if not levels.certified:
@@ -133,7 +140,7 @@ class Mistakes(SupportMechanism):
         return both_relations(self.guarantee, cost)
 
     def sample(self, rng: Rng = None) -> Support:
-        """Draw a support: s sorted column indices. See `SupportMechanism.sample`.
+        """Draw a support: s sorted column indices. See `Mechanism.sample`.
 
         In the published form it draws on any data, also where nothing is promised.
         """
@@ -162,7 +169,7 @@ class Mistakes(SupportMechanism):
         )
 
     def release(self, ledger: Ledger | None = None, *, rng: Rng = None) -> Release:
-        """Charge the ledger, then draw. See `SupportMechanism.release`.
+        """Charge the ledger, then draw. See `Mechanism.release`.
 
         Raises
         ------

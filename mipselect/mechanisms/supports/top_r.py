@@ -10,13 +10,13 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mipselect.errors import NotCertified
+from mipselect.errors import InvalidInput, NotCertified
 from mipselect.mechanisms.base import Support, SupportMechanism, score_log_weights
 from mipselect.mechanisms.supports.ranks import rank, unrank
 from mipselect.mechanisms.supports.relations import both_relations, one_direction
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.randomness import IntegerWeights, Rng, generator, uniform_subset
-from mipselect.search.pool import SupportPool
+from mipselect.search.pool import MistakeLevels, SupportPool
 from mipselect.validation import checked_epsilon, checked_support
 
 
@@ -37,7 +37,7 @@ class TopR(SupportMechanism):
     NotCertified
         If the pool does not prove what its tolerance says.
     InvalidInput
-        If `epsilon` is out of its range.
+        If `pool` is not a pool, or `epsilon` is out of its range.
 
     Notes
     -----
@@ -55,6 +55,12 @@ class TopR(SupportMechanism):
     epsilon: float
 
     def __post_init__(self) -> None:
+        if not isinstance(self.pool, SupportPool):
+            levels = isinstance(self.pool, MistakeLevels)
+            raise InvalidInput(
+                "TopR draws from the SupportPool that top_supports returns, got "
+                f"{type(self.pool).__name__}{'; use Mistakes(levels, epsilon)' if levels else ''}"
+            )
         object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
         if not self.pool.certified:
             raise NotCertified(
@@ -87,7 +93,7 @@ class TopR(SupportMechanism):
         return both_relations(self.guarantee, cost)
 
     def sample(self, rng: Rng = None) -> Support:
-        """Draw a support: s sorted column indices. See `SupportMechanism.sample`."""
+        """Draw a support: s sorted column indices. See `Mechanism.sample`."""
         source, _ = generator(rng)
         pool = self.pool
         drawn = self._weights.draw(source)
