@@ -168,19 +168,25 @@ class Instance:
     @cached_property
     def prepared(self) -> PreparedLoss:
         """The loss tied to the clipped data; what the search works on."""
-        prepared = self._loss.prepare(self.X, self.y, ridge=self.ridge, radius=self.coef_bound)
-        if isinstance(prepared, CertifiedLoss):
-            return prepared.certified_for(self.sensitivity)
-        return prepared
+        if isinstance(self._tied, CertifiedLoss):
+            return self._tied.certified_for(self.sensitivity)
+        return self._tied
+
+    @cached_property
+    def _tied(self) -> PreparedLoss:
+        """The same for any support size."""
+        return self._loss.prepare(self.X, self.y, ridge=self.ridge, radius=self.coef_bound)
 
     def with_support_size(self, support_size: int) -> Instance:
         """The same data and bounds with another s; nothing is copied."""
-        other = copy(self)
         size = checked_integer(support_size, "support_size", 1, self.p)
-        object.__setattr__(other, "support_size", size)
-        other.__dict__.pop("prepared", None)
         if size == self.support_size:
-            other.__dict__["prepared"] = self.prepared
+            return self
+        # Made here if it is not there yet, so that both share it.
+        _ = self._tied
+        other = copy(self)
+        other.__dict__.pop("prepared", None)
+        object.__setattr__(other, "support_size", size)
         return other
 
     def objective(self, support: ArrayLike) -> float:
