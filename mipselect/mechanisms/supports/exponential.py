@@ -85,7 +85,7 @@ class ExponentialMechanism(SupportMechanism):
     The draw is paid for with ε in full, the errors of arithmetic included: c is
     (ε - 4η) / (2Δ(1 + 4γ)) in place of ε/2Δ, with η and γ public and far below 1e-5
     (`Rate`). Adding or removing a row moves n R(S) in one direction only, so that the same draw
-    costs ε/2 under add-remove (`guarantee_under`).
+    costs ε/2 under add-remove (`guarantees`).
 
     How long a draw takes depends on the data and is not covered; a draw that a time limit ends
     releases nothing.
