@@ -19,6 +19,7 @@ Rng = int | np.integer[Any] | random.Random | np.random.Generator | np.random.Ra
 """None for the operating system's generator; anything else is reproducible and not private."""
 
 MANTISSA_BITS = 53
+SMALLEST_EXPONENT = -1074
 HALF = 27
 """Mantissas are added up in two halves of at most this many bits, exactly in doubles."""
 
@@ -82,9 +83,10 @@ def rising_index(cumulative: NDArray[np.floating[Any]], source: random.Random) -
     A uniform point of [0, C[-1]) is drawn to as many bits as it takes to tell between which two
     numbers it lies; nothing is rounded.
     """
-    mantissa, exponent = math.frexp(float(cumulative[-1]))
-    bits = exponent - MANTISSA_BITS
-    point = source.randrange(int(math.ldexp(mantissa, MANTISSA_BITS)))
+    _, exponent = math.frexp(float(cumulative[-1]))
+    # No double has bits below 2^-1074.
+    bits = max(exponent - MANTISSA_BITS, SMALLEST_EXPONENT)
+    point = source.randrange(int(math.ldexp(float(cumulative[-1]), -bits)))
     # Both ends of the interval that is drawn so far are doubles.
     first = int(np.searchsorted(cumulative, math.ldexp(point, bits), side="right"))
     last = int(np.searchsorted(cumulative, math.ldexp(point + 1, bits), side="left"))

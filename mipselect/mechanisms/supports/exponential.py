@@ -45,6 +45,9 @@ MAX_LISTED = 1_000_000
 MAX_LISTED_SOLVED = 5_000
 """The same where every value is an optimisation problem to be solved."""
 
+LARGEST_ALLOWANCE = 20.0
+"""An exact draw is refused where every try is rejected with probability 1 - e^-20 or more."""
+
 
 class ExponentialMechanism(SupportMechanism):
     """P(S) ∝ μ(S) exp(-ε R(S) / 2Δ) over all supports, of one public size or of several.
@@ -77,8 +80,8 @@ class ExponentialMechanism(SupportMechanism):
     Raises
     ------
     InvalidInput
-        If a number is out of its range, the loss has no bounds, or ε is too small for draws
-        that are exact up to what rounding is allowed.
+        If a number is out of its range, the loss has no bounds, or ε is too small or too large
+        for draws that are exact up to what rounding is allowed.
 
     Notes
     -----
@@ -114,11 +117,16 @@ class ExponentialMechanism(SupportMechanism):
         self._time_limit = None if time_limit is None else checked_time_limit(time_limit)
         self._progress = progress
         self._largest = instance.with_support_size(self._sizes[-1])
-        self._rate: Rate = exact_rate(self._epsilon, self._largest)
+        self._rate: Rate = exact_rate(self._epsilon, self._largest, self._prior)
         if not self.listed and instance.ridge <= 0.0:
             raise InvalidInput(
                 f"with more than {MAX_LISTED:,} supports an exact draw needs ridge > 0: its "
                 "bounds divide by it"
+            )
+        if not self.listed and self._rate.allowance > LARGEST_ALLOWANCE:
+            raise InvalidInput(
+                f"epsilon = {self._epsilon:g} is too large for exact draws in double precision "
+                f"with n = {instance.n:,}: what values may be off would reject nearly every try"
             )
 
     @property

@@ -38,6 +38,12 @@ class Prior:
     log_sizes: dict[int, float]
     log_features: FloatArray
 
+    @property
+    def span(self) -> float:
+        """No |log μ| is larger, nor any sum on the way to one."""
+        sizes = max(abs(log) for log in self.log_sizes.values())
+        return sizes + self.sizes[-1] * float(np.abs(self.log_features).max())
+
     def log_weight(self, support: IntArray) -> float:
         """log μ(S)."""
         return self.log_sizes[len(support)] + float(self.log_features[support].sum())
@@ -98,8 +104,13 @@ class Rate:
     rounding: float
     error: float
 
+    @property
+    def allowance(self) -> float:
+        """How much a log weight may be above its bound: values are on either side of R. Public."""
+        return 2.0 * self.rate * self.error + self.rounding
 
-def exact_rate(epsilon: float, instance: Instance) -> Rate:
+
+def exact_rate(epsilon: float, instance: Instance, prior: Prior) -> Rate:
     """What is left of ε after the public errors of values and of rounding.
 
     A value is within γΔ of R, so it moves by at most Δ(1 + 2γ). A weight is within a factor e^η
@@ -112,6 +123,8 @@ def exact_rate(epsilon: float, instance: Instance) -> Rate:
     epsilon : float
     instance : Instance
         With the largest size that may be drawn.
+    prior : Prior
+        Its logs are rounded together with those that depend on the data.
 
     Raises
     ------
@@ -124,13 +137,14 @@ def exact_rate(epsilon: float, instance: Instance) -> Rate:
         # Directions of G_SS with eigenvalues below s·EPS of the largest are left out. As ‖β‖ ≤ r,
         # what they could have explained is less than this.
         error += math.sqrt(largest * EPS) * n * sensitivity
-    # R ≤ R(∅) ≤ nΔ, so no log weight is larger than εn/2; a draw adds logs of at most 1000 each.
-    rounding = 16.0 * EPS * (1.0 + 0.5 * epsilon * n + 1000.0 * (largest + 2))
+    # R ≤ R(∅) ≤ nΔ, so no log weight is larger than εn/2 and what the prior adds; a draw adds
+    # logs of at most 1000 each.
+    rounding = 16.0 * EPS * (1.0 + 0.5 * epsilon * n + prior.span + 1000.0 * (largest + 2))
     left = epsilon - 4.0 * rounding
     if left < 0.5 * epsilon:
         raise InvalidInput(
             f"epsilon = {epsilon:g} is too small for exact draws in double precision with n = "
-            f"{n:,}: rounding alone costs {4.0 * rounding:.1g}"
+            f"{n:,} and this prior: rounding alone costs {4.0 * rounding:.1g}"
         )
     return Rate(left / (2.0 * sensitivity * (1.0 + 4.0 * error / sensitivity)), rounding, error)
 

@@ -27,6 +27,9 @@ STEPS_BEFORE = 64
 LARGEST_ROUND = 32
 """Proposals that are evaluated at once."""
 
+LARGEST_STEP = -500.0
+"""Log of the smallest probability with which a proposal is accepted in one step."""
+
 
 @dataclass(frozen=True, eq=False)
 class Proposal:
@@ -74,7 +77,7 @@ class SoftDraws:
             self._refine_at_first(run)
         except TimeUp as stop:
             raise self._refusal() from stop
-        self._totals = Totals(self._partition, self._space, rate.error)
+        self._totals = Totals(self._partition, self._space, rate.allowance)
 
     @property
     def acceptance(self) -> float:
@@ -128,7 +131,7 @@ class SoftDraws:
             run = self._begin("estimate")
             value = float(self._problem.values(support[None])[0])
             log_weight = self._target.log_weight(support, value)
-            slack = self._rate.rate * self._rate.error + 2.0 * self._rate.rounding
+            slack = self._rate.allowance
             try:
                 while True:
                     whole = self._totals.whole()
@@ -185,9 +188,7 @@ class SoftDraws:
         number, support, log_bound = self._partition.draw(
             lambda cumulative: rising_index(cumulative, source)
         )
-        # Bounds are on R itself, and a value may be below it.
-        margin = 2.0 * self._target.rate * self._rate.error + self._rate.rounding
-        return Proposal(number, support, log_bound + margin)
+        return Proposal(number, support, log_bound + self._rate.allowance)
 
     def _log_acceptances(self, proposals: list[Proposal]) -> list[float]:
         values: FloatArray = np.empty(len(proposals))
@@ -209,9 +210,15 @@ class SoftDraws:
         return logs
 
     def _accepts(self, log_acceptance: float, source: random.Random) -> bool:
-        """True with probability exp(log_acceptance), to all the digits of that double."""
-        acceptance = math.exp(log_acceptance)
-        return acceptance > 0.0 and rising_index(np.array([acceptance, 1.0]), source) == 0
+        """True with probability exp(log_acceptance) > 0, to all the digits of that log.
+
+        In steps, each a normal double: below e^-708 doubles lose their digits, and then vanish.
+        """
+        while log_acceptance < LARGEST_STEP:
+            if rising_index(np.array([math.exp(LARGEST_STEP), 1.0]), source) > 0:
+                return False
+            log_acceptance -= LARGEST_STEP
+        return rising_index(np.array([math.exp(log_acceptance), 1.0]), source) == 0
 
     def _refusal(self) -> NotCertified:
         tried = f"{self.accepted} of {self.tries} tries were accepted so far" if self.tries else ""

@@ -144,7 +144,9 @@ def tight(family: Family, inherited: Sequence[ModularBound], target: Target) -> 
     pairs = family.pairs(target)
     if pairs is not None and pairs.log_total < log_upper:
         log_upper, best, guess = pairs.log_total, pairs, pairs.log_total
-    inclusion = np.exp(law.log_inclusion())
+    # A constant says nothing about features, so that it is not where centring begins.
+    informed = [found for found in laws if found[2].shares.any()] or laws
+    inclusion = np.exp(min(informed, key=lambda found: found[0])[1].log_inclusion())
     for _ in range(CENTRINGS):
         if log_upper - guess < 0.01:
             break
@@ -152,6 +154,8 @@ def tight(family: Family, inherited: Sequence[ModularBound], target: Target) -> 
         if trial is None:
             break
         log_trial, trial_law = _law(*members, trial, target)
+        if not math.isfinite(log_trial):
+            break
         gained = log_upper - log_trial
         if gained > 0.0:
             log_upper, best, bound = log_trial, trial_law, trial

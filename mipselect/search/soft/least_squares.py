@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
-from mipselect.losses.squared import PreparedSquared
+from mipselect.losses.squared import EPS, PreparedSquared
 from mipselect.search.least_squares.additions import (
     Additions,
     additions_to,
@@ -67,12 +67,15 @@ class AdditionsFamily:
         return False
 
     def floors(self) -> list[ModularBound]:
-        """Shares by diagonal dominance: g_Tᵀ H_TT⁻¹ g_T ≤ Σ_{j∈T} g_j² / M_j."""
+        """Shares by diagonal dominance, g_Tᵀ H_TT⁻¹ g_T ≤ Σ_{j∈T} g_j² / M_j; R ≥ 0 for the root."""
         sub = self.sub
         M = sub.h
         if sub.size > 1:
             M = dominated_diagonal(sub.h, self._off_sums, self.convexity)
-        return [self._bound(0.0, sub.g**2 / M)]
+        shares = [self._bound(0.0, sub.g**2 / M)]
+        if len(sub.base) == 0:
+            shares.append(ModularBound(0.0, np.zeros(len(sub.live))))
+        return shares
 
     def guess(self) -> ModularBound:
         """Shares by H ⪯ diag(h + o): from above but for the norm constraint and rounding."""
@@ -98,9 +101,12 @@ class AdditionsFamily:
             return None
         Q = sub.problem.gram.columns(sub.live[X])[sub.live] - sub.whitened.T @ sub.whitened[:, X]
         Q[X, np.arange(len(X))] = sub.h[X] - mu
-        x = np.linalg.solve(Q[X] + np.diag(mu / np.minimum(inclusion[X], 1.0)), sub.g[X])
+        try:
+            x = np.linalg.solve(Q[X] + np.diag(mu / np.minimum(inclusion[X], 1.0)), sub.g[X])
+        except np.linalg.LinAlgError:
+            return None  # λ+ν is below the digits of Q.
         Qx = Q @ x
-        return self._bound(float(x @ Qx[X]), (sub.g - Qx) ** 2 / mu)
+        return self._bound(float(x @ Qx[X]) + self._rounding_at(x), (sub.g - Qx) ** 2 / mu)
 
     def pairs(self, target: Target) -> PairLaw | None:
         """The gains of all pairs, (h_l g_j² + h_j g_l² - 2 H_jl g_j g_l) / (h_j h_l - H_jl²)."""
@@ -108,7 +114,7 @@ class AdditionsFamily:
         if sub.size != 2 or len(sub.live) > PAIR_COLUMNS:
             return None
         constant, features = target.log_bound(
-            sub.base, sub.live, 2, self._bound(0.0, np.zeros(len(sub.live)))
+            sub.base, sub.live, 2, self._bound(self._second_sum(), np.zeros(len(sub.live)))
         )
         rate = target.rate / (2.0 * sub.problem.n)
 
@@ -116,9 +122,10 @@ class AdditionsFamily:
             weighted = np.multiply.outer(sub.g[rows] ** 2, sub.h)
             weighted += np.multiply.outer(sub.h[rows], sub.g**2)
             weighted -= 2.0 * across * np.multiply.outer(sub.g[rows], sub.g)
-            # H_TT ⪰ (λ+ν)I, so its determinant is at least (λ+ν)².
-            determinant = np.multiply.outer(sub.h[rows], sub.h) - across**2
-            weighted /= np.maximum(determinant, sub.ridge**2)
+            # Of the eigenvalues of H_TT ⪰ (λ+ν)I one is at least the larger of h_j and h_l.
+            least = sub.ridge * np.maximum.outer(sub.h[rows], sub.h)
+            weighted /= np.maximum(np.multiply.outer(sub.h[rows], sub.h) - across**2, least)
+            np.maximum(weighted, 0.0, out=weighted)
             return np.asarray(constant + rate * weighted + features[rows][:, None] + features)
 
         def row(j: int) -> FloatArray:
@@ -127,6 +134,29 @@ class AdditionsFamily:
             return log_weights(np.array([j]), across[None])[0, j + 1 :]
 
         return pair_law(log_weights(np.arange(len(sub.live)), sub.dense()), row)
+
+    def _rounding_at(self, x: FloatArray) -> float:
+        """By how much rounding may lower a doubled gain that is bounded around x.
+
+        The computed g and Q belong to moments that are off by about k·EPS of their size, and
+        products with x add K·EPS. What this changes is at most
+        2·e(√d + Σ|β_j|√G_jj + Σ|x_j|√G_jj)², at the β that has to be bounded.
+        """
+        problem, terms = self.sub.problem, len(x) + len(self.sub.base) + 8
+        longest = min(problem.radius, np.sqrt(problem.target_norm / problem.ridge))
+        lengths = np.sqrt(self.size) * longest + float(np.abs(x).sum())
+        reach = np.sqrt(problem.target_norm) + np.sqrt(problem.gram.diagonal.max()) * lengths
+        return float(4.0 * EPS * terms * reach**2)
+
+    def _second_sum(self) -> float:
+        """By how much a pair's gain may change where H is computed a second time, row by row.
+
+        Entries of G that are not kept differ by n roundings, others not at all.
+        """
+        problem = self.sub.problem
+        roundings = 4 + len(self.sub.base) + (0 if problem.gram.fits else problem.n)
+        growth = 1.0 + float(problem.gram.diagonal.max()) / self.sub.ridge
+        return 4.0 * EPS * roundings * growth * problem.target_norm
 
     @property
     def _off_sums(self) -> FloatArray:

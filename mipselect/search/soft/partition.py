@@ -72,17 +72,19 @@ class Partition:
 
     def refine(self) -> bool:
         """Tighten or divide the cells with the largest excess; False if there is none."""
-        chosen: list[int] = []
-        while self._heap and len(chosen) < BATCH:
-            excess, number = self._heap[0]
-            cell = self._cells.get(number)
-            if cell is not None and (excess == math.inf or (chosen and cell.family is not None)):
-                break
+        while self._heap and self._heap[0][1] not in self._cells:
             heapq.heappop(self._heap)
-            if cell is not None:
-                chosen.append(number)
-                if cell.family is not None:
-                    break
+        # Cells leave the heap only when their parts are in place, so that no interrupt loses one.
+        heap, chosen = self._heap.copy(), list[int]()
+        while heap and len(chosen) < BATCH:
+            excess, number = heapq.heappop(heap)
+            if (cell := self._cells.get(number)) is None:
+                continue
+            if excess == math.inf or (chosen and cell.family is not None):
+                break
+            chosen.append(number)
+            if cell.family is not None:
+                break
         return bool(chosen) and self._refine(chosen)
 
     def refine_cell(self, number: int) -> bool:

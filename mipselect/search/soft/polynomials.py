@@ -22,12 +22,12 @@ SEGMENT = 600.0
 """Logs that differ by no more are summed by their exponentials at once."""
 
 SMALLEST_STEP = 2.0**-1000
-"""Added to every step of a cumulative law, so that no probability is zero."""
+"""Added to every step of a cumulative law, so that no member's probability is zero."""
 
 EPS = float(np.finfo(np.float64).eps)
 
 Choose = Callable[[FloatArray], int]
-"""Draws k with probability (C[k] - C[k-1]) / C[-1] from a rising array C of positive numbers."""
+"""Draws k with probability (C[k] - C[k-1]) / C[-1] from a rising array C of numbers ≥ 0."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +76,8 @@ class SubsetLaw:
     def cumulative(self, k: int, end: int) -> FloatArray:
         """The law of the last of k members among the first `end` places, as it is drawn."""
         logs = self.log_prefix[k, :end]
-        steps = SMALLEST_STEP * np.arange(1.0, end + 1.0)
+        # Nothing for the first k - 1 places: the last of k members cannot be there.
+        steps = SMALLEST_STEP * np.maximum(np.arange(2.0 - k, end + 2.0 - k), 0.0)
         return np.asarray(np.exp(logs - logs[-1]) + steps)
 
     def draw(self, choose: Choose) -> tuple[IntArray, float]:

@@ -46,20 +46,24 @@ class Totals:
     ----------
     partition : Partition
     space : Space
-    error : float
-        How much a value of R may be off.
+    slack : float
+        How much the log of a weight may be above its bound: bounds are on R itself, and a value
+        may be below it, and another one above.
     """
 
     partition: Partition
     space: Space
-    error: float
+    slack: float
     _laws: dict[int, tuple[float, SubsetLaw]] = field(init=False, default_factory=dict)
 
     def whole(self) -> LogInterval:
         """Of all supports, shape ()."""
         cells = self.partition.numbered
+        live = {number for number, _ in cells}
+        self._laws = {number: law for number, law in self._laws.items() if number in live}
         low = np.logaddexp.reduce([self._log_low(number, cell) for number, cell in cells])
-        return LogInterval(np.asarray(low), np.asarray(self.partition.log_upper))
+        high = self.partition.log_upper + self.slack
+        return LogInterval(np.asarray(low - self.slack), np.asarray(high))
 
     def of_sizes(self) -> dict[int, LogInterval]:
         """Of the supports of every size."""
@@ -67,9 +71,9 @@ class Totals:
         for number, cell in self.partition.numbered:
             size = len(cell.base) + cell.size
             parts.setdefault(size, []).append((self._log_low(number, cell), cell.log_upper))
-        slack = self.partition.rounding
+        slack = self.partition.rounding + self.slack
         return {
-            size: LogInterval(low, high + slack)
+            size: LogInterval(low - self.slack, high + slack)
             for size, ends in sorted(parts.items())
             for low, high in [np.logaddexp.reduce(np.array(ends), axis=0)]
         }
@@ -87,7 +91,8 @@ class Totals:
                 if cell.size:
                     members = total + subsets.log_inclusion()
                     ends[cell.live] = np.logaddexp(ends[cell.live], members)
-        slack = self.partition.rounding
+        # Inclusions are a law's totals twice over.
+        slack = 2.0 * self.partition.rounding + self.slack
         return LogInterval(low - slack, high + slack)
 
     def refine_widest(self) -> bool:
@@ -109,7 +114,7 @@ class Totals:
             target = self.partition.target
             constant, logs = target.log_bound(cell.base, cell.live, cell.size, ceiling)
             law = subset_law(logs, cell.size)
-            self._laws[number] = constant - target.rate * self.error - law.rounding, law
+            self._laws[number] = constant - 2.0 * law.rounding, law
         return self._laws[number]
 
 
