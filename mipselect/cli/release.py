@@ -27,6 +27,7 @@ from mipselect.cli.options import (
 from mipselect.cli.output import check_output, deliver
 from mipselect.cli.prospects import blindness
 from mipselect.cli.settings import print_settings, settings_report
+from mipselect.cli.sizes import check_sizes
 from mipselect.cli.streams import say
 from mipselect.cli.watch import Watch
 from mipselect.data.files import Problem, files_of, load_problem
@@ -180,10 +181,11 @@ def release_from(
     output: Path | None,
 ) -> None:
     """Draw as planned and deliver; say so where the public numbers promise little."""
-    instance = problem.instance()
+    given = problem.instance()
+    check_sizes(plan.method, given.p, title)
     with about(title), Watch(title, details=False) as watch:
-        instance = plan.method.sized(instance)
-        drawn = draw(instance, plan, watch)
+        drawn = draw(given, plan, watch)
+    instance = plan.method.sized(given)
     settings = settings_report(instance, plan.method, problem.target_shift)
     blind = blindness(instance, plan.method)
 

@@ -37,7 +37,6 @@ from mipselect.cli.release import (
     release_from,
     search_given,
 )
-from mipselect.cli.sizes import parse_sizes
 from mipselect.data.files import table_problem
 from mipselect.errors import InvalidInput
 from mipselect.losses import checked_loss
@@ -141,7 +140,10 @@ def select(
         search=search,
         search_given=search_given(pool_size, solver, tolerance, time_limit),
     )
-    option, largest = _largest(support_size, sizes)
+    if support_size is not None and sizes is not None:
+        raise InvalidInput("--support-size and --sizes: give one of them, not both")
+    if support_size is None and sizes is None:
+        raise InvalidInput("--support-size, or --sizes to choose it privately, must be given")
     bounds = _checked_bounds(
         {"x_bound": x_bound, "y_bound": y_bound, "coef_bound": coef_bound, "ridge": ridge}, method
     )
@@ -151,11 +153,13 @@ def select(
         raise InvalidInput(f"--target-shift must be a finite number, got {target_shift}")
     columns = None if features is None else split_names(features)
     check_output(output, [data])
-    settings = {"support_size": largest, "loss": loss, **bounds}
+    # With --sizes the method replaces it by the largest of them.
+    size = 1 if support_size is None else support_size
+    settings = {"support_size": size, "loss": loss, **bounds}
     problem = table_problem(
         data, target=target, features=columns, target_shift=target_shift, settings=settings
     )
-    checked_integer(largest, f"{data}: {option}", 1, problem.X.shape[1])
+    checked_integer(size, f"{data}: --support-size", 1, problem.X.shape[1])
     head = {"command": "select", "data": str(data), "target": target}
     release_from(problem, plan, data.name, head, as_json, output)
 
@@ -174,17 +178,6 @@ def split_names(text: str) -> list[str]:
         names.append(plain.strip() if quoted is None else quoted.replace('""', '"'))
         at = part.end() + 1
     return names
-
-
-def _largest(support_size: int | None, sizes: str | None) -> tuple[str, int]:
-    """The option that says how many columns to pick at most, and what it says."""
-    if support_size is not None and sizes is not None:
-        raise InvalidInput("--support-size and --sizes: give one of them, not both")
-    if support_size is not None:
-        return "--support-size", support_size
-    if sizes is not None:
-        return "the largest of --sizes", parse_sizes(sizes)[-1]
-    raise InvalidInput("--support-size, or --sizes to choose it privately, must be given")
 
 
 def _checked_bounds(bounds: dict[str, float | None], method: Method) -> dict[str, float]:

@@ -6,7 +6,8 @@ import re
 from collections.abc import Sequence
 
 from mipselect.errors import InvalidInput
-from mipselect.validation import shown
+from mipselect.methods import ExponentialMethod, SupportMethod
+from mipselect.validation import checked_integer, shown
 
 PART = re.compile(r"\s*([0-9]{1,7})\s*(?:-\s*([0-9]{1,7})\s*)?")
 """One size, or the first and the last of a range; no table has columns for more digits."""
@@ -27,6 +28,12 @@ def parse_sizes(text: str) -> tuple[int, ...]:
             raise InvalidInput(f"--sizes: a range rises, {last}-{first} and not {first}-{last}")
         sizes.update(range(first, last + 1))
     return tuple(sorted(sizes))
+
+
+def check_sizes(method: SupportMethod, p: int, title: str) -> None:
+    """Raise `InvalidInput` if `method` has sizes beyond the p features of what `title` names."""
+    if isinstance(method, ExponentialMethod) and method.sizes is not None:
+        checked_integer(method.sizes[-1], f"{title}: the largest of --sizes", 1, p)
 
 
 def sizes_in_words(sizes: Sequence[int]) -> str:

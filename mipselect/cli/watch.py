@@ -40,7 +40,8 @@ class Watch(Ticker):
         exact = progress.stage in STAGES
         line = f"{STAGES.get(progress.stage, 'searching')} {self._what}"
         if self._details and exact:
-            line = f"{self._what} (sensitive): {progress.stage}, {progress.nodes:,} cells so far"
+            cells = f", {progress.nodes:,} cells so far" if progress.nodes else ""
+            line = f"{self._what} (sensitive): {STAGES[progress.stage]} it{cells}"
         elif self._details:
             line = (
                 f"{self._what} (sensitive): {progress.stage}, {progress.done}/{progress.total} "
