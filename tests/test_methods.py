@@ -10,7 +10,7 @@ import pytest
 from mipselect import ExponentialMechanism, Instance, Mistakes, TopR, mistake_levels, top_supports
 from mipselect.cli.drawing import draw, plan_draws
 from mipselect.cli.options import Method
-from mipselect.errors import BudgetExceeded, InvalidInput
+from mipselect.errors import BudgetExceeded, InvalidInput, NotCertified
 from mipselect.methods import (
     ExponentialMethod,
     MistakesMethod,
@@ -25,8 +25,11 @@ BOUNDS: dict[str, float] = {"x_bound": 1.0, "y_bound": 1.0, "coef_bound": 1.0, "
 SEARCH = SearchOptions(pool_size=4, solver="native", tolerance=0.1)
 TESTED: dict[str, float] = {"test_epsilon": 0.25, "delta": 1e-3}
 
+WEIGHTS = (1.0, 2.0, 3.0, 4.0, 5.0)
+
 METHODS: dict[str, SupportMethod] = {
     "exponential": ExponentialMethod(epsilon=0.5),
+    "exponential, weighted": ExponentialMethod(epsilon=0.5, prior_weights=WEIGHTS),
     "top-r": TopRMethod(epsilon=0.5, search=SEARCH),
     "mistakes": MistakesMethod(epsilon=0.5, search=SEARCH),
     "mistakes, tested": MistakesMethod(epsilon=0.5, search=SEARCH, **TESTED),
@@ -46,6 +49,8 @@ def instance() -> Instance:
 def by_hand(name: str) -> Any:
     if name == "exponential":
         return ExponentialMechanism(instance(), 0.5)
+    if name == "exponential, weighted":
+        return ExponentialMechanism(instance(), 0.5, prior_weights=WEIGHTS)
     pool = TopR(top_supports(instance(), 4, solver="native", tolerance=0.1), 0.5)
     if name == "top-r":
         return pool
@@ -54,13 +59,14 @@ def by_hand(name: str) -> Any:
 
 
 def selector(name: str) -> Any:
-    kinds = {"exponential": ExponentialSelector, "top-r": TopRSelector}
     options: dict[str, Any] = {"epsilon": 0.5, **BOUNDS}
-    if name != "exponential":
-        options |= {"pool_size": 4, "solver": "native", "tolerance": 0.1}
+    if name.startswith("exponential"):
+        weights = WEIGHTS if "weighted" in name else None
+        return ExponentialSelector(1, prior_weights=weights, **options)
+    options |= {"pool_size": 4, "solver": "native", "tolerance": 0.1}
     if "tested" in name:
         options |= TESTED
-    return kinds.get(name, MistakesSelector)(1, **options)
+    return (TopRSelector if name == "top-r" else MistakesSelector)(1, **options)
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -76,6 +82,40 @@ def test_the_method_and_the_selector_give_the_mechanism_made_by_hand(name: str) 
 @pytest.mark.parametrize("name", METHODS)
 def test_the_guarantee_is_known_before_there_are_data(name: str) -> None:
     assert METHODS[name].guarantee == METHODS[name].mechanism(instance()).guarantee
+
+
+def test_sizes_reach_the_mechanism_from_the_method_and_the_selector() -> None:
+    chosen: dict[str, Any] = {"sizes": (1, 3), "complexity": 0.5}
+    wanted = ExponentialMechanism(instance(), 0.5, **chosen)
+    method = ExponentialMethod(epsilon=0.5, **chosen)
+    for found in (
+        method.mechanism(instance()),
+        ExponentialSelector(epsilon=0.5, **BOUNDS, **chosen).mechanism(*data()),
+    ):
+        assert isinstance(found, ExponentialMechanism)
+        assert (found.sizes, found.instance.support_size) == ((1, 3), 3)
+        for support in ([0], [4], [0, 1, 2], [1, 3, 4]):
+            assert found.log_probability(support) == wanted.log_probability(support)
+    assert method.sized(instance()).sensitivity == wanted.instance.with_support_size(3).sensitivity
+
+
+def test_what_is_wrong_with_an_exact_draw_is_said_before_there_are_data() -> None:
+    for wrong in (-1.0, 101.0, float("nan"), "1"):
+        with pytest.raises(InvalidInput, match="complexity must be a number"):
+            ExponentialMethod(epsilon=1.0, complexity=wrong)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="time_limit must be a number of seconds"):
+        ExponentialMethod(epsilon=1.0, time_limit=0.0)
+
+
+def test_an_exact_draw_is_prepared_before_it_can_be_paid_for() -> None:
+    X = np.random.default_rng(0).uniform(-1.0, 1.0, (200, 60))
+    many = Instance(X, X[:, 0], support_size=5, **BOUNDS)
+    told: list[Any] = []
+    ExponentialMethod(epsilon=1.0).mechanism(many, told.append)
+    assert told
+    assert {progress.stage for progress in told} == {"cells"}
+    with pytest.raises(NotCertified, match="no draw was made"):
+        ExponentialMethod(epsilon=1.0, time_limit=1e-9).mechanism(many)
 
 
 def test_a_method_reports_the_progress_of_its_searches() -> None:
@@ -104,6 +144,8 @@ def test_half_of_a_test_is_refused_before_there_are_data() -> None:
 def plan(**changes: Any) -> Any:
     options = {
         "method": Method.TOP_R,
+        "sizes": None,
+        "complexity": None,
         "epsilon": 0.1,
         "draws": 3,
         "test_epsilon": None,

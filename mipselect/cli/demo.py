@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
+import numpy as np
 from rich.rule import Rule
 
 from mipselect.cli.drawing import Plan, draw, print_drawn
 from mipselect.cli.options import Method, search_options
 from mipselect.cli.output import PLAIN_WIDTH, text_console
-from mipselect.cli.prospects import clipped, outside
+from mipselect.cli.prospects import clipped
 from mipselect.cli.report import print_pool
 from mipselect.cli.watch import Watch
 from mipselect.data.files import load_problem
-from mipselect.methods import TopRMethod
+from mipselect.mechanisms import ExponentialMechanism
+from mipselect.methods import ExponentialMethod
 from mipselect.privacy import Guarantee
 from mipselect.search import top_supports
 
-DEMONSTRATIONS = (("diabetes", 5.0), ("paper-p100", 5.0))
+DEMONSTRATIONS = (("diabetes", 5.0), ("paper-p100", 1.0))
 """Instances, with the ε that is spent on each."""
 
 SOLVER = "highs"
 
 
 def demo() -> None:
-    """Run the main job on two stored instances: search, proof, private release.
+    """Run the main job on two stored instances: search, proof, exact private draw.
 
     The data are public, so the sensitive report may be shown here.
     """
@@ -41,17 +43,22 @@ def demo() -> None:
             name,
             comparison=None,
             clipping=clipped(problem, instance),
-            outside=outside(pool, epsilon),
+            outside=None,
             rows=3,
         )
+        chance = np.exp(ExponentialMechanism(instance, epsilon).estimate(pool.supports[0]).low)
+        console.print(
+            f"Probability that an exact draw with ε = {epsilon:g} gives the best support: "
+            f"about {chance:.3f}"
+        )
         plan = Plan(
-            Method.TOP_R.value,
-            TopRMethod(epsilon=epsilon, search=search),
+            Method.EXPONENTIAL.value,
+            ExponentialMethod(epsilon=epsilon),
             draws=1,
             seed=None,
             budget=Guarantee(epsilon),
         )
-        with Watch(name, details=False) as watch:
+        with Watch(name, details=True) as watch:
             drawn = draw(instance, plan, watch)
         print_drawn(console, drawn, name)
         console.print()

@@ -14,7 +14,14 @@ from rich.table import Table
 
 from mipselect.cli.options import Method, about, refuse, require_positive
 from mipselect.cli.output import NOT_PRIVATE, banner, heading
-from mipselect.errors import ConditionNotMet, InvalidInput, NotCertified, SolverFailure
+from mipselect.cli.sizes import parse_sizes
+from mipselect.errors import (
+    BoundViolated,
+    ConditionNotMet,
+    InvalidInput,
+    NotCertified,
+    SolverFailure,
+)
 from mipselect.instance import Instance
 from mipselect.methods import (
     ExponentialMethod,
@@ -62,6 +69,8 @@ def plan_draws(
     delta: float | None,
     budget: float | None,
     seed: int | None,
+    sizes: str | None,
+    complexity: float | None,
     search: SearchOptions,
     search_given: dict[str, object],
 ) -> Plan:
@@ -81,7 +90,9 @@ def plan_draws(
     if method is not Method.MISTAKES:
         refuse(method, {"--test-epsilon": test_epsilon, "--delta": delta})
     if method is Method.EXPONENTIAL:
-        refuse(method, search_given)
+        refuse(method, {**search_given, "--time-limit": None})
+    else:
+        refuse(method, {"--sizes": sizes, "--complexity": complexity})
     if test_epsilon is None and delta is None:
         if method is Method.MISTAKES:
             refuse(method, {"--pool-size (without --test-epsilon)": search_given["--pool-size"]})
@@ -91,7 +102,14 @@ def plan_draws(
         require_positive("--test-epsilon", test_epsilon)
         if not 0.0 < delta < 0.5:
             raise InvalidInput(f"--delta must lie strictly between 0 and 1/2, got {delta}")
-    chosen = _method(method, epsilon, test_epsilon, delta, search)
+    if method is Method.EXPONENTIAL:
+        chosen: SupportMethod = _exponential(epsilon, sizes, complexity, search.time_limit)
+    elif method is Method.TOP_R:
+        chosen = TopRMethod(epsilon=epsilon, search=search)
+    else:
+        chosen = MistakesMethod(
+            epsilon=epsilon, test_epsilon=test_epsilon, delta=delta, search=search
+        )
     with about("--epsilon, --delta and --draws"):
         total = chosen.guarantee.times(draws)
     allowed = total
@@ -102,18 +120,18 @@ def plan_draws(
     return Plan(method.value, chosen, draws, seed, allowed)
 
 
-def _method(
-    name: Method,
-    epsilon: float,
-    test_epsilon: float | None,
-    delta: float | None,
-    search: SearchOptions,
-) -> SupportMethod:
-    if name is Method.EXPONENTIAL:
-        return ExponentialMethod(epsilon=epsilon)
-    if name is Method.TOP_R:
-        return TopRMethod(epsilon=epsilon, search=search)
-    return MistakesMethod(epsilon=epsilon, test_epsilon=test_epsilon, delta=delta, search=search)
+def _exponential(
+    epsilon: float, sizes: str | None, complexity: float | None, time_limit: float | None
+) -> ExponentialMethod:
+    allowed = None if sizes is None else parse_sizes(sizes)
+    if complexity is None:
+        return ExponentialMethod(epsilon=epsilon, sizes=allowed, time_limit=time_limit)
+    if allowed is None or len(allowed) == 1:
+        raise InvalidInput("--complexity is for a choice between sizes: give --sizes, such as 1-8")
+    with about("--complexity"):
+        return ExponentialMethod(
+            epsilon=epsilon, sizes=allowed, complexity=complexity, time_limit=time_limit
+        )
 
 
 @dataclass(frozen=True)
@@ -145,16 +163,16 @@ class Drawn:
 
 
 def draw(instance: Instance, plan: Plan, progress: ProgressCallback) -> Drawn:
-    """Search, and release `plan.draws` supports, each paid from a ledger with `plan.budget`.
+    """Prepare, and release `plan.draws` supports, each paid from a ledger with `plan.budget`.
 
     Raises
     ------
-    NotCertified, ConditionNotMet, SolverFailure
+    NotCertified, ConditionNotMet, SolverFailure, BoundViolated
         Without any number in the message: such numbers are sensitive.
     """
     rng = None if plan.seed is None else random.Random(plan.seed)
     ledger = Ledger(plan.budget.epsilon, plan.budget.delta)
-    with _without_numbers():
+    with _without_numbers(plan.method):
         mechanism = plan.method.mechanism(instance, progress)
         releases = tuple(mechanism.release(ledger, rng=rng) for _ in range(plan.draws))
     return Drawn(releases, plan, ledger)
@@ -205,7 +223,7 @@ def print_drawn(console: Console, drawn: Drawn, title: str) -> None:
 
 
 @contextmanager
-def _without_numbers() -> Iterator[None]:
+def _without_numbers(method: SupportMethod) -> Iterator[None]:
     """Take what depends on the data out of the messages of errors."""
     details = "; 'mipselect solve' shows the details, which are sensitive"
     try:
@@ -215,16 +233,29 @@ def _without_numbers() -> Iterator[None]:
             f"the solver failed, so nothing was released and no budget is spent{details}"
         ) from None
     except NotCertified:
+        if isinstance(method, ExponentialMethod):
+            raise NotCertified(
+                "no exact draw was made within the time limit, so nothing was released and no "
+                "budget is spent; allow more time, a smaller ε or smaller sizes, or use another "
+                "method",
+                bound=float("-inf"),
+            ) from None
         raise NotCertified(
             "not certified within the tolerance, so nothing was released and no budget is spent; "
             f"allow more time or use another solver{details}",
             bound=float("-inf"),
         ) from None
+    except BoundViolated:
+        raise BoundViolated(
+            "a proven bound was wrong, which no data should bring about, so nothing was released "
+            "and no budget is spent: this is an error of mipselect; please report it"
+        ) from None
     except ConditionNotMet:
         raise ConditionNotMet(
             "the data are not proven to meet the condition of the mechanism, so nothing was "
             "released; this refusal itself depends on the data and no guarantee covers it; "
-            f"--test-epsilon with --delta never refuses for this reason, nor does top-r{details}"
+            "--test-epsilon with --delta never refuses for this reason, nor do the other methods"
+            f"{details}"
         ) from None
 
 

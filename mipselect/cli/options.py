@@ -58,7 +58,7 @@ TimeLimit = Annotated[
     typer.Option(
         "--time-limit",
         metavar="SECONDS",
-        help="Give up a search after so long.",
+        help="Give up a search, or a draw, after so long.",
         show_default="no limit",
         rich_help_panel=SEARCH_PANEL,
     ),
@@ -75,9 +75,9 @@ Output = Annotated[
 class Method(StrEnum):
     """Ways to release a support."""
 
+    EXPONENTIAL = "exponential"
     TOP_R = "top-r"
     MISTAKES = "mistakes"
-    EXPONENTIAL = "exponential"
 
 
 def search_options(

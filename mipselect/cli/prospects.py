@@ -7,9 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mipselect.cli.settings import tolerance_of
+from mipselect.cli.sizes import sizes_in_words
 from mipselect.data.files import Problem
 from mipselect.instance import Instance
 from mipselect.losses import checked_loss
+from mipselect.mechanisms.supports.gibbs import complexity_prior
+from mipselect.methods import ExponentialMethod, SupportMethod
 from mipselect.search import SupportPool
 
 
@@ -29,6 +33,25 @@ class Outside:
     probability: float
 
 
+@dataclass(frozen=True)
+class Blindness:
+    """What no data can make likely; public.
+
+    Attributes
+    ----------
+    sizes : tuple of int
+        Sizes of which no support can be drawn with a probability much above a blind draw's.
+    entirely : bool
+        Whether these are all sizes.
+    sentence : str
+        That in words; empty if there are none.
+    """
+
+    sizes: tuple[int, ...]
+    entirely: bool
+    sentence: str
+
+
 def largest_range(instance: Instance) -> float:
     """The most that R can differ between two supports on any data; public.
 
@@ -42,21 +65,51 @@ def largest_range(instance: Instance) -> float:
     return min(half, checked_loss(instance.loss).spread(instance.y_bound, 0.0))
 
 
-def blindness(instance: Instance, epsilon: float, tolerance: float) -> str:
-    """A sentence if no data can make a draw much better than a blind one, else ""; public.
-
-    The noise in R of a draw from N supports is up to 2(Δ + τ)/ε · ln N, with τ = tolerance · Δ.
-    """
-    noise = 2.0 * instance.sensitivity * (1.0 + tolerance) / epsilon
-    noise *= math.log(instance.number_of_supports)
-    most = largest_range(instance)
-    if noise < most or instance.number_of_supports == 1:
-        return ""
-    return (
-        f"on no data is a draw much better than a blind one: its noise 2(Δ + τ)/ε · ln C(p, s) = "
-        f"{noise:.3g} is not below the largest possible range of the objective, {most:.3g}; more "
-        "rows, a larger ε or smaller bounds would help"
+def surprises(instance: Instance, method: SupportMethod) -> dict[int, float]:
+    """-log of the probability that a blind draw has for a support, by its size; public."""
+    p = instance.p
+    if not isinstance(method, ExponentialMethod) or method.sizes is None:
+        return {instance.support_size: math.log(instance.number_of_supports)}
+    logs = complexity_prior(p, method.sizes, method.complexity, None).log_sizes
+    total = float(
+        np.logaddexp.reduce([log + math.log(math.comb(p, size)) for size, log in logs.items()])
     )
+    return {size: total - log for size, log in logs.items()}
+
+
+def blindness(instance: Instance, method: SupportMethod) -> Blindness:
+    """What no data can make likely, from public numbers.
+
+    A support S that a blind draw has with probability μ(S) is drawn with probability 1/(2 - μ(S))
+    at most, unless R ranges over more than its noise 2(Δ + τ)/ε · ln 1/μ(S).
+
+    Parameters
+    ----------
+    instance : Instance
+        With the largest size that may be drawn.
+    method : SupportMethod
+    """
+    scale = 2.0 * instance.sensitivity * (1.0 + tolerance_of(method)) / method.epsilon
+    noise = {size: scale * surprise for size, surprise in surprises(instance, method).items()}
+    most = largest_range(instance)
+    blind = tuple(size for size in noise if noise[size] >= most)
+    if not blind:
+        return Blindness((), False, "")
+    least = min(noise[size] for size in blind)
+    entirely = len(blind) == len(noise)
+    formula = "2Δ/ε" if isinstance(method, ExponentialMethod) else "2(Δ + τ)/ε"
+    formula += " · ln C(p, s)" if len(noise) == 1 else " · ln 1/μ(S)"
+    what = (
+        "a draw much better than a blind one"
+        if entirely
+        else f"a support likely that has one of the sizes {sizes_in_words(blind)}"
+    )
+    sentence = (
+        f"on no data is {what}: its noise {formula} = {least:.3g}"
+        f"{' or more' if len(blind) > 1 else ''} is not below the largest possible range of the "
+        f"objective, {most:.3g}; more rows, a larger ε or smaller bounds would help"
+    )
+    return Blindness(blind, entirely, sentence)
 
 
 def outside(pool: SupportPool, epsilon: float) -> Outside:

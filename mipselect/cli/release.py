@@ -26,7 +26,8 @@ from mipselect.cli.options import (
 )
 from mipselect.cli.output import check_output, deliver
 from mipselect.cli.prospects import blindness
-from mipselect.cli.settings import print_settings, settings_report, tolerance_of
+from mipselect.cli.settings import print_settings, settings_report
+from mipselect.cli.sizes import check_sizes
 from mipselect.cli.streams import say
 from mipselect.cli.watch import Watch
 from mipselect.data.files import Problem, files_of, load_problem
@@ -35,7 +36,11 @@ EXAMPLES = """Examples:
 
 mipselect release diabetes --epsilon 1
 
+mipselect release paper-p100 --epsilon 1 --sizes 1-8
+
 mipselect release paper-p100 --epsilon 1 --draws 50 --budget 50 --json
+
+mipselect release paper-p100 --method top-r --epsilon 1 --solver highs
 
 mipselect release paper-p100 --method mistakes --epsilon 1 \\
     --test-epsilon 0.5 --delta 1e-6
@@ -49,7 +54,29 @@ MethodName = Annotated[
     Method,
     typer.Option(
         "--method",
-        help="exponential enumerates all supports and is for small problems.",
+        help="exponential draws exactly from all supports; top-r and mistakes search for the "
+        "best ones.",
+        rich_help_panel=PRIVACY_PANEL,
+    ),
+]
+Sizes = Annotated[
+    str | None,
+    typer.Option(
+        "--sizes",
+        metavar="S-S|S,S,...",
+        help="For exponential: public sizes, such as 1-8 or 1,3,5; one is drawn with the support, "
+        "at no further ε.",
+        show_default="one size",
+        rich_help_panel=PRIVACY_PANEL,
+    ),
+]
+Complexity = Annotated[
+    float | None,
+    typer.Option(
+        "--complexity",
+        metavar="A",
+        help="For --sizes: a blind draw has size s with probability ∝ p^(-As), A ≥ 0.",
+        show_default="1",
         rich_help_panel=PRIVACY_PANEL,
     ),
 ]
@@ -101,7 +128,9 @@ Seed = Annotated[
 def release(
     instance: InstanceName,
     epsilon: Epsilon,
-    method: MethodName = Method.TOP_R,
+    method: MethodName = Method.EXPONENTIAL,
+    sizes: Sizes = None,
+    complexity: Complexity = None,
     draws: Draws = 1,
     budget: Budget = None,
     test_epsilon: TestEpsilon = None,
@@ -131,6 +160,8 @@ def release(
         delta=delta,
         budget=budget,
         seed=seed,
+        sizes=sizes,
+        complexity=complexity,
         search=search,
         search_given=search_given(pool_size, solver, tolerance, time_limit),
     )
@@ -150,20 +181,28 @@ def release_from(
     output: Path | None,
 ) -> None:
     """Draw as planned and deliver; say so where the public numbers promise little."""
-    instance = problem.instance()
+    given = problem.instance()
+    check_sizes(plan.method, given.p, title)
     with about(title), Watch(title, details=False) as watch:
-        drawn = draw(instance, plan, watch)
+        drawn = draw(given, plan, watch)
+    instance = plan.method.sized(given)
     settings = settings_report(instance, plan.method, problem.target_shift)
-    warning = blindness(instance, plan.method.epsilon, tolerance_of(plan.method))
+    blind = blindness(instance, plan.method)
 
     def render(console: Console) -> None:
         print_drawn(console, drawn, title)
         print_settings(console, settings)
 
-    report = {**head, **drawn_report(drawn), "nearly_blind": bool(warning), **settings}
+    report = {
+        **head,
+        **drawn_report(drawn),
+        "nearly_blind": blind.entirely,
+        "blind_sizes": list(blind.sizes),
+        **settings,
+    }
     deliver(report, render, as_json=as_json, output=output)
-    if warning:
-        say(f"warning: {warning}")
+    if blind.sentence:
+        say(f"warning: {blind.sentence}")
 
 
 def search_given(

@@ -26,11 +26,13 @@ from mipselect.cli.options import (
 from mipselect.cli.output import check_output
 from mipselect.cli.release import (
     Budget,
+    Complexity,
     Delta,
     Draws,
     Epsilon,
     MethodName,
     Seed,
+    Sizes,
     TestEpsilon,
     release_from,
     search_given,
@@ -40,9 +42,12 @@ from mipselect.errors import InvalidInput
 from mipselect.losses import checked_loss
 from mipselect.validation import checked_integer
 
-EXAMPLES = """Example:
+EXAMPLES = """Examples:
 
 mipselect select patients.csv --target score --support-size 3 --epsilon 1 \\
+    --x-bound 1 --y-bound 2 --coef-bound 1.5 --ridge 10
+
+mipselect select patients.csv --target score --sizes 1-8 --epsilon 1 \\
     --x-bound 1 --y-bound 2 --coef-bound 1.5 --ridge 10
 """
 
@@ -61,8 +66,13 @@ def select(
         Path, typer.Argument(metavar="DATA", help="A .csv, .csv.gz or .parquet file with a header.")
     ],
     target: Annotated[str, typer.Option("--target", help="The column to predict.")],
-    support_size: Annotated[int, typer.Option("--support-size", help="How many columns to pick.")],
     epsilon: Epsilon,
+    support_size: Annotated[
+        int | None,
+        typer.Option(
+            "--support-size", help="How many columns to pick.", show_default="none; or give --sizes"
+        ),
+    ] = None,
     x_bound: Annotated[
         float | None, _bound("--x-bound", "Features are clipped to ± this; their units.")
     ] = None,
@@ -95,7 +105,9 @@ def select(
         str,
         typer.Option("--loss", help='squared, hinge, "huber(1.35)", "quantile(0.9)".'),
     ] = "squared",
-    method: MethodName = Method.TOP_R,
+    method: MethodName = Method.EXPONENTIAL,
+    sizes: Sizes = None,
+    complexity: Complexity = None,
     draws: Draws = 1,
     budget: Budget = None,
     test_epsilon: TestEpsilon = None,
@@ -123,9 +135,15 @@ def select(
         delta=delta,
         budget=budget,
         seed=seed,
+        sizes=sizes,
+        complexity=complexity,
         search=search,
         search_given=search_given(pool_size, solver, tolerance, time_limit),
     )
+    if support_size is not None and sizes is not None:
+        raise InvalidInput("--support-size and --sizes: give one of them, not both")
+    if support_size is None and sizes is None:
+        raise InvalidInput("--support-size, or --sizes to choose it privately, must be given")
     bounds = _checked_bounds(
         {"x_bound": x_bound, "y_bound": y_bound, "coef_bound": coef_bound, "ridge": ridge}, method
     )
@@ -135,11 +153,13 @@ def select(
         raise InvalidInput(f"--target-shift must be a finite number, got {target_shift}")
     columns = None if features is None else split_names(features)
     check_output(output, [data])
-    settings = {"support_size": support_size, "loss": loss, **bounds}
+    # With --sizes the method replaces it by the largest of them.
+    size = 1 if support_size is None else support_size
+    settings = {"support_size": size, "loss": loss, **bounds}
     problem = table_problem(
         data, target=target, features=columns, target_shift=target_shift, settings=settings
     )
-    checked_integer(support_size, f"{data}: --support-size", 1, problem.X.shape[1])
+    checked_integer(size, f"{data}: --support-size", 1, problem.X.shape[1])
     head = {"command": "select", "data": str(data), "target": target}
     release_from(problem, plan, data.name, head, as_json, output)
 
@@ -171,7 +191,7 @@ def _checked_bounds(bounds: dict[str, float | None], method: Method) -> dict[str
             "without looking at the data; a default derived from the data would leak"
         )
     for name, value in given.items():
-        # Only enumeration can do without a ridge; Instance refuses a negative one.
+        # Only the listing of few supports can do without a ridge; Instance refuses a negative one.
         if not (name == "ridge" and method is Method.EXPONENTIAL):
             require_positive(options[name], value)
     return given

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from importlib.metadata import version
 from typing import Any
@@ -10,15 +11,22 @@ from rich.console import Console
 
 from mipselect.backends.discovery import NATIVE, solver_by_name
 from mipselect.cli.options import AUTO
+from mipselect.cli.sizes import sizes_in_words
 from mipselect.instance import Instance
-from mipselect.methods import MistakesMethod, SearchOptions, SupportMethod, TopRMethod
+from mipselect.methods import (
+    ExponentialMethod,
+    MistakesMethod,
+    SearchOptions,
+    SupportMethod,
+    TopRMethod,
+)
 from mipselect.search.options import DEFAULT_TOLERANCE
 from mipselect.search.supports import number_of_listed
 from mipselect.validation import listed
 
 
 def tolerance_of(method: SupportMethod) -> float:
-    """τ of its search in units of the sensitivity; zero where everything is enumerated."""
+    """τ of its search in units of the sensitivity; zero for exact draws, which have none."""
     search = _search(method)
     if search is None:
         return 0.0
@@ -28,8 +36,17 @@ def tolerance_of(method: SupportMethod) -> float:
 def settings_report(
     instance: Instance, method: SupportMethod, target_shift: float
 ) -> Mapping[str, Any]:
-    """Part of the JSON object of a release. All of it is public."""
+    """Part of the JSON object of a release. All of it is public.
+
+    Parameters
+    ----------
+    instance : Instance
+        With the largest size that may be drawn.
+    method : SupportMethod
+    target_shift : float
+    """
     search = _search(method)
+    sizes = method.sizes if isinstance(method, ExponentialMethod) else None
     lists = isinstance(method, TopRMethod) or (
         isinstance(method, MistakesMethod) and method.test_epsilon is not None
     )
@@ -37,7 +54,11 @@ def settings_report(
         "n": instance.n,
         "p": instance.p,
         "support_size": instance.support_size,
-        "number_of_supports": instance.number_of_supports,
+        "sizes": None if sizes is None else list(sizes),
+        "complexity": _complexity(method),
+        "number_of_supports": sum(
+            math.comb(instance.p, size) for size in sizes or [instance.support_size]
+        ),
         "x_bound": instance.x_bound,
         "y_bound": instance.y_bound,
         "coef_bound": instance.coef_bound,
@@ -59,11 +80,18 @@ def print_settings(console: Console, settings: Mapping[str, Any]) -> None:
     def line(what: str, text: str) -> None:
         console.print(f"{what}: {text}", markup=False, soft_wrap=True)
 
+    size = f"s = {settings['support_size']}"
+    if settings["sizes"] is not None:
+        size = f"s of {sizes_in_words(settings['sizes'])}"
+    if settings["complexity"] is not None:
+        size += f" with complexity {settings['complexity']:g}"
     line(
         "Problem",
-        "n = {n:,}, p = {p:,}, s = {support_size}, {loss} loss, x_bound {x_bound:g}, "
+        "n = {n:,}, p = {p:,}, {size}, {loss} loss, x_bound {x_bound:g}, "
         "y_bound {y_bound:g}, coef_bound {coef_bound:g}, ridge {ridge:g}, "
-        "target_shift {target_shift:g}, sensitivity {sensitivity:.6g}".format(**settings),
+        "target_shift {target_shift:g}, sensitivity {sensitivity:.6g}".format(
+            size=size, **settings
+        ),
     )
     line("Features", listed(settings["features"]))
     search = []
@@ -78,6 +106,13 @@ def print_settings(console: Console, settings: Mapping[str, Any]) -> None:
 
 def _search(method: SupportMethod) -> SearchOptions | None:
     return method.search if isinstance(method, TopRMethod | MistakesMethod) else None
+
+
+def _complexity(method: SupportMethod) -> float | None:
+    """a of the prior over sizes, where there is a choice between sizes."""
+    if not isinstance(method, ExponentialMethod) or method.sizes is None:
+        return None
+    return method.complexity if len(method.sizes) > 1 else None
 
 
 def _solver(name: str) -> Mapping[str, str]:

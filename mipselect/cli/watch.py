@@ -7,6 +7,9 @@ from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 from mipselect.cli.ticker import Ticker
 from mipselect.search.progress import Progress
 
+STAGES = {"cells": "preparing an exact draw from", "draw": "drawing from"}
+"""The stages of an exact draw, which may be told; how many cells there are may not."""
+
 
 class Watch(Ticker):
     """Shows that a search is running; a context manager, and the search's progress callback.
@@ -18,7 +21,7 @@ class Watch(Ticker):
     what : str
         What is running, such as "diabetes".
     details : bool
-        Show stages and counts too. They are sensitive; leave them out around a release.
+        Show counts and bounds too. They are sensitive; leave them out around a release.
     """
 
     def __init__(self, what: str, *, details: bool) -> None:
@@ -34,8 +37,12 @@ class Watch(Ticker):
 
     def __call__(self, progress: Progress) -> None:
         """Receive a report from the search."""
-        line = f"searching {self._what}"
-        if self._details:
+        exact = progress.stage in STAGES
+        line = f"{STAGES.get(progress.stage, 'searching')} {self._what}"
+        if self._details and exact:
+            cells = f", {progress.nodes:,} cells so far" if progress.nodes else ""
+            line = f"{self._what} (sensitive): {STAGES[progress.stage]} it{cells}"
+        elif self._details:
             line = (
                 f"{self._what} (sensitive): {progress.stage}, {progress.done}/{progress.total} "
                 f"done, bound {progress.bound:.6g} of {progress.incumbent:.6g}"

@@ -49,7 +49,7 @@ class Rules:
     ----------
     solver : str
     time_limit : float or None
-        Seconds for each search.
+        Seconds for each search, and for each exact draw.
     mcmc_steps : int
     mcmc_radius : float or None
         Bound on ‖β‖₁; None is r√s, which allows every β with ‖β‖₂ ≤ r.
@@ -191,7 +191,7 @@ def _mistakes_ptr(instance: Instance, epsilon: float, rules: Rules) -> PrivateSe
 
 
 def _exponential(instance: Instance, epsilon: float, rules: Rules) -> PrivateSelector:
-    return ExponentialSelector(epsilon=epsilon, **_problem(instance))
+    return ExponentialSelector(epsilon=epsilon, time_limit=rules.time_limit, **_problem(instance))
 
 
 def _mcmc(instance: Instance, epsilon: float, rules: Rules) -> PrivateSelector:

@@ -152,8 +152,12 @@ class PrivateSelector(SelectorMixin, BaseEstimator, ABC):  # type: ignore[misc]
             table = numeric_matrix(X)[0]
         plain_array(y, "y")
         _require_all_there(target)
-        checked_integer(self.n_features_to_select, "n_features_to_select", 1, table.shape[1])
+        self._check_number(table.shape[1])
         return table, target
+
+    def _check_number(self, p: int) -> None:
+        """Raise `InvalidInput` unless so many of p columns can be chosen."""
+        checked_integer(self.n_features_to_select, "n_features_to_select", 1, p)
 
     def _names(self) -> list[str]:
         """The p names: those of X, or x0, x1, ..."""

@@ -49,6 +49,9 @@ class ProblemSelector(PrivateSelector, ABC):
         method = self._method()
         return method.mechanism(self._instance(X, y))
 
+    def _support_size(self) -> int:
+        return int(self.n_features_to_select)
+
     def _instance(self, X: FloatArray, y: Any) -> Instance:
         meanings = {
             "x_bound": "features are clipped to ± this",
@@ -63,7 +66,7 @@ class ProblemSelector(PrivateSelector, ABC):
         return Instance(
             X,
             y,
-            support_size=int(self.n_features_to_select),
+            support_size=self._support_size(),
             loss=loss,
             feature_names=self._names(),
             **bounds,

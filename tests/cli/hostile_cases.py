@@ -261,7 +261,10 @@ CASES: list[Case] = [
     *options("--loss", "cubic", words=("known",)),
     *options("--solver", "abacus"),
     *options("--pool-size", "9" * 5000, "0", "most", words=("'all'",)),
-    Case("ridge 0", RELEASE, ("instance.toml", "ridge"), {"instance.toml": with_ridge("0")}),
+    *options("--sizes", "9" * 5000, "1-9999999", "3-1", "٣", to=RELEASE),
+    *options("--complexity", "1e308", "nan", to=(*RELEASE, "--sizes", "1-2"), words=("0..100",)),
+    Case("ridge 0", (*RELEASE, "--method", "top-r"), ("instance.toml", "ridge"),
+         {"instance.toml": with_ridge("0")}),
     # Instance files.
     tomls("400 digits", with_ridge("1" * 400), "ridge", "number"),
     tomls("5,000 digits", with_ridge("1" * 5000), "not valid TOML"),

@@ -490,16 +490,32 @@ def test_bad_usage_touches_no_file(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_cannot_take_part_is_skipped_with_its_reason(run: Run, file: Path) -> None:
-    arguments = ("bench", "paper-p100", "--epsilon", "1", "--trials", "1", "--output", file)
-    outcome = run(*arguments, "--selectors", "exponential,uniform", "--json")
-    reason = "exponential on paper-p100: of 75,287,520 supports at most 1,000,000 are enumerated"
+def test_what_cannot_take_part_is_skipped_with_its_reason(
+    run: Run, recipe: Path, file: Path
+) -> None:
+    recipe.write_text(RECIPE.replace("[data]", 'loss = "huber(1)"\n[data]'))
+    arguments = ("bench", recipe, "--epsilon", "1", "--trials", "1", "--output", file)
+    outcome = run(*arguments, "--selectors", "mcmc,uniform", "--json")
+    reason = "mcmc on drawn: it is for the squared loss, not huber(1.0)"
     assert outcome.report["skipped"] == [reason]
     assert outcome.err == f"mipselect: skipped {reason}\n"
-    nothing = run(*arguments, "--selectors", "exponential", "--data-seeds", "1,2")
+    nothing = run(*arguments, "--selectors", "mcmc", "--data-seeds", "1,2")
     assert nothing.code == 2
     assert "there is nothing to run" in nothing.err
     assert nothing.err.count(reason) == 1
+
+
+def test_the_exponential_draw_takes_part_at_any_size(run: Run, file: Path) -> None:
+    arguments = ("bench", "paper-p100", "--selectors", "exponential", "--epsilon", "1,5")
+    outcome = run(*arguments, "--trials", "4", "--output", file, "--json")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert outcome.report["skipped"] == []
+    rows = rows_of(file)
+    assert len(rows) == 8
+    for row in rows:
+        assert row["guarantee"]["epsilon"] == row["epsilon"]
+        assert row["guarantee"]["conditions"] == []
+    assert all(row["exact"] for row in rows if row["epsilon"] == 5.0)
 
 
 def test_a_file_that_cannot_be_written_is_an_error(

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 from commandline import Run
 
-from mipselect import errors, methods
+from mipselect import ExponentialMechanism, Ledger, errors, methods
 from mipselect.backends.discovery import solver_by_name
 from mipselect.cli.output import SENSITIVE
+from mipselect.cli.sizes import parse_sizes, sizes_in_words
 from mipselect.data.files import load_instance
 
 
@@ -119,7 +121,7 @@ def test_failures_around_a_release_quote_no_number(
         raise error
 
     monkeypatch.setattr(methods, "top_supports", give_up)
-    outcome = run("release", "diabetes", "--epsilon", "1", "--json")
+    outcome = run("release", "diabetes", "--epsilon", "1", "--method", "top-r", "--json")
     outcome.failed_with(1, message, "no budget is spent")
     assert not re.search(r"\d", outcome.err)
 
@@ -143,7 +145,8 @@ def test_legal_but_awkward_data(run: Run, folder: Path) -> None:
 def test_a_release_says_what_is_public_about_it(run: Run, folder: Path) -> None:
     path = folder / "instance.toml"
     path.write_text(path.read_text() + "target_shift = 0.25\n")
-    arguments = ("release", path, "--epsilon", "1")
+    default = ("release", path, "--epsilon", "1")
+    arguments = (*default, "--method", "top-r")
     report = run(*arguments, "--solver", "highs", "--tolerance", "0.1", "--json").report
     instance = load_instance(path)
     assert {key: report[key] for key in ("n", "p", "support_size", "number_of_supports")} == {
@@ -159,33 +162,161 @@ def test_a_release_says_what_is_public_about_it(run: Run, folder: Path) -> None:
     for fragment in ("n = 20, p = 3, s = 2", "coef_bound 1.5", "target_shift 0.25", "a, b, c"):
         assert fragment in text
     assert f"pool of 3; tolerance 0.05, solver native {version('mipselect')}" in text
-    exponential = run(*arguments, "--method", "exponential", "--json").report
+    assert (report["sizes"], report["complexity"]) == (None, None)
+    exponential = run(*default, "--json").report
+    assert exponential["method"] == "exponential"
     assert [exponential[key] for key in ("pool_size", "tolerance", "solver")] == [None] * 3
+    assert [exponential[key] for key in ("sizes", "complexity")] == [None] * 2
     levels = run("release", "paper-p100", "--epsilon", "1", "--method", "mistakes", "--json").report
     assert (levels["pool_size"], levels["tolerance"]) == (None, 0.05)
 
 
 def test_a_pool_is_no_larger_than_there_are_supports(run: Run) -> None:
     for size in ("all", "100000", "120"):
-        report = run("release", "diabetes", "--epsilon", "1", "--pool-size", size, "--json").report
+        arguments = ("release", "diabetes", "--method", "top-r", "--epsilon", "1")
+        report = run(*arguments, "--pool-size", size, "--json").report
         assert report["pool_size"] == 120
 
 
+@pytest.mark.parametrize(("method", "paid"), [("top-r", 1.05), ("exponential", 1.0)])
 def test_a_draw_that_is_nearly_blind_on_all_data_is_told_from_public_numbers(
-    run: Run, folder: Path
+    run: Run, folder: Path, method: str, paid: float
 ) -> None:
-    arguments = ("release", folder / "instance.toml", "--json", "--epsilon")
-    limit = 2.0 * 1.05 * load_instance(folder / "instance.toml").sensitivity * math.log(3) / 0.5
+    arguments = ("release", folder / "instance.toml", "--method", method, "--json", "--epsilon")
+    limit = 2.0 * paid * load_instance(folder / "instance.toml").sensitivity * math.log(3) / 0.5
     blind, seeing = (run(*arguments, str(limit * factor)) for factor in (0.99, 1.01))
     assert (blind.report["nearly_blind"], seeing.report["nearly_blind"]) == (True, False)
+    assert (blind.report["blind_sizes"], seeing.report["blind_sizes"]) == ([2], [])
     assert blind.err.startswith("mipselect: warning: on no data is a draw much better than a blind")
+    assert ("τ" in blind.err) is (method == "top-r")
     assert (blind.err.count("\n"), seeing.err) == (1, "")
 
 
 def test_enumeration_needs_no_ridge(run: Run, folder: Path) -> None:
     instance = folder / "instance.toml"
     instance.write_text(instance.read_text().replace("ridge = 0.5", "ridge = 0"))
-    assert run("release", instance, "--epsilon", "1", "--method", "exponential").code == 0
-    run("release", instance, "--epsilon", "1").failed_with(2, "ridge")
+    assert run("release", instance, "--epsilon", "1").code == 0
+    run("release", instance, "--epsilon", "1", "--method", "top-r").failed_with(2, "ridge")
     run("solve", instance).failed_with(2, "ridge")
     run("solve", instance, "--method", "mistakes").failed_with(2, "ridge")
+
+
+def test_sizes_are_drawn_and_named(run: Run, folder: Path) -> None:
+    arguments = ("release", folder / "instance.toml", "--epsilon", "3", "--draws", "40")
+    outcome = run(*arguments, "--sizes", "1,3", "--complexity", "0.5", "--json")
+    report = outcome.report
+    assert {len(release["support"]) for release in report["releases"]} == {1, 3}
+    assert report["guarantee_of_one_draw"]["epsilon"] == 3.0
+    assert (report["sizes"], report["complexity"], report["support_size"]) == ([1, 3], 0.5, 3)
+    assert report["number_of_supports"] == 4
+    largest = load_instance(folder / "instance.toml").with_support_size(3)
+    assert report["sensitivity"] == largest.sensitivity
+    text = run(*arguments, "--sizes", "1-3").out
+    assert "n = 20, p = 3, s of 1-3 with complexity 1, squared loss" in text
+    one = run(*arguments, "--sizes", "3", "--json").report
+    assert (one["sizes"], one["complexity"], one["number_of_supports"]) == ([3], None, 1)
+
+
+def test_a_large_complexity_prefers_small_supports(run: Run, folder: Path) -> None:
+    arguments = ("release", folder / "instance.toml", "--epsilon", "1", "--draws", "50")
+    report = run(*arguments, "--sizes", "1-3", "--complexity", "20", "--json").report
+    assert {len(release["support"]) for release in report["releases"]} == {1}
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        ("8-1", "--sizes: a range rises, 1-8 and not 8-1"),
+        ("0", "--sizes must be at least 1, got '0'"),
+        ("0-2", "--sizes must be at least 1, got '0-2'"),
+        ("", "--sizes must be sizes such as 1-8 or 1,3,5, got ''"),
+        ("1,", "--sizes must be sizes such as 1-8 or 1,3,5, got '1,'"),
+        ("1.5", "--sizes must be sizes such as 1-8 or 1,3,5, got '1.5'"),
+        ("1-", "--sizes must be sizes such as"),
+        ("1-2-3", "--sizes must be sizes such as"),
+        ("9" * 5000, "--sizes must be sizes such as"),
+        ("1-11", "diabetes: the largest of --sizes must be an integer in 1..10, got 11"),
+        ("1-9999999", "diabetes: the largest of --sizes must be an integer in 1..10, got 9999999"),
+    ],
+)
+def test_wrong_sizes_are_one_clear_line(run: Run, sizes: str, message: str) -> None:
+    arguments = ("release", "diabetes", "--epsilon", "1", "--sizes", sizes, "--json")
+    run(*arguments).failed_with(2, message)
+
+
+@pytest.mark.parametrize(
+    ("text", "sizes", "words"),
+    [
+        ("1-8", range(1, 9), "1-8"),
+        ("5,1,3", (1, 3, 5), "1,3,5"),
+        (" 7 - 8, 1-3 ,3", (1, 2, 3, 7, 8), "1-3,7-8"),
+        ("4-4", (4,), "4"),
+    ],
+)
+def test_sizes_in_words_and_back(text: str, sizes: Sequence[int], words: str) -> None:
+    assert parse_sizes(text) == tuple(sizes)
+    assert sizes_in_words(tuple(sizes)) == words
+
+
+def test_options_of_sizes_go_with_the_exponential_method(run: Run) -> None:
+    release = ("release", "diabetes", "--epsilon", "1")
+    for method in ("top-r", "mistakes"):
+        run(*release, "--method", method, "--sizes", "1-3").failed_with(
+            2, f"--sizes does not apply to --method {method}"
+        )
+    for few in ((), ("--sizes", "3")):
+        run(*release, *few, "--complexity", "1").failed_with(2, "give --sizes, such as 1-8")
+    for wrong in ("-1", "101", "nan", "inf"):
+        run(*release, "--sizes", "1-3", "--complexity", wrong).failed_with(
+            2, "--complexity", "0..100"
+        )
+
+
+def test_the_warning_names_the_sizes_that_no_data_make_likely(run: Run, folder: Path) -> None:
+    """The prior is p^-s / C(p, s): 3, 9·3 and 27·1 over their sum 1/3 + 1/9 + 1/27."""
+    instance = load_instance(folder / "instance.toml").with_support_size(3)
+    total = math.log(1 / 3 + 1 / 9 + 1 / 27)
+    costs = {1: math.log(9) + total, 2: math.log(27) + total, 3: math.log(27) + total}
+    scale = 2.0 * instance.sensitivity / 0.5
+    arguments = ("release", folder / "instance.toml", "--sizes", "1-3", "--json", "--epsilon")
+    for factor, size, blind in (
+        (0.99, 1, [1, 2, 3]), (1.01, 1, [2, 3]), (0.99, 3, [2, 3]), (1.01, 3, []),
+    ):  # fmt: skip
+        outcome = run(*arguments, str(factor * scale * costs[size]))
+        assert outcome.report["blind_sizes"] == blind
+        assert outcome.report["nearly_blind"] is (len(blind) == 3)
+        assert ("on no data is a support likely that has one of the sizes 2-3" in outcome.err) is (
+            blind == [2, 3]
+        )
+        assert (outcome.err == "") is (not blind)
+
+
+def test_a_draw_without_enough_time_releases_nothing_and_charges_nothing(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    charged: list[object] = []
+    monkeypatch.setattr(Ledger, "spend", lambda *given, **_: charged.append(given))
+    outcome = run("release", "paper-p100", "--epsilon", "1", "--time-limit", "1e-9", "--json")
+    outcome.failed_with(1, "no exact draw was made within the time limit", "no budget is spent")
+    assert not re.search(r"\d", outcome.err)
+    assert charged == []
+
+
+def test_a_wrong_bound_releases_nothing_and_says_no_number(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def wrong(*_: object) -> None:
+        raise errors.BoundViolated("the bound of its cell 7 by a factor exp(0.125)")
+
+    monkeypatch.setattr(ExponentialMechanism, "sample", wrong)
+    outcome = run("release", "diabetes", "--epsilon", "1", "--json")
+    outcome.failed_with(1, "an error of mipselect", "no budget is spent")
+    assert not re.search(r"\d", outcome.err)
+
+
+def test_all_supports_of_a_large_problem_are_drawn_from(run: Run) -> None:
+    for instance in ("paper-p100", "paper-p1000"):
+        report = run("release", instance, "--epsilon", "5", "--json").report
+        assert report["releases"][0]["support"] == [1, 3, 5, 7, 9]
+    sizes = run("release", "paper-p100", "--epsilon", "5", "--sizes", "1-8", "--json").report
+    assert {1, 3, 5, 7, 9} <= set(sizes["releases"][0]["support"])

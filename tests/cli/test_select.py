@@ -86,7 +86,8 @@ def test_bounds_have_no_default(run: Run, folder: Path) -> None:
         ("--x-bound", "0", "--x-bound must be a finite number > 0, got 0"),
         ("--y-bound", "-1", "--y-bound must be a finite number > 0, got -1"),
         ("--coef-bound", "nan", "--coef-bound must be a finite number > 0, got nan"),
-        ("--ridge", "0", "--ridge must be a finite number > 0, got 0"),
+        ("--ridge", "-1", "ridge must be a finite number ≥ 0, got -1"),
+        ("--sizes", "1-3", "--support-size and --sizes: give one of them, not both"),
         ("--support-size", "0", "data.csv: --support-size must be an integer in 1..3, got 0"),
         ("--support-size", "4", "data.csv: --support-size must be an integer in 1..3, got 4"),
         ("--target", "z", "there is no column 'z'; columns: a, b, c, y"),
@@ -147,3 +148,22 @@ def test_quotes_without_a_partner(text: str) -> None:
 
 def test_missing_table(run: Run, folder: Path) -> None:
     run("select", folder / "absent.csv", *COMMON, *BOUNDS).failed_with(2, "no such file")
+
+
+def test_a_search_needs_a_ridge(run: Run, folder: Path) -> None:
+    arguments = ("select", folder / "data.csv", *COMMON, *BOUNDS, "--ridge", "0")
+    run(*arguments, "--method", "top-r").failed_with(
+        2, "--ridge must be a finite number > 0, got 0"
+    )
+    assert run(*arguments).code == 0
+
+
+def test_the_size_is_chosen_privately(run: Run, folder: Path) -> None:
+    arguments = ("select", folder / "data.csv", "--target", "y", "--epsilon", "5", *BOUNDS)
+    report = run(*arguments, "--sizes", "1-2", "--draws", "60", "--json").report
+    assert {len(release["support"]) for release in report["releases"]} == {1, 2}
+    assert (report["sizes"], report["complexity"]) == ([1, 2], 1.0)
+    run(*arguments, "--sizes", "2,4").failed_with(
+        2, "data.csv: the largest of --sizes must be an integer in 1..3, got 4"
+    )
+    run(*arguments).failed_with(2, "--support-size, or --sizes to choose it privately, must be")

@@ -11,9 +11,11 @@ import sys
 from importlib.metadata import version
 from pathlib import Path
 
+import numpy as np
 import pytest
 from commandline import LISTENING, Run
 
+from mipselect import ExponentialMechanism
 from mipselect.cli import output
 from mipselect.cli.app import app
 from mipselect.cli.watch import Watch
@@ -35,7 +37,10 @@ RELEASE = ("release", "diabetes", "--epsilon", "1")
         ((*RELEASE, "--draws", "0"), "--draws must be an integer in 1.."),
         ((*RELEASE, "--seed", "-1"), "--seed must be an integer ≥ 0"),
         ((*RELEASE, "--budget", "-1"), "--budget must be a finite number > 0"),
-        ((*RELEASE, "--delta", "0.1"), "--delta does not apply to --method top-r"),
+        ((*RELEASE, "--delta", "0.1"), "--delta does not apply to --method exponential"),
+        ((*RELEASE, "--solver", "highs"), "--solver does not apply to --method exponential"),
+        ((*RELEASE, "--tolerance", "0.1"), "--tolerance does not apply to --method exponential"),
+        ((*RELEASE, "--pool-size", "5"), "--pool-size does not apply to --method exponential"),
         ((*RELEASE, "--method", "mistakes", "--delta", "0.1"), "belong together"),
         ((*RELEASE, "--method", "mistakes", "--test-epsilon", "1"), "belong together"),
         (
@@ -47,7 +52,6 @@ RELEASE = ("release", "diabetes", "--epsilon", "1")
             "--test-epsilon must be a finite number > 0",
         ),
         ((*RELEASE, "--method", "mistakes", "--pool-size", "5"), "--pool-size"),
-        ((*RELEASE, "--method", "exponential", "--solver", "highs"), "--solver does not apply"),
         (
             (*RELEASE, "--pool-size", "0"),
             "--pool-size must be an integer ≥ 1, 'one-swap' or 'all', got '0'",
@@ -160,8 +164,11 @@ def test_interrupt_before_the_answer_leaves_nothing(
         raise KeyboardInterrupt
 
     monkeypatch.setattr("mipselect.methods.top_supports", interrupt)
-    run(*RELEASE, "--output", folder / "answer.json").failed_with(130, "no budget is spent")
-    assert not (folder / "answer.json").exists()
+    monkeypatch.setattr(ExponentialMechanism, "prepare", interrupt)
+    for method in ("exponential", "top-r"):
+        arguments = (*RELEASE, "--method", method, "--output", folder / "answer.json")
+        run(*arguments).failed_with(130, "no budget is spent")
+        assert not (folder / "answer.json").exists()
 
 
 def test_interrupt_while_answering_counts_as_spent(
@@ -181,11 +188,11 @@ import sys, time
 from mipselect import methods
 from mipselect.cli import main
 
-def search(*_, **__):
+def prepare(*_, **__):
     print("ready", flush=True)
     time.sleep(60)
 
-methods.top_supports = search
+methods.ExponentialMechanism.prepare = prepare
 sys.exit(main(["release", "diabetes", "--epsilon", "1"]))
 """
     with subprocess.Popen(
@@ -240,6 +247,30 @@ def test_progress_lines_are_rare_and_tell_only_what_they_may(
         assert ("sensitive" in line) is details
         assert ("level 2" in line) is details
         assert ("0.125" in line) is details
+
+
+@pytest.mark.parametrize("details", [True, False])
+def test_a_long_draw_tells_its_stage_and_only_where_it_may_its_cells(
+    details: bool, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [0.0]
+    monkeypatch.setattr("mipselect.cli.ticker.time.monotonic", lambda: now[0])
+    with Watch("diabetes", details=details) as watch:
+        for second, stage, cells in ((12.0, "cells", 1234), (24.0, "draw", 0)):
+            now[0] = second
+            watch(Progress(stage, second, -np.inf, np.inf, done=3, total=7, nodes=cells))
+    lines = capsys.readouterr().err.splitlines()
+    if details:
+        assert lines == [
+            "mipselect: diabetes (sensitive): preparing an exact draw from it, 1,234 cells so far, "
+            "12 s",
+            "mipselect: diabetes (sensitive): drawing from it, 24 s",
+        ]
+    else:
+        assert lines == [
+            "mipselect: preparing an exact draw from diabetes, 12 s",
+            "mipselect: drawing from diabetes, 24 s",
+        ]
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no full device here")

@@ -11,7 +11,7 @@ from sklearn.exceptions import SkipTestWarning
 from sklearn.utils.estimator_checks import check_estimator
 
 from mipselect.errors import ConditionNotMet
-from mipselect.selectors import MistakesSelector, TopRSelector
+from mipselect.selectors import ExponentialSelector, MistakesSelector, TopRSelector
 
 
 def checked(estimator: Any) -> list[dict[str, Any]]:
@@ -33,6 +33,14 @@ def test_every_check_is_passed(name: str) -> None:
     assert [
         (one["check_name"], one["exception"]) for one in found if one["status"] != "passed"
     ] == []
+
+
+def test_a_choice_of_sizes_fails_only_by_wanting_two_columns() -> None:
+    found = checked(ExponentialSelector(sizes=(1, 2), random_state=0, **BOUNDS))
+    failed = {one["check_name"]: one["exception"] for one in found if one["status"] == "failed"}
+    assert set(failed) <= {"check_fit2d_1feature"}
+    for reason in failed.values():
+        assert "sizes must be in 1..1" in f"{reason} {reason.__cause__}"
 
 
 def test_the_published_mistakes_selector_fails_only_by_refusing() -> None:

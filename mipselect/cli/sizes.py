@@ -1,0 +1,50 @@
+"""Support sizes on the command line: 1-8, or 1,3,5, or both."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from mipselect.errors import InvalidInput
+from mipselect.methods import ExponentialMethod, SupportMethod
+from mipselect.validation import checked_integer, shown
+
+PART = re.compile(r"\s*([0-9]{1,7})\s*(?:-\s*([0-9]{1,7})\s*)?")
+"""One size, or the first and the last of a range; no table has columns for more digits."""
+
+
+def parse_sizes(text: str) -> tuple[int, ...]:
+    """The sizes in `text`, rising, each once; `InvalidInput` if it has anything else."""
+    sizes: set[int] = set()
+    for part in text.split(","):
+        found = PART.fullmatch(part)
+        if found is None:
+            raise InvalidInput(f"--sizes must be sizes such as 1-8 or 1,3,5, got {shown(text)}")
+        first = int(found[1])
+        last = first if found[2] is None else int(found[2])
+        if first < 1:
+            raise InvalidInput(f"--sizes must be at least 1, got {shown(text)}")
+        if last < first:
+            raise InvalidInput(f"--sizes: a range rises, {last}-{first} and not {first}-{last}")
+        sizes.update(range(first, last + 1))
+    return tuple(sorted(sizes))
+
+
+def check_sizes(method: SupportMethod, p: int, title: str) -> None:
+    """Raise `InvalidInput` if `method` has sizes beyond the p features of what `title` names."""
+    if isinstance(method, ExponentialMethod) and method.sizes is not None:
+        checked_integer(method.sizes[-1], f"{title}: the largest of --sizes", 1, p)
+
+
+def sizes_in_words(sizes: Sequence[int]) -> str:
+    """Rising sizes as `parse_sizes` takes them: 1-8, or 1-3,5."""
+    parts: list[str] = []
+    first = previous = sizes[0]
+    for size in [*sizes[1:], None]:
+        if size is not None and size == previous + 1:
+            previous = size
+            continue
+        parts.append(str(first) if first == previous else f"{first}-{previous}")
+        if size is not None:
+            first = previous = size
+    return ",".join(parts)

@@ -1,0 +1,138 @@
+"""The exponential draw as an estimator: any number of columns, and sizes chosen privately."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pytest
+from all_selectors import BOUNDS
+from sklearn.base import clone
+from sklearn.linear_model import LinearRegression
+from sklearn.pipeline import make_pipeline
+
+from mipselect import ExponentialMechanism, Instance, Ledger, NotCertified
+from mipselect.errors import InvalidInput
+from mipselect.privacy import Guarantee
+from mipselect.privacy.audit import ReplacedRow, worst_pair
+from mipselect.selectors import ExponentialSelector
+
+
+def data(n: int = 60, p: int = 6) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(3)
+    X = rng.uniform(-1.0, 1.0, (n, p))
+    return X, np.clip(X[:, 1] - 0.8 * X[:, 3] + rng.normal(0.0, 0.1, n), -1.0, 1.0)
+
+
+def test_more_columns_than_can_be_listed() -> None:
+    X, y = data(2000, 200)
+    ledger = Ledger(5.0)
+    selector = ExponentialSelector(5, epsilon=5.0, ledger=ledger, **BOUNDS)
+    assert not selector.mechanism(X, y).listed
+    selector.fit(X, y)
+    assert selector.get_support().sum() == 5
+    assert selector.get_support()[[1, 3]].all()
+    assert selector.guarantee_ == selector.release_.guarantee == ledger.spent == Guarantee(5.0)
+
+
+def test_a_size_is_drawn_with_the_columns() -> None:
+    X, y = data()
+    selector = ExponentialSelector(epsilon=0.5, sizes=range(1, 4), complexity=0.0, **BOUNDS)
+    sizes = set()
+    for seed in range(40):
+        selector.set_params(random_state=seed).fit(X, y)
+        chosen = selector.get_support(indices=True)
+        sizes.add(len(chosen))
+        assert selector.release_.support == tuple(chosen)
+        assert selector.release_.feature_names == tuple(f"x{j}" for j in chosen)
+        assert selector.transform(X).shape == (len(X), len(chosen))
+        assert len(selector.get_feature_names_out()) == len(chosen)
+    assert sizes == {1, 2, 3}
+
+
+def test_the_law_is_that_of_the_mechanism_with_the_same_options() -> None:
+    X, y = data()
+    options: dict[str, Any] = {
+        "sizes": (1, 3),
+        "complexity": 0.25,
+        "prior_weights": np.linspace(1.0, 2.0, 6),
+    }
+    instance = Instance(X, y, support_size=2, **BOUNDS)
+    wanted = ExponentialMechanism(instance, 2.0, **options)
+    found = ExponentialSelector(epsilon=2.0, **BOUNDS, **options).mechanism(X, y)
+    supports = [one for size in (1, 3) for one in combinations(range(6), size)]
+    logs = [found.log_probability(one) for one in supports]
+    assert logs == [wanted.log_probability(one) for one in supports]
+    assert np.exp(logs).sum() == pytest.approx(1.0)
+
+
+def test_the_number_is_not_used_where_sizes_are_given() -> None:
+    X, y = data(p=4)
+    for number in (1, 3, 5):
+        selector = ExponentialSelector(number, sizes=[1, 2], **BOUNDS).fit(X, y)
+        assert selector.get_support().sum() in (1, 2)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"sizes": []}, "at least one support size"),
+        ({"sizes": 3}, "sizes must be support sizes such as range"),
+        ({"sizes": "1-3"}, "sizes must be support sizes such as range"),
+        ({"sizes": [0, 1]}, "sizes must be in 1..6"),
+        ({"sizes": [1, 7]}, "sizes must be in 1..6"),
+        ({"sizes": [1.5]}, "sizes must be integers"),
+        ({"sizes": [True]}, "sizes must be integers"),
+        ({"complexity": -1.0}, "complexity must be"),
+        ({"complexity": None}, "complexity must be"),
+        ({"complexity": float("nan")}, "complexity must be"),
+        ({"prior_weights": [1.0]}, "prior_weights must be 6 numbers"),
+        ({"prior_weights": [1.0, 1.0, 1.0, 1.0, 1.0, 0.0]}, "prior_weights must be numbers"),
+        ({"time_limit": "x"}, "time_limit must be a number of seconds"),
+        ({"time_limit": 0.0}, "time_limit must be a number of seconds"),
+    ],
+)
+def test_bad_options(wrong: dict[str, object], says: str) -> None:
+    ledger = Ledger(1.0)
+    with pytest.raises(InvalidInput, match=says):
+        ExponentialSelector(2, ledger=ledger, **BOUNDS).set_params(**wrong).fit(*data())
+    assert ledger.entries == ()
+
+
+def test_a_draw_that_takes_too_long_to_prepare_is_not_charged() -> None:
+    ledger = Ledger(1.0)
+    selector = ExponentialSelector(5, ledger=ledger, time_limit=1e-9, **BOUNDS)
+    with pytest.raises(NotCertified, match="no draw was made"):
+        selector.fit(*data(300, 60))
+    assert ledger.entries == ()
+    assert not hasattr(selector, "release_")
+
+
+def test_clones_and_pipelines_keep_the_options() -> None:
+    X, y = data()
+    ledger = Ledger(10.0)
+    weights = np.arange(1.0, 7.0)
+    selector = ExponentialSelector(
+        sizes=range(1, 4), complexity=0.5, prior_weights=weights, ledger=ledger, **BOUNDS
+    )
+    again = clone(selector)
+    assert (again.sizes, again.complexity) == (range(1, 4), 0.5)
+    np.testing.assert_array_equal(again.prior_weights, weights)
+    for _ in range(2):
+        assert make_pipeline(again, LinearRegression()).fit(X, y).predict(X).shape == (60,)
+    assert len(ledger.entries) == 2
+
+
+def test_no_neighbours_lose_more_than_epsilon_over_several_sizes() -> None:
+    space = ReplacedRow(5, lower=np.full(4, -1.5), upper=np.full(4, 1.5))
+    outcomes = [one for size in (1, 2, 3) for one in combinations(range(3), size)]
+    selector = ExponentialSelector(epsilon=1.0, sizes=(1, 2, 3), **{**BOUNDS, "ridge": 0.1})
+
+    def law(table: np.ndarray) -> np.ndarray:
+        mechanism = selector.mechanism(table[:, :-1], table[:, -1])
+        return np.array([mechanism.log_probability(one) for one in outcomes])
+
+    worst = worst_pair(law, space, starts=2, rounds=1)
+    assert worst.pairs > 200
+    assert 0.1 < worst.epsilon <= 1.0 + 1e-9
