@@ -20,8 +20,10 @@ from rich.console import Console
 from rich.table import Table
 
 from mipselect import Instance, MipselectError
+from mipselect.instance import LARGEST_RIDGE, SMALLEST_RIDGE
 from mipselect.losses import box_dual
 from mipselect.losses.box_dual import PreparedBoxDual
+from mipselect.validation import LARGEST_SCALE, SMALLEST_SCALE
 
 LOSSES = ("hinge", "huber", "quantile")
 SUPPORTS = 8
@@ -102,18 +104,21 @@ def hostile_instance(rng: Generator, loss: str) -> Instance:
     X = hostile_columns(rng, n, p)
     y = hostile_responses(rng, X, loss == "hinge")
     x_bound = float(max(np.abs(X).max(), 1e-30) * rng.choice([0.01, 0.5, 1.0, 1.0, 100.0]))
+    x_bound = float(np.clip(x_bound, SMALLEST_SCALE, LARGEST_SCALE))
     y_bound = float(max(np.abs(y).max(), 1e-6) * rng.choice([0.1, 1.0, 10.0]))
     y_size = 1.0 if loss == "hinge" else y_bound
     radius = y_size / x_bound * 10.0 ** rng.choice([-6.0, -2.0, -1.0, 0.0, 0.0, 0.5, 2.0, 8.0])
+    radius = float(np.clip(radius, SMALLEST_SCALE, LARGEST_SCALE))
     ridge = n * 10.0 ** rng.choice([-12.0, -6.0, -3.0, -1.0, 1.0]) * rng.choice([1.0, x_bound**2])
+    ridge = float(np.clip(ridge, SMALLEST_RIDGE, LARGEST_RIDGE))
     parameter = ""
     if loss == "quantile":
         parameter = f"({rng.choice([1e-9, 1e-3, 0.1, 0.5, 0.5, 0.75, 0.999, 1.0 - 1e-9])!s})"
     elif loss == "huber":
         parameter = f"({y_bound * 10.0 ** rng.choice([-8.0, -3.0, -1.0, 0.0, 4.0])!s})"
     return Instance(
-        X, y, support_size=s, x_bound=x_bound, y_bound=y_bound, coef_bound=float(radius),
-        ridge=float(ridge), loss=loss + parameter,
+        X, y, support_size=s, x_bound=x_bound, y_bound=y_bound, coef_bound=radius,
+        ridge=ridge, loss=loss + parameter,
     )  # fmt: skip
 
 

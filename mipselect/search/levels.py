@@ -16,6 +16,7 @@ from mipselect.search.progress import ProgressCallback, Stopped, refusal
 from mipselect.search.setup import Search, set_up
 
 
+@np.errstate(all="ignore")
 def mistake_levels(
     instance: Instance,
     *,

@@ -17,6 +17,7 @@ from mipselect.search.progress import ProgressCallback, Stopped, refusal
 from mipselect.search.setup import Search, set_up
 
 
+@np.errstate(all="ignore")
 def top_supports(
     instance: Instance,
     pool_size: int | Literal["one-swap", "all"] = "one-swap",

@@ -175,6 +175,7 @@ class ExponentialMechanism(SupportMechanism):
         """ε/2 under add-remove, since a further row can only raise n R(S)."""
         return both_relations(self.guarantee, one_direction(self._epsilon))
 
+    @np.errstate(all="ignore")
     def prepare(self) -> None:
         """Do what every draw needs, before anything is paid for or drawn.
 
@@ -185,6 +186,7 @@ class ExponentialMechanism(SupportMechanism):
         """
         _ = self._draws
 
+    @np.errstate(all="ignore")
     def sample(self, rng: Rng = None) -> Support:
         """Draw a support: sorted column indices. See `Mechanism.sample`.
 
@@ -201,6 +203,7 @@ class ExponentialMechanism(SupportMechanism):
         self.prepare()
         return super().release(ledger, rng=rng)
 
+    @np.errstate(all="ignore")
     def log_probability(self, outcome: ArrayLike) -> float:
         """Log of the probability of any support, where all are listed. Sensitive.
 
@@ -219,6 +222,7 @@ class ExponentialMechanism(SupportMechanism):
             incumbent=0.0,
         )
 
+    @np.errstate(all="ignore")
     def estimate(self, outcome: ArrayLike, *, width: float | None = None) -> Interval:
         """Prove an interval for the log probability of any support. Sensitive.
 
@@ -242,6 +246,7 @@ class ExponentialMechanism(SupportMechanism):
             width = checked_positive(width, "width")
         return self._draws.estimate(support, width)
 
+    @np.errstate(all="ignore")
     def size_probabilities(self) -> dict[int, Interval]:
         """Prove an interval for the probability of every size. Sensitive."""
         if isinstance(self._draws, ListedDraws):
@@ -249,6 +254,7 @@ class ExponentialMechanism(SupportMechanism):
             return {size: Interval(chance, chance) for size, chance in exact.items()}
         return self._draws.size_probabilities()
 
+    @np.errstate(all="ignore")
     def inclusion_probabilities(self) -> Interval:
         """Prove intervals for the probability that each feature is drawn; shape (p,). Sensitive."""
         if isinstance(self._draws, ListedDraws):

@@ -13,8 +13,8 @@ from functools import cached_property
 
 import numpy as np
 
-from mipselect.arrays import FloatArray, IntArray
-from mipselect.losses.fenchel import FenchelBounds, FenchelLoss
+from mipselect.arrays import IntArray
+from mipselect.losses.fenchel import EPS, FenchelBounds, FenchelLoss
 from mipselect.search.collectors import BestSupport, Collector
 from mipselect.search.convex.completions import (
     BATCHES,
@@ -142,9 +142,11 @@ class ConvexNeighbourhood:
 
     def _root_bound(self, cost: float, level: int) -> float:
         weights = self.root.weights[0]
-        best = float(weights[self.entering[:level]].sum())
-        total: FloatArray = np.asarray(weights[self.support].sum() - cost + best)
-        return float(self.root.bound(0, total))
+        inside = float(weights[self.support].sum())
+        # What stays inside may be far below what is taken from it, or below the rounding of that.
+        kept = max(0.0, inside - cost) + 4.0 * EPS * len(self.support) * inside
+        entering = float(weights[self.entering[:level]].sum())
+        return float(self.root.bound(0, np.asarray(kept + entering)))
 
 
 @dataclass(frozen=True, eq=False)

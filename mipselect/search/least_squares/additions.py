@@ -139,7 +139,8 @@ def additions_to(
     row_tops: FloatArray | None,
     screening: Screening = SCREENING,
 ) -> Additions:
-    """Build the subproblem for one base; `multiplier` is the ν of the bounds."""
+    """Build the subproblem for one base; `multiplier` is the ν of the bounds, or a larger one."""
+    multiplier = definite_multiplier(problem, len(base) + size, multiplier)
     ridge = problem.ridge + multiplier
     columns = problem.gram.columns(base)[candidates]
     factor = np.linalg.cholesky(problem.gram.block(base) + ridge * np.eye(len(base)))
@@ -159,6 +160,17 @@ def additions_to(
         row_tops,
         screening,
     )
+
+
+def definite_multiplier(problem: PreparedSquared, size: int, multiplier: float) -> float:
+    """The smallest ν ≥ `multiplier` for which G_SS + (λ+ν)I is positive definite as it is rounded.
+
+    All |S| ≤ `size` are covered. Bounds are valid for every ν ≥ 0. Where this one is larger than
+    what was asked for, `Additions.slack` is more than yᵀy with either, so nothing is bounded
+    and nothing lost.
+    """
+    smallest = 16.0 * EPS * (size + 1) * float(np.max(problem.gram.diagonal))
+    return max(multiplier, smallest - problem.ridge)
 
 
 def gain_shares(sub: Additions) -> FloatArray:

@@ -12,6 +12,7 @@ from mipselect.losses.squared import EPS, PreparedSquared
 from mipselect.search.least_squares.additions import (
     Additions,
     additions_to,
+    definite_multiplier,
     dominated_diagonal,
     off_diagonal_sums,
 )
@@ -223,9 +224,10 @@ class LeastSquaresSpace:
         largest: int,
         tick: Callable[[], None],
     ) -> None:
-        self._problem, self._multiplier = problem, multiplier
+        self._problem = problem
+        self._multiplier = definite_multiplier(problem, largest, multiplier)
         everything = np.arange(problem.gram.p)
-        self.convexity = problem.ridge + multiplier
+        self.convexity = problem.ridge + self._multiplier
         self._tops = problem.gram.row_tops(everything, max(largest - 1, 1), tick)
         if problem.gram.p <= min(EIGENVALUE_COLUMNS, problem.n - 1):
             eigenvalues = np.linalg.eigvalsh(problem.gram.full())

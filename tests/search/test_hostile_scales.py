@@ -1,0 +1,135 @@
+"""Bounds and ridges of any accepted size, on designs without a rank, end in a proof or an error.
+
+Warnings are errors in these tests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from designs import all_supports
+from numpy.typing import ArrayLike
+from searches import levels_by, search_by, supports_by
+
+from mipselect import Instance, mistake_levels, top_supports
+from mipselect.losses.squared import EPS, PreparedSquared
+from mipselect.mechanisms import ExponentialMechanism
+from mipselect.mechanisms.supports import exponential
+from mipselect.search.least_squares.additions import additions_to, definite_multiplier
+from mipselect.selectors import MistakesSelector
+
+DESIGNS: dict[str, np.ndarray] = {
+    "one row": np.ones((1, 6)),
+    "copies": np.repeat(np.linspace(-1.0, 1.0, 7)[:, None], 6, axis=1),
+    "rank two": np.vander(np.linspace(0.1, 1.0, 7), 2) @ np.vander(np.linspace(-1.0, 1.0, 6), 2).T,
+    "fewer rows than columns": np.random.default_rng(1).uniform(-1.0, 1.0, (3, 7)),
+    "as many rows as columns": np.random.default_rng(2).uniform(-1.0, 1.0, (6, 6)),
+    "scales": np.random.default_rng(3).uniform(-1.0, 1.0, (9, 6)) * 10.0 ** -np.arange(0, 36, 6),
+    "zeros": np.zeros((3, 6)),
+}
+RIDGES = [1.0, 1e-9, 1e-15, 1e-17, 1e-48]
+
+
+def instance_of(X: ArrayLike, s: int, ridge: float, **options: object) -> Instance:
+    X = np.asarray(X, dtype=float)
+    bounds = {"x_bound": 1.0, "y_bound": 1.0, "coef_bound": 1.0, **options}
+    return Instance(X, np.linspace(1.0, 0.5, len(X)), support_size=s, ridge=ridge, **bounds)
+
+
+@pytest.mark.parametrize("solver", ["native", "highs"])
+@pytest.mark.parametrize("design", DESIGNS)
+def test_searches_on_singular_designs_prove_what_all_values_say(design: str, solver: str) -> None:
+    for ridge in RIDGES:
+        instance = instance_of(DESIGNS[design], 4, ridge)
+        with np.errstate(all="ignore"):
+            values = np.sort(instance.objectives(all_supports(instance)))
+            pool = supports_by(instance, 4, solver)
+            levels = levels_by(instance, solver)
+        rounding = 1e-9 * instance.sensitivity
+        assert pool.certified
+        assert np.all(pool.values <= values[:4] + pool.allowance + rounding)
+        assert pool.rest_bound <= values[4] + rounding
+        assert levels.certified
+        assert levels.values[0] <= values[0] + rounding
+
+
+@pytest.mark.parametrize("ridge", RIDGES)
+def test_bounds_are_lifted_only_where_rounding_leaves_none(ridge: float) -> None:
+    problem = instance_of(DESIGNS["copies"], 4, ridge).prepared
+    assert isinstance(problem, PreparedSquared)
+    base, rest = np.array([0, 1]), np.array([2, 3, 4, 5])
+    sub = additions_to(problem, base, 2, rest, 0.25 * ridge, None)
+    if sub.ridge == 1.25 * ridge:
+        assert ridge > EPS * problem.gram.diagonal.max()
+    else:
+        assert sub.lower_bound(0.0) <= 0.0
+        unlifted = 16.0 * EPS * 5 * problem.gram.diagonal.max() / (1.25 * ridge)
+        assert unlifted >= 1.0  # The slack would have been more than yᵀy.
+    assert definite_multiplier(problem, 4, sub.ridge) == sub.ridge
+
+
+def test_a_tiny_ridge_and_huge_bounds_do_not_break_selectors() -> None:
+    X, y = [[-3.5e99, 0.0, -1.5e154, 1.1e308, 0.6]], [1e200]
+    bounds = {"x_bound": 1e8, "y_bound": 1e-3, "coef_bound": 1e8, "ridge": 1e-3}
+    tested = {"test_epsilon": 1.0, "delta": 1e-6}
+    for solver in ("auto", "highs"):
+        selector = MistakesSelector(3, epsilon=10.0, solver=solver, **bounds, **tested)
+        assert selector.fit(X, y).support_.sum() == 3
+
+
+def test_draws_on_singular_designs_by_cells(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exponential, "MAX_LISTED", 0)
+    for X in DESIGNS.values():
+        for ridge in RIDGES:
+            assert len(ExponentialMechanism(instance_of(X, 4, ridge), 1.0).sample()) == 4
+
+
+def test_the_root_bound_of_a_level_survives_cancellation() -> None:
+    """A sum of squares that is left after most of it is taken away may not be negative."""
+    rng = np.random.default_rng(21)
+    X = rng.standard_normal((8, 6)) * [1.0, 1e-3, 1e-6, 0.0, 0.0, 0.0]
+    y = np.where(rng.standard_normal(8) > 0.0, 1.0, -1.0)
+    y[:2] = 1.0, -1.0
+    bounds = {"x_bound": 5.0, "y_bound": 1.0, "coef_bound": 0.5, "ridge": 1.0}
+    instance = Instance(X, y, support_size=3, loss="hinge", **bounds)
+    search = search_by(instance)
+    center = search.center()
+    supports = all_supports(instance)
+    level_of = np.sum(~np.isin(supports, center.support), axis=1)
+    values = instance.objectives(supports)
+    for level in range(1, center.levels):
+        assert center.level_bound(level) <= values[level_of == level].min() + 1e-12
+
+
+@pytest.mark.parametrize("call", ["pool", "levels", "prepare", "sample"])
+def test_public_calls_let_numpy_say_nothing_about_the_data(
+    call: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exponential, "MAX_LISTED", 0)
+    monkeypatch.setattr(PreparedSquared, "values", loudly(PreparedSquared.values))
+    instance = instance_of(DESIGNS["as many rows as columns"], 4, 1.0)
+    before = np.geterr()
+    with pytest.raises(RuntimeWarning):
+        instance.objectives([[0, 1, 2, 3]])
+    if call == "pool":
+        assert top_supports(instance).certified
+    elif call == "levels":
+        assert mistake_levels(instance).certified
+    else:
+        mechanism = ExponentialMechanism(instance, 1.0)
+        mechanism.prepare()
+        if call == "sample":
+            assert len(mechanism.sample()) == 4
+    assert np.geterr() == before
+
+
+def loudly(function: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
+    """The same, with an overflow that NumPy would warn of."""
+
+    def loud(*arguments: object) -> np.ndarray:
+        assert np.isinf(np.array([1e308]) * 10.0).all()
+        return function(*arguments)
+
+    return loud
