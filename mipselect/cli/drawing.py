@@ -253,9 +253,9 @@ def _without_numbers(method: SupportMethod) -> Iterator[None]:
     except ConditionNotMet:
         raise ConditionNotMet(
             "the data are not proven to meet the condition of the mechanism, so nothing was "
-            "released; this refusal itself depends on the data and no guarantee covers it; "
-            "--test-epsilon with --delta never refuses for this reason, nor do the other methods"
-            f"{details}"
+            "released; this refusal itself depends on the data, as a release would have, and no "
+            "guarantee covers it; --test-epsilon with --delta never refuses for this reason, nor do "
+            f"the other methods{details}"
         ) from None
 
 

@@ -29,14 +29,19 @@ from mipselect.privacy.release import Release
 from mipselect.search.pool import MistakeLevels, SupportPool
 from mipselect.validation import checked_epsilon, checked_support
 
-GAP_CONDITION = "gap between best and second best value exceeds twice the sensitivity"
+GAP_CONDITION = (
+    "gap between best and second best value exceeds twice the sensitivity, on these data and on "
+    "every neighbouring data set"
+)
 
 
 class Mistakes(SupportMechanism):
     """P(S) ∝ exp(-ε R(best support of the level of S) / 2(Δ + τ)).
 
     In the published form, with `levels` and `epsilon` only, the guarantee holds on the
-    condition `GAP_CONDITION`. With `test_epsilon`, `delta` and `fallback`, all three, the
+    condition `GAP_CONDITION`: on the data and on all neighbours, of which only the data can be
+    checked. Data that just meet it are released and a neighbour is refused, so that no finite ε
+    holds between these two, and a release tells that its data meet the condition. With `test_epsilon`, `delta` and `fallback`, all three, the
     condition is tested privately first (propose-test-release) and Top-R answers where the test
     fails: (test_epsilon + epsilon, delta), without conditions.
 
@@ -68,6 +73,10 @@ class Mistakes(SupportMechanism):
     With a gap above 2Δ all neighbours have the same optimum, hence the same levels, and each
     level's smallest value has sensitivity Δ. Inside a level all supports are equally likely:
     to return the level's best support instead would not be private.
+
+    The condition says most of it: where it holds the bare optimum is the same on all neighbours,
+    and publishing it would be private at ε = 0 in the same sense. `StableOptimum` does so after
+    a private test, and `ExponentialMechanism` needs no condition.
 
     References
     ----------
@@ -182,9 +191,9 @@ class Mistakes(SupportMechanism):
         if self._tested is None and not exceeds_condition(levels.gap, levels.sensitivity):
             raise ConditionNotMet(
                 f"not proven: {GAP_CONDITION}. Nothing was drawn, but this refusal itself tells "
-                "something about the data and is covered by no guarantee. The form without a "
-                "condition never refuses: give test_epsilon and delta, and to Mistakes a "
-                "fallback too"
+                "something about the data and is covered by no guarantee, as a release would "
+                "have told that these data meet the condition. The form without a condition "
+                "never refuses: give test_epsilon and delta, and to Mistakes a fallback too"
             )
         return super().release(ledger, rng=rng)
 
