@@ -356,29 +356,6 @@ def test_mistakes_refuses_to_release_where_its_condition_is_not_proven() -> None
         Mistakes(proven_less, 1.0).release()
 
 
-def test_the_condition_of_mistakes_parts_neighbours_that_are_released_and_refused() -> None:
-    """Why its promise is conditional on all neighbours, and why a release tells something too."""
-
-    def rows_for_the_first(count: int) -> Mistakes:
-        X = np.zeros((40, 2))
-        X[:count, 0] = X[count:, 1] = 1.0
-        bounds = {"x_bound": 1.0, "y_bound": 1.0, "coef_bound": 1.0, "ridge": 1.0}
-        instance = Instance(X, np.ones(40), support_size=1, **bounds)
-        return Mistakes(mistake_levels(instance), 1.0)
-
-    def is_released(count: int) -> bool:
-        try:
-            return rows_for_the_first(count).release().private
-        except ConditionNotMet as error:
-            assert "as a release would have told" in str(error)
-            return False
-
-    released = [is_released(count) for count in range(20, 41)]
-    assert not released[0] and released[-1]
-    assert released == sorted(released)  # One step, so that two neighbours differ.
-    assert "on these data and on every neighbouring data set" in GAP_CONDITION
-
-
 class Counting(random.Random):
     """Counts how often it is asked for random bits."""
 
