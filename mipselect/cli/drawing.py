@@ -254,8 +254,8 @@ def _without_numbers(method: SupportMethod) -> Iterator[None]:
         raise ConditionNotMet(
             "the data are not proven to meet the condition of the mechanism, so nothing was "
             "released; this refusal itself depends on the data, as a release would have, and no "
-            "guarantee covers it; --test-epsilon with --delta never refuses for this reason, nor do "
-            f"the other methods{details}"
+            "guarantee covers it; --test-epsilon with --delta never refuses for this reason, nor "
+            f"do the other methods{details}"
         ) from None
 
 

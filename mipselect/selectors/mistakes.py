@@ -16,8 +16,9 @@ class MistakesSelector(SearchSelector):
     As published, its guarantee holds on a condition: the gap between the best and the second
     best value exceeds twice the sensitivity, on the data and on all their neighbours. `fit` raises
     `ConditionNotMet` where that is not proven of the data; both a refusal and a release tell
-    something about them that no ε covers. With `test_epsilon` and `delta` the condition is tested privately, top-R answers
-    where the test fails, and (test_epsilon + epsilon, delta) holds without conditions.
+    something about them that no ε covers. With `test_epsilon` and `delta` the condition is tested
+    privately, top-R answers where the test fails, and (test_epsilon + epsilon, delta) holds
+    without conditions.
 
     Parameters
     ----------

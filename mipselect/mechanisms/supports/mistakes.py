@@ -41,9 +41,10 @@ class Mistakes(SupportMechanism):
     In the published form, with `levels` and `epsilon` only, the guarantee holds on the
     condition `GAP_CONDITION`: on the data and on all neighbours, of which only the data can be
     checked. Data that just meet it are released and a neighbour is refused, so that no finite ε
-    holds between these two, and a release tells that its data meet the condition. With `test_epsilon`, `delta` and `fallback`, all three, the
-    condition is tested privately first (propose-test-release) and Top-R answers where the test
-    fails: (test_epsilon + epsilon, delta), without conditions.
+    holds between these two, and a release tells that its data meet the condition. With
+    `test_epsilon`, `delta` and `fallback`, all three, the condition is tested privately first
+    (propose-test-release) and Top-R answers where the test fails: (test_epsilon + epsilon, delta),
+    without conditions.
 
     Parameters
     ----------
