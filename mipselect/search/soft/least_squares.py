@@ -67,7 +67,7 @@ class AdditionsFamily:
         return False
 
     def floors(self) -> list[ModularBound]:
-        """Shares by diagonal dominance, g_Tᵀ H_TT⁻¹ g_T ≤ Σ_{j∈T} g_j² / M_j; R ≥ 0 for the root."""
+        """By dominance, g_Tᵀ H_TT⁻¹ g_T ≤ Σ_{j∈T} g_j² / M_j; for the root R ≥ 0 as well."""
         sub = self.sub
         M = sub.h
         if sub.size > 1:
