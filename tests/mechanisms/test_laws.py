@@ -28,11 +28,11 @@ from mipselect.errors import (
     ConditionNotMet,
     InvalidInput,
     NotCertified,
-    RelationMismatch,
 )
 from mipselect.instance import Instance
 from mipselect.mechanisms import ExponentialMechanism, Mistakes, SupportMechanism, TopR
-from mipselect.mechanisms.supports.exponential import CHUNK, MAX_SUPPORTS
+from mipselect.mechanisms.supports.exponential import MAX_LISTED
+from mipselect.mechanisms.supports.listed_draws import CHUNK
 from mipselect.mechanisms.supports.mistakes import GAP_CONDITION
 from mipselect.mechanisms.supports.propose_test_release import GapTest
 from mipselect.privacy import Guarantee, Ledger, LedgerEntry
@@ -103,9 +103,11 @@ def assert_law(mechanism: SupportMechanism, data: Data, log_weights: np.ndarray)
 @pytest.mark.parametrize("tolerance", [0.0, 0.05])
 def test_laws_are_the_stated_ones(epsilon: float, tolerance: float) -> None:
     values, delta = SMALL.values, SMALL.instance.sensitivity
-    assert_law(
-        ExponentialMechanism(SMALL.instance, epsilon), SMALL, -epsilon * values / (2 * delta)
-    )
+    exponential = ExponentialMechanism(SMALL.instance, epsilon)
+    # What rounding may add is paid for out of ε.
+    rate = exponential._rate.rate
+    assert (1.0 - 1e-7) * epsilon / (2 * delta) < rate < epsilon / (2 * delta)
+    assert_law(exponential, SMALL, -rate * values)
     unit = 2.0 * delta * (1.0 + tolerance)
     for size in (1, 4, 14, 15):
         score = np.minimum(values, np.sort(values)[size - 1])
@@ -247,7 +249,8 @@ def test_the_exponential_mechanism_enumerates_in_chunks() -> None:
         assert mechanism.log_probability(support) == pytest.approx(logs[at] - logsumexp(logs))
 
 
-def test_too_many_supports_are_not_enumerated() -> None:
+def test_supports_that_are_too_many_to_list_are_drawn_exactly() -> None:
+    """Where R is the same everywhere every support is equally likely, and every try accepted."""
     instance = Instance(
         np.zeros((2, 200)),
         np.zeros(2),
@@ -257,9 +260,17 @@ def test_too_many_supports_are_not_enumerated() -> None:
         coef_bound=1.0,
         ridge=1.0,
     )
-    assert instance.number_of_supports > MAX_SUPPORTS
-    with pytest.raises(InvalidInput, match="TopR"):
-        ExponentialMechanism(instance, 1.0)
+    assert instance.number_of_supports > MAX_LISTED
+    mechanism = ExponentialMechanism(instance, 1.0)
+    drawn = [mechanism.sample(seed) for seed in range(200)]
+    assert all(len(set(support)) == 3 for support in drawn)
+    assert len(set(drawn)) > 190
+    assert mechanism.acceptance == 1.0
+    found = mechanism.estimate(drawn[0])
+    assert found.low <= -np.log(instance.number_of_supports) <= found.high
+    assert found.width < 1e-6
+    with pytest.raises(NotCertified, match="estimate"):
+        mechanism.log_probability(drawn[0])
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -380,8 +391,9 @@ def test_the_ledger_is_charged_before_anything_is_drawn(name: str) -> None:
     before = source.asked
     with pytest.raises(BudgetExceeded):
         mechanism.release(ledger, rng=source)
-    with pytest.raises(RelationMismatch):
-        mechanism.release(Ledger(100.0, 0.9, "add-remove"), rng=source)
+    other = mechanism.guarantees["add-remove"]
+    with pytest.raises(BudgetExceeded):
+        mechanism.release(Ledger(0.9 * other.epsilon, 0.9, "add-remove"), rng=source)
     assert source.asked == before
     assert ledger.entries == (LedgerEntry(seeded, mechanism.name),)
     with pytest.raises(InvalidInput):

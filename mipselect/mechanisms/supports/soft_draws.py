@@ -131,10 +131,10 @@ class SoftDraws:
             run = self._begin("estimate")
             value = float(self._problem.values(support[None])[0])
             log_weight = self._target.log_weight(support, value)
-            slack = self._rate.allowance
             try:
                 while True:
                     whole = self._totals.whole()
+                    slack = self._rate.allowance + self._totals.slack
                     low = log_weight - slack - float(whole.high)
                     found = Interval(low, min(log_weight + slack - float(whole.low), 0.0))
                     if width is None or found.width <= width:
@@ -154,14 +154,15 @@ class SoftDraws:
         with self._lock:
             whole = self._totals.whole()
             return {
-                size: _probability(part.share(whole))
+                size: _probability(part.share(whole, self._totals.slack))
                 for size, part in self._totals.of_sizes().items()
             }
 
     def inclusion_probabilities(self, p: int) -> Interval:
         """Proven intervals of the probability that each feature is drawn, shape (p,)."""
         with self._lock:
-            return _probability(self._totals.of_features(p).share(self._totals.whole()))
+            parts, whole = self._totals.of_features(p), self._totals.whole()
+            return _probability(parts.share(whole, self._totals.slack))
 
     def _begin(self, stage: str) -> Run:
         self._run = Run.start(self._time_limit, self._progress)

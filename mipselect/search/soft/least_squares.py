@@ -12,7 +12,6 @@ from mipselect.losses.squared import EPS, PreparedSquared
 from mipselect.search.least_squares.additions import (
     Additions,
     additions_to,
-    definite_multiplier,
     dominated_diagonal,
     off_diagonal_sums,
 )
@@ -68,7 +67,7 @@ class AdditionsFamily:
         return False
 
     def floors(self) -> list[ModularBound]:
-        """By diagonal dominance, g_Tᵀ H_TT⁻¹ g_T ≤ Σ_{j∈T} g_j² / M_j; R ≥ 0 for the root."""
+        """By dominance, g_Tᵀ H_TT⁻¹ g_T ≤ Σ_{j∈T} g_j² / M_j; for the root R ≥ 0 as well."""
         sub = self.sub
         M = sub.h
         if sub.size > 1:
@@ -224,10 +223,9 @@ class LeastSquaresSpace:
         largest: int,
         tick: Callable[[], None],
     ) -> None:
-        self._problem = problem
-        self._multiplier = definite_multiplier(problem, largest, multiplier)
+        self._problem, self._multiplier = problem, multiplier
         everything = np.arange(problem.gram.p)
-        self.convexity = problem.ridge + self._multiplier
+        self.convexity = problem.ridge + multiplier
         self._tops = problem.gram.row_tops(everything, max(largest - 1, 1), tick)
         if problem.gram.p <= min(EIGENVALUE_COLUMNS, problem.n - 1):
             eigenvalues = np.linalg.eigvalsh(problem.gram.full())

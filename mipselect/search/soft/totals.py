@@ -25,17 +25,19 @@ class LogInterval:
     low: FloatArray
     high: FloatArray
 
-    def share(self, whole: LogInterval) -> LogInterval:
+    def share(self, whole: LogInterval, slack: float) -> LogInterval:
         """Of parts x of a whole x + rest, from what is known of x and of the whole.
 
-        The rest is at least whole.low - high and at most whole.high - low, where the bounds of a
-        whole are the sums of those of its parts.
+        The rest is at least whole.low - low and at most whole.high - high, for the bounds of a
+        whole are the sums of those of its parts; but each is only known up to `slack`, which
+        counts where nearly equal numbers are subtracted.
         """
-        least_rest = _log_difference(whole.low, self.low)
-        most_rest = _log_difference(whole.high, self.high)
-        low = self.low - np.logaddexp(self.low, most_rest)
-        high = self.high - np.logaddexp(self.high, least_rest)
-        return LogInterval(np.where(np.isneginf(self.low), -np.inf, low), np.minimum(high, 0.0))
+        least_rest = _log_difference(whole.low - slack, self.low + slack)
+        most_rest = _log_difference(whole.high + slack, self.high - slack)
+        least, most = self.low - slack, self.high + slack
+        low = least - np.logaddexp(least, most_rest)
+        high = most - np.logaddexp(most, least_rest)
+        return LogInterval(np.where(np.isneginf(least), -np.inf, low), np.minimum(high, 0.0))
 
 
 @dataclass(eq=False)
@@ -46,14 +48,14 @@ class Totals:
     ----------
     partition : Partition
     space : Space
-    slack : float
+    allowance : float
         How much the log of a weight may be above its bound: bounds are on R itself, and a value
         may be below it, and another one above.
     """
 
     partition: Partition
     space: Space
-    slack: float
+    allowance: float
     _laws: dict[int, tuple[float, SubsetLaw]] = field(init=False, default_factory=dict)
 
     def whole(self) -> LogInterval:
@@ -62,8 +64,16 @@ class Totals:
         live = {number for number, _ in cells}
         self._laws = {number: law for number, law in self._laws.items() if number in live}
         low = np.logaddexp.reduce([self._log_low(number, cell) for number, cell in cells])
-        high = self.partition.log_upper + self.slack
-        return LogInterval(np.asarray(low - self.slack), np.asarray(high))
+        return LogInterval(np.asarray(low), np.asarray(self.partition.log_upper))
+
+    @property
+    def slack(self) -> float:
+        """By how much the log of any of these totals may be off, on either side.
+
+        Of features they are totals of laws twice over.
+        """
+        rounding = max((law.rounding for _, law in self._laws.values()), default=0.0)
+        return 2.0 * max(rounding, self.partition.rounding) + self.allowance
 
     def of_sizes(self) -> dict[int, LogInterval]:
         """Of the supports of every size."""
@@ -71,9 +81,8 @@ class Totals:
         for number, cell in self.partition.numbered:
             size = len(cell.base) + cell.size
             parts.setdefault(size, []).append((self._log_low(number, cell), cell.log_upper))
-        slack = self.partition.rounding + self.slack
         return {
-            size: LogInterval(low - self.slack, high + slack)
+            size: LogInterval(low, high)
             for size, ends in sorted(parts.items())
             for low, high in [np.logaddexp.reduce(np.array(ends), axis=0)]
         }
@@ -91,9 +100,7 @@ class Totals:
                 if cell.size:
                     members = total + subsets.log_inclusion()
                     ends[cell.live] = np.logaddexp(ends[cell.live], members)
-        # Inclusions are a law's totals twice over.
-        slack = 2.0 * self.partition.rounding + self.slack
-        return LogInterval(low - slack, high + slack)
+        return LogInterval(low, high)
 
     def refine_widest(self) -> bool:
         """Refine the cell whose bounds leave the most open; False if nothing is left to refine."""
@@ -114,7 +121,7 @@ class Totals:
             target = self.partition.target
             constant, logs = target.log_bound(cell.base, cell.live, cell.size, ceiling)
             law = subset_law(logs, cell.size)
-            self._laws[number] = constant - 2.0 * law.rounding, law
+            self._laws[number] = constant, law
         return self._laws[number]
 
 

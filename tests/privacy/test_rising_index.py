@@ -1,0 +1,119 @@
+"""Draws from cumulative weights in doubles, against their exact probabilities."""
+
+from __future__ import annotations
+
+import math
+import random
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy.stats import chisquare
+
+from mipselect.privacy.randomness import rising_index
+
+TINY = 2.0**-1074
+
+CUMULATIVE = [
+    [1.0],
+    [0.3],
+    [TINY],
+    [0.25, 1.0],
+    [0.1, 0.1, 0.1, 0.7],
+    [0.0, 0.0, 2.0**-1000, 1.0],
+    [2.0**-1000, 2.0**-999, 1.0],
+    [TINY, 1.0],
+    [TINY, 2.0 * TINY, 3.0 * TINY],
+    [TINY, 1e-310, 3e-309],
+    [2.0**-1022 - TINY, 2.0**-1022],
+    [1.0 - 2.0**-53, 1.0],
+    [1.0, 1.0 + 2.0**-52],
+    [1e-300, 0.1, 1e300],
+    [1.0, np.nextafter(1e308, 0.0), 1e308],
+    np.cumsum([1.0 / 3.0] * 9).tolist(),
+    np.cumsum(10.0 ** np.arange(-40.0, 1.0)).tolist(),
+]
+
+
+class Bits(random.Random):
+    """The digits of one point of [0, C[-1]): what `randrange` and `getrandbits` would have said."""
+
+    def __init__(self, point: Fraction, top: Fraction) -> None:
+        super().__init__()
+        self.rest, self.top = point / top, top
+
+    def randrange(self, stop: int) -> int:  # type: ignore[override]
+        scaled = self.rest * stop
+        answer = math.floor(scaled)
+        self.rest = scaled - answer
+        return answer
+
+    def getrandbits(self, k: int) -> int:
+        return self.randrange(1 << k)
+
+
+@pytest.mark.parametrize("cumulative", CUMULATIVE)
+def test_every_point_falls_between_the_numbers_where_it_lies(cumulative: list[float]) -> None:
+    """On boundaries, within 2^-2000 of them, and in between: no digit is lost."""
+    C = np.array(cumulative)
+    exact = [Fraction(value) for value in cumulative]
+    points = [Fraction(0)]
+    for value in exact:
+        for away in (Fraction(0), Fraction(1, 2**2000), Fraction(1, 2**60)):
+            points += [value - away * exact[-1], value + away * exact[-1], value * Fraction(1, 3)]
+    for point in points:
+        if 0 <= point < exact[-1]:
+            expected = next(k for k, value in enumerate(exact) if point < value)
+            assert rising_index(C, Bits(point, exact[-1])) == expected
+
+
+def test_boundaries_within_the_first_digits_take_one_number() -> None:
+    class Once(random.Random):
+        asked = 0
+
+        def randrange(self, stop: int) -> int:  # type: ignore[override]
+            self.asked += 1
+            assert stop == 2**52  # 0.5 times 2 to the 53
+            return 2**51
+
+        def getrandbits(self, k: int) -> int:
+            raise AssertionError("more bits than are needed")
+
+    source = Once()
+    assert rising_index(np.array([0.25, 0.5, 1.0]), source) in (1, 2)
+    assert source.asked == 1
+
+
+def test_first_numbers_are_drawn_below_the_largest() -> None:
+    """Every first number that can be drawn, at a coarse top: exact shares of all of them."""
+
+    class Fixed(random.Random):
+        def __init__(self, answer: int) -> None:
+            super().__init__()
+            self.answer = answer
+
+        def randrange(self, stop: int) -> int:  # type: ignore[override]
+            assert stop == 7
+            return self.answer
+
+        def getrandbits(self, k: int) -> int:
+            raise AssertionError("all boundaries are multiples of the step")
+
+    C = np.array([2.0, 3.0, 7.0]) * TINY
+    assert [rising_index(C, Fixed(k)) for k in range(7)] == [0, 0, 1, 2, 2, 2, 2]
+
+
+def test_frequencies() -> None:
+    C = np.cumsum([0.5, 1e-3, 0.2, 0.0, 3.0])
+    source = random.Random(8)
+    seen = np.bincount([rising_index(C, source) for _ in range(20_000)], minlength=5)
+    assert seen[3] == 0
+    kept = [0, 1, 2, 4]
+    steps = np.diff(C, prepend=0.0)[kept]
+    assert chisquare(seen[kept], 20_000 * steps / C[-1]).pvalue > 1e-4
+
+
+def test_a_seed_draws_the_same_again() -> None:
+    C = np.sort(np.random.default_rng(0).random(50))
+    draws = [[rising_index(C, random.Random(seed)) for seed in range(40)] for _ in range(2)]
+    assert draws[0] == draws[1]
