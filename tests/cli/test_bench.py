@@ -505,6 +505,16 @@ def test_what_cannot_take_part_is_skipped_with_its_reason(
     assert nothing.err.count(reason) == 1
 
 
+def test_the_time_limit_holds_for_every_search_and_for_the_exact_draw() -> None:
+    instance = load_instance("tiny-plain")
+    limits = {
+        name: contestant.build(instance, 1.0, Rules("auto", 9.0, 20, None)).get_params()
+        for name, contestant in CONTESTANTS.items()
+    }
+    limited = {name for name, params in limits.items() if params.get("time_limit") == 9.0}
+    assert limited == {"top-r", "top-r-wide", "mistakes", "mistakes-ptr", "exponential"}
+
+
 def test_the_exponential_draw_takes_part_at_any_size(run: Run, file: Path) -> None:
     arguments = ("bench", "paper-p100", "--selectors", "exponential", "--epsilon", "1,5")
     outcome = run(*arguments, "--trials", "4", "--output", file, "--json")

@@ -203,6 +203,7 @@ def test_enumeration_needs_no_ridge(run: Run, folder: Path) -> None:
 
 def test_sizes_are_drawn_and_named(run: Run, folder: Path) -> None:
     arguments = ("release", folder / "instance.toml", "--epsilon", "3", "--draws", "40")
+    arguments = (*arguments, "--seed", "1")
     outcome = run(*arguments, "--sizes", "1,3", "--complexity", "0.5", "--json")
     report = outcome.report
     assert {len(release["support"]) for release in report["releases"]} == {1, 3}
