@@ -120,8 +120,8 @@ class ExponentialMechanism(SupportMechanism):
         self._rate: Rate = exact_rate(self._epsilon, self._largest, self._prior)
         if not self.listed and instance.ridge <= 0.0:
             raise InvalidInput(
-                f"with more than {MAX_LISTED:,} supports an exact draw needs ridge > 0: its "
-                "bounds divide by it"
+                f"an exact draw from {self.number_of_supports:,} supports, too many to be listed, "
+                "needs ridge > 0: its bounds divide by it"
             )
         if not self.listed and self._rate.allowance > LARGEST_ALLOWANCE:
             raise InvalidInput(

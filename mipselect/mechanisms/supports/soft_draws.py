@@ -101,6 +101,7 @@ class SoftDraws:
             size = 1
             try:
                 while True:
+                    run.statistics.subproblems = len(self._partition)
                     run.tick()
                     proposals = [self._propose(source) for _ in range(size)]
                     rejected = set()
