@@ -16,6 +16,9 @@ from mipselect.search.pool import SupportPool
 from mipselect.search.progress import ProgressCallback, Stopped, refusal
 from mipselect.search.setup import Search, set_up
 
+LARGEST_POOL = 10_000_000
+"""More supports are not listed: neither memory nor patience would do."""
+
 
 @np.errstate(all="ignore")
 def top_supports(
@@ -36,7 +39,7 @@ def top_supports(
     pool_size : int, "one-swap" or "all"
         R ≥ 1; C(p, s) where fewer supports than R exist. "one-swap" is R = 2 + s(p-s): the
         number of an optimum, its one-swap neighbours and one more. The R best supports are
-        returned whichever they are. "all" is R = C(p, s).
+        returned whichever they are. "all" is R = C(p, s). No more than 10,000,000.
     solver : str or Solver
         "auto", "native", a name from `available_solvers`, or a back end from `solver_by_name`.
     tolerance : float, optional
@@ -123,12 +126,21 @@ def _pool(search: Search, collector: BestSupports, open_bound: float) -> Support
 def number_of_listed(instance: Instance, pool_size: int | str) -> int:
     """R as a number, at most C(p, s): ``one-swap`` is 2 + s(p-s), ``all`` is C(p, s)."""
     s, p, most = instance.support_size, instance.p, instance.number_of_supports
-    if pool_size == "all":
-        return most
     if pool_size == "one-swap":
         return min(2 + s * (p - s), most)
+    if pool_size == "all":
+        return _listable(most)
     if isinstance(pool_size, bool) or not isinstance(pool_size, int | np.integer) or pool_size < 1:
         raise InvalidInput(
             f"pool_size must be an integer ≥ 1, 'one-swap' or 'all', got {pool_size!r}"
         )
-    return min(int(pool_size), most)
+    return _listable(min(int(pool_size), most))
+
+
+def _listable(count: int) -> int:
+    if count > LARGEST_POOL:
+        raise InvalidInput(
+            f"the pool size must be at most {LARGEST_POOL:,}, got {count:,}: a smaller pool is "
+            "certified as well, and the exponential mechanism draws from all supports without one"
+        )
+    return count

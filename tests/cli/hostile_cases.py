@@ -35,6 +35,10 @@ RECIPE = HEAD + (
     '[data]\nsource = "correlated-gaussian"\nn = {}\np = 6\nrho = 0.1\nsnr = 5.0\n'
     "support_size = 2\nseed = 1\n"
 )
+WIDE = ",".join(f"c{j}" for j in range(60)) + ",y\n" + (",".join(["1"] * 61) + "\n") * 20
+TWENTY = INSTANCE.replace("support_size = 2", "support_size = 20")
+WIDE = ",".join(f"c{j}" for j in range(60)) + ",y\n" + (",".join(["1"] * 61) + "\n") * 20
+TWENTY = INSTANCE.replace("support_size = 2", "support_size = 20")
 EXPECTED = INSTANCE + "[expected]\nsupport = [0, 1]\nvalue = {}\n"
 COMMON = ("--target", "y", "--support-size", "2", "--epsilon", "1", *BOUNDS)
 SELECT = ("select", "data.csv", *COMMON)
@@ -263,6 +267,23 @@ CASES: list[Case] = [
     *options("--pool-size", "9" * 5000, "0", "most", words=("'all'",)),
     *options("--sizes", "9" * 5000, "1-9999999", "3-1", "٣", to=RELEASE),
     *options("--complexity", "1e308", "nan", to=(*RELEASE, "--sizes", "1-2"), words=("0..100",)),
+    *(
+        Case(f"{command[0]}: a pool of {size}", (*command, "--pool-size", size),
+             (name, "pool size", "at most 10,000,000"), {"data.csv": WIDE, "instance.toml": TWENTY})
+        for command, name in (
+            (("solve", "instance.toml"), "instance.toml"),
+            ((*RELEASE, "--method", "top-r"), "instance.toml"),
+            (("select", "data.csv", *COMMON, "--support-size", "20", "--method", "top-r"),
+             "data.csv"),
+        )
+        for size in ("all", "99999999999999")
+    ),
+    *options("--draws", "99999999999999", "0"),
+    *options("--x-bound", "1" * 400),
+    *options("--seed", "1" * 5000),
+    *options("--trials", "9" * 400, to=BENCH[:-2]),
+    Case("bench --rows 99999999999999", ("bench", "paper-p100", *BENCH[2:], "--rows", "9" * 14),
+         ("memory",)),
     Case("ridge 0", (*RELEASE, "--method", "top-r"), ("instance.toml", "ridge"),
          {"instance.toml": with_ridge("0")}),
     # Instance files.
@@ -283,6 +304,7 @@ CASES: list[Case] = [
     tomls("a pipe", os.mkfifo, "pipe or a device"),
     tomls("a folder", Path.mkdir, "folder"),
     tomls("n = 99999999999999", RECIPE.format(99999999999999), "memory"),
+    tomls("p = 99999999999999", RECIPE.format(99).replace("p = 6", "p = 99999999999999"), "memory"),
     tomls("n of 31 digits", RECIPE.format(10**30), "n · p"),
     tomls("n of 401 digits", RECIPE.format(10**400), "n · p"),
     Case("TOML: a byte order mark", SOLVE, ("Certified: yes",),
@@ -299,6 +321,7 @@ CASES: list[Case] = [
             ("infinite", npz(X=np.full((1, 3), np.inf), y=np.ones(1)), "(sensitive)", "finite"),
             ("no y", npz(X=np.ones((1, 3))), "the arrays X and y"),
             ("a pipe", os.mkfifo, "pipe or a device"),
+            ("endless", link_to("/dev/zero"), "pipe or a device"),
             ("half a file", b"PK\x03\x04 and no more", "cannot be read"),
         )
     ),
@@ -320,6 +343,7 @@ CASES: list[Case] = [
         )
     ),
     tomls("a long path", INSTANCE.replace("data.csv", LONG + ".csv"), "cannot be read"),
+    tomls("a long path of .npz", NPZ.replace("data.npz", LONG + ".npz"), "cannot be read"),
     # What may not be read or written.
     *(
         Case(f"locked: {words[0]}", arguments, words[1:], {"locked": locked_folder}, as_nobody=True)
@@ -352,6 +376,8 @@ CASES: list[Case] = [
         for name in ("pipe.csv", "pipe.csv.gz", "pipe.parquet")
     ),
     tables("endless", link_to("/dev/zero"), "pipe or a device"),
+    Case("Parquet: endless", ("select", "d.parquet", *COMMON), ("d.parquet", "pipe or a device"),
+         {"d.parquet": link_to("/dev/zero")}),
     tables("a folder", Path.mkdir, "folder"),
     tables("dates", "day,a,b,y\n2020-01-31,1,2,3\n", "'day'", "leave this column out"),
     tables("times", "day,a,b,y\n2020-01-31T10:00:00,1,2,3\n", "'day'", "leave this column out"),

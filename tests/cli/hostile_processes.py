@@ -57,9 +57,24 @@ def catches(process: subprocess.Popen[str], number: int) -> bool:
     return bool(int(caught.split()[1], 16) >> (number - 1) & 1)
 
 
-def signalled(number: int, delay: float, folder: Path) -> str:
+SEARCH = ("release", "paper-p1000", "--epsilon", "1", "--method", "top-r")
+COMMANDS = {
+    "select": ("select", "data.csv", "--target", "y"),
+    "solve": ("solve", "paper-p1000"),
+    "bench": ("bench", "paper-p1000", "--selectors", "uniform", "--epsilon", "1"),
+    "compare": ("compare", "tiny-plain"),
+    "plot": ("plot", "rows.jsonl", "--output", "figure.svg"),
+    "demo": ("demo",),
+    "solvers": ("solvers",),
+    "instances": ("instances",),
+    "help": ("--help",),
+}
+"""Each is still loading its modules when it is interrupted at once."""
+
+
+def signalled(number: int, delay: float, folder: Path, arguments: tuple[str, ...] = SEARCH) -> str:
     """A signal at this time after the command has begun, most of it while modules are loaded."""
-    with started("release", "paper-p1000", "--epsilon", "1", folder=folder) as process:
+    with started(*arguments, folder=folder) as process:
         begun = time.monotonic()
         while not catches(process, signal.SIGTERM):
             if process.poll() is not None or time.monotonic() > begun + SECONDS:
@@ -123,6 +138,10 @@ PROCESSES: Mapping[str, Callable[[Path], str]] = {
             (signal.SIGTERM, 2.0),
             (signal.SIGHUP, 0.8),
         )
+    },
+    **{
+        f"SIGINT at once: {name}": partial(signalled, signal.SIGINT, 0.0, arguments=arguments)
+        for name, arguments in COMMANDS.items()
     },
     **{
         f"full: {what}": partial(in_shell, f"{SHELL} {what} >/dev/full", 1, ("standard output",))

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from searches import levels_by, search_by, supports_by
 
 from mipselect import Instance, mistake_levels, top_supports
+from mipselect.errors import InvalidInput
 from mipselect.losses.squared import EPS, PreparedSquared
 from mipselect.mechanisms import ExponentialMechanism
 from mipselect.mechanisms.supports import exponential
@@ -101,6 +102,14 @@ def test_the_root_bound_of_a_level_survives_cancellation() -> None:
     values = instance.objectives(supports)
     for level in range(1, center.levels):
         assert center.level_bound(level) <= values[level_of == level].min() + 1e-12
+
+
+@pytest.mark.parametrize("pool_size", ["all", 10**14])
+def test_a_pool_that_no_memory_holds_is_refused_at_once(pool_size: str | int) -> None:
+    instance = instance_of(np.ones((2, 60)), 20, 1.0)
+    with pytest.raises(InvalidInput, match="at most 10,000,000"):
+        top_supports(instance, pool_size, time_limit=1.0)
+    assert len(top_supports(instance_of(np.eye(6), 3, 1.0), 10**14)) == 20
 
 
 @pytest.mark.parametrize("call", ["pool", "levels", "prepare", "sample"])
