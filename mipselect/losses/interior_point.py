@@ -213,8 +213,21 @@ class _Scaled:
         return cls(scaled, scale)
 
     def solve(self, right: FloatArray) -> FloatArray:
-        solution = np.linalg.solve(self.matrix, (self.scale * right)[:, :, None])[:, :, 0]
-        return np.asarray(self.scale * solution)
+        scaled = (self.scale * right)[:, :, None]
+        try:
+            solution = np.linalg.solve(self.matrix, scaled)
+        except np.linalg.LinAlgError:
+            # One at a time, so that what is singular changes nothing for the others.
+            solution = np.stack([_solved(*one) for one in zip(self.matrix, scaled, strict=True)])
+        return np.asarray(self.scale * solution[:, :, 0])
+
+
+def _solved(matrix: FloatArray, right: FloatArray) -> FloatArray:
+    """The solution, of least norm where rounding has left the matrix singular."""
+    try:
+        return np.linalg.solve(matrix, right)
+    except np.linalg.LinAlgError:
+        return np.asarray(np.linalg.pinv(matrix, hermitian=True) @ right)
 
 
 def _times(matrix: FloatArray, vector: FloatArray) -> FloatArray:
