@@ -67,15 +67,21 @@ class AdditionsFamily:
         return False
 
     def floors(self) -> list[ModularBound]:
-        """By dominance, g_Tᵀ H_TT⁻¹ g_T ≤ Σ_{j∈T} g_j² / M_j; for the root R ≥ 0 as well."""
+        """By dominance, g_Tᵀ H_TT⁻¹ g_T ≤ Σ_{j∈T} g_j² / M_j; R ≥ 0 for the root or if blurred."""
         sub = self.sub
+        nothing = ModularBound(0.0, np.zeros(len(sub.live)))
+        if self.blurred:
+            return [nothing]
         M = sub.h
         if sub.size > 1:
             M = dominated_diagonal(sub.h, self._off_sums, self.convexity)
-        shares = [self._bound(0.0, sub.g**2 / M)]
-        if len(sub.base) == 0:
-            shares.append(ModularBound(0.0, np.zeros(len(sub.live))))
-        return shares
+        shares = self._bound(0.0, sub.g**2 / M)
+        return [shares] if len(sub.base) else [shares, nothing]
+
+    @property
+    def blurred(self) -> bool:
+        """Whether λ+ν is below the digits of G: pivots may be noise, and bounds anything."""
+        return self.sub.slack >= self.sub.problem.target_norm
 
     def guess(self) -> ModularBound:
         """Shares by H ⪯ diag(h + o): from above but for the norm constraint and rounding."""
@@ -97,21 +103,18 @@ class AdditionsFamily:
         X = np.flatnonzero(inclusion > LEAST_INCLUSION)
         if len(X) > CENTRE_COLUMNS:
             X = np.argpartition(-inclusion, CENTRE_COLUMNS)[:CENTRE_COLUMNS]
-        if len(X) == 0:
+        if len(X) == 0 or self.blurred:
             return None
         Q = sub.problem.gram.columns(sub.live[X])[sub.live] - sub.whitened.T @ sub.whitened[:, X]
         Q[X, np.arange(len(X))] = sub.h[X] - mu
-        try:
-            x = np.linalg.solve(Q[X] + np.diag(mu / np.minimum(inclusion[X], 1.0)), sub.g[X])
-        except np.linalg.LinAlgError:
-            return None  # λ+ν is below the digits of Q.
+        x = np.linalg.solve(Q[X] + np.diag(mu / np.minimum(inclusion[X], 1.0)), sub.g[X])
         Qx = Q @ x
         return self._bound(float(x @ Qx[X]) + self._rounding_at(x), (sub.g - Qx) ** 2 / mu)
 
     def pairs(self, target: Target) -> PairLaw | None:
         """The gains of all pairs, (h_l g_j² + h_j g_l² - 2 H_jl g_j g_l) / (h_j h_l - H_jl²)."""
         sub = self.sub
-        if sub.size != 2 or len(sub.live) > PAIR_COLUMNS:
+        if sub.size != 2 or len(sub.live) > PAIR_COLUMNS or self.blurred:
             return None
         constant, features = target.log_bound(
             sub.base, sub.live, 2, self._bound(self._second_sum(), np.zeros(len(sub.live)))

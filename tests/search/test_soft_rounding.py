@@ -1,0 +1,138 @@
+"""Bounds in doubles against R in rational arithmetic, where everything cancels."""
+
+from __future__ import annotations
+
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from mipselect import Instance
+from mipselect.losses.squared import PreparedSquared
+from mipselect.search.soft.bounds import ModularBound, Target
+from mipselect.search.soft.cells import Cut
+from mipselect.search.soft.least_squares import AdditionsFamily, LeastSquaresSpace
+
+RIDGES = [1.0, 1e-3, 1e-6, 1e-9, 1e-11, 1e-12, 1e-13, 1e-14, 1e-15, 1e-16, 1e-18, 1e-25, 1e-50]
+RADIUS = 1e3
+
+
+def design(kind: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Copies and near copies, sums, tiny columns, huge and tiny responses."""
+    X = rng.uniform(-1.0, 1.0, (12, 6))
+    if kind == 0:
+        X[:, 3] = X[:, 0]
+        X[:, 4] = X[:, 0] + 1e-8 * rng.standard_normal(12)
+    elif kind == 1:
+        X[:, 3] = X[:, 0] - X[:, 1]
+        X[:, 4] = X[:, 0] + X[:, 2]
+        X[:, 5] = 1e-7 * X[:, 0]
+    elif kind == 2:
+        X = np.outer(rng.uniform(-1.0, 1.0, 12), np.ones(6)) + 1e-6 * X
+    elif kind == 3:
+        X = np.sign(X)
+        X[:, 5] = -X[:, 0]
+    else:
+        X *= 10.0 ** -np.arange(6.0)
+    y = X[:, 0] + X[:, 3] if kind % 2 else rng.uniform(-1.0, 1.0, 12)
+    return X, y
+
+
+def exact_values(
+    X: np.ndarray, y: np.ndarray, ridge: float, supports: list[tuple[int, ...]]
+) -> dict[tuple[int, ...], Fraction]:
+    """R without the norm constraint, which could only raise it: (d - b·A⁻¹b) / 2n."""
+    n, p = X.shape
+    columns = [[Fraction(v) for v in column] for column in X.T.tolist()]
+    target = [Fraction(v) for v in y.tolist()]
+
+    def dot(a: list[Fraction], b: list[Fraction]) -> Fraction:
+        return sum((u * v for u, v in zip(a, b, strict=True)), Fraction(0))
+
+    G = [[dot(columns[j], columns[k]) for k in range(p)] for j in range(p)]
+    b, d = [dot(columns[j], target) for j in range(p)], dot(target, target)
+    found = {}
+    for T in supports:
+        # Gaussian elimination of [[G_TT + λI, b], [b, d]]; the last pivot is 2nR.
+        M = [[G[j][k] + (Fraction(ridge) if j == k else 0) for k in T] + [b[j]] for j in T]
+        M.append([b[k] for k in T] + [d])
+        for i in range(len(T)):
+            for row in range(i + 1, len(M)):
+                factor = M[row][i] / M[i][i]
+                M[row] = [u - factor * v for u, v in zip(M[row], M[i], strict=True)]
+        found[T] = M[-1][-1] / (2 * n)
+    return found
+
+
+@pytest.mark.parametrize("ridge", RIDGES)
+@pytest.mark.parametrize("kind", range(5))
+def test_bounds_hold_at_every_support(kind: int, ridge: float) -> None:
+    """Dominance, every centre, and pairs; at the root, in children, and in theirs."""
+    rng = np.random.default_rng(kind)
+    X, y = design(kind, rng)
+    instance = Instance(
+        X, y, support_size=3, x_bound=1.0, y_bound=2.0, coef_bound=RADIUS, ridge=ridge
+    )
+    problem = instance.prepared
+    assert isinstance(problem, PreparedSquared)
+    everything = [T for k in (1, 2, 3) for T in itertools.combinations(range(6), k)]
+    exact = exact_values(instance.X, instance.y, ridge, everything)
+    allowed = Fraction(2.0 * instance.value_error)
+    problem.gram.full()
+    space = LeastSquaresSpace(problem, 0.0, 3, lambda: None)
+    families = [space.root(size) for size in (1, 2, 3)]
+    keep = np.arange(6)
+    children = [
+        space.families([Cut(family, taken, np.delete(keep, taken))])[0]
+        for family in families[1:]
+        for taken in range(6)
+    ]
+    grandchildren = [
+        space.families([Cut(child, taken, np.delete(np.arange(5), taken))])[0]
+        for child in children
+        if child.size == 2
+        for taken in range(5)
+    ]
+    for family in [*families, *children, *grandchildren]:
+        assert isinstance(family, AdditionsFamily)
+        bounds = list(family.floors())
+        for _ in range(4):
+            inclusion = rng.choice([1e-3, 0.011, 0.3, 0.99, 1.0], len(family.live))
+            if (found := family.centred(inclusion)) is not None:
+                bounds.append(found)
+        for bound in bounds:
+            check(family, bound, exact, allowed)
+        check_pairs(family, exact, allowed)
+
+
+def check(
+    family: AdditionsFamily,
+    bound: ModularBound,
+    exact: dict[tuple[int, ...], Fraction],
+    allowed: Fraction,
+) -> None:
+    for positions in itertools.combinations(range(len(family.live)), family.size):
+        at = list(positions)
+        T = tuple(sorted([*family.base.tolist(), *family.live[at].tolist()]))
+        low = bound.constant - float(bound.shares[at].sum())
+        assert Fraction(low) <= exact[T] + allowed, T
+
+
+def check_pairs(
+    family: AdditionsFamily, exact: dict[tuple[int, ...], Fraction], allowed: Fraction
+) -> None:
+    """The logs of a pair at rate 1, as its row has them, are -R or more."""
+    target = Target(1.0, 0.0, {1: 0.0, 2: 0.0, 3: 0.0}, np.zeros(6))
+    law = family.pairs(target)
+    if law is None:
+        assert family.size != 2 or family.blurred
+        return
+    for j, k in itertools.combinations(range(len(family.live)), 2):
+        T = tuple(sorted([*family.base.tolist(), int(family.live[j]), int(family.live[k])]))
+        log = float(law.row(j)[k - j - 1])
+        assert Fraction(-log) <= exact[T] + allowed, T
+    rows = [np.logaddexp.reduce(law.row(j)) for j in range(len(family.live) - 1)]
+    # A row's total as it was summed once covers the row as it is computed again.
+    extra = 2.0 * family._second_sum() / (2.0 * family.sub.problem.n) + law.rounding
+    assert np.all(np.abs(rows - law.log_rows) <= extra)
