@@ -135,7 +135,8 @@ class TrialFile:
                 os.chmod(self.path, 0o600)
                 self._closed_to_others = True
             written = os.write(self._descriptor, line)
-            self._size = os.fstat(self._descriptor).st_size
+            # Not less than before, even if the file was cut since it was looked at.
+            self._size = max(self._size + written, os.fstat(self._descriptor).st_size)
         except OSError as error:
             raise MipselectError(f"{self.path} could not be written: {error}") from error
         if written < len(line):

@@ -255,6 +255,25 @@ def test_two_runs_on_one_file_lose_no_line(file: Path) -> None:
     assert [line["selector"] for line in rows_of(file)] == ["quick", "slow"]
 
 
+def test_a_file_that_is_cut_in_the_middle_of_a_write_is_noticed(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = trials.Cell(DATA, "sis", "", 1.0, 0, 1).row("failed", remark="", time_limit=None)
+    write = os.write
+
+    def cut_and_write(descriptor: int, line: bytes) -> int:
+        os.truncate(file, 0)
+        return write(descriptor, line)
+
+    with TrialFile(file) as rows:
+        rows.append(row)
+        with monkeypatch.context() as patch:
+            patch.setattr("mipselect.experiments.trial_file.os.write", cut_and_write)
+            rows.append(row)
+        with pytest.raises(errors.MipselectError, match="cut off by somebody"):
+            rows.append(row)
+
+
 def test_a_half_written_line_is_cut_off_only_if_nobody_has_written_since(file: Path) -> None:
     row = trials.Cell(DATA, "sis", "", 1.0, 0, 1).row("failed", remark="", time_limit=None)
     file.write_bytes(START[:9])
