@@ -172,7 +172,7 @@ class ExponentialMechanism(SupportMechanism):
 
     @property
     def guarantees(self) -> dict[str, Guarantee]:
-        """ε/2 under add-remove, since a further row can only raise n R(S)."""
+        """ε/2 under add-remove, since a further row can only raise n R(S); see `exact_rate`."""
         return both_relations(self.guarantee, one_direction(self._epsilon))
 
     @np.errstate(all="ignore")
