@@ -77,7 +77,7 @@ def first_draw(
     seed: int = 0,
     further: int = FURTHER,
 ) -> FirstDraw:
-    """Seeded draws, not private: the first within `limit` CPU seconds, all others within a sixth."""
+    """Seeded draws, not private: the first in `limit` CPU seconds, all others in a sixth."""
     mechanism = ExponentialMechanism(instance, epsilon, sizes=sizes)
     rng = np.random.default_rng(seed)
     wall, cpu = time.perf_counter(), time.process_time()
