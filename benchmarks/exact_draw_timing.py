@@ -1,8 +1,9 @@
 """Exact draws from one instance in a process of its own, beside the other ways to select.
 
 Every first draw and every search gets an instance that nothing was computed for yet. The unit,
-one X.T @ X, is timed in the same process, on the same data. Memory is the peak of the process
-with all first draws done, data included (Linux).
+one X.T @ X, is timed in the same process, on the same data. Memory is the peak of the process,
+data included (Linux), when the draws at the first ε are made; proving a narrow interval for a
+probability may take more.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Draws:
-    """Exact draws at one ε; CPU seconds; probabilities of the optimum by method."""
+    """Exact draws at one ε: CPU seconds, peak MiB so far, P(optimum) by method."""
 
     epsilon: float
     cpu: float
@@ -72,6 +73,7 @@ class Draws:
     drawn: bool
     acceptance: float
     further: float
+    memory: float
     low: float
     high: float
     rivals: dict[str, float]
@@ -79,12 +81,11 @@ class Draws:
 
 @dataclass(frozen=True)
 class Measured:
-    """CPU seconds of the unit, the pool and the levels (NaN: not certified); MiB; draws."""
+    """CPU seconds of the unit, the pool and the levels (NaN: not certified); draws."""
 
     unit: float
     pool: float
     levels: float
-    memory: float
     draws: list[Draws]
 
 
@@ -94,12 +95,13 @@ def exact(plan: Plan, epsilon: float, optimum: list[int]) -> Draws:
         fresh = instance_of(plan.setting)
         runs.append(first_draw(fresh, epsilon, limit=plan.limit, seed=seed))
     run = sorted(runs, key=lambda run: run.cpu)[len(runs) // 2]
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     low, high = math.nan, math.nan
     if run.drawn:
         interval = interval_of(run.mechanism, optimum)
         low, high = math.exp(interval.low), math.exp(interval.high)
     return Draws(
-        epsilon, run.cpu, run.wall, run.drawn, run.acceptance, run.further, low, high, {}
+        epsilon, run.cpu, run.wall, run.drawn, run.acceptance, run.further, memory, low, high, {}
     )  # fmt: skip
 
 
@@ -141,7 +143,6 @@ def measure(plan: Plan) -> Measured:
     # The signal is in columns 1, 3, 5, ...
     optimum = [2 * k + 1 for k in range(plan.setting.support_size)]
     draws = [exact(plan, epsilon, optimum) for epsilon in plan.epsilons]
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     pool_seconds, pool = certified(plan, top_supports)
     levels_seconds, levels = certified(plan, mistake_levels)
     instance = instance_of(plan.setting)
@@ -163,7 +164,7 @@ def measure(plan: Plan) -> Measured:
         started = time.process_time()
         instance.X.T @ instance.X
         units.append(time.process_time() - started)
-    return Measured(statistics.median(units), pool_seconds, levels_seconds, memory, draws)
+    return Measured(statistics.median(units), pool_seconds, levels_seconds, draws)
 
 
 def main() -> None:

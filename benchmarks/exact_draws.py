@@ -71,7 +71,7 @@ def show(plan: Plan) -> None:
     searched = found["pool"] + found["levels"]
     print(
         f"one X.T @ X {figure(found['unit'])} s; certified pool {figure(found['pool'])} s, levels "
-        f"{figure(found['levels'])} s; peak memory {found['memory']:,.0f} MiB\n"
+        f"{figure(found['levels'])} s; peak memory {found['draws'][0]['memory']:,.0f} MiB\n"
     )
     heads = [
         "ε",
