@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -21,6 +21,9 @@ from mipselect.search.soft.polynomials import SubsetLaw, subset_law
 
 CENTRINGS = 6
 """How often a bound is centred anew at the features that it expects itself."""
+
+CLOSE = 0.01
+"""A total that is known this well, in logs, is not bounded any better."""
 
 WAYS = 8
 """Features by which a cell is divided at most."""
@@ -140,15 +143,11 @@ def tight(family: Family, inherited: Sequence[ModularBound], target: Target) -> 
     laws = [(*_law(*members, bound, target), bound) for bound in bounds]
     log_upper, law, bound = min(laws, key=lambda found: found[0])
     guess, _ = _law(*members, family.guess(), target)
-    best: Law = law
-    pairs = family.pairs(target)
-    if pairs is not None and pairs.log_total < log_upper:
-        log_upper, best, guess = pairs.log_total, pairs, pairs.log_total
     # A constant says nothing about features, so that it is not where centring begins.
     informed = [found for found in laws if found[2].shares.any()] or laws
     inclusion = np.exp(min(informed, key=lambda found: found[0])[1].log_inclusion())
     for _ in range(CENTRINGS):
-        if log_upper - guess < 0.01:
+        if log_upper - guess < CLOSE:
             break
         trial = family.centred(inclusion)
         if trial is None:
@@ -158,12 +157,12 @@ def tight(family: Family, inherited: Sequence[ModularBound], target: Target) -> 
             break
         gained = log_upper - log_trial
         if gained > 0.0:
-            log_upper, best, bound = log_trial, trial_law, trial
+            log_upper, law, bound = log_trial, trial_law, trial
         if abs(gained) < 0.05:
             break
         # Halfway, for the full step swings to and fro between features that replace each other.
         inclusion = 0.5 * (inclusion + np.exp(trial_law.log_inclusion()))
-    return Cell(*members, bound, best, log_upper, min(guess, log_upper), family, None)
+    return Cell(*members, bound, law, log_upper, min(guess, log_upper), family, None)
 
 
 def parts_of(cell: Cell, space: Space, target: Target) -> list[Cell]:
@@ -172,6 +171,11 @@ def parts_of(cell: Cell, space: Space, target: Target) -> list[Cell]:
     assert family is not None
     if cell.size == 1 and (evaluated := space.evaluated(family)) is not None:
         return [tight(evaluated, [], target)]
+    if cell.size == 2 and not isinstance(cell.law, PairLaw):
+        pairs = family.pairs(target)
+        if pairs is not None and pairs.log_total < cell.log_upper:
+            total = pairs.log_total
+            return [replace(cell, law=pairs, log_upper=total, log_guess=total)]
     inclusion = np.exp(cell.law.log_inclusion())
     terms = target.rate * cell.bound.shares
     doubt = inclusion * (1.0 - inclusion) * np.maximum(terms, 0.0) + 1e-9 * inclusion

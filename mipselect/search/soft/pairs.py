@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -31,7 +32,7 @@ class PairLaw:
     log_members: FloatArray
     log_total: float
 
-    @property
+    @cached_property
     def rounding(self) -> float:
         """The log of a probability, as it is drawn, is off by no more than this."""
         return 16.0 * EPS * len(self.log_members) * (1.0 + float(np.abs(self.log_rows).max()))

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -61,7 +62,7 @@ class SubsetLaw:
         """log e_m(w)."""
         return float(self.log_prefix[-1, -1]) if self.size else 0.0
 
-    @property
+    @cached_property
     def rounding(self) -> float:
         """The log of a probability, as it is drawn, is off by no more than this."""
         if self.size == 0:
