@@ -7,7 +7,11 @@ from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 from mipselect.cli.ticker import Ticker
 from mipselect.search.progress import Progress
 
-STAGES = {"cells": "preparing an exact draw from", "draw": "drawing from"}
+STAGES = {
+    "listing": "evaluating all supports of",
+    "cells": "preparing an exact draw from",
+    "draw": "drawing from",
+}
 """The stages of an exact draw, which may be told; how many cells there are may not."""
 
 

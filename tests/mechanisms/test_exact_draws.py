@@ -223,6 +223,15 @@ def test_a_time_limit_in_the_preparation_comes_before_any_charge() -> None:
         assert ledger.entries == ()
 
 
+def test_a_time_limit_holds_while_supports_are_listed() -> None:
+    mechanism = ExponentialMechanism(correlated(12, 5), 1.0, time_limit=1e-9)
+    assert mechanism.listed
+    ledger = Ledger(1.0)
+    with pytest.raises(NotCertified, match="0 of 792 supports were evaluated"):
+        mechanism.release(ledger)
+    assert ledger.entries == ()
+
+
 def test_an_estimate_that_runs_out_of_time_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     judged = Judged(correlated(12, 5), 1000.0)
     monkeypatch.setattr(judged.draws, "_time_limit", 1e-9)

@@ -29,7 +29,7 @@ from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.ledger import Ledger
 from mipselect.privacy.randomness import Rng, generator
 from mipselect.privacy.release import Release
-from mipselect.search.progress import ProgressCallback
+from mipselect.search.progress import ProgressCallback, Run
 from mipselect.validation import (
     checked_epsilon,
     checked_nonnegative,
@@ -271,7 +271,8 @@ class ExponentialMechanism(SupportMechanism):
     def _draws(self) -> ListedDraws | SoftDraws:
         problem = self._largest.prepared
         if self.listed:
-            return ListedDraws(problem, self._instance.p, self._prior, self._rate)
+            run = Run.start(self._time_limit, self._progress)
+            return ListedDraws(problem, self._instance.p, self._prior, self._rate, run)
         return SoftDraws(problem, self._prior, self._rate, self._time_limit, self._progress)
 
     def _checked(self, outcome: ArrayLike) -> IntArray:

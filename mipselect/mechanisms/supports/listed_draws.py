@@ -10,13 +10,15 @@ from itertools import combinations, islice
 import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
+from mipselect.errors import NotCertified
 from mipselect.losses.base import PreparedLoss
 from mipselect.mechanisms.supports.gibbs import Prior, Rate
 from mipselect.mechanisms.supports.ranks import rank, unrank
 from mipselect.privacy.randomness import IntegerWeights
+from mipselect.search.progress import Run, TimeUp
 
-CHUNK = 65_536
-"""Supports that are evaluated at once."""
+CHUNK = 4096
+"""Supports that are evaluated between two looks at the clock."""
 
 
 class ListedDraws:
@@ -28,20 +30,37 @@ class ListedDraws:
     p : int
     prior : Prior
     rate : Rate
+    run : Run
+        Its deadline is that of the evaluation.
+
+    Raises
+    ------
+    NotCertified
+        If the deadline passes first.
     """
 
     acceptance = 1.0
 
-    def __init__(self, problem: PreparedLoss, p: int, prior: Prior, rate: Rate) -> None:
+    def __init__(self, problem: PreparedLoss, p: int, prior: Prior, rate: Rate, run: Run) -> None:
         self._p, self._sizes = p, prior.sizes
         counts = [math.comb(p, size) for size in prior.sizes]
         self._starts = dict(zip(prior.sizes, np.cumsum([0, *counts]).tolist(), strict=False))
         values, priors = [], []
-        for supports in self._chunks():
-            values.append(problem.values(supports))
-            priors.append(
-                prior.log_sizes[supports.shape[1]] + prior.log_features[supports].sum(axis=1)
-            )
+        run.reporter.stage, run.reporter.total = "listing", sum(counts)
+        try:
+            for supports in self._chunks():
+                run.tick()
+                values.append(problem.values(supports))
+                run.reporter.done += len(supports)
+                priors.append(
+                    prior.log_sizes[supports.shape[1]] + prior.log_features[supports].sum(axis=1)
+                )
+        except TimeUp as stop:
+            raise NotCertified(
+                f"time limit of {run.deadline.limit:g} s reached: {run.reporter.done:,} of "
+                f"{run.reporter.total:,} supports were evaluated, and nothing is released",
+                bound=-math.inf,
+            ) from stop
         R = np.concatenate(values)
         # Relative to the first, for R itself may be large against Δ.
         logs = np.concatenate(priors) - rate.rate * (R - R[0])
