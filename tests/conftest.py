@@ -1,4 +1,4 @@
-"""Shared by all tests: `designs` is importable, and external data is found or the test skips."""
+"""Shared by all tests: `designs` and `benchmarks` are importable, external data is found or not."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent)]
 
 
 @pytest.fixture(scope="session")

@@ -56,6 +56,13 @@ def test_hostile_problems_without_a_failure(loss: str) -> None:
     assert count.worst_gap <= 1.0
 
 
+def test_the_slope_of_a_smooth_loss_proves_what_clarabel_leaves_open() -> None:
+    count = Count()
+    with np.errstate(all="raise", under="ignore"):
+        one_data_set("huber", 761_718, count)
+    assert not count.failures
+
+
 @pytest.mark.parametrize("seed", [521_051, 521_753, 540_315])
 def test_a_system_that_rounding_leaves_singular_ends_nothing(seed: int) -> None:
     count = Count()
