@@ -146,6 +146,21 @@ def test_listed_and_drawn_by_cells_are_the_same_mechanism(convex: bool) -> None:
             assert chance == pytest.approx(judged.share(lambda s, j=j: j in s), abs=1e-12)
 
 
+def test_probabilities_of_sizes_and_features_reach_a_width_that_is_asked_for() -> None:
+    instance, sizes = correlated(12, 3), (2, 3)
+    listed = ExponentialMechanism(instance, 50.0, sizes=sizes)
+    with nothing_listed():
+        drawn = ExponentialMechanism(instance, 50.0, sizes=sizes)
+        by_size = drawn.size_probabilities(width=1e-3)
+        by_feature = drawn.inclusion_probabilities(width=1e-3)
+    for size, exact in listed.size_probabilities().items():
+        assert by_size[size].width <= 1e-3
+        assert by_size[size].low <= exact.low <= by_size[size].high
+    exact = listed.inclusion_probabilities().low
+    assert by_feature.width <= 1e-3
+    assert np.all((by_feature.low <= exact) & (exact <= by_feature.high))
+
+
 @pytest.mark.parametrize("loss", ["squared", "hinge", "quantile(0.5)"])
 def test_intervals_reach_a_width_that_is_asked_for(loss: str) -> None:
     judged = Judged(correlated(6, 3, loss=loss, n=15), 8.0)

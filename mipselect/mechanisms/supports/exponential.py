@@ -247,20 +247,28 @@ class ExponentialMechanism(SupportMechanism):
         return self._draws.estimate(support, width)
 
     @np.errstate(all="ignore")
-    def size_probabilities(self) -> dict[int, Interval]:
-        """Prove an interval for the probability of every size. Sensitive."""
+    def size_probabilities(self, *, width: float | None = None) -> dict[int, Interval]:
+        """Prove an interval for the probability of every size. Sensitive.
+
+        `width` as in `estimate`.
+        """
+        width = None if width is None else checked_positive(width, "width")
         if isinstance(self._draws, ListedDraws):
             exact = self._draws.size_probabilities()
             return {size: Interval(chance, chance) for size, chance in exact.items()}
-        return self._draws.size_probabilities()
+        return self._draws.size_probabilities(width)
 
     @np.errstate(all="ignore")
-    def inclusion_probabilities(self) -> Interval:
-        """Prove intervals for the probability that each feature is drawn; shape (p,). Sensitive."""
+    def inclusion_probabilities(self, *, width: float | None = None) -> Interval:
+        """Prove intervals for the probability that each feature is drawn; shape (p,). Sensitive.
+
+        `width` as in `estimate`.
+        """
+        width = None if width is None else checked_positive(width, "width")
         if isinstance(self._draws, ListedDraws):
             exact = self._draws.inclusion_probabilities()
             return Interval(exact, exact)
-        return self._draws.inclusion_probabilities(self._instance.p)
+        return self._draws.inclusion_probabilities(self._instance.p, width)
 
     @property
     def acceptance(self) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Callable
 from dataclasses import dataclass
 from threading import Lock
 
@@ -128,42 +129,58 @@ class SoftDraws:
         NotCertified
             If the time limit passes first, or nothing is left to refine.
         """
+
+        def log_probability() -> dict[int, Interval]:
+            whole = self._totals.whole()
+            slack = self._rate.allowance + self._totals.slack
+            low = log_weight - slack - float(whole.high)
+            return {0: Interval(low, min(log_weight + slack - float(whole.low), 0.0))}
+
         with self._lock:
-            run = self._begin("estimate")
             value = float(self._problem.values(support[None])[0])
             log_weight = self._target.log_weight(support, value)
-            try:
-                while True:
-                    whole = self._totals.whole()
-                    slack = self._rate.allowance + self._totals.slack
-                    low = log_weight - slack - float(whole.high)
-                    found = Interval(low, min(log_weight + slack - float(whole.low), 0.0))
-                    if width is None or found.width <= width:
-                        return found
-                    run.tick()
-                    if not self._totals.refine_widest():
-                        raise NotCertified(
-                            f"the interval is {found.width:.3g} wide and nothing is left to refine",
-                            bound=low,
-                            incumbent=0.0,
-                        )
-            except TimeUp as stop:
-                raise self._refusal() from stop
+            return self._refined(log_probability, width)[0]
 
-    def size_probabilities(self) -> dict[int, Interval]:
-        """Proven intervals of the probability of every size."""
-        with self._lock:
-            whole = self._totals.whole()
-            return {
-                size: _probability(part.share(whole, self._totals.slack))
-                for size, part in self._totals.of_sizes().items()
-            }
+    def size_probabilities(self, width: float | None) -> dict[int, Interval]:
+        """Proven intervals of the probability of every size; see `estimate`."""
 
-    def inclusion_probabilities(self, p: int) -> Interval:
-        """Proven intervals of the probability that each feature is drawn, shape (p,)."""
+        def by_size() -> dict[int, Interval]:
+            whole, slack = self._totals.whole(), self._totals.slack
+            parts = self._totals.of_sizes()
+            return {size: _probability(part.share(whole, slack)) for size, part in parts.items()}
+
         with self._lock:
+            return self._refined(by_size, width)
+
+    def inclusion_probabilities(self, p: int, width: float | None) -> Interval:
+        """Proven intervals of the probability of each feature, shape (p,); see `estimate`."""
+
+        def by_feature() -> dict[int, Interval]:
             parts, whole = self._totals.of_features(p), self._totals.whole()
-            return _probability(parts.share(whole, self._totals.slack))
+            return {0: _probability(parts.share(whole, self._totals.slack))}
+
+        with self._lock:
+            return self._refined(by_feature, width)[0]
+
+    def _refined(
+        self, prove: Callable[[], dict[int, Interval]], width: float | None
+    ) -> dict[int, Interval]:
+        """What is proven, once no interval is wider than `width`; at once if that is None."""
+        run = self._begin("estimate")
+        try:
+            while True:
+                found = prove()
+                widest = max(interval.width for interval in found.values())
+                if width is None or widest <= width:
+                    return found
+                run.tick()
+                if not self._totals.refine_widest():
+                    raise NotCertified(
+                        f"an interval is {widest:.3g} wide and nothing is left to refine",
+                        bound=-math.inf,
+                    )
+        except TimeUp as stop:
+            raise self._refusal() from stop
 
     def _begin(self, stage: str) -> Run:
         self._run = Run.start(self._time_limit, self._progress)
