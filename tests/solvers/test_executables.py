@@ -87,7 +87,9 @@ def test_an_interrupt_leaves_no_model_and_no_process(
         [
             sys.executable,
             "-c",
-            "import math, numpy\n"
+            # Whoever starts the tests in the background has had interrupts ignored.
+            "import math, numpy, signal\n"
+            "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
             "from mipselect.backends import solver_by_name\n"
             f"master = solver_by_name({name!r}).master(4, 2)\n"
             "master.add_cut(0.0, -numpy.ones(4))\n"
