@@ -57,7 +57,8 @@ def catches(process: subprocess.Popen[str], number: int) -> bool:
     return bool(int(caught.split()[1], 16) >> (number - 1) & 1)
 
 
-SEARCH = ("release", "paper-p1000", "--epsilon", "1", "--method", "top-r")
+SEARCH = ("release", "paper-hinge-p1000", "--epsilon", "1", "--method", "top-r")
+"""Takes longer than any delay below, on any machine."""
 COMMANDS = {
     "select": ("select", "data.csv", "--target", "y"),
     "solve": ("solve", "paper-p1000"),
