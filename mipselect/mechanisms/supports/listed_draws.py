@@ -78,21 +78,21 @@ class ListedDraws:
 
     def size_probabilities(self) -> dict[int, float]:
         """By size."""
-        found = {}
-        for size, start in self._starts.items():
-            found[size] = float(self._probabilities[start : start + math.comb(self._p, size)].sum())
-        return found
+        chances = self._probabilities()
+        return {
+            size: float(chances[start : start + math.comb(self._p, size)].sum())
+            for size, start in self._starts.items()
+        }
 
     def inclusion_probabilities(self) -> FloatArray:
         """By feature, shape (p,)."""
-        found, start = np.zeros(self._p), 0
+        chances, found, start = self._probabilities(), np.zeros(self._p), 0
         for supports in self._chunks():
-            share = self._probabilities[start : start + len(supports)]
+            share = chances[start : start + len(supports)]
             np.add.at(found, supports, share[:, None])
             start += len(supports)
         return found
 
-    @property
     def _probabilities(self) -> FloatArray:
         return np.asarray(np.exp(self._weights.log_probabilities()))
 

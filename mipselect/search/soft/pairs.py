@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
-from mipselect.search.soft.polynomials import EPS, SMALLEST_STEP, Choose, log_step
+from mipselect.search.soft.polynomials import EPS, Choose, log_step, rising_law
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,8 +66,6 @@ def pair_law(log_weights: FloatArray, row: Callable[[int], FloatArray]) -> PairL
 
 def _draw(logs: FloatArray, choose: Choose) -> tuple[int, float]:
     """An index with probability ∝ exp(logs), and the log of its probability as drawn."""
-    order = np.argsort(logs, kind="stable")
-    steps = SMALLEST_STEP * np.arange(1.0, len(order) + 1.0)
-    cumulative = np.cumsum(np.exp(logs[order] - logs[order[-1]])) + steps
+    order, cumulative = rising_law(logs)
     place = choose(cumulative)
     return int(order[place]), log_step(cumulative, place)

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from mipselect.arrays import FloatArray, IntArray
+from mipselect.arrays import IntArray
 from mipselect.search.soft.bounds import Target
 from mipselect.search.soft.cells import Cell, Space, parts_of, tight
-from mipselect.search.soft.polynomials import EPS, SMALLEST_STEP, Choose, log_step
+from mipselect.search.soft.polynomials import EPS, Choose, log_step, rising_law
 
 BATCH = 16
 """Cells that are tightened together."""
@@ -40,7 +40,7 @@ class Partition:
         self._numbers = itertools.count()
         self._cells: dict[int, Cell] = {}
         self._heap: list[tuple[float, int]] = []
-        self._arranged = _Arrangement({})
+        self._arranged: _Arrangement | None = None
         roots = []
         for size in sizes:
             tick()
@@ -130,7 +130,7 @@ class Partition:
         self._cells = cells | added
 
     def _arrangement(self) -> _Arrangement:
-        if self._arranged.cells is not self._cells:
+        if self._arranged is None or self._arranged.cells is not self._cells:
             self._arranged = _Arrangement(self._cells)
         return self._arranged
 
@@ -141,15 +141,12 @@ class _Arrangement:
     def __init__(self, cells: dict[int, Cell]) -> None:
         self.cells = cells
         logs = np.array([cell.log_upper for cell in cells.values()])
-        rising = np.argsort(logs, kind="stable")
+        rising, self._cumulative = rising_law(logs)
         self._numbers = np.array(list(cells), dtype=np.intp)[rising]
-        top = float(logs.max(initial=-math.inf))
-        steps = SMALLEST_STEP * np.arange(1.0, len(logs) + 1.0)
-        self._cumulative: FloatArray = np.cumsum(np.exp(logs[rising] - top)) + steps
-        self.rounding = max((cell.law.rounding for cell in cells.values()), default=0.0)
+        top = float(logs.max())
+        self.rounding = max(cell.law.rounding for cell in cells.values())
         self.rounding += 16.0 * EPS * (len(logs) + abs(top))
-        total = math.log(float(self._cumulative[-1])) if cells else 0.0
-        self.log_upper = top + total + self.rounding
+        self.log_upper = top + math.log(float(self._cumulative[-1])) + self.rounding
 
     def draw(self, choose: Choose) -> tuple[int, float]:
         """A cell's number, and the log of the probability with which it was drawn."""

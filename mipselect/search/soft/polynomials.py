@@ -110,6 +110,13 @@ class SubsetLaw:
         return np.minimum(result, 0.0)
 
 
+def rising_law(logs: FloatArray) -> tuple[IntArray, FloatArray]:
+    """Indices by rising weight, and the law ∝ exp(logs), shape (K ≥ 1,), as a rising array."""
+    order = np.argsort(logs, kind="stable")
+    steps = SMALLEST_STEP * np.arange(1.0, len(order) + 1.0)
+    return order, np.cumsum(np.exp(logs[order] - logs[order[-1]])) + steps
+
+
 def log_step(cumulative: FloatArray, place: int) -> float:
     """Log of (C[place] - C[place - 1]) / C[-1]."""
     step = float(cumulative[place]) - (float(cumulative[place - 1]) if place else 0.0)
