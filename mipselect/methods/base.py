@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -108,10 +109,10 @@ class Rows:
         Finite, one row per person. Sensitive.
     y : float array, shape (n,)
         Finite. Sensitive.
-    feature_names : sequence of str
-        p different names.
     support_size : int
         s, between 1 and p.
+    feature_names : sequence of str, optional
+        p different names; default x0, x1, ...
     x_bound, y_bound, coef_bound : float, optional
         As for `Instance`; only what a method needs must be there. Nothing is clipped yet.
 
@@ -122,15 +123,16 @@ class Rows:
 
     X: Any = field(repr=False)
     y: FloatArray = field(repr=False)
-    feature_names: tuple[str, ...] = field(repr=False)
     support_size: int
+    feature_names: Sequence[str] = field(default=(), repr=False)
     x_bound: float | None = None
     y_bound: float | None = None
     coef_bound: float | None = None
 
     def __post_init__(self) -> None:
         p = self.X.shape[1]
-        object.__setattr__(self, "feature_names", checked_feature_names(self.feature_names, p))
+        names = self.feature_names or tuple(f"x{j}" for j in range(p))
+        object.__setattr__(self, "feature_names", checked_feature_names(names, p))
         object.__setattr__(
             self, "support_size", checked_integer(self.support_size, "support_size", 1, p)
         )

@@ -167,10 +167,9 @@ class PrivateSelector(SelectorMixin, BaseEstimator, ABC):  # type: ignore[misc]
             return [f"x{j}" for j in range(self.n_features_in_)]
         return list(checked_feature_names([str(name) for name in names], len(names)))
 
-    def _rows(self, X: Any, y: Any, **bounds: float) -> Rows:
-        """What a method of scores draws from."""
-        names = tuple(self._names())
-        return Rows(X, real_target(y), names, int(self.n_features_to_select), **bounds)
+    def _rows(self, X: Any, y: Any, **public: Any) -> Rows:
+        """What a method of scores draws from; `public` are bounds, and names where it has any."""
+        return Rows(X, real_target(y), int(self.n_features_to_select), **public)
 
     def _public(self, **meanings: str) -> dict[str, float]:
         """Return the parameters of these names; raise `InvalidInput` if one is missing."""

@@ -87,4 +87,4 @@ class MCMCSelector(PrivateSelector):
             n_steps=self.n_steps,
             radius=checked_scale(given.pop("coef_bound"), "coef_bound"),
         )
-        return method.mechanism(self._rows(X, y, **given), source)
+        return method.mechanism(self._rows(X, y, feature_names=self._names(), **given), source)
