@@ -137,6 +137,16 @@ class Rows:
             self, "support_size", checked_integer(self.support_size, "support_size", 1, p)
         )
 
+    @property
+    def n(self) -> int:
+        """Number of rows; private under add-remove."""
+        return int(self.X.shape[0])
+
+    @property
+    def p(self) -> int:
+        """Number of columns to choose from."""
+        return int(self.X.shape[1])
+
     def bound(self, name: str) -> float:
         """A bound by its name; `InvalidInput` if it is missing or not a finite number > 0."""
         value = getattr(self, name)
