@@ -80,8 +80,8 @@ def instance_outline(name_or_path: str | Path) -> Outline:
     shift = data.get("target_shift", 0.0)
     try:
         if data["source"] == "table":
-            names = header(folder / data["path"], data["target"], data.get("features"))
-            return Outline(description.path, None, len(names), names, settings, shift)
+            columns = header(folder / data["path"], data["target"], data.get("features"))
+            return Outline(description.path, None, len(columns), columns, settings, shift)
         if data["source"] == "npz":
             n, p = _npz_shape(folder / data["path"])
         else:
