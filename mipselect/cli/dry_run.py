@@ -15,6 +15,7 @@ from mipselect.cli.output import NOT_PRIVATE, banner, deliver, heading
 from mipselect.cli.settings import print_settings, settings_report
 from mipselect.cli.sizes import check_sizes
 from mipselect.data.outline import Outline
+from mipselect.methods import Rows, RowsMethod
 
 
 def deliver_plan(
@@ -35,6 +36,9 @@ def deliver_plan(
     blank = posed(outline.blank(), plan.method)
     check_sizes(plan.method, blank.p, title)
     with about(title):
+        if isinstance(blank, Rows) and isinstance(plan.method, RowsMethod):
+            # What it refuses are public numbers: here it sees nothing but zeros.
+            plan.method.mechanism(blank)
         facts = facts_of(blank, plan.method, outline.target_shift)
     settings = settings_report(facts.of(outline), plan.method)
     planned = planned_report(plan)
@@ -66,4 +70,5 @@ def budget_in_words(plan: Plan) -> str:
     ledger = ledger_of(plan.budget)
     ledger.spend(plan.one.times(plan.draws))
     left = ledger.remaining.epsilon
-    return f"ε = {plan.budget.epsilon:.15g}, of which {left:.15g} would be left"
+    rest = f"of which {left:.15g} would be left" if left else "all of which would be spent"
+    return f"ε = {plan.budget.epsilon:.15g}, {rest}"

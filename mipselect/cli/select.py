@@ -249,6 +249,8 @@ def _checked_bounds(bounds: dict[str, float | None], plan: Plan) -> dict[str, fl
             why = " beside --mcmc-radius" if plan.name == Method.MCMC and name != "ridge" else ""
             raise InvalidInput(f"{option_named(name)} does not apply to --method {plan.name}{why}")
     missing = [option_named(name) for name in needed if name not in given]
+    if plan.name == Method.MCMC and "coef_bound" not in given and "coef_bound" in needed:
+        missing[-1] += " (or --mcmc-radius)"
     if missing:
         raise InvalidInput(
             f"{', '.join(missing)} must be given: the bounds are public assumptions, chosen "
