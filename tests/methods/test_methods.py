@@ -15,8 +15,12 @@ from mipselect.cli.options import Method
 from mipselect.errors import BudgetExceeded, InvalidInput, NotCertified
 from mipselect.methods import (
     ExponentialMethod,
+    KendallMethod,
+    MCMCMethod,
     MistakesMethod,
+    SampleAggregateMethod,
     SearchOptions,
+    SISMethod,
     SupportMethod,
     TopRMethod,
 )
@@ -128,7 +132,18 @@ def test_a_method_reports_the_progress_of_its_searches() -> None:
         assert told, name
 
 
-@pytest.mark.parametrize("kind", [ExponentialMethod, TopRMethod, MistakesMethod])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        ExponentialMethod,
+        TopRMethod,
+        MistakesMethod,
+        SISMethod,
+        KendallMethod,
+        SampleAggregateMethod,
+        MCMCMethod,
+    ],
+)
 def test_a_wrong_epsilon_is_refused_before_there_are_data(kind: Any) -> None:
     for wrong in (0.0, -1.0, float("nan"), float("inf"), "1", True):
         with pytest.raises(InvalidInput, match="epsilon"):
