@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from functools import partial
 from itertools import combinations
 from typing import Any
@@ -123,14 +124,23 @@ def test_mcmc_walks_to_the_exponential_mechanism_of_clipped_least_squares() -> N
     assert OF_ROWS["mcmc"].mechanism(given).n_steps == 7  # type: ignore[attr-defined]
 
 
+class Loud(SISMethod):
+    """Everything in it would warn."""
+
+    def _mechanism(self, rows: Rows, source: random.Random) -> Any:
+        assert np.isinf(np.array([1e308]) * 10.0).all()
+        return super()._mechanism(rows, source)
+
+
 def test_methods_of_rows_are_silent_and_leave_the_state_as_it_was() -> None:
     before = np.geterr()
     X = np.array([[1e308, -1e308], [-1e308, 1e-310], [0.0, 5e-324]])
-    hostile = Rows(X, X[:, 0], 1, x_bound=1.0, y_bound=1e300, coef_bound=1.0)
-    for name, method in OF_ROWS.items():
-        if name != "mcmc":
-            assert len(method.mechanism(hostile).release().support) == 1
+    hostile = Rows(X, X[:, 0], 1, x_bound=1.0, y_bound=1e25, coef_bound=1.0)
+    for method in (*OF_ROWS.values(), Loud(epsilon=1.0)):
+        assert len(method.mechanism(hostile).release().support) == 1
     assert np.geterr() == before
+    with pytest.raises(RuntimeWarning):
+        assert np.isinf(np.array([1e308]) * 10.0).all()
 
 
 def test_wrong_options_of_methods_of_rows_are_refused_before_there_are_data() -> None:
