@@ -15,7 +15,9 @@ from mipselect.cli.output import NOT_PRIVATE, banner, deliver, heading
 from mipselect.cli.settings import print_settings, settings_report
 from mipselect.cli.sizes import check_sizes
 from mipselect.data.outline import Outline
-from mipselect.methods import Rows, RowsMethod
+from mipselect.instance import Instance
+from mipselect.methods import MistakesMethod, PrivateMethod, Rows, RowsMethod, TopRMethod
+from mipselect.search.options import require_ridge
 
 
 def deliver_plan(
@@ -36,9 +38,7 @@ def deliver_plan(
     blank = posed(outline.blank(), plan.method)
     check_sizes(plan.method, blank.p, title)
     with about(title):
-        if isinstance(blank, Rows) and isinstance(plan.method, RowsMethod):
-            # What it refuses are public numbers: here it sees nothing but zeros.
-            plan.method.mechanism(blank)
+        _refuse(plan.method, blank)
         facts = facts_of(blank, plan.method, outline.target_shift)
     settings = settings_report(facts.of(outline), plan.method)
     planned = planned_report(plan)
@@ -63,6 +63,16 @@ def deliver_plan(
         **settings,
     }
     deliver(report, render, as_json=as_json, output=output)
+
+
+def _refuse(method: PrivateMethod, blank: Instance | Rows) -> None:
+    """Raise `InvalidInput` for public numbers that the method refuses."""
+    match method, blank:
+        case RowsMethod(), Rows():
+            # It sees nothing but zeros here, and refuses what it would refuse of any rows.
+            method.mechanism(blank)
+        case ((TopRMethod() | MistakesMethod()), Instance()):
+            require_ridge(blank)
 
 
 def budget_in_words(plan: Plan) -> str:
