@@ -36,7 +36,7 @@ def deliver_plan(
         As the release would, but for what is wrong with the rows.
     """
     blank = posed(outline.blank(), plan.method)
-    check_sizes(plan.method, blank.p, title)
+    check_sizes(plan.method, blank.n_features, title)
     with about(title):
         _refuse(plan.method, blank)
         facts = facts_of(blank, plan.method, outline.target_shift)

@@ -29,8 +29,10 @@ class Facts:
     ----------
     n : int or None
         None under add-remove, where it is private, and where no row was read.
-    p, support_size : int
-        The largest size that may be drawn.
+    p, n_features : int
+        Columns, and the features that a support is chosen from.
+    support_size : int
+        The largest that may be drawn.
     feature_names : sequence of str or None
         None where no row was read and only the data say them.
     x_bound, y_bound, coef_bound, ridge, target_shift : float or None
@@ -45,6 +47,7 @@ class Facts:
 
     n: int | None
     p: int
+    n_features: int
     support_size: int
     feature_names: Sequence[str] | None
     target_shift: float
@@ -101,7 +104,8 @@ def facts_of(given: Instance | Rows, method: PrivateMethod, target_shift: float)
         hidden = method.guarantee.relation == "add-remove"
         return Facts(
             n=None if hidden else given.n,
-            p=given.p,
+            p=given.n_features,
+            n_features=given.n_features,
             support_size=given.support_size,
             feature_names=given.feature_names,
             target_shift=target_shift,
@@ -114,6 +118,7 @@ def facts_of(given: Instance | Rows, method: PrivateMethod, target_shift: float)
     return Facts(
         n=instance.n,
         p=instance.p,
+        n_features=instance.n_features,
         support_size=instance.support_size,
         feature_names=instance.feature_names,
         target_shift=target_shift,

@@ -142,7 +142,7 @@ def release_from(
 ) -> None:
     """Draw as planned and deliver; say so where the public numbers promise little."""
     given = posed(problem, plan.method)
-    check_sizes(plan.method, given.p, title)
+    check_sizes(plan.method, given.n_features, title)
     with about(title), Watch(title, details=False) as watch:
         drawn = draw(given, plan, watch)
     settings = settings_report(facts_of(given, plan.method, problem.target_shift), plan.method)

@@ -46,7 +46,7 @@ def settings_report(facts: Facts, method: PrivateMethod) -> Mapping[str, Any]:
         "sizes": None if sizes is None else list(sizes),
         "complexity": _complexity(method),
         "number_of_supports": sum(
-            math.comb(facts.p, size) for size in sizes or [facts.support_size]
+            math.comb(facts.n_features, size) for size in sizes or [facts.support_size]
         ),
         "x_bound": facts.x_bound,
         "y_bound": facts.y_bound,

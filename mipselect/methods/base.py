@@ -130,7 +130,7 @@ class Rows:
     coef_bound: float | None = None
 
     def __post_init__(self) -> None:
-        p = self.X.shape[1]
+        p = self.n_features
         names = self.feature_names or tuple(f"x{j}" for j in range(p))
         object.__setattr__(self, "feature_names", checked_feature_names(names, p))
         object.__setattr__(
@@ -143,8 +143,8 @@ class Rows:
         return int(self.X.shape[0])
 
     @property
-    def p(self) -> int:
-        """Number of columns to choose from."""
+    def n_features(self) -> int:
+        """Number of columns to choose from: every feature is one column."""
         return int(self.X.shape[1])
 
     def bound(self, name: str) -> float:
