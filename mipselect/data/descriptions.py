@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from mipselect.data.datasets import BUNDLED
-from mipselect.data.reading import small_text
 from mipselect.data.sources import SOURCES, Source
+from mipselect.disk import small_text
 from mipselect.errors import InvalidInput
 from mipselect.validation import shown
 

@@ -19,8 +19,8 @@ import numpy as np
 
 from mipselect.arrays import FloatArray
 from mipselect.data.datasets import BUNDLED, bundled, correlated_gaussian, logistic_gaussian
-from mipselect.data.reading import regular_file
 from mipselect.data.tables import read_table
+from mipselect.disk import regular_file
 from mipselect.errors import InvalidInput
 
 DAMAGE = (
