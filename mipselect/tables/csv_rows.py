@@ -67,6 +67,8 @@ class CsvRows:
                         yield fresh
                 return
             except pa.ArrowInvalid as error:
+                if "Empty CSV" in str(error):  # A header without a line end.
+                    return
                 if block >= LARGEST_BLOCK:
                     raise MemoryError(f"{self.label}: a record is larger than 1 GiB") from error
                 block *= 16
@@ -99,11 +101,12 @@ class CsvRows:
             )
             header = 1
             for batch in reader:
-                places = kept.places(batch.num_rows)
-                arrays = [_as_bytes(column.take(places)) for column in batch.columns]
-                yield pa.record_batch(arrays, columns).slice(header)
-                header = 0
-            rest = pa.nulls(kept.places(0).null_count, pa.binary())
+                if batch.num_rows:
+                    places = kept.places(batch.num_rows)
+                    arrays = [_as_bytes(column.take(places)) for column in batch.columns]
+                    yield pa.record_batch(arrays, columns).slice(header)
+                    header = 0
+            rest = pa.nulls(kept.left, pa.binary())
             yield pa.record_batch([rest] * len(columns), columns)
 
     def _read_header(self) -> tuple[str, ...]:
@@ -148,14 +151,15 @@ class _KeptRecords:
         self._skipped.append(record.number)
         return "skip"
 
-    def places(self, kept: int) -> pa.Array:
-        """The place of each record in the next batch of `kept` ones, null if it was skipped.
+    @property
+    def left(self) -> int:
+        """How many were skipped behind the last one that was kept."""
+        return len(self._skipped)
 
-        Up to the last one of the batch; with ``kept == 0`` what was skipped at the end.
-        """
+    def places(self, kept: int) -> pa.Array:
+        """The place of each record up to the last of `kept` ones, null where it was skipped."""
         skipped = np.array(self._skipped, dtype=np.int64) - self._next
-        before = skipped - np.arange(len(skipped)) if kept else np.full(len(skipped), -1)
-        among = skipped[before < kept]
+        among = skipped[skipped - np.arange(len(skipped)) < kept]
         is_skipped = np.zeros(kept + len(among), dtype=bool)
         is_skipped[among] = True
         del self._skipped[: len(among)]

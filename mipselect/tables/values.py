@@ -111,7 +111,10 @@ def _plain(column: pa.Array) -> pa.Array:
     if isinstance(kind, pa.BaseExtensionType):
         return _plain(column.storage)
     if pa.types.is_dictionary(kind):
-        return _plain(column.dictionary_decode())
+        known = _plain(column.dictionary)
+        # Views cannot be looked up in PyArrow.
+        known = known.cast(pa.binary()) if _is_text(known.type) else known
+        return pa.DictionaryArray.from_arrays(column.indices, known).dictionary_decode()
     if pa.types.is_run_end_encoded(kind):
         return _plain(compute.run_end_decode(column))
     return column
