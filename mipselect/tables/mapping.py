@@ -13,37 +13,15 @@ from numpy.typing import NDArray
 
 from mipselect.errors import InvalidInput
 from mipselect.tables import values
-from mipselect.tables.encoders import Column
 from mipselect.tables.people import checked_rule, one_row_each
 from mipselect.tables.public_map import PublicMap, Ranges
 from mipselect.tables.schema import TableSchema
 from mipselect.tables.sources import Part, open_source
+from mipselect.tables.units import Units
 from mipselect.validation import listed
 
 FIRST_ROWS = 1 << 16
 GROWTH = 1.25
-
-
-@dataclass(frozen=True)
-class Units:
-    """What turns columns in [-1, 1] back into the units of the table; all of it is public.
-
-    Attributes
-    ----------
-    columns : tuple of Column
-        With name, scale and offset of every column of X.
-    target_name : str
-    target_scale, target_offset : float
-        y stands for target_offset + target_scale · y.
-    classes : (str, str) or None
-        What -1 and +1 stand for.
-    """
-
-    columns: tuple[Column, ...]
-    target_name: str
-    target_scale: float
-    target_offset: float
-    classes: tuple[str, str] | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,8 +43,7 @@ class FeatureTable:
     always_groups : tuple of tuple of int
         The columns of each of them.
     units : Units
-    unit : str
-        What one row of X is about: "row", or the field of the privacy unit.
+        What turns columns back into the units of the table, and what one row is about.
     """
 
     X: NDArray[np.float32] = field(repr=False)
@@ -76,7 +53,6 @@ class FeatureTable:
     always_names: tuple[str, ...]
     always_groups: tuple[tuple[int, ...], ...]
     units: Units
-    unit: str
 
     @property
     def always(self) -> tuple[int, ...]:
@@ -131,61 +107,10 @@ def map_table(
     """
     public = PublicMap.of(schema, target=target, always=always, never=never, ranges=ranges)
     checked_rule(unit_rule, schema.privacy_unit)
-    parts = open_source(source)
-    for part in parts:
-        _require_columns(part, public.names)
-    return _mapped(parts, public, unit_rule)
-
-
-def _require_columns(part: Part, names: Sequence[str]) -> None:
-    counts = Counter(part.names)
-    absent = [name for name in names if name not in counts]
-    if absent:
-        hint = " (values must be separated by commas)" if len(part.names) == 1 else ""
-        raise InvalidInput(
-            f"{part.label}: there is no column {listed(absent)}; columns: "
-            f"{listed(part.names)}{hint}"
-        )
-    repeated = [name for name in names if counts[name] > 1]
-    if repeated:
-        raise InvalidInput(f"{part.label}: two columns are called {listed(repeated)}")
-
-
-def _mapped(parts: Sequence[Part], public: PublicMap, unit_rule: str) -> FeatureTable:
-    q = len(public.columns)
-    known = [part.rows for part in parts]
-    expected = sum(rows for rows in known if rows is not None) if None not in known else None
-    room = FIRST_ROWS if expected is None else expected
-    X, y = np.empty((room, q), np.float32), np.empty(room, np.float64)
-    identities: list[pa.Array] = []
-    n = 0
-    for part in parts:
-        for batch in part.read(public.names):
-            end = n + batch.num_rows
-            if end > len(y):
-                room = max(end, int(GROWTH * len(y)))
-                X.resize((room, q), refcheck=False)
-                y.resize(room, refcheck=False)
-            public.encode(batch, X[n:end], y[n:end])
-            if public.unit is not None:
-                identities.append(values.identities(batch.column(len(public.names) - 1)))
-            n = end
-    if n and public.unit is not None:
-        n = one_row_each(X[:n], y[:n], identities, unit_rule, public)
-    if n == 0:
-        raise InvalidInput(f"{parts[0].label}: the table has no rows")
-    X.resize((n, q), refcheck=False)
-    y.resize(n, refcheck=False)
+    X, y = read_rows(open_table(source, public), public, unit_rule)
     y[np.isnan(y)] = 0.0
     X.flags.writeable = False
     y.flags.writeable = False
-    return _feature_table(X, y, public)
-
-
-def _feature_table(
-    X: NDArray[np.float32], y: NDArray[np.float64], public: PublicMap
-) -> FeatureTable:
-    target = public.target
     blocks = [tuple(block) for block in public.blocks]
     k = len(public.features)
     return FeatureTable(
@@ -195,12 +120,61 @@ def _feature_table(
         groups=tuple(blocks[:k]),
         always_names=tuple(e.field.name for e in public.always),
         always_groups=tuple(blocks[k:]),
-        units=Units(
-            public.columns,
-            target.encoder.field.name,
-            target.scale,
-            target.offset,
-            target.classes,
-        ),
-        unit="row" if public.unit is None else public.unit.name,
+        units=public.units,
     )
+
+
+def open_table(source: Any, public: PublicMap) -> tuple[Part, ...]:
+    """Look at the headers of a table; raise `InvalidInput` for a column that is not there."""
+    parts = open_source(source)
+    for part in parts:
+        counts = Counter(part.names)
+        absent = [name for name in public.names if name not in counts]
+        if absent:
+            hint = " (values must be separated by commas)" if len(part.names) == 1 else ""
+            raise InvalidInput(
+                f"{part.label}: there is no column {listed(absent)}; columns: "
+                f"{listed(part.names)}{hint}"
+            )
+        repeated = [name for name in public.names if counts[name] > 1]
+        if repeated:
+            raise InvalidInput(f"{part.label}: two columns are called {listed(repeated)}")
+    return parts
+
+
+def read_rows(
+    parts: Sequence[Part], public: PublicMap, unit_rule: str, spare: int = 0
+) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+    """Map all rows, and leave one for each person.
+
+    Returns
+    -------
+    X : ndarray of shape (n, q + spare), float32
+        The last `spare` columns are for the caller to fill.
+    y : ndarray of shape (n,)
+        NaN where there is no target.
+    """
+    q = len(public.columns)
+    known = [part.rows for part in parts]
+    room = FIRST_ROWS if None in known else sum(rows for rows in known if rows is not None)
+    X, y = np.empty((room, q + spare), np.float32), np.empty(room, np.float64)
+    identities: list[pa.Array] = []
+    n = 0
+    for part in parts:
+        for batch in part.read(public.names):
+            end = n + batch.num_rows
+            if end > len(y):
+                room = max(end, int(GROWTH * len(y)))
+                X.resize((room, q + spare), refcheck=False)
+                y.resize(room, refcheck=False)
+            public.encode(batch, X[n:end, :q], y[n:end])
+            if public.unit is not None:
+                identities.append(values.identities(batch.column(len(public.names) - 1)))
+            n = end
+    if n and public.unit is not None:
+        n = one_row_each(X[:n], y[:n], identities, unit_rule, public)
+    if n == 0:
+        raise InvalidInput(f"{parts[0].label}: the table has no rows")
+    X.resize((n, q + spare), refcheck=False)
+    y.resize(n, refcheck=False)
+    return X, y

@@ -21,7 +21,8 @@ from mipselect.tables.encoders import (
 )
 from mipselect.tables.fields import Field
 from mipselect.tables.schema import TableSchema
-from mipselect.validation import LARGEST_SCALE, checked_number, listed, shown
+from mipselect.tables.units import Units
+from mipselect.validation import LARGEST_SCALE, checked_name, checked_number, listed, shown
 
 Ranges = Mapping[str, tuple[float, float]]
 
@@ -138,6 +139,18 @@ class PublicMap:
         unit = () if self.unit is None else (self.unit.name,)
         return (*(e.field.name for e in self.encoders), self.target.encoder.field.name, *unit)
 
+    @property
+    def units(self) -> Units:
+        """What turns columns back into the units of the table."""
+        return Units(
+            columns=self.columns,
+            target_name=self.target.encoder.field.name,
+            target_scale=self.target.scale,
+            target_offset=self.target.offset,
+            classes=self.target.classes,
+            unit="row" if self.unit is None else self.unit.name,
+        )
+
     def encode(self, batch: pa.RecordBatch, X: NDArray[np.float32], y: NDArray[np.float64]) -> None:
         """Map a batch, whose columns are `names`, to rows of X and y; a missing y is NaN."""
         for k, (encoder, block) in enumerate(zip(self.encoders, self.blocks, strict=True)):
@@ -206,6 +219,7 @@ def _require_complete(fields: Sequence[Field], ranges: Ranges) -> None:
 def _require_names(columns: Sequence[Column]) -> None:
     seen: set[str] = set()
     for column in columns:
+        checked_name(column.name, "the name of a column, made of a field and a category,")
         if column.name in seen:
             raise InvalidInput(
                 f"two columns would be called {shown(column.name)}; rename a field or a category"

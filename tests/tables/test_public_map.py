@@ -69,7 +69,7 @@ def test_names_groups_and_units(tmp_path: Path) -> None:
     assert table.feature_names == tuple(NAMES[:-1])
     assert table.groups == ((0, 1), (2, 3), (4,), (5, 6), (7, 8), (9, 10, 11, 12, 13, 14), (15, 16))
     assert table.always == ()
-    assert table.unit == "row"
+    assert table.units.unit == "row"
     assert table.column_names[2:7] == (
         "sex=m",
         "sex=missing",
@@ -108,7 +108,7 @@ def test_numbers_stay_in_their_norm(low: float, width: float, values: list[float
     source = pa.table({"a": values, "y": [True] * len(values)})
     middle = 0.5 * (low + ends["maximum"])
     if not low < middle < ends["maximum"]:
-        with pytest.raises(InvalidInput, match="minimum must be below|too narrow"):
+        with pytest.raises(InvalidInput, match=r"minimum must be below|too narrow"):
             map_table(source, TableSchema.of(schema), target="y")
         return
     table = map_table(source, TableSchema.of(schema), target="y")
