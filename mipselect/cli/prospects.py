@@ -67,7 +67,7 @@ def largest_range(instance: Instance) -> float:
 
 def surprises(instance: Instance, method: SupportMethod) -> dict[int, float]:
     """-log of the probability that a blind draw has for a support, by its size; public."""
-    p = instance.p
+    p = instance.n_features
     if not isinstance(method, ExponentialMethod) or method.sizes is None:
         return {instance.support_size: math.log(instance.number_of_supports)}
     logs = complexity_prior(p, method.sizes, method.complexity, None).log_sizes

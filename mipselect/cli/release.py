@@ -182,7 +182,7 @@ def release_from(
 ) -> None:
     """Draw as planned and deliver; say so where the public numbers promise little."""
     given = problem.instance()
-    check_sizes(plan.method, given.p, title)
+    check_sizes(plan.method, given.n_features, title)
     with about(title), Watch(title, details=False) as watch:
         drawn = draw(given, plan, watch)
     instance = plan.method.sized(given)

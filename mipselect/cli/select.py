@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from pathlib import Path
 from typing import Annotated
 
@@ -37,7 +36,18 @@ from mipselect.cli.release import (
     release_from,
     search_given,
 )
-from mipselect.data.files import table_problem
+from mipselect.cli.sizes import parse_sizes
+from mipselect.cli.table_options import (
+    Always,
+    Never,
+    NoIntercept,
+    Ranges,
+    SchemaFile,
+    UnitRule,
+    asked,
+    split_names,
+)
+from mipselect.data.files import Problem, schema_problem, table_problem
 from mipselect.errors import InvalidInput
 from mipselect.losses import checked_loss
 from mipselect.validation import checked_integer
@@ -49,12 +59,14 @@ mipselect select patients.csv --target score --support-size 3 --epsilon 1 \\
 
 mipselect select patients.csv --target score --sizes 1-8 --epsilon 1 \\
     --x-bound 1 --y-bound 2 --coef-bound 1.5 --ridge 10
+
+mipselect select patients.parquet --schema patients.schema.json \\
+    --target los_days --support-size 3 --epsilon 1 --always age,sex
 """
 
-NAME = re.compile(r'\s*"((?:[^"]|"")*)"\s*(?=,|$)|([^",]*)(?=,|$)')
-"""One of the names of --features."""
-
-BOUNDS_PANEL = "Public bounds (required; choose them without looking at the data)"
+BOUNDS_PANEL = (
+    "Public bounds (choose them without looking at the data; all needed without --schema)"
+)
 
 
 def _bound(name: str, meaning: str) -> object:
@@ -63,10 +75,16 @@ def _bound(name: str, meaning: str) -> object:
 
 def select(
     data: Annotated[
-        Path, typer.Argument(metavar="DATA", help="A .csv, .csv.gz or .parquet file with a header.")
+        str,
+        typer.Argument(
+            metavar="DATA",
+            help="A .csv, .csv.gz or .parquet file with a header; with --schema also .arrow, a "
+            "folder or a pattern.",
+        ),
     ],
     target: Annotated[str, typer.Option("--target", help="The column to predict.")],
     epsilon: Epsilon,
+    schema: SchemaFile = None,
     support_size: Annotated[
         int | None,
         typer.Option(
@@ -94,11 +112,16 @@ def select(
             show_default="all but the target",
         ),
     ] = None,
+    always: Always = None,
+    never: Never = None,
+    ranges: Ranges = None,
+    no_intercept: NoIntercept = False,
+    unit_rule: UnitRule = None,
     target_shift: Annotated[
         float,
         typer.Option(
             "--target-shift",
-            help="A public constant to subtract from the target; the model has no intercept.",
+            help="Without --schema: a public constant to subtract from the target.",
         ),
     ] = 0.0,
     loss: Annotated[
@@ -122,7 +145,9 @@ def select(
 ) -> None:
     """Release supports straight from a table, with differential privacy.
 
-    The bounds have no default: one derived from the data would leak.
+    With --schema, a public description of the table (see 'mipselect describe'),
+    target, size and ε are enough. Without it the table holds numbers only and the
+    bounds have no default: one derived from the data would leak.
     """
     search = search_options(
         pool_size=pool_size, solver=solver, tolerance=tolerance, time_limit=time_limit
@@ -144,40 +169,95 @@ def select(
         raise InvalidInput("--support-size and --sizes: give one of them, not both")
     if support_size is None and sizes is None:
         raise InvalidInput("--support-size, or --sizes to choose it privately, must be given")
-    bounds = _checked_bounds(
-        {"x_bound": x_bound, "y_bound": y_bound, "coef_bound": coef_bound, "ridge": ridge}, method
-    )
     with about("--loss"):
         checked_loss(loss)
+    head: dict[str, object] = {"command": "select", "data": data, "target": target}
+    if schema is not None:
+        _refuse_with_schema(x_bound, y_bound, features, target_shift)
+        question = asked(always, never, ranges, no_intercept, unit_rule)
+        check_output(output, [Path(data), schema])
+        size = support_size or max(parse_sizes(sizes or ""))
+        settings = {"support_size": size, "loss": loss}
+        given = {"coef_bound": coef_bound, "ridge": ridge}
+        settings |= {name: value for name, value in given.items() if value is not None}
+        description = {"path": data, "schema": str(schema), "target": target, **question}
+        problem = schema_problem(Path(data), Path(), description, settings)
+        head["schema"] = str(schema)
+    else:
+        _refuse_without_schema(always, never, ranges, no_intercept, unit_rule)
+        problem = _numeric_problem(
+            Path(data),
+            target=target,
+            features=features,
+            target_shift=target_shift,
+            size=1 if support_size is None else support_size,
+            loss=loss,
+            bounds=_checked_bounds(
+                {
+                    "x_bound": x_bound,
+                    "y_bound": y_bound,
+                    "coef_bound": coef_bound,
+                    "ridge": ridge,
+                },
+                method,
+            ),
+            output=output,
+        )
+    release_from(problem, plan, Path(data).name, head, as_json, output)
+
+
+def _numeric_problem(
+    data: Path,
+    *,
+    target: str,
+    features: str | None,
+    target_shift: float,
+    size: int,
+    loss: str,
+    bounds: dict[str, float],
+    output: Path | None,
+) -> Problem:
+    """A table of numbers as it is; with --sizes the method replaces `size` by the largest."""
     if not math.isfinite(target_shift):
         raise InvalidInput(f"--target-shift must be a finite number, got {target_shift}")
-    columns = None if features is None else split_names(features)
+    columns = None if features is None else split_names("--features", features)
     check_output(output, [data])
-    # With --sizes the method replaces it by the largest of them.
-    size = 1 if support_size is None else support_size
-    settings = {"support_size": size, "loss": loss, **bounds}
     problem = table_problem(
-        data, target=target, features=columns, target_shift=target_shift, settings=settings
+        data,
+        target=target,
+        features=columns,
+        target_shift=target_shift,
+        settings={"support_size": size, "loss": loss, **bounds},
     )
     checked_integer(size, f"{data}: --support-size", 1, problem.X.shape[1])
-    head = {"command": "select", "data": str(data), "target": target}
-    release_from(problem, plan, data.name, head, as_json, output)
+    return problem
 
 
-def split_names(text: str) -> list[str]:
-    """Names between commas; one in double quotes may have commas and outer blanks."""
-    names, at = [], 0
-    while at <= len(text):
-        part = NAME.match(text, at)
-        if part is None:
+def _refuse_with_schema(
+    x_bound: float | None, y_bound: float | None, features: str | None, target_shift: float
+) -> None:
+    given = {"--x-bound": x_bound, "--y-bound": y_bound, "--features": features}
+    given["--target-shift"] = target_shift or None
+    for option, value in given.items():
+        if value is not None:
             raise InvalidInput(
-                f"--features: a double quote has no partner in {text[at:]!r}; inside a name in "
-                "quotes it is written twice"
+                f"{option} does not apply with --schema: the schema has the ranges; see --range, "
+                "--always and --never"
             )
-        quoted, plain = part.groups()
-        names.append(plain.strip() if quoted is None else quoted.replace('""', '"'))
-        at = part.end() + 1
-    return names
+
+
+def _refuse_without_schema(
+    always: str | None,
+    never: str | None,
+    ranges: list[str] | None,
+    no_intercept: bool,
+    unit_rule: str | None,
+) -> None:
+    given: dict[str, object] = {"--always": always, "--never": never, "--range": ranges or None}
+    given |= {"--no-intercept": no_intercept or None, "--unit-rule": unit_rule}
+    for option, value in given.items():
+        if value is not None:
+            raise InvalidInput(f"{option} needs --schema (begin one with 'mipselect describe')")
 
 
 def _checked_bounds(bounds: dict[str, float | None], method: Method) -> dict[str, float]:
@@ -188,7 +268,8 @@ def _checked_bounds(bounds: dict[str, float | None], method: Method) -> dict[str
     if missing:
         raise InvalidInput(
             f"{', '.join(missing)} must be given: the bounds are public assumptions, chosen "
-            "without looking at the data; a default derived from the data would leak"
+            "without looking at the data; a default derived from the data would leak; with "
+            "--schema they follow from what is public about the table"
         )
     for name, value in given.items():
         # Only the listing of few supports can do without a ridge; Instance refuses a negative one.

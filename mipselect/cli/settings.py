@@ -57,7 +57,7 @@ def settings_report(
         "sizes": None if sizes is None else list(sizes),
         "complexity": _complexity(method),
         "number_of_supports": sum(
-            math.comb(instance.p, size) for size in sizes or [instance.support_size]
+            math.comb(instance.n_features, size) for size in sizes or [instance.support_size]
         ),
         "x_bound": instance.x_bound,
         "y_bound": instance.y_bound,
@@ -67,10 +67,27 @@ def settings_report(
         "sensitivity": instance.sensitivity,
         "target_shift": target_shift,
         "features": list(instance.feature_names),
+        "n_features": instance.n_features,
+        **_of_a_table(instance),
         "pool_size": number_of_listed(instance, search.pool_size) if search and lists else None,
         "tolerance": tolerance_of(method) if search else None,
         "solver": _solver(search.solver) if search else None,
         "mipselect": version("mipselect"),
+    }
+
+
+def _of_a_table(instance: Instance) -> Mapping[str, Any]:
+    """What else is public about a table with a schema."""
+    if instance.units is None:
+        return {}
+    return {
+        "protected_unit": instance.units.unit,
+        "always": list(instance.units.always_names),
+        "intercept": instance.intercept,
+        "target": instance.units.target_name,
+        "target_scale": instance.units.target_scale,
+        "target_offset": instance.units.target_offset,
+        "classes": None if instance.classes is None else list(instance.classes),
     }
 
 
@@ -94,6 +111,10 @@ def print_settings(console: Console, settings: Mapping[str, Any]) -> None:
         ),
     )
     line("Features", listed(settings["features"]))
+    if "protected_unit" in settings:
+        always = [*settings["always"], *(["an intercept"] if settings["intercept"] else [])]
+        line("Always in", listed(always) if always else "nothing")
+        line("Protected", f"one {settings['protected_unit']}, with all that stands in it")
     search = []
     if settings["pool_size"] is not None:
         search.append(f"pool of {settings['pool_size']:,}")

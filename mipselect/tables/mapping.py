@@ -38,10 +38,8 @@ class FeatureTable:
         The fields to choose from.
     groups : tuple of tuple of int
         The columns of each of them.
-    always_names : tuple of str
-        The fields that are always in.
     always_groups : tuple of tuple of int
-        The columns of each of them.
+        The columns of each field that is always in.
     units : Units
         What turns columns back into the units of the table, and what one row is about.
     """
@@ -50,7 +48,6 @@ class FeatureTable:
     y: NDArray[np.float64] = field(repr=False)
     feature_names: tuple[str, ...]
     groups: tuple[tuple[int, ...], ...]
-    always_names: tuple[str, ...]
     always_groups: tuple[tuple[int, ...], ...]
     units: Units
 
@@ -118,7 +115,6 @@ def map_table(
         y=y,
         feature_names=tuple(e.field.name for e in public.features),
         groups=tuple(blocks[:k]),
-        always_names=tuple(e.field.name for e in public.always),
         always_groups=tuple(blocks[k:]),
         units=public.units,
     )

@@ -149,6 +149,7 @@ class PublicMap:
             target_offset=self.target.offset,
             classes=self.target.classes,
             unit="row" if self.unit is None else self.unit.name,
+            always_names=tuple(encoder.field.name for encoder in self.always),
         )
 
     def encode(self, batch: pa.RecordBatch, X: NDArray[np.float32], y: NDArray[np.float64]) -> None:

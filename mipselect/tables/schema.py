@@ -130,6 +130,12 @@ class TableSchema:
         except OSError as error:
             raise MipselectError(f"{path} could not be written: {error}") from error
 
+    @property
+    def content(self) -> dict[str, Any]:
+        """A new copy of the JSON object."""
+        content: dict[str, Any] = json.loads(self.text)
+        return content
+
     def field(self, name: str, what: str) -> Field:
         """Return a field by its name; `what` is how it is called in a message."""
         for field in self.fields:

@@ -24,6 +24,8 @@ class Units:
         What -1 and +1 stand for.
     unit : str
         What one row of X is about: "row", or the field of the privacy unit.
+    always_names : tuple of str
+        The fields that are always in.
     """
 
     columns: tuple[Column, ...]
@@ -32,6 +34,7 @@ class Units:
     target_offset: float
     classes: tuple[str, str] | None
     unit: str
+    always_names: tuple[str, ...]
 
     def coefficients(
         self, indices: Sequence[int], coef: Sequence[float], intercept: float

@@ -239,7 +239,7 @@ def test_classes(tmp_path: Path) -> None:
     assert table.units.classes == ("false", "true")
     assert table.y.tolist() == [1, -1, -1, 0, 0, 1, 0]
     assert table.feature_names == ("age", "systolic", "nyha", "los_days")
-    assert table.always_names == ("sex", "icd")
+    assert table.units.always_names == ("sex", "icd")
     assert table.always == tuple(range(7, 15))
     assert table.always_groups[0] == (7, 8)
 
