@@ -220,8 +220,8 @@ class Instance:
         intercept : bool
             Whether a column of ones is always in.
         coef_bound : float, optional
-            r, in the units of columns and a target in [-1, 1]; default 1/√(s + a), a counting the
-            fields that are always in and the intercept: no prediction leaves the target's range.
+            r, in the units of columns and a target in [-1, 1]; default 2/√(s + a + 1) with a
+            fields that are always in and an intercept, so that U = 2, else 1/√(s + a).
         ridge : float, optional
             λ; default max(1, n/1000).
         loss : str or Loss
@@ -277,7 +277,7 @@ class Instance:
         )
         checked_integer(support_size, "support_size", 1, k)
         if coef_bound is None:
-            coef_bound = default_coef_bound(support_size, len(public.always) + intercept)
+            coef_bound = default_coef_bound(support_size, len(public.always), intercept)
         new = cls.__new__(cls)
         new._hold_public(
             layout, law, support_size, 1.0, coef_bound, 1.0 if ridge is None else ridge

@@ -10,19 +10,22 @@ import math
 ROWS_PER_UNIT_OF_RIDGE = 1000
 
 
-def default_coef_bound(support_size: int, always: int) -> float:
-    """r = 1/√(s + a): no prediction can leave the range of the target.
+def default_coef_bound(support_size: int, always: int, intercept: bool) -> float:
+    """r = 1/√(s + a), or 2/√(s + a + 1) with an intercept, so that U = 1 or 2.
 
-    Then U = 1 and Δ is the same whatever the size.
+    U = 1 lets predictions reach both ends of the range of the target. An intercept needs room of
+    its own, for a mean that is far from the middle of the range: else features that hardly vary
+    would stand in for it. Δ does not grow with the size then.
 
     Parameters
     ----------
     support_size : int
         s, the largest number of features that may be chosen.
     always : int
-        a, the fields that are always in, and 1 for an intercept.
+        a, the fields that are always in.
+    intercept : bool
     """
-    return 1.0 / math.sqrt(support_size + always)
+    return (1.0 + intercept) / math.sqrt(support_size + always + intercept)
 
 
 def default_ridge(n: int) -> float:
