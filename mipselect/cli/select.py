@@ -3,12 +3,33 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, TypedDict
 
 import typer
 
-from mipselect.cli.drawing import plan_draws
+from mipselect.cli.asked import MethodOptions, option_named
+from mipselect.cli.drawing import Plan, plan_draws
+from mipselect.cli.dry_run import deliver_plan
+from mipselect.cli.method_options import (
+    Alpha,
+    Blocks,
+    Budget,
+    Complexity,
+    Delta,
+    Draws,
+    DryRun,
+    Epsilon,
+    MCMCRadius,
+    MCMCSteps,
+    MethodName,
+    Relation,
+    Seed,
+    Sizes,
+    TestEpsilon,
+    TopK,
+)
 from mipselect.cli.options import (
     AUTO,
     AsJson,
@@ -20,23 +41,9 @@ from mipselect.cli.options import (
     Tolerance,
     about,
     require_positive,
-    search_options,
 )
 from mipselect.cli.output import check_output
-from mipselect.cli.release import (
-    Budget,
-    Complexity,
-    Delta,
-    Draws,
-    Epsilon,
-    MethodName,
-    Seed,
-    Sizes,
-    TestEpsilon,
-    release_from,
-    search_given,
-)
-from mipselect.cli.sizes import parse_sizes
+from mipselect.cli.release import release_from
 from mipselect.cli.table_options import (
     Always,
     Never,
@@ -45,11 +52,15 @@ from mipselect.cli.table_options import (
     SchemaFile,
     UnitRule,
     asked,
+    refuse_with_schema,
+    refuse_without_schema,
     split_names,
 )
-from mipselect.data.files import Problem, schema_problem, table_problem
+from mipselect.data.files import schema_problem, table_problem
+from mipselect.data.outline import schema_outline, table_outline
 from mipselect.errors import InvalidInput
 from mipselect.losses import checked_loss
+from mipselect.methods import ExponentialMethod, SupportMethod
 from mipselect.validation import checked_integer
 
 EXAMPLES = """Examples:
@@ -60,12 +71,19 @@ mipselect select patients.csv --target score --support-size 3 --epsilon 1 \\
 mipselect select patients.csv --target score --sizes 1-8 --epsilon 1 \\
     --x-bound 1 --y-bound 2 --coef-bound 1.5 --ridge 10
 
+mipselect select patients.csv --target score --support-size 3 --epsilon 1 \\
+    --method sis --x-bound 1 --y-bound 2
+
+mipselect select patients.csv --target score --support-size 3 --epsilon 1 \\
+    --method kendall --dry-run
+
 mipselect select patients.parquet --schema patients.schema.json \\
     --target los_days --support-size 3 --epsilon 1 --always age,sex
 """
 
 BOUNDS_PANEL = (
-    "Public bounds (choose them without looking at the data; all needed without --schema)"
+    "Public bounds (those of the method; choose them without looking at the data; with --schema "
+    "they have defaults)"
 )
 
 
@@ -125,17 +143,28 @@ def select(
         ),
     ] = 0.0,
     loss: Annotated[
-        str,
-        typer.Option("--loss", help='squared, hinge, "huber(1.35)", "quantile(0.9)".'),
-    ] = "squared",
+        str | None,
+        typer.Option(
+            "--loss",
+            help='squared, hinge, "huber(1.35)", "quantile(0.9)".',
+            show_default="squared",
+        ),
+    ] = None,
     method: MethodName = Method.EXPONENTIAL,
-    sizes: Sizes = None,
-    complexity: Complexity = None,
     draws: Draws = 1,
     budget: Budget = None,
-    test_epsilon: TestEpsilon = None,
+    relation: Relation = None,
     delta: Delta = None,
     seed: Seed = None,
+    dry_run: DryRun = False,
+    sizes: Sizes = None,
+    complexity: Complexity = None,
+    test_epsilon: TestEpsilon = None,
+    top_k: TopK = None,
+    alpha: Alpha = None,
+    blocks: Blocks = None,
+    mcmc_steps: MCMCSteps = None,
+    mcmc_radius: MCMCRadius = None,
     pool_size: PoolSize = None,
     solver: SolverName = AUTO,
     tolerance: Tolerance = None,
@@ -146,125 +175,117 @@ def select(
     """Release supports straight from a table, with differential privacy.
 
     With --schema, a public description of the table (see 'mipselect describe'),
-    target, size and ε are enough. Without it the table holds numbers only and the
-    bounds have no default: one derived from the data would leak.
+    target, size and ε are enough.
+
+    Without it the table holds numbers only, and the bounds have no default: one
+    derived from the data would leak. exponential, top-r and mistakes need all
+    four, mcmc all but the ridge, sis the first two; kendall and sample-aggregate
+    need none.
     """
-    search = search_options(
-        pool_size=pool_size, solver=solver, tolerance=tolerance, time_limit=time_limit
-    )
-    plan = plan_draws(
-        method=method,
-        epsilon=epsilon,
-        draws=draws,
-        test_epsilon=test_epsilon,
-        delta=delta,
-        budget=budget,
-        seed=seed,
+    options = MethodOptions(
         sizes=sizes,
         complexity=complexity,
-        search=search,
-        search_given=search_given(pool_size, solver, tolerance, time_limit),
+        test_epsilon=test_epsilon,
+        delta=delta,
+        relation=relation,
+        top_k=top_k,
+        alpha=alpha,
+        blocks=blocks,
+        mcmc_steps=mcmc_steps,
+        mcmc_radius=mcmc_radius,
+        pool_size=pool_size,
+        solver=None if solver == AUTO else solver,
+        tolerance=tolerance,
+        time_limit=time_limit,
+    )
+    plan = plan_draws(
+        method=method, epsilon=epsilon, options=options, draws=draws, budget=budget, seed=seed
     )
     if support_size is not None and sizes is not None:
         raise InvalidInput("--support-size and --sizes: give one of them, not both")
     if support_size is None and sizes is None:
-        raise InvalidInput("--support-size, or --sizes to choose it privately, must be given")
+        or_sizes = ", or --sizes to choose it privately," if method is Method.EXPONENTIAL else ""
+        raise InvalidInput(f"--support-size{or_sizes} must be given")
+    bounds = {"x_bound": x_bound, "y_bound": y_bound, "coef_bound": coef_bound, "ridge": ridge}
+    # With --sizes the method replaces it by the largest of them.
+    size = 1 if support_size is None else support_size
+    head = {"command": "select", "data": data, "target": target}
+    if schema is None:
+        refuse_without_schema(always, never, ranges, no_intercept, unit_rule)
+        settings = {**_checked_loss(loss, plan), **_checked_bounds(bounds, plan)}
+        if not math.isfinite(target_shift):
+            raise InvalidInput(f"--target-shift must be a finite number, got {target_shift}")
+        described: _Described = {
+            "target": target,
+            "features": None if features is None else split_names("--features", features),
+            "target_shift": target_shift,
+            "settings": {"support_size": size, **settings},
+        }
+        check_output(output, [Path(data)])
+        if dry_run:
+            outline = table_outline(Path(data), **described)
+            checked_integer(size, f"{data}: --support-size", 1, outline.p)
+        else:
+            problem = table_problem(Path(data), **described)
+            checked_integer(size, f"{data}: --support-size", 1, problem.X.shape[1])
+    else:
+        refuse_with_schema(x_bound, y_bound, features, target_shift)
+        if not isinstance(plan.method, SupportMethod):
+            raise InvalidInput(
+                f"--schema does not go with --method {plan.name}, which knows no features of "
+                "several columns; exponential, top-r and mistakes do"
+            )
+        question = asked(always, never, ranges, no_intercept, unit_rule)
+        question |= {"path": data, "schema": str(schema), "target": target}
+        if isinstance(plan.method, ExponentialMethod) and plan.method.sizes is not None:
+            size = max(plan.method.sizes)
+        given = {name: value for name, value in bounds.items() if value is not None}
+        settings = {"support_size": size, **_checked_loss(loss, plan), **given}
+        check_output(output, [Path(data), schema])
+        if dry_run:
+            outline = schema_outline(Path(data), Path(), question, settings)
+        else:
+            problem = schema_problem(Path(data), Path(), question, settings)
+        head["schema"] = str(schema)
+    if dry_run:
+        deliver_plan(outline, plan, Path(data).name, head, as_json, output)
+    else:
+        release_from(problem, plan, Path(data).name, head, as_json, output)
+
+
+class _Described(TypedDict):
+    """A table and what is public about it; see `table_problem`."""
+
+    target: str
+    features: list[str] | None
+    target_shift: float
+    settings: Mapping[str, Any]
+
+
+def _checked_loss(loss: str | None, plan: Plan) -> dict[str, str]:
+    """The loss, for a method that has one."""
+    if not isinstance(plan.method, SupportMethod):
+        if loss is not None:
+            raise InvalidInput(f"--loss does not apply to --method {plan.name}")
+        return {}
+    if loss is None:
+        return {"loss": "squared"}
     with about("--loss"):
         checked_loss(loss)
-    head: dict[str, object] = {"command": "select", "data": data, "target": target}
-    if schema is not None:
-        _refuse_with_schema(x_bound, y_bound, features, target_shift)
-        question = asked(always, never, ranges, no_intercept, unit_rule)
-        check_output(output, [Path(data), schema])
-        size = support_size or max(parse_sizes(sizes or ""))
-        settings = {"support_size": size, "loss": loss}
-        given = {"coef_bound": coef_bound, "ridge": ridge}
-        settings |= {name: value for name, value in given.items() if value is not None}
-        description = {"path": data, "schema": str(schema), "target": target, **question}
-        problem = schema_problem(Path(data), Path(), description, settings)
-        head["schema"] = str(schema)
-    else:
-        _refuse_without_schema(always, never, ranges, no_intercept, unit_rule)
-        problem = _numeric_problem(
-            Path(data),
-            target=target,
-            features=features,
-            target_shift=target_shift,
-            size=1 if support_size is None else support_size,
-            loss=loss,
-            bounds=_checked_bounds(
-                {
-                    "x_bound": x_bound,
-                    "y_bound": y_bound,
-                    "coef_bound": coef_bound,
-                    "ridge": ridge,
-                },
-                method,
-            ),
-            output=output,
-        )
-    release_from(problem, plan, Path(data).name, head, as_json, output)
+    return {"loss": loss}
 
 
-def _numeric_problem(
-    data: Path,
-    *,
-    target: str,
-    features: str | None,
-    target_shift: float,
-    size: int,
-    loss: str,
-    bounds: dict[str, float],
-    output: Path | None,
-) -> Problem:
-    """A table of numbers as it is; with --sizes the method replaces `size` by the largest."""
-    if not math.isfinite(target_shift):
-        raise InvalidInput(f"--target-shift must be a finite number, got {target_shift}")
-    columns = None if features is None else split_names("--features", features)
-    check_output(output, [data])
-    problem = table_problem(
-        data,
-        target=target,
-        features=columns,
-        target_shift=target_shift,
-        settings={"support_size": size, "loss": loss, **bounds},
-    )
-    checked_integer(size, f"{data}: --support-size", 1, problem.X.shape[1])
-    return problem
-
-
-def _refuse_with_schema(
-    x_bound: float | None, y_bound: float | None, features: str | None, target_shift: float
-) -> None:
-    given = {"--x-bound": x_bound, "--y-bound": y_bound, "--features": features}
-    given["--target-shift"] = target_shift or None
-    for option, value in given.items():
-        if value is not None:
-            raise InvalidInput(
-                f"{option} does not apply with --schema: the schema has the ranges; see --range, "
-                "--always and --never"
-            )
-
-
-def _refuse_without_schema(
-    always: str | None,
-    never: str | None,
-    ranges: list[str] | None,
-    no_intercept: bool,
-    unit_rule: str | None,
-) -> None:
-    given: dict[str, object] = {"--always": always, "--never": never, "--range": ranges or None}
-    given |= {"--no-intercept": no_intercept or None, "--unit-rule": unit_rule}
-    for option, value in given.items():
-        if value is not None:
-            raise InvalidInput(f"{option} needs --schema (begin one with 'mipselect describe')")
-
-
-def _checked_bounds(bounds: dict[str, float | None], method: Method) -> dict[str, float]:
-    """Return the bounds by the names of `Instance`, all given and in their range."""
-    options = {name: "--" + name.replace("_", "-") for name in bounds}
+def _checked_bounds(bounds: dict[str, float | None], plan: Plan) -> dict[str, float]:
+    """Return the bounds that the method needs, all given and in their range, and no other."""
+    needed = plan.method.bounds
     given = {name: value for name, value in bounds.items() if value is not None}
-    missing = [options[name] for name in bounds if name not in given]
+    for name in given:
+        if name not in needed:
+            why = " beside --mcmc-radius" if plan.name == Method.MCMC and name != "ridge" else ""
+            raise InvalidInput(f"{option_named(name)} does not apply to --method {plan.name}{why}")
+    missing = [option_named(name) for name in needed if name not in given]
+    if plan.name == Method.MCMC and "coef_bound" not in given and "coef_bound" in needed:
+        missing[-1] += " (or --mcmc-radius)"
     if missing:
         raise InvalidInput(
             f"{', '.join(missing)} must be given: the bounds are public assumptions, chosen "
@@ -273,6 +294,6 @@ def _checked_bounds(bounds: dict[str, float | None], method: Method) -> dict[str
         )
     for name, value in given.items():
         # Only the listing of few supports can do without a ridge; Instance refuses a negative one.
-        if not (name == "ridge" and method is Method.EXPONENTIAL):
-            require_positive(options[name], value)
+        if not (name == "ridge" and isinstance(plan.method, ExponentialMethod)):
+            require_positive(option_named(name), value)
     return given

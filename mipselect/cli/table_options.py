@@ -90,6 +90,35 @@ def asked(
     return question
 
 
+def refuse_with_schema(
+    x_bound: float | None, y_bound: float | None, features: str | None, target_shift: float
+) -> None:
+    """Raise `InvalidInput` for what the schema says already."""
+    given = {"--x-bound": x_bound, "--y-bound": y_bound, "--features": features}
+    given["--target-shift"] = target_shift or None
+    for option, value in given.items():
+        if value is not None:
+            raise InvalidInput(
+                f"{option} does not apply with --schema: the schema has the ranges; see --range, "
+                "--always and --never"
+            )
+
+
+def refuse_without_schema(
+    always: str | None,
+    never: str | None,
+    ranges: list[str] | None,
+    no_intercept: bool,
+    unit_rule: str | None,
+) -> None:
+    """Raise `InvalidInput` for what only a table with a schema has."""
+    given: dict[str, object] = {"--always": always, "--never": never, "--range": ranges or None}
+    given |= {"--no-intercept": no_intercept or None, "--unit-rule": unit_rule}
+    for option, value in given.items():
+        if value is not None:
+            raise InvalidInput(f"{option} needs --schema (begin one with 'mipselect describe')")
+
+
 def split_names(option: str, text: str) -> list[str]:
     """Names between commas; one in double quotes may have commas and outer blanks."""
     names, at = [], 0

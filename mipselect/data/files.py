@@ -213,6 +213,31 @@ def schema_problem(
     return Problem(path, made.X, made.y, made.feature_names, settings, data_seed=None, made=made)
 
 
+def blank_problem(
+    path: Path, folder: Path, data: Mapping[str, Any], settings: Mapping[str, Any]
+) -> tuple[int | None, Problem]:
+    """The same on two rows without values, for a header that is right; and n if it is known."""
+    import pyarrow as pa
+
+    from mipselect.tables.defaults import default_ridge
+    from mipselect.tables.mapping import open_table
+    from mipselect.tables.public_map import PublicMap
+
+    question = {key: value for key, value in data.items() if key in QUESTION}
+    schema = TableSchema.read(folder / data["schema"])
+    chosen = {key: question[key] for key in ("target", "always", "never", "ranges") if key in data}
+    public = PublicMap.of(schema, **chosen)
+    rows = [part.rows for part in open_table(_source(data["path"], folder), public)]
+    known = schema.privacy_unit is None and None not in rows
+    n = sum(count for count in rows if count is not None) if known else None
+    if n is not None:
+        settings = {"ridge": default_ridge(n), **settings}
+    # Two people, where the schema says whose row it is.
+    blank = pa.table({name: ["", "1"] for name in public.names})
+    made = Instance.from_table(blank, schema, **question, **settings)
+    return n, Problem(path, made.X, made.y, made.feature_names, settings, data_seed=None, made=made)
+
+
 def _source(path: str, folder: Path) -> str:
     return path if "://" in path else str(folder / path)
 

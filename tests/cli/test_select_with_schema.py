@@ -222,3 +222,23 @@ def test_real_tables_from_file_to_release(
     )
     assert outcome.err == ""
     assert found in outcome.report["releases"][0]["feature_names"]
+
+
+def test_a_dry_run_reads_no_row(run: Run, tmp_path: Path) -> None:
+    path = written(tmp_path / "t.csv", [["\x00"] * 7])
+    plan = select(run, path, "--dry-run", "--json").report
+    assert plan["dry_run"] is True
+    assert (plan["n"], plan["sensitivity"], plan["ridge"]) == (None, None, None)
+    assert plan["features"] == ["age", "sex", "ward", "noise, plain", "died"]
+    assert plan["coef_bound"] == pytest.approx(2**0.5)
+    assert "dry run" in select(run, path, "--dry-run").out
+    select(run, path, "--dry-run", "--never", "who").failed_with(2, "never: the schema has no")
+
+
+def test_methods_of_single_columns_are_refused(run: Run, tmp_path: Path) -> None:
+    path = written(tmp_path / "t.csv", rows(9))
+    for method in ("sis", "kendall", "sample-aggregate", "mcmc"):
+        select(run, path, "--method", method).failed_with(2, f"does not go with --method {method}")
+    top = ("--method", "top-r", "--json")
+    report = select(run, written(tmp_path / "u.csv", rows(300)), *top).report
+    assert report["releases"][0]["feature_names"] == ["ward"]
