@@ -220,8 +220,8 @@ class Instance:
         intercept : bool
             Whether a column of ones is always in.
         coef_bound : float, optional
-            r, in the units of columns and a target in [-1, 1]; default 2/√(s + a + 1) with a
-            fields that are always in and an intercept, so that U = 2, else 1/√(s + a).
+            r, in the units of columns and a target in [-1, 1]; default 1.25/√(s + a + 1) with a
+            fields that are always in and an intercept, so that U = 1.25, else 1/√(s + a).
         ridge : float, optional
             λ; default max(1, n/1000).
         loss : str or Loss

@@ -19,6 +19,8 @@ from mipselect.cli.describe import describe
 from mipselect.cli.interruptions import Interruptions
 from mipselect.cli.listings import instances, solvers
 from mipselect.cli.output import InterruptedDelivery
+from mipselect.cli.plan import EXAMPLES as PLAN_EXAMPLES
+from mipselect.cli.plan import plan
 from mipselect.cli.plot import EXAMPLES as PLOT_EXAMPLES
 from mipselect.cli.plot import plot
 from mipselect.cli.release import EXAMPLES as RELEASE_EXAMPLES
@@ -55,6 +57,7 @@ app.command(epilog=SOLVE_EXAMPLES)(solve)
 app.command(epilog=RELEASE_EXAMPLES)(release)
 app.command(epilog=SELECT_EXAMPLES)(select)
 app.command(epilog=DESCRIBE_EXAMPLES)(describe)
+app.command(epilog=PLAN_EXAMPLES)(plan)
 app.command(epilog=COMPARE_EXAMPLES)(compare)
 app.command(epilog=BENCH_EXAMPLES)(bench)
 app.command(epilog=PLOT_EXAMPLES)(plot)

@@ -9,13 +9,17 @@ import math
 
 ROWS_PER_UNIT_OF_RIDGE = 1000
 
+REACH = 1.25
+"""U with an intercept: how far predictions may reach, in halves of the range of the target."""
+
 
 def default_coef_bound(support_size: int, always: int, intercept: bool) -> float:
-    """r = 1/√(s + a), or 2/√(s + a + 1) with an intercept, so that U = 1 or 2.
+    """r = 1/√(s + a), or 1.25/√(s + a + 1) with an intercept, so that U = 1 or 1.25.
 
-    U = 1 lets predictions reach both ends of the range of the target. An intercept needs room of
-    its own, for a mean that is far from the middle of the range: else features that hardly vary
-    would stand in for it. Δ does not grow with the size then.
+    U = 1 lets predictions reach both ends of the range of the target. An intercept needs a little
+    room of its own, for a mean that is far from the middle of the range: else features that hardly
+    vary would stand in for it. More room costs ε, for Δ grows with (1 + U)²; it does not grow with
+    the size. docs/plan.md has the measurements.
 
     Parameters
     ----------
@@ -25,9 +29,14 @@ def default_coef_bound(support_size: int, always: int, intercept: bool) -> float
         a, the fields that are always in.
     intercept : bool
     """
-    return (1.0 + intercept) / math.sqrt(support_size + always + intercept)
+    reach = REACH if intercept else 1.0
+    return reach / math.sqrt(support_size + always + intercept)
 
 
 def default_ridge(n: int) -> float:
-    """λ = max(1, n/1000): as much as one row, or as a thousandth of all of them."""
+    """λ = max(1, n/1000): as much as one row, or as a thousandth of all of them.
+
+    More of it would not buy privacy, for Δ does not depend on λ, and would hide features that vary
+    little; much less would slow the exact draw down.
+    """
     return max(1.0, n / ROWS_PER_UNIT_OF_RIDGE)

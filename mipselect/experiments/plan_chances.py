@@ -1,0 +1,152 @@
+"""How likely a method is to draw the columns that matter, in a table where they are known."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from mipselect.arrays import FloatArray, IntArray
+from mipselect.instance import Instance
+from mipselect.mechanisms.base import Support, SupportMechanism
+from mipselect.mechanisms.supports.gibbs import complexity_prior, exact_rate
+from mipselect.mechanisms.supports.soft_draws import SoftDraws
+from mipselect.methods import MistakesMethod, SearchOptions, SupportMethod, TopRMethod
+from mipselect.search import top_supports
+
+EXPONENTIAL, TOP_R, MISTAKES = "exponential", "top-r", "mistakes"
+WITHOUT_PRIVACY = "without privacy"
+
+MOST_LISTED = 20_000
+"""Up to so many supports exact probabilities take less time than draws."""
+
+DRAWS = 50
+"""From each distribution whose probabilities are not listed."""
+
+
+@dataclass(frozen=True)
+class Chance:
+    """What to expect of one draw.
+
+    Attributes
+    ----------
+    found : float
+        Expected share of the columns that matter.
+    all_found : float
+        Probability of all of them.
+    """
+
+    found: float
+    all_found: float
+
+
+Chances = tuple[Chance, ...]
+"""One for every ε."""
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """An instance, the features that matter in it, and how to look at it.
+
+    Attributes
+    ----------
+    instance : Instance
+    right : ndarray of shape (s,)
+    epsilons : tuple of float
+    source : random.Random
+        For draws, where there are draws.
+    time_limit : float
+        Seconds for each search, and for each preparation.
+    """
+
+    instance: Instance
+    right: IntArray
+    epsilons: tuple[float, ...]
+    source: random.Random
+    time_limit: float
+
+    def of_draws(self, draws: Iterable[Support]) -> Chance:
+        """Relative frequencies."""
+        right = set(self.right.tolist())
+        shares = [len(right.intersection(drawn)) / len(right) for drawn in draws]
+        return Chance(float(np.mean(shares)), float(np.mean([share == 1.0 for share in shares])))
+
+
+def exponential(case: Case) -> Chances:
+    """The exponential mechanism: exact where supports are few, else by exact draws."""
+    instance = case.instance
+    prior = complexity_prior(instance.n_features, [instance.support_size], 1.0, None)
+    rates = [exact_rate(epsilon, instance, prior) for epsilon in case.epsilons]
+    if instance.number_of_supports > MOST_LISTED:
+        laws = (SoftDraws(instance.prepared, prior, rate, case.time_limit, None) for rate in rates)
+        return tuple(case.of_draws(law.draw(case.source) for _ in range(DRAWS)) for law in laws)
+    supports, values = _listed(instance)
+    shares = np.isin(supports, case.right).mean(axis=1)
+    return tuple(_expected(shares, -rate.rate * values) for rate in rates)
+
+
+def top_r(case: Case) -> Chances:
+    """The top-R mechanism with a pool of 2 + s(p - s), by draws."""
+    search = SearchOptions(time_limit=case.time_limit)
+    return _by_draws(case, lambda epsilon: TopRMethod(epsilon=epsilon, search=search))
+
+
+def mistakes(case: Case) -> Chances:
+    """The mistakes mechanism without its test, by draws: private on a condition only."""
+    search = SearchOptions(time_limit=case.time_limit)
+    return _by_draws(case, lambda epsilon: MistakesMethod(epsilon=epsilon, search=search))
+
+
+def without_privacy(case: Case) -> Chances:
+    """The best support itself: what stays unknown with this many rows and no ε at all."""
+    instance = case.instance
+    if instance.number_of_supports > MOST_LISTED:
+        best = top_supports(instance, 1, time_limit=case.time_limit).supports[0]
+    else:
+        supports, values = _listed(instance)
+        best = supports[values.argmin()]
+    return (case.of_draws([tuple(best.tolist())]),) * len(case.epsilons)
+
+
+METHODS: Mapping[str, Callable[[Case], Chances]] = {
+    EXPONENTIAL: exponential,
+    TOP_R: top_r,
+    MISTAKES: mistakes,
+}
+"""Those that know features of several columns, which a table with a schema has."""
+
+
+def _by_draws(case: Case, method: Callable[[float], SupportMethod]) -> Chances:
+    def chance(mechanism: SupportMechanism) -> Chance:
+        return case.of_draws(tuple(mechanism.sample(case.source)) for _ in range(DRAWS))
+
+    return tuple(chance(method(epsilon).mechanism(case.instance)) for epsilon in case.epsilons)
+
+
+def _listed(instance: Instance) -> tuple[IntArray, FloatArray]:
+    supports: IntArray = np.array(
+        list(combinations(range(instance.n_features), instance.support_size)), dtype=np.intp
+    )
+    return supports, instance.objectives(supports)
+
+
+def _expected(shares: FloatArray, logs: FloatArray) -> Chance:
+    weights = np.exp(logs - logs.max())
+    weights /= weights.sum()
+    return Chance(float(weights @ shares), float(weights[shares == 1.0].sum()))
+
+
+def blind(features: int, support_size: int) -> float:
+    """The expected share of a support that is drawn without looking: s/p."""
+    return support_size / features
+
+
+def mean_of(chances: Sequence[Chance]) -> Chance:
+    """Over tables."""
+    return Chance(
+        float(np.mean([chance.found for chance in chances])),
+        float(np.mean([chance.all_found for chance in chances])),
+    )
