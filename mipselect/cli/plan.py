@@ -26,6 +26,7 @@ from mipselect.experiments.plan import (
     REFERENCE,
     RIDGE,
     ROWS,
+    TOO_SLOW,
     Progress,
     SelectionPlan,
     Step,
@@ -229,11 +230,7 @@ def plan(
             f"{tables} simulated tables",
         )
         console.print(_table(result))
-        console.print(
-            "Share of the right columns that a draw finds; in brackets how often it finds all. "
-            f"Standard errors are at most {_largest_error(result):.0%}.",
-            soft_wrap=True,
-        )
+        console.print(_legend(result), markup=False, soft_wrap=True)
         for question, answer in answers(result):
             console.print(f"{question} {answer}.", markup=False, soft_wrap=True)
         console.print(SIMULATED, soft_wrap=True)
@@ -300,13 +297,20 @@ def _table(plan: SelectionPlan) -> Table:
 
 def _cell(line: PlanLine, k: int) -> str:
     chance = line.chance(k)
-    return line.remark if chance is None else f"{chance.found:.0%} ({chance.all_found:.0%})"
+    return "-" if chance is None else f"{chance.found:.0%} ({chance.all_found:.0%})"
 
 
-def _largest_error(plan: SelectionPlan) -> float:
-    return max(
-        line.error(k) for line in plan.lines if line.tables for k in range(len(plan.epsilons))
-    )
+def _legend(plan: SelectionPlan) -> str:
+    """What the numbers of the table are."""
+    text = "Share of the right columns that a draw finds; in brackets how often it finds all."
+    places = range(len(plan.epsilons))
+    errors = [line.error(k) for line in plan.lines if line.tables for k in places]
+    known = [error for error in errors if error is not None]
+    if known:
+        text += f" Standard errors are at most {max(known):.0%}."
+    if any(line.remark for line in plan.lines):
+        text += f" - was {TOO_SLOW} (--time-limit); the draw from your table may take as long."
+    return text
 
 
 def _report(
@@ -343,7 +347,7 @@ def _report(
     }
 
 
-def _cells(line: PlanLine, places: range) -> list[dict[str, float]] | None:
+def _cells(line: PlanLine, places: range) -> list[dict[str, float | None]] | None:
     """Of a report: one for every ε."""
     chances = [(line.chance(k), line.error(k)) for k in places if line.tables]
     return [

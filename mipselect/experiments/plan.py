@@ -49,6 +49,8 @@ MOST_ENTRIES = 20_000_000
 
 MOST_TABLES = 10_000
 
+TOO_SLOW = "not done within the time limit"
+
 
 @dataclass(frozen=True)
 class Setting:
@@ -91,12 +93,12 @@ class Line:
         """The mean over tables at the k-th ε; None where there are none."""
         return mean_of([chances[k] for chances in self.tables]) if self.tables else None
 
-    def error(self, k: int) -> float:
-        """The standard error of `found` at the k-th ε."""
+    def error(self, k: int) -> float | None:
+        """The standard error of `found` at the k-th ε; None for a single table."""
         return _error([chances[k].found for chances in self.tables])
 
-    def gain(self, other: Line, k: int) -> tuple[float, float]:
-        """How much more is found than by another line on the same tables; its standard error."""
+    def gain(self, other: Line, k: int) -> tuple[float, float | None]:
+        """How much more is found than by another line on the same tables; and as `error`."""
         pairs = zip(self.tables, other.tables, strict=True)
         gains = [mine[k].found - theirs[k].found for mine, theirs in pairs]
         return float(np.mean(gains)), _error(gains)
@@ -242,7 +244,9 @@ def plan_selection(
     seed : int
         The same seed gives the same plan.
     time_limit : float
-        Seconds for each search and each preparation of draws; what takes longer is not shown.
+        Seconds for each search, each preparation of draws, and the draws from one distribution;
+        what takes longer has no chances. Where the exponential mechanism does, only a larger
+        ridge is tried, which makes exact draws faster.
     progress : callable, optional
         See `Progress`.
 
@@ -342,12 +346,11 @@ def plan_selection(
         lines=tuple(found),
     )
     for setting in later:
-        if all(plan.rows_needed(k) is not None for k in range(len(eps))):
+        reached = all(plan.rows_needed(k) is not None for k in range(len(eps)))
+        if reached or not plan.by_rows[-1].tables:
             break
         (line,) = _lines([setting], tables, case, watch)
         plan = replace(plan, lines=(*plan.lines, line))
-        if line.remark:
-            break
     order = (METHOD, COEF_BOUND, RIDGE, ROWS, REFERENCE)
     in_order = sorted(plan.lines, key=lambda line: order.index(line.setting.about))
     return replace(plan, lines=tuple(in_order))
@@ -386,19 +389,24 @@ def _lines(
     case: Callable[[Setting, int], Case],
     watch: _Watch,
 ) -> list[Line]:
-    """Every setting on every table; one that takes too long on a table is given up."""
+    """Every setting on every table; one that takes too long on a table is given up.
+
+    What is compared with the first setting goes with it.
+    """
     found: dict[Setting, list[Chances]] = {setting: [] for setting in settings}
     remarks = dict.fromkeys(settings, "")
     for number in range(tables):
         for setting in settings:
             watch.begin(f"{setting.method}, {setting.rows:,} rows, table {number + 1}")
+            if remarks[settings[0]] and setting.about != RIDGE:
+                remarks[setting] = remarks[settings[0]]
             if remarks[setting]:
                 continue
             look = METHODS.get(setting.method, without_privacy)
             try:
                 found[setting].append(look(case(setting, number)))
             except NotCertified:
-                remarks[setting] = "not done within the time limit"
+                remarks[setting] = TOO_SLOW
         watch.end_of_table()
     return [
         Line(setting, () if remarks[setting] else tuple(found[setting]), remarks[setting])
@@ -406,5 +414,5 @@ def _lines(
     ]
 
 
-def _error(values: Sequence[float]) -> float:
-    return float(np.std(values, ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else 0.0
+def _error(values: Sequence[float]) -> float | None:
+    return float(np.std(values, ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else None

@@ -90,12 +90,14 @@ def _which_bounds(plan: SelectionPlan) -> str:
 
 
 def _how_many_rows(plan: SelectionPlan) -> str:
-    most = plan.by_rows[-1].setting.rows
+    tried = [line.setting.rows for line in plan.by_rows if line.tables]
+    if not tried:
+        return f"unknown: the draw was {plan.about(METHOD)[0].remark}"
     by_words: dict[str, list[str]] = {}
     for k, epsilon in enumerate(plan.epsilons):
         needed = plan.rows_needed(k)
         if needed is None:
-            words = f"more than {most:,}"
+            words = f"more than {tried[-1]:,}"
         elif needed <= plan.rows:
             words = f"{plan.rows:,} or fewer"
         else:
@@ -107,7 +109,7 @@ def _how_many_rows(plan: SelectionPlan) -> str:
 
 def _clearly_better(line: Line, other: Line, k: int) -> bool:
     gain, error = line.gain(other, k)
-    return gain > max(WORTH, CLEAR * error)
+    return error is not None and gain > max(WORTH, CLEAR * error)
 
 
 def _beside(line: Line, k: int) -> str:

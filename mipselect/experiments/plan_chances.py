@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 
 import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
+from mipselect.errors import NotCertified
 from mipselect.instance import Instance
 from mipselect.mechanisms.base import Support, SupportMechanism
 from mipselect.mechanisms.supports.gibbs import complexity_prior, exact_rate
 from mipselect.mechanisms.supports.soft_draws import SoftDraws
 from mipselect.methods import MistakesMethod, SearchOptions, SupportMethod, TopRMethod
 from mipselect.search import top_supports
+from mipselect.search.progress import Deadline
 
 EXPONENTIAL, TOP_R, MISTAKES = "exponential", "top-r", "mistakes"
 WITHOUT_PRIVACY = "without privacy"
 
 MOST_LISTED = 20_000
 """Up to so many supports exact probabilities take less time than draws."""
+
+MOST_WORK = 1 << 27
+"""Supports times the cubes of their columns between two looks at the clock."""
 
 DRAWS = 50
 """From each distribution whose probabilities are not listed."""
@@ -59,7 +66,7 @@ class Case:
     source : random.Random
         For draws, where there are draws.
     time_limit : float
-        Seconds for each search, and for each preparation.
+        Seconds for each search, each preparation, and all draws from one distribution.
     """
 
     instance: Instance
@@ -68,11 +75,26 @@ class Case:
     source: random.Random
     time_limit: float
 
-    def of_draws(self, draws: Iterable[Support]) -> Chance:
-        """Relative frequencies."""
-        right = set(self.right.tolist())
-        shares = [len(right.intersection(drawn)) / len(right) for drawn in draws]
-        return Chance(float(np.mean(shares)), float(np.mean([share == 1.0 for share in shares])))
+    def of_draws(self, draw: Callable[[], Support]) -> Chance:
+        """Relative frequencies; raise `NotCertified` if the draws take too long."""
+        clock = Deadline(self.time_limit)
+        drawn = []
+        for _ in range(DRAWS):
+            drawn.append(self.share(draw()))
+            require_time(clock)
+        return Chance(float(np.mean(drawn)), float(np.mean([share == 1.0 for share in drawn])))
+
+    def share(self, support: Iterable[int]) -> float:
+        """Of the columns that matter."""
+        return len(set(self.right.tolist()).intersection(support)) / len(self.right)
+
+
+def require_time(clock: Deadline) -> None:
+    """Raise `NotCertified` past the deadline."""
+    if clock.remaining <= 0.0:
+        raise NotCertified(
+            f"time limit of {clock.limit:g} s reached", bound=-math.inf, incumbent=math.inf
+        )
 
 
 def exponential(case: Case) -> Chances:
@@ -82,8 +104,8 @@ def exponential(case: Case) -> Chances:
     rates = [exact_rate(epsilon, instance, prior) for epsilon in case.epsilons]
     if instance.number_of_supports > MOST_LISTED:
         laws = (SoftDraws(instance.prepared, prior, rate, case.time_limit, None) for rate in rates)
-        return tuple(case.of_draws(law.draw(case.source) for _ in range(DRAWS)) for law in laws)
-    supports, values = _listed(instance)
+        return tuple(case.of_draws(partial(law.draw, case.source)) for law in laws)
+    supports, values = _listed(case)
     shares = np.isin(supports, case.right).mean(axis=1)
     return tuple(_expected(shares, -rate.rate * values) for rate in rates)
 
@@ -106,9 +128,10 @@ def without_privacy(case: Case) -> Chances:
     if instance.number_of_supports > MOST_LISTED:
         best = top_supports(instance, 1, time_limit=case.time_limit).supports[0]
     else:
-        supports, values = _listed(instance)
+        supports, values = _listed(case)
         best = supports[values.argmin()]
-    return (case.of_draws([tuple(best.tolist())]),) * len(case.epsilons)
+    share = case.share(best.tolist())
+    return (Chance(share, float(share == 1.0)),) * len(case.epsilons)
 
 
 METHODS: Mapping[str, Callable[[Case], Chances]] = {
@@ -121,16 +144,24 @@ METHODS: Mapping[str, Callable[[Case], Chances]] = {
 
 def _by_draws(case: Case, method: Callable[[float], SupportMethod]) -> Chances:
     def chance(mechanism: SupportMechanism) -> Chance:
-        return case.of_draws(tuple(mechanism.sample(case.source)) for _ in range(DRAWS))
+        return case.of_draws(lambda: tuple(mechanism.sample(case.source)))
 
     return tuple(chance(method(epsilon).mechanism(case.instance)) for epsilon in case.epsilons)
 
 
-def _listed(instance: Instance) -> tuple[IntArray, FloatArray]:
+def _listed(case: Case) -> tuple[IntArray, FloatArray]:
+    """All supports and their values; raise `NotCertified` if it takes too long."""
+    instance, clock = case.instance, Deadline(case.time_limit)
+    width = max(map(len, instance.groups)) * instance.support_size
+    chunk = 1 + MOST_WORK // width**3
     supports: IntArray = np.array(
         list(combinations(range(instance.n_features), instance.support_size)), dtype=np.intp
     )
-    return supports, instance.objectives(supports)
+    values = []
+    for start in range(0, len(supports), chunk):
+        values.append(instance.objectives(supports[start : start + chunk]))
+        require_time(clock)
+    return supports, np.concatenate(values)
 
 
 def _expected(shares: FloatArray, logs: FloatArray) -> Chance:

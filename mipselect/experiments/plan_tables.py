@@ -80,7 +80,7 @@ class Guesses:
         low, high = encoder.low, encoder.high
         mean = 0.5 * (low + high)
         if self.target_mean is not None:
-            wanted = f"inside the range of {name!r}, {low:g} to {high:g},"
+            wanted = f"inside the range of {name!r}, {low:g} to {high:g}"
             mean = checked_number(
                 self.target_mean, "target_mean", wanted, lambda v: low <= v <= high
             )
@@ -111,10 +111,15 @@ class Simulation:
     seed: int
 
     def right(self, number: int) -> NDArray[np.intp]:
-        """The features that matter in a table, sorted, shape (s,)."""
+        """The features that matter in a table, sorted, shape (s,); those that can, if enough can.
+
+        A field with one category is the same for everybody.
+        """
         rng = np.random.default_rng([self.seed, number])
-        chosen = rng.choice(len(self.public.features), self.support_size, replace=False)
-        return np.sort(chosen).astype(np.intp)
+        features = self.public.features
+        vary = [j for j, e in enumerate(features) if isinstance(e, Scaled) or _levels(e) > 1]
+        among = vary if len(vary) >= self.support_size else range(len(features))
+        return np.sort(rng.choice(among, self.support_size, replace=False)).astype(np.intp)
 
     def table(self, number: int, rows: int) -> pa.Table:
         """A table in its own units; `number` and `rows` say which."""
@@ -155,8 +160,14 @@ def _numbers(encoder: Encoder, z: FloatArray, spread: float = 1.0) -> FloatArray
         half = 0.5 * (encoder.high - encoder.low)
         middle = 0.5 * (encoder.low + encoder.high)
         return np.asarray(np.clip(middle + half * spread * z, encoder.low, encoder.high))
+    levels = _levels(encoder)
+    return np.asarray(np.minimum(np.floor(ndtr(z) * levels), levels - 1.0))
+
+
+def _levels(encoder: Encoder) -> int:
+    """How many categories a field without a range has."""
     assert isinstance(encoder, Ranked | Indicators)
-    return np.asarray(np.minimum(np.floor(ndtr(z) * encoder.levels), encoder.levels - 1.0))
+    return encoder.levels
 
 
 def _effect(encoder: Encoder, numbers: FloatArray, rng: np.random.Generator) -> FloatArray:
