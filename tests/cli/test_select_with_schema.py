@@ -87,7 +87,7 @@ def test_the_question(run: Run, tmp_path: Path) -> None:
         *("--sizes", "1-5", "--epsilon", "100", "--json"),
     ).report
     assert sized["support_size"] == 5
-    assert sized["coef_bound"] == pytest.approx(2 * 6**-0.5)
+    assert sized["coef_bound"] == pytest.approx(1.25 * 6**-0.5)
 
 
 @pytest.mark.parametrize(
@@ -230,7 +230,7 @@ def test_a_dry_run_reads_no_row(run: Run, tmp_path: Path) -> None:
     assert plan["dry_run"] is True
     assert (plan["n"], plan["sensitivity"], plan["ridge"]) == (None, None, None)
     assert plan["features"] == ["age", "sex", "ward", "noise, plain", "died"]
-    assert plan["coef_bound"] == pytest.approx(2**0.5)
+    assert plan["coef_bound"] == pytest.approx(1.25 * 2**-0.5)
     assert "dry run" in select(run, path, "--dry-run").out
     select(run, path, "--dry-run", "--never", "who").failed_with(2, "never: the schema has no")
 

@@ -217,7 +217,9 @@ def test_coefficients_in_the_units_of_the_table() -> None:
 
 def test_defaults_depend_on_public_numbers_only() -> None:
     one, other = made(hospital(50, 1)), made([["?"] * len(NAMES)] * 50)
-    assert (one.coef_bound, one.ridge) == (other.coef_bound, other.ridge) == (2 / math.sqrt(3), 1)
+    assert (
+        (one.coef_bound, one.ridge) == (other.coef_bound, other.ridge) == (1.25 / math.sqrt(3), 1)
+    )
     assert one.sensitivity == other.sensitivity == pytest.approx(4.5 / 50)
     wide = made(hospital(50), support_size=3, always=["icd"], intercept=False)
     assert wide.coef_bound == 0.5

@@ -1,0 +1,119 @@
+"""`mipselect plan`: a schema and guesses in, a table and answers out; no data."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from commandline import LISTENING, Run
+
+from mipselect.tables.defaults import default_coef_bound
+
+
+@pytest.fixture
+def schema(tmp_path: Path) -> Path:
+    ends = {"minimum": 0, "maximum": 10}
+    fields = [{"name": f"x{j}", "type": "number", "constraints": ends} for j in range(4)]
+    fields.append({"name": "kind", "type": "string", "categories": ["a", "b", "c"]})
+    fields.append({"name": "y", "type": "number", "constraints": ends})
+    (tmp_path / "t.schema.json").write_text(json.dumps({"fields": fields}))
+    return tmp_path / "t.schema.json"
+
+
+@pytest.fixture
+def question(schema: Path) -> tuple[str | Path, ...]:
+    options = "--target y --rows 500 --support-size 2 --tables 2".split()
+    return ("plan", "--schema", schema, *options)
+
+
+def test_text_and_json_say_the_same(run: Run, question: tuple[str | Path, ...]) -> None:
+    text = run(*question)
+    outcome = run(*question, "--json")
+    assert (text.code, outcome.code) == (0, 0)
+    report = outcome.report
+    assert (report["sensitive"], report["private"], report["simulated"]) == (False, False, True)
+    assert report["coef_bound"] == default_coef_bound(2, 0, True)
+    assert [line["method"] for line in report["lines"][:3]] == ["exponential", "top-r", "mistakes"]
+    first = report["lines"][0]["cells"]
+    assert len(first) == 3
+    assert f"{first[0]['found']:.0%} ({first[0]['all_found']:.0%})" in text.out
+    for asked, answer in report["answers"].items():
+        assert f"{asked} {answer}." in text.out
+    assert "A plan is no promise" in text.out
+    assert "this takes about" in text.err
+    assert run(*question, "--json").out == outcome.out
+    assert run(*question, "--json", "--seed", "1").out != outcome.out
+
+
+def test_options_reach_the_plan(run: Run, question: tuple[str | Path, ...]) -> None:
+    options = "--epsilon 3 --method top-r --always x0 --never x1 --range y=2:8 --target-mean 4"
+    more = "--target-sd 1 --effect 0.5 --correlation 0 --missing 0.5 --spread 0.4 --ridge 7"
+    report = run(*question, *options.split(), *more.split(), "--no-intercept", "--json").report
+    assert report["features"] == 3
+    assert report["epsilons"] == [3.0]
+    assert (report["ridge"], report["coef_bound"]) == (7.0, default_coef_bound(2, 1, False))
+    assert report["guesses"] == {
+        "effect": 0.5,
+        "correlation": 0.0,
+        "missing": 0.5,
+        "spread": 0.4,
+        "target_mean": 4.0,
+        "target_sd": 1.0,
+    }
+
+
+def test_the_plot_is_the_same_every_time(run: Run, question: tuple[str | Path, ...]) -> None:
+    pytest.importorskip("matplotlib")
+    path = Path(question[2]).with_name("plan.svg")
+    assert f"Drawn in {path}" in run(*question, "--plot", path).out
+    first = path.read_bytes()
+    for words in (b"right columns found", b"coef_bound, now", b"blind", b"No row of yours"):
+        assert words.lower() in first.lower()
+    run(*question, "--plot", path)
+    assert path.read_bytes() == first
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("--epsilon a", "--epsilon must be numbers between commas"),
+        ("--epsilon 0", "epsilons must be"),
+        ("--method sis", "'sis' is unknown"),
+        ("--target z", "target: the schema has no field 'z'"),
+        ("--effect 2", "effect must be"),
+        ("--target-mean 11", "inside the range of 'y'"),
+        ("--plot x.txt", "--plot must end in"),
+        ("--tables 0", "tables must be"),
+    ],
+)
+def test_bad_usage_is_one_line(
+    run: Run, question: tuple[str | Path, ...], options: str, message: str
+) -> None:
+    run(*question, *options.split()).failed_with(2, message)
+
+
+def test_the_schema_is_not_replaced(run: Run, question: tuple[str | Path, ...]) -> None:
+    link = Path(question[2]).with_name("link.svg")
+    link.hardlink_to(question[2])
+    run(*question, "--plot", link).failed_with(2, "would be replaced")
+
+
+def test_an_interrupt_ends_it_with_one_line(question: tuple[str | Path, ...]) -> None:
+    code = f"{LISTENING}; import sys; from mipselect.cli import main; sys.exit(main())"
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, *map(str, question), "--tables", "5000", "--epsilon", "1"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr is not None
+    assert "this takes about" in process.stderr.readline()
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (130, "")
+    assert err.splitlines()[-1].startswith("mipselect: error: interrupted")
+    assert "Traceback" not in err
