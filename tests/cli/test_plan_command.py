@@ -26,7 +26,7 @@ def schema(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def question(schema: Path) -> tuple[str | Path, ...]:
-    options = "--target y --rows 500 --support-size 2 --tables 2".split()
+    options = ["--target", "y", "--rows", "500", "--support-size", "2", "--tables", "2"]
     return ("plan", "--schema", schema, *options)
 
 

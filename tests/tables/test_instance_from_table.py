@@ -220,7 +220,7 @@ def test_defaults_depend_on_public_numbers_only() -> None:
     assert (
         (one.coef_bound, one.ridge) == (other.coef_bound, other.ridge) == (1.25 / math.sqrt(3), 1)
     )
-    assert one.sensitivity == other.sensitivity == pytest.approx(4.5 / 50)
+    assert one.sensitivity == other.sensitivity == pytest.approx(0.5 * 2.25**2 / 50)
     wide = made(hospital(50), support_size=3, always=["icd"], intercept=False)
     assert wide.coef_bound == 0.5
     assert made(hospital(50) * 40).ridge == 2.0
