@@ -14,6 +14,7 @@ import numpy as np
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.errors import NotCertified
 from mipselect.instance import Instance
+from mipselect.mechanisms import ExponentialMechanism
 from mipselect.mechanisms.base import Support, SupportMechanism
 from mipselect.mechanisms.supports.gibbs import complexity_prior, exact_rate
 from mipselect.mechanisms.supports.soft_draws import SoftDraws
@@ -100,9 +101,12 @@ def require_time(clock: Deadline) -> None:
 def exponential(case: Case) -> Chances:
     """The exponential mechanism: exact where supports are few, else by exact draws."""
     instance = case.instance
+    for epsilon in case.epsilons:
+        # Refuses what it would refuse of the user's own table.
+        ExponentialMechanism(instance, epsilon)
     prior = complexity_prior(instance.n_features, [instance.support_size], 1.0, None)
     rates = [exact_rate(epsilon, instance, prior) for epsilon in case.epsilons]
-    if instance.number_of_supports > MOST_LISTED:
+    if instance.number_of_supports > MOST_LISTED and instance.ridge > 0.0:
         laws = (SoftDraws(instance.prepared, prior, rate, case.time_limit, None) for rate in rates)
         return tuple(case.of_draws(partial(law.draw, case.source)) for law in laws)
     supports, values = _listed(case)
@@ -125,7 +129,7 @@ def mistakes(case: Case) -> Chances:
 def without_privacy(case: Case) -> Chances:
     """The best support itself: what stays unknown with this many rows and no ε at all."""
     instance = case.instance
-    if instance.number_of_supports > MOST_LISTED:
+    if instance.number_of_supports > MOST_LISTED and instance.ridge > 0.0:
         best = top_supports(instance, 1, time_limit=case.time_limit).supports[0]
     else:
         supports, values = _listed(case)
