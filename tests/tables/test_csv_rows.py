@@ -150,6 +150,16 @@ def test_a_wrong_header_is_one_line(tmp_path: Path, content: bytes, message: str
     assert "\n" not in str(caught.value)
 
 
+def test_a_header_in_any_language(tmp_path: Path) -> None:
+    for name in ("Ålder", "Größe (cm)", "年齢"):
+        path = tmp_path / "t.csv"
+        path.write_text(f'"{name}",y\n10,10\n', encoding="utf-8")
+        assert TableSchema.skeleton(path).fields[0].name == name
+        number = {"type": "number", "constraints": {"minimum": 0, "maximum": 10}}
+        schema = TableSchema.of({"fields": [{"name": name, **number}, {"name": "y", **number}]})
+        assert map_table(path, schema, target="y").X[0, 0] == 1.0
+
+
 def test_columns_that_are_not_used_may_be_called_the_same(tmp_path: Path) -> None:
     table = mapped(tmp_path, [b"1,x,x,\xc3\xa9,2\n"], header=b"a,n,n,b,y\n")
     assert table.X[0, 2] == 1.0
