@@ -236,7 +236,7 @@ def test_a_dry_run_reads_no_row(run: Run, tmp_path: Path) -> None:
     path = written(tmp_path / "t.csv", [["\x00"] * 7])
     plan = select(run, path, "--dry-run", "--json").report
     assert plan["dry_run"] is True
-    assert (plan["n"], plan["sensitivity"], plan["ridge"]) == (None, None, None)
+    assert (plan["n"], plan["sensitivity"], plan["ridge"]) == (None, None, 1.0)
     assert plan["features"] == ["age", "sex", "ward", "noise, plain", "died"]
     assert plan["coef_bound"] == pytest.approx(2**0.5)
     assert "dry run" in select(run, path, "--dry-run").out
