@@ -261,15 +261,13 @@ class Instance:
             raise InvalidInput(
                 f"the {law.name} loss needs a target of two classes; {target!r} is a number"
             )
-        k, _names = len(public.features), [e.field.name for e in public.features]
+        names = [encoder.field.name for encoder in public.features]
+        k = len(names)
         layout = laid_out(
             len(units.columns),
             None,
             [column.name for column in units.columns],
-            groups={
-                e.field.name: block
-                for e, block in zip(public.features, public.blocks[:k], strict=True)
-            },
+            groups=dict(zip(names, public.blocks[:k], strict=True)),
             always=public.blocks[k:],
             intercept=intercept,
             x_bound=1.0,
