@@ -72,11 +72,7 @@ class Facts:
             n, blank = outline.n, self.sensitivity
             # nΔ does not depend on n.
             sensitivity = None if blank is None else blank * self.n / n
-        # The default ridge of a table with a schema depends on n.
-        ridge = None if n is None and "ridge" not in outline.settings else self.ridge
-        return replace(
-            self, n=n, sensitivity=sensitivity, ridge=ridge, feature_names=outline.feature_names
-        )
+        return replace(self, n=n, sensitivity=sensitivity, feature_names=outline.feature_names)
 
 
 def posed(problem: Problem, method: PrivateMethod) -> Instance | Rows:
