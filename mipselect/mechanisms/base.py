@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Generic, TypeVar
 
@@ -99,15 +100,14 @@ class Mechanism(ABC, Generic[Outcome]):
         if ledger is not None:
             stated = self.guarantees.get(ledger.relation, stated)
         guarantee = replace(stated, private=private)
-        if ledger is not None:
-            ledger.spend(guarantee, what=self.name)
+        paid = nullcontext(guarantee) if ledger is None else ledger.charged(guarantee, self.name)
         # A warning would tell about the data. NumPy's state is that of the thread, not global.
-        with np.errstate(all="ignore"):
+        with paid as promised, np.errstate(all="ignore"):
             outcome = self.sample(source)
         chosen = (outcome,) if isinstance(outcome, int) else outcome
         names = self.feature_names
         named = tuple(names[j] for j in chosen) if names else ()
-        return Release(chosen, named, guarantee, self.name, private)
+        return Release(chosen, named, promised, self.name, private)
 
 
 class SupportMechanism(Distribution[Support], Mechanism[Support]):

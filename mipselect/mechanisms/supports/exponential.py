@@ -25,6 +25,7 @@ from mipselect.mechanisms.supports.intervals import Interval
 from mipselect.mechanisms.supports.listed_draws import ListedDraws
 from mipselect.mechanisms.supports.relations import both_relations, one_direction
 from mipselect.mechanisms.supports.soft_draws import SoftDraws
+from mipselect.privacy.concentrated import bounded_range_rho
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.ledger import Ledger
 from mipselect.privacy.randomness import Rng, generator
@@ -167,8 +168,8 @@ class ExponentialMechanism(SupportMechanism):
 
     @property
     def guarantee(self) -> Guarantee:
-        """(ε, 0) under replace-one, without conditions."""
-        return Guarantee(self._epsilon)
+        """(ε, 0) under replace-one, without conditions, and ρ = ε²/8."""
+        return Guarantee(self._epsilon, rho=bounded_range_rho(self._epsilon))
 
     @property
     def guarantees(self) -> dict[str, Guarantee]:

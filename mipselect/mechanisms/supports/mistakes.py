@@ -21,6 +21,7 @@ from mipselect.mechanisms.supports.relations import (
     one_direction,
 )
 from mipselect.mechanisms.supports.top_r import TopR
+from mipselect.privacy.concentrated import bounded_range_rho
 from mipselect.privacy.decimals import exact, round_up
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.ledger import Ledger
@@ -135,7 +136,8 @@ class Mistakes(SupportMechanism):
     def guarantee(self) -> Guarantee:
         """(ε, 0) on `GAP_CONDITION`, or (ε₀ + ε, δ) without conditions; under replace-one."""
         if self._tested is None:
-            return Guarantee(self._epsilon, conditions=(GAP_CONDITION,))
+            rho = bounded_range_rho(self._epsilon)
+            return Guarantee(self._epsilon, conditions=(GAP_CONDITION,), rho=rho)
         test = self._tested.test
         return Guarantee(test.epsilon, test.delta) + Guarantee(self._epsilon)
 

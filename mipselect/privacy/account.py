@@ -1,0 +1,312 @@
+"""What a ledger may pay and has paid, in exact sums: terms, entries, and the account of both."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any, cast
+
+from mipselect.errors import BudgetExceeded, InvalidInput, RelationMismatch
+from mipselect.privacy.concentrated import largest_pure_epsilon, rho_epsilon
+from mipselect.privacy.decimals import exact, round_down, round_up
+from mipselect.privacy.guarantee import Guarantee, checked_relation
+from mipselect.validation import (
+    checked_line,
+    checked_name,
+    checked_nonnegative,
+    checked_share,
+    shown,
+)
+
+CHARGED, DRAWN, FAILED = "charged", "drawn", "failed"
+
+LONGEST_NOTE = 20_000
+"""Characters of JSON in what was asked."""
+
+LONGEST_WHAT = 1_000
+"""Characters of the line that says what was released."""
+
+Part = tuple[str, str]
+"""A column that divides the table, and one of its values."""
+
+
+@dataclass(frozen=True)
+class Terms:
+    """The budget of a ledger and the currency that it is counted in.
+
+    Attributes
+    ----------
+    epsilon : float or None
+        The budget of ε; None where ρ is counted.
+    delta : float
+        The budget of δ or, where ρ is counted, the δ at which its ε is stated.
+    relation : {"replace-one", "add-remove"}
+    unit : str
+        Whom or what one row stands for; for people.
+    rho : float or None
+        The budget of ρ, for a ledger that counts ρ.
+    """
+
+    epsilon: float | None
+    delta: float
+    relation: str
+    unit: str
+    rho: float | None
+
+    def __post_init__(self) -> None:
+        if (self.epsilon is None) == (self.rho is None):
+            raise InvalidInput("a ledger needs a budget in epsilon or in rho: one of them")
+        if self.epsilon is not None:
+            budget = Guarantee(self.epsilon, self.delta, self.relation)
+            object.__setattr__(self, "epsilon", budget.epsilon)
+            object.__setattr__(self, "delta", budget.delta)
+        if self.rho is not None:
+            object.__setattr__(self, "rho", checked_nonnegative(self.rho, "rho"))
+            object.__setattr__(self, "delta", checked_share(self.delta, "delta", closed=False))
+        checked_relation(self.relation)
+        object.__setattr__(self, "unit", checked_name(self.unit, "unit"))
+
+    @property
+    def currency(self) -> str:
+        """ "epsilon", "epsilon-delta" or "rho"."""
+        if self.rho is not None:
+            return "rho"
+        return "epsilon-delta" if self.delta > 0.0 else "epsilon"
+
+    @property
+    def budget(self) -> Guarantee:
+        """What all releases together may cost, as a promise."""
+        if self.epsilon is not None:
+            return Guarantee(self.epsilon, self.delta, self.relation)
+        return self.promised(exact(cast(float, self.rho)))
+
+    def promised(self, rho: Fraction) -> Guarantee:
+        """The (ε, δ) that a sum of ρ promises at the δ of a ledger in ρ."""
+        stated = round_up(rho)
+        epsilon = rho_epsilon(stated, self.delta)
+        return Guarantee(epsilon, self.delta, self.relation, rho=stated)
+
+
+@dataclass(frozen=True)
+class LedgerEntry:
+    """One release that was paid for.
+
+    Attributes
+    ----------
+    guarantee : Guarantee
+        Its `private` is false for a seeded draw.
+    what : str
+        What was released; for people.
+    part : (str, str) or None
+        The part of the table that it was drawn from: a column and its value. None: all of it.
+    asked : mapping or None
+        Settings that were noted with it, ready for JSON; never data.
+    status : {"charged", "drawn", "failed"}
+        What came of it. All are paid; "charged" is also what a draw leaves behind that was
+        killed. Whether a draw failed may depend on the data.
+    time : str
+        When it was charged, in UTC; "" in memory.
+
+    Entries are equal if they were charged for the same, whatever came of it and when.
+    """
+
+    guarantee: Guarantee
+    what: str
+    part: Part | None = None
+    asked: Mapping[str, Any] | None = None
+    status: str = field(default=CHARGED, compare=False)
+    time: str = field(default="", compare=False)
+
+
+def checked_entry(
+    guarantee: Guarantee, what: str, part: Part | None, asked: Mapping[str, Any] | None
+) -> LedgerEntry:
+    """Return an entry as it may be charged.
+
+    A row may be replaced by one of another part, which would then cost both parts: so under
+    replace-one the promise of a part has a condition.
+    """
+    if not isinstance(guarantee, Guarantee):
+        raise InvalidInput(f"a ledger is charged with a Guarantee, got {shown(guarantee)}")
+    if what:
+        checked_line(what, "what is released", LONGEST_WHAT)
+    if part is not None and guarantee.relation == "replace-one":
+        condition = f"a row is replaced by one with the same, public, value of {part[0]!r}"
+        if condition not in guarantee.conditions:
+            guarantee = replace(guarantee, conditions=(*guarantee.conditions, condition))
+    return LedgerEntry(guarantee, what, part, asked)
+
+
+def checked_part(column: str, value: str) -> Part:
+    """Return the name of a part."""
+    return checked_name(column, "the column of a part"), checked_name(value, "the value of a part")
+
+
+def checked_note(asked: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a copy of settings that are ready for JSON and not too long."""
+    try:
+        text = json.dumps(dict(asked), allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(f"what was asked must be ready for JSON: {error}") from None
+    if len(text) > LONGEST_NOTE:
+        raise InvalidInput(
+            f"what was asked has {len(text):,} characters of JSON, more than {LONGEST_NOTE:,}"
+        )
+    copy: dict[str, Any] = json.loads(text)
+    return copy
+
+
+class Tally:
+    """An exact sum in which disjoint parts of the table count once.
+
+    A person is in one part of each partition only: the costs of the parts of a column are not
+    added, the largest of them counts.
+    """
+
+    def __init__(self) -> None:
+        self._whole = Fraction(0)
+        self._parts: dict[str, dict[str, Fraction]] = {}
+
+    def add(self, amount: Fraction, part: Part | None) -> None:
+        """Add what was drawn from the whole table, or from a part of it."""
+        if part is None:
+            self._whole += amount
+        else:
+            sums = self._parts.setdefault(part[0], {})
+            sums[part[1]] = sums.get(part[1], Fraction(0)) + amount
+
+    def at(self, part: Part | None) -> Fraction:
+        """The most that any row pays; with a part, the most that any row in it pays."""
+        total = self._whole
+        for column, sums in self._parts.items():
+            if part is not None and part[0] == column:
+                total += sums.get(part[1], Fraction(0))
+            else:
+                total += max(sums.values())
+        return total
+
+
+class Account:
+    """The terms of a ledger, and exact sums of what was paid.
+
+    Adding to it is not safe between threads.
+    """
+
+    def __init__(self, terms: Terms) -> None:
+        self.terms = terms
+        self.entries: list[LedgerEntry] = []
+        self._sums = {name: Tally() for name in self._limits}
+
+    @property
+    def _limits(self) -> dict[str, float]:
+        """The budget, by what is counted."""
+        terms = self.terms
+        if terms.rho is not None:
+            return {"rho": terms.rho}
+        return {"epsilon": terms.budget.epsilon, "delta": terms.delta}
+
+    def admit(self, entry: LedgerEntry) -> None:
+        """Raise unless the budget covers the entry; nothing is added.
+
+        Raises
+        ------
+        BudgetExceeded, RelationMismatch
+        """
+        terms, guarantee = self.terms, entry.guarantee
+        if guarantee.relation != terms.relation:
+            remedy = (
+                "convert it with guarantee.to('replace-one'), or ask a selector for "
+                "relation='replace-one'"
+                if terms.relation == "replace-one"
+                else "it cannot be converted; use a ledger under replace-one"
+            )
+            raise RelationMismatch(
+                f"the ledger is kept under {terms.relation}, the guarantee is under "
+                f"{guarantee.relation}: {remedy}"
+            )
+        prices = self._prices(guarantee)
+        if any(price > self._left(name, entry.part) for name, price in prices.items()):
+            left = self.remaining(entry.part)
+            raise BudgetExceeded(
+                f"asked for {_amount(guarantee, terms)}, but only {_amount(left, terms)} is left "
+                f"of the budget {_amount(terms.budget, terms)}; nothing was drawn"
+            )
+
+    def add(self, entry: LedgerEntry) -> None:
+        """Add an entry that was admitted."""
+        for name, price in self._prices(entry.guarantee).items():
+            self._sums[name].add(price, entry.part)
+        self.entries.append(entry)
+
+    def spent(self, part: Part | None = None) -> Guarantee:
+        """What the entries that touch a part, or all entries, promise together.
+
+        With ρ counted it is the (ε, δ) that follows from the sum; else the sum of ε and of δ.
+        """
+        touching = [e for e in self.entries if part is None or not _apart(e.part, part)]
+        conditions = tuple(dict.fromkeys(c for e in touching for c in e.guarantee.conditions))
+        private = all(e.guarantee.private for e in touching)
+        if self.terms.rho is not None:
+            promised = self.terms.promised(self._sums["rho"].at(part))
+        else:
+            rho = total_rho(touching, part)
+            promised = Guarantee(
+                round_up(self._sums["epsilon"].at(part)),
+                round_up(self._sums["delta"].at(part)),
+                self.terms.relation,
+                rho=None if rho is None else round_up(rho),
+            )
+        return replace(promised, conditions=conditions, private=private)
+
+    def remaining(self, part: Part | None = None) -> Guarantee:
+        """The largest promise that is still admitted, for a part or for the whole table.
+
+        With ρ counted, ε is the largest of which nothing but ε is known.
+        """
+        relation = self.terms.relation
+        if self.terms.rho is not None:
+            rho = self._left("rho", part)
+            return Guarantee(largest_pure_epsilon(rho), 0.0, relation, rho=round_down(rho))
+        epsilon, delta = self._left("epsilon", part), self._left("delta", part)
+        return Guarantee(round_down(epsilon), round_down(delta), relation)
+
+    def _left(self, name: str, part: Part | None) -> Fraction:
+        return exact(self._limits[name]) - self._sums[name].at(part)
+
+    def _prices(self, guarantee: Guarantee) -> dict[str, Fraction]:
+        if self.terms.rho is None:
+            return {"epsilon": exact(guarantee.epsilon), "delta": exact(guarantee.delta)}
+        rho = guarantee.concentrated
+        if rho is None:
+            raise BudgetExceeded(
+                f"the ledger counts ρ, and from {_amount(guarantee)} follows none; use a draw "
+                "with δ = 0, or a ledger that counts ε and δ; nothing was drawn"
+            )
+        if math.isinf(rho):
+            raise BudgetExceeded("ε²/2 is more than a float can hold; nothing was drawn")
+        return {"rho": exact(rho)}
+
+
+def total_rho(entries: Sequence[LedgerEntry], part: Part | None = None) -> Fraction | None:
+    """The sum of ρ over entries, disjoint parts counted once; None unless all have one."""
+    sum_of_rho = Tally()
+    for entry in entries:
+        rho = entry.guarantee.concentrated
+        if rho is None or math.isinf(rho):
+            return None
+        sum_of_rho.add(exact(rho), entry.part)
+    return sum_of_rho.at(part)
+
+
+def _apart(one: Part | None, other: Part) -> bool:
+    """Whether two parts are of one column and have no row in common."""
+    return one is not None and one[0] == other[0] and one[1] != other[1]
+
+
+def _amount(guarantee: Guarantee, terms: Terms | None = None) -> str:
+    if terms is not None and terms.rho is not None:
+        return f"ρ = {guarantee.concentrated!r}"
+    return f"ε = {guarantee.epsilon!r}, δ = {guarantee.delta!r}"
