@@ -15,6 +15,8 @@ from mipselect.cli.compare import EXAMPLES as COMPARE_EXAMPLES
 from mipselect.cli.compare import compare
 from mipselect.cli.demo import demo
 from mipselect.cli.interruptions import Interruptions
+from mipselect.cli.ledger import EXAMPLES as LEDGER_EXAMPLES
+from mipselect.cli.ledger import app as ledger
 from mipselect.cli.listings import instances, solvers
 from mipselect.cli.output import InterruptedDelivery
 from mipselect.cli.plot import EXAMPLES as PLOT_EXAMPLES
@@ -58,6 +60,7 @@ app.command(epilog=PLOT_EXAMPLES)(plot)
 app.command()(instances)
 app.command()(solvers)
 app.command()(demo)
+app.add_typer(ledger, name="ledger", epilog=LEDGER_EXAMPLES)
 
 
 @app.callback(invoke_without_command=True)

@@ -241,6 +241,12 @@ class Account:
             self._sums[name].add(price, entry.part)
         self.entries.append(entry)
 
+    @property
+    def paid(self) -> float:
+        """The sum of what is counted first: of ρ, or of ε."""
+        name = "epsilon" if self.terms.rho is None else "rho"
+        return round_up(self._sums[name].at(None))
+
     def spent(self, part: Part | None = None) -> Guarantee:
         """What the entries that touch a part, or all entries, promise together.
 

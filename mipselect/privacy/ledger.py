@@ -10,7 +10,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, Protocol, Self, TypeVar
 
-from mipselect.errors import LedgerForked, LedgerNotWritten
+from mipselect.errors import LedgerForked, LedgerNotWritten, MipselectError
 from mipselect.privacy.account import (
     DRAWN,
     FAILED,
@@ -153,7 +153,13 @@ class Ledger:
         return self
 
     def __repr__(self) -> str:
-        terms, spent = self._book.terms, self.spent
+        try:
+            return self._book.look(self._described)
+        except MipselectError as error:
+            return f"<Ledger: {error}>"
+
+    def _described(self, account: Account) -> str:
+        terms, spent = account.terms, account.spent(self._part)
         if terms.rho is not None:
             amount = f"ρ = {spent.rho:.15g} of {terms.rho:.15g} (δ = {terms.delta:.15g})"
         else:
@@ -164,7 +170,7 @@ class Ledger:
         place = self._book.place if isinstance(self._book, MemoryBook) else f", in {self.path}"
         part = "" if self._part is None else f", where {self._part[0]} is {self._part[1]}"
         return (
-            f"<Ledger: {amount} spent in {len(self.entries)} releases, "
+            f"<Ledger: {amount} spent in {len(account.entries)} releases, "
             f"{terms.relation}{part}{place}>"
         )
 
@@ -186,6 +192,11 @@ class Ledger:
                 "(set_params(ledger=None))"
             )
         return _reopened, (str(self._book.path), self._book.identity, self._part, self._asked)
+
+    @property
+    def terms(self) -> Terms:
+        """The budget as it was fixed, and what it is counted in."""
+        return self._book.terms
 
     @property
     def relation(self) -> str:
@@ -315,6 +326,16 @@ class Ledger:
         """
         return self._book.look(lambda account: account.remaining(self._part))
 
+    def rows(self) -> list[Row]:
+        """All rows of a file as they are stored, read anew and checked; in memory there are none.
+
+        Raises
+        ------
+        LedgerBroken
+            Naming the first row that does not fit.
+        """
+        return self._book.rows() if isinstance(self._book, FileBook) else []
+
     def verify(self) -> Row | None:
         """Read a file anew and check every row and every page; return the last row.
 
@@ -326,7 +347,7 @@ class Ledger:
         LedgerBroken
             Naming the first row that does not fit.
         """
-        return self._book.rows()[-1] if isinstance(self._book, FileBook) else None
+        return rows[-1] if (rows := self.rows()) else None
 
 
 class MemoryBook:

@@ -81,7 +81,7 @@ class FileBook:
     def __init__(self, path: Path, identity: str | None = None) -> None:
         self.path = Path(os.path.realpath(path))
         self._check_file()
-        self._chain: Chain | None = None
+        self._seen = (-1, "")
         chain = self._run(self._chain_of)
         self.identity = chain.identity
         if identity not in (None, self.identity):
@@ -133,7 +133,6 @@ class FileBook:
             found = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
             if found != "ok":
                 raise LedgerBroken(f"{self.path}: is damaged: {found}")
-            self._chain = None
             self._chain_of(connection)
             return list(rows_of(connection.execute("SELECT * FROM entries ORDER BY number")))
 
@@ -188,37 +187,31 @@ class FileBook:
         return connection
 
     def _chain_of(self, connection: sqlite3.Connection) -> Chain:
-        """The chain, with all rows that are new since it was last looked at."""
+        """All rows, checked, in one transaction: that of the caller, if there is one."""
         nested = connection.in_transaction
         if not nested:
             connection.execute("BEGIN")
         self._check_schema(connection)
-        chain = self._chain
-        if chain is not None:
-            known = connection.execute(
-                "SELECT hash FROM entries WHERE number = ?", (chain.head.number,)
-            ).fetchone()
-            if known != (chain.head.hash,):
+        chain: Chain | None = None
+        seen, known = self._seen
+        for row in rows_of(connection.execute("SELECT * FROM entries ORDER BY number")):
+            if row.number == seen and row.hash != known:
                 raise LedgerBroken(
-                    f"row {chain.head.number} is not what it was: the file was changed or replaced"
+                    f"row {seen} is not what it was: the file was changed or replaced"
                 )
-        after = -1 if chain is None else chain.head.number
-        found = rows_of(
-            connection.execute("SELECT * FROM entries WHERE number > ? ORDER BY number", (after,))
-        )
-        for row in found:
             if chain is None:
                 chain = Chain(row)
             else:
                 chain.take(row)
         if chain is None:
             raise LedgerBroken("row 0 is not there: the file has no rows")
-        (last,) = connection.execute("SELECT seq FROM sqlite_sequence").fetchone() or (None,)
-        if last != chain.head.number:
+        (written,) = connection.execute("SELECT seq FROM sqlite_sequence").fetchone() or (None,)
+        # Whoever cuts the end off may forget to say so to SQLite, or to this process.
+        if written != chain.head.number or seen > chain.head.number:
             raise LedgerBroken(
-                f"row {chain.head.number + 1} is not there: rows up to {last} were written"
+                f"row {chain.head.number + 1} is not there, and there were later ones"
             )
-        self._chain = chain
+        self._seen = (chain.head.number, chain.head.hash)
         if not nested:
             connection.execute("COMMIT")
         return chain
@@ -260,6 +253,7 @@ class FileBook:
             )
 
     def _check_writable(self) -> None:
+        self._check_file()
         # To the owner of the machine everything is writable, so the mode is asked too.
         if not (os.access(self.path, os.W_OK) and self.path.stat().st_mode & ANYBODY_WRITES):
             raise LedgerNotWritten(
