@@ -11,6 +11,8 @@ import typer
 
 from mipselect.cli.bench import EXAMPLES as BENCH_EXAMPLES
 from mipselect.cli.bench import InterruptedRun, bench
+from mipselect.cli.card import EXAMPLES as CARD_EXAMPLES
+from mipselect.cli.card import card
 from mipselect.cli.compare import EXAMPLES as COMPARE_EXAMPLES
 from mipselect.cli.compare import compare
 from mipselect.cli.demo import demo
@@ -60,6 +62,7 @@ app.command(epilog=PLOT_EXAMPLES)(plot)
 app.command()(instances)
 app.command()(solvers)
 app.command()(demo)
+app.command(epilog=CARD_EXAMPLES)(card)
 app.add_typer(ledger, name="ledger", epilog=LEDGER_EXAMPLES)
 
 

@@ -14,7 +14,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from mipselect.cli.ledger_figure import ledger_figure
-from mipselect.cli.options import AsJson, Output, about
+from mipselect.cli.options import AsJson, Output
 from mipselect.cli.output import check_output, deliver, heading, write_whole
 from mipselect.errors import InvalidInput, LedgerBroken
 from mipselect.experiments.figure import SUFFIXES, require_matplotlib
@@ -87,10 +87,11 @@ def create(
     A file is never replaced. Keep it on a disk of one machine, and keep one copy: a second copy is
     a second budget.
     """
-    with about(str(file)):
-        ledger = Ledger.create(
-            file, epsilon=epsilon, delta=delta, relation=relation.value, unit=unit, rho=rho
-        )
+    if (epsilon is None) == (rho is None):
+        raise InvalidInput("a ledger counts ε or ρ: give --epsilon or --rho, one of them")
+    ledger = Ledger.create(
+        file, epsilon=epsilon, delta=delta, relation=relation.value, unit=unit, rho=rho
+    )
 
     def render(console: Console) -> None:
         console.print(f"{file}: a ledger with a budget of {_budget(ledger)}.", markup=False)
@@ -128,7 +129,7 @@ def show(
     at = delta if delta is not None else (ledger.terms.delta or USUAL_DELTA)
     checked_share(at, "--delta", closed=False)
     entries = ledger.entries
-    found = statements(entries, at) if entries else ()
+    found = statements(entries, at, ledger.currency) if entries else ()
     sensitive = any(entry.status in (CHARGED, FAILED) for entry in entries)
     spent, remaining = ledger.spent, ledger.remaining
     report: dict[str, Any] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 
 from mipselect.privacy import Ledger
 from mipselect.privacy.account import Account, LedgerEntry
@@ -31,7 +31,15 @@ def ledger_figure(ledger: Ledger, entries: Sequence[LedgerEntry], suffix: str) -
     with style.context("default"), mpl.rc_context(reproducible):
         figure = Figure(figsize=INCHES, layout="constrained")
         axes = figure.subplots()
-        axes.step(times, spent, where="post", color=SPENT, marker="o", markersize=3, label="spent")
+        axes.step(
+            dates.date2num(times),
+            spent,
+            where="post",
+            color=SPENT,
+            marker="o",
+            markersize=3,
+            label="spent",
+        )
         axes.axhline(limit, color=BUDGET, linestyle="--", label="budget")
         locator = dates.AutoDateLocator()
         axes.xaxis.set_major_locator(locator)
@@ -48,12 +56,9 @@ def ledger_figure(ledger: Ledger, entries: Sequence[LedgerEntry], suffix: str) -
 def _course(ledger: Ledger, entries: Sequence[LedgerEntry]) -> tuple[list[datetime], list[float]]:
     """The times of the entries, never falling, and what was spent up to each."""
     account = Account(ledger.terms)
-    times: list[datetime] = []
-    spent: list[float] = []
+    times, spent = [datetime.fromisoformat(ledger.rows()[0].time)], [0.0]
     for entry in entries:
-        time = datetime.fromisoformat(entry.time)
-        times.append(max(time, times[-1]) if times else time)
+        times.append(max(datetime.fromisoformat(entry.time), times[-1]))
         account.add(entry)
         spent.append(account.paid)
-    start = times[0] - timedelta(minutes=1) if times else datetime.now(UTC)
-    return [start, *times], [0.0, *spent]
+    return times, spent

@@ -32,6 +32,8 @@ MEANINGS = {
 }
 """The ways of counting, and the statement that belongs to each."""
 
+LIMITED = "ρ of zero-concentrated privacy added up; the ledger's limit on it holds step by step"
+
 
 @dataclass(frozen=True)
 class Statement:
@@ -56,7 +58,9 @@ class Statement:
     meaning: str
 
 
-def statements(entries: Sequence[LedgerEntry], delta: float) -> tuple[Statement, ...]:
+def statements(
+    entries: Sequence[LedgerEntry], delta: float, currency: str = "epsilon"
+) -> tuple[Statement, ...]:
     """Count a set of entries by their sum, by loss distributions and by ρ, at δ = `delta`.
 
     Parameters
@@ -66,6 +70,8 @@ def statements(entries: Sequence[LedgerEntry], delta: float) -> tuple[Statement,
         not disjoint.
     delta : float
         0 < δ < 1, for the second and the third way; the sum has the δ that was charged.
+    currency : str
+        Of the ledger: where it counts ρ, its budget of ρ holds step by step.
 
     References
     ----------
@@ -73,7 +79,7 @@ def statements(entries: Sequence[LedgerEntry], delta: float) -> tuple[Statement,
     "Computing tight differential privacy guarantees using FFT", 2020, and dp-accounting.
     """
     delta = checked_share(delta, "delta", closed=False)
-    return (_sum(entries), _losses(entries, delta), _concentrated(entries, delta))
+    return (_sum(entries), _losses(entries, delta), _concentrated(entries, delta, currency))
 
 
 def best(found: Sequence[Statement]) -> Statement:
@@ -92,12 +98,13 @@ def _sum(entries: Sequence[LedgerEntry]) -> Statement:
     return Statement(SUM, round_up(epsilon.at(None)), round_up(delta.at(None)), None, MEANINGS[SUM])
 
 
-def _concentrated(entries: Sequence[LedgerEntry], delta: float) -> Statement:
+def _concentrated(entries: Sequence[LedgerEntry], delta: float, currency: str) -> Statement:
     rho = total_rho(entries)
     if rho is None:
         return Statement(RHO, None, delta, None, "no ρ follows from some of the entries")
     total = round_up(rho)
-    return Statement(RHO, rho_epsilon(total, delta), delta, total, MEANINGS[RHO])
+    meaning = LIMITED if currency == "rho" else MEANINGS[RHO]
+    return Statement(RHO, rho_epsilon(total, delta), delta, total, meaning)
 
 
 def _losses(entries: Sequence[LedgerEntry], delta: float) -> Statement:
