@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,9 +14,10 @@ from numpy.typing import ArrayLike
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.errors import InvalidInput
 from mipselect.frames import numeric_matrix, numeric_vector, plain_array
+from mipselect.layout import Column, Columns, laid_out
 from mipselect.losses import CertifiedLoss, Loss, PreparedLoss, RestrictedFit, checked_loss
+from mipselect.losses.grouping import on_features
 from mipselect.validation import (
-    checked_feature_names,
     checked_indices,
     checked_integer,
     checked_nonnegative,
@@ -36,20 +36,28 @@ class Instance:
 
         R(S) = min over β ∈ R^S, ‖β‖₂ ≤ r of (1/n) Σ_i ℓ(y_i, x_iS·β) + (λ/2n) ‖β‖₂².
 
+    A support is a set of s features; a feature is one column, or several that are chosen or left
+    out together. Columns that are always in, and an intercept, have coefficients as well, in the
+    same ball and with the same ridge.
+
     Parameters
     ----------
     X : array_like of shape (n, p)
-        One row per person. Clipped entrywise to [-x_bound, x_bound]. A data frame (pandas, or
+        One row per person. Clipped to `x_bound`: the entries of a single column, the Euclidean
+        length of a row within a feature of several columns. A data frame (pandas, or
         what offers an Arrow table, as Polars) keeps its column names. float32 stays float32;
         everything else becomes float64. Text, dates, masked and missing values are refused.
     y : array_like of shape (n,)
         Clipped entrywise to [-y_bound, y_bound]. For the hinge loss two classes (numbers or
         names); the first in sorted order becomes -1, the second +1, and `classes` says which.
     support_size : int
-        s, between 1 and p: the `n_features_to_select` of a selector.
-    x_bound, y_bound : float
-        b_x and b_y, in the units of the columns of X and of y. Classes are -1 and +1 whatever
-        `y_bound` was given: it is 1 then. All bounds lie between 1e-25 and 1e25.
+        s, between 1 and the number of features: the `n_features_to_select` of a selector.
+    x_bound : float or sequence of float
+        b_x, or one b_j for every feature, in the units of the columns of X. Where all features
+        are single columns it may also hold one for every column.
+    y_bound : float
+        b_y, in the units of y. Classes are -1 and +1 whatever `y_bound` was given: it is 1 then.
+        All bounds lie between 1e-25 and 1e25.
     coef_bound : float
         r, the largest ‖β‖₂.
     ridge : float
@@ -59,6 +67,17 @@ class Instance:
         loss of your own.
     feature_names : sequence of str, optional
         p different names, each one printable line of at most 200 characters; default x0, x1, ...
+        With `groups` as a list they may name the groups instead.
+    groups : sequence of sequences of int or str, or mapping of str to these, optional
+        The columns of every feature, as indices or names; disjoint, and with `always` all of
+        them. A mapping names the features. Default: every column that is not always in.
+    always : sequence of int or str, optional
+        Columns that are in whatever is chosen. A sequence within it is bounded as one, as the
+        indicators of a category are.
+    intercept : bool
+        Whether a column of ones is always in.
+    always_bound : float, optional
+        Bound of every entry of `always`; default the largest `x_bound`.
 
     Raises
     ------
@@ -67,10 +86,16 @@ class Instance:
 
     Notes
     -----
+    As an attribute `x_bound` is the largest bound; `feature_bounds` holds all of them.
+
     `classes` is None, or the names of the classes that became -1 and +1.
 
-    The support size, the bounds, λ, the loss, its classes, n and p must be chosen without
-    looking at the data: the privacy guarantee treats them as public.
+    The support size, the bounds, λ, the loss, its classes, the groups, n and p must be chosen
+    without looking at the data: the privacy guarantee treats them as public.
+
+    With features of norm at most b_j and columns that are always in of norm at most b_A in all
+    every prediction is within U = r √(b_A² + the s largest b_j² added up): a category with 200
+    indicators costs no more sensitivity than a number.
 
     References
     ----------
@@ -84,25 +109,38 @@ class Instance:
         y: ArrayLike,
         *,
         support_size: int,
-        x_bound: float,
+        x_bound: float | Sequence[float],
         y_bound: float,
         coef_bound: float,
         ridge: float,
         loss: str | Loss = "squared",
         feature_names: Sequence[str] | None = None,
+        groups: Iterable[Columns] | Mapping[str, Columns] | None = None,
+        always: Iterable[Columns] | Column | None = None,
+        intercept: bool = False,
+        always_bound: float | None = None,
     ) -> None:
-        matrix, names = numeric_matrix(X, feature_names)
+        matrix, names = numeric_matrix(X, feature_names if groups is None else None)
         n, p = matrix.shape
-        self.feature_names: tuple[str, ...] = (
-            tuple(f"x{j}" for j in range(p)) if names is None else checked_feature_names(names, p)
+        self._layout = laid_out(
+            p,
+            names,
+            feature_names,
+            groups=groups,
+            always=always,
+            intercept=intercept,
+            x_bound=x_bound,
+            always_bound=always_bound,
         )
+        self.feature_names: tuple[str, ...] = self._layout.feature_names
         self._loss = checked_loss(loss)
         encoded, self.classes = self._loss.encode(plain_array(y, "y"))
         target = numeric_vector(encoded, "y")
         if target.shape != (n,):
             raise InvalidInput(f"y must have one value per row of X, ({n},); got {target.shape}")
-        self.support_size = checked_integer(support_size, "support_size", 1, p)
-        self.x_bound = checked_scale(x_bound, "x_bound")
+        self.support_size = checked_integer(support_size, "support_size", 1, self.n_features)
+        bounds = self._layout.bounds.tolist()
+        self.x_bound: float = max(bounds)
         self.y_bound = checked_scale(y_bound, "y_bound")
         self.coef_bound = checked_scale(coef_bound, "coef_bound")
         self.ridge = checked_nonnegative(ridge, "ridge")
@@ -110,10 +148,9 @@ class Instance:
             checked_scale(self.ridge, "ridge", SMALLEST_RIDGE, LARGEST_RIDGE)
         if self.classes is not None:
             self.y_bound = 1.0
-        bound = _rounded_down(self.x_bound, matrix.dtype)
-        self.X: FloatArray = np.clip(matrix, -bound, bound)
+        self._arranged: FloatArray = self._layout.arranged(matrix)
         self.y: FloatArray = np.clip(target.astype(np.float64), -self.y_bound, self.y_bound)
-        self.X.flags.writeable = False
+        self._arranged.flags.writeable = False
         self.y.flags.writeable = False
         self._frozen = True
 
@@ -123,9 +160,10 @@ class Instance:
         super().__setattr__(name, value)
 
     def __repr__(self) -> str:
+        features = "" if self._layout.features.plain else f"n_features={self.n_features}, "
         classes = f", classes={self.classes!r}" if self.classes is not None else ""
         return (
-            f"Instance(n={self.n}, p={self.p}, support_size={self.support_size}, "
+            f"Instance(n={self.n}, p={self.p}, {features}support_size={self.support_size}, "
             f"x_bound={self.x_bound:g}, y_bound={self.y_bound:g}, "
             f"coef_bound={self.coef_bound:g}, ridge={self.ridge:g}, loss={self.loss!r}{classes})"
         )
@@ -133,12 +171,54 @@ class Instance:
     @property
     def n(self) -> int:
         """Number of rows; public under the replace-one relation."""
-        return int(self.X.shape[0])
+        return int(self._arranged.shape[0])
 
     @property
     def p(self) -> int:
-        """Number of features."""
-        return int(self.X.shape[1])
+        """Number of columns of X."""
+        return len(self._layout.column_names)
+
+    @property
+    def n_features(self) -> int:
+        """How many features a support is chosen from; p without groups and always."""
+        return len(self._layout.groups)
+
+    @property
+    def X(self) -> FloatArray:
+        """The clipped columns, shape (n, p), read-only; sensitive."""
+        columns = self._layout.table(self._arranged)
+        columns.flags.writeable = False
+        return columns
+
+    @property
+    def feature_bounds(self) -> FloatArray:
+        """b_j of every feature, shape (n_features,); `x_bound` is the largest."""
+        return self._layout.bounds
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        """The names of the columns of X, p of them."""
+        return self._layout.column_names
+
+    @property
+    def groups(self) -> tuple[tuple[int, ...], ...]:
+        """The columns of every feature."""
+        return self._layout.groups
+
+    @property
+    def always(self) -> tuple[tuple[int, ...], ...]:
+        """The columns that are always in, those together that are bounded together."""
+        return self._layout.always
+
+    @property
+    def intercept(self) -> bool:
+        """Whether a column of ones is always in."""
+        return self._layout.intercept
+
+    @property
+    def always_bound(self) -> float:
+        """The bound of every entry of `always`."""
+        return self._layout.always_bound
 
     @property
     def loss(self) -> str:
@@ -147,8 +227,8 @@ class Instance:
 
     @property
     def prediction_bound(self) -> float:
-        """U = b_x r √s, the largest |x_iS·β|."""
-        return self.x_bound * self.coef_bound * math.sqrt(self.support_size)
+        """U = r √(b_A² + the s largest b_j² added up), the largest |x_iS·β|."""
+        return self._layout.prediction_bound(self.support_size, self.coef_bound)
 
     @property
     def sensitivity(self) -> float:
@@ -162,8 +242,8 @@ class Instance:
 
     @property
     def number_of_supports(self) -> int:
-        """C(p, s)."""
-        return math.comb(self.p, self.support_size)
+        """C(n_features, s)."""
+        return math.comb(self.n_features, self.support_size)
 
     @cached_property
     def prepared(self) -> PreparedLoss:
@@ -175,11 +255,14 @@ class Instance:
     @cached_property
     def _tied(self) -> PreparedLoss:
         """The same for any support size."""
-        return self._loss.prepare(self.X, self.y, ridge=self.ridge, radius=self.coef_bound)
+        columns = self._loss.prepare(
+            self._arranged, self.y, ridge=self.ridge, radius=self.coef_bound
+        )
+        return on_features(columns, self._layout.features)
 
     def with_support_size(self, support_size: int) -> Instance:
         """The same data and bounds with another s; nothing is copied."""
-        size = checked_integer(support_size, "support_size", 1, self.p)
+        size = checked_integer(support_size, "support_size", 1, self.n_features)
         if size == self.support_size:
             return self
         # Made here if it is not there yet, so that both share it.
@@ -195,7 +278,7 @@ class Instance:
         Parameters
         ----------
         support : array_like of int, shape (s,)
-            Distinct 0-based column indices, in any order.
+            Distinct 0-based indices of features, in any order.
         """
         return self.fit(support).value
 
@@ -209,7 +292,7 @@ class Instance:
         for row in rows[:1]:
             self.check_support(row)
         ordered = np.sort(rows, axis=1)
-        wrong = (ordered[:, 0] < 0) | (ordered[:, -1] >= self.p)
+        wrong = (ordered[:, 0] < 0) | (ordered[:, -1] >= self.n_features)
         wrong |= (np.diff(ordered, axis=1) == 0).any(axis=1)
         if wrong.any():
             self.check_support(rows[np.flatnonzero(wrong)[0]])
@@ -218,23 +301,20 @@ class Instance:
     def fit(self, support: ArrayLike) -> RestrictedFit:
         """Solve the restricted problem exactly; value, coef and multiplier are sensitive.
 
-        `coef` follows the order of `support`.
+        `coef` follows the order of `support`, and within a feature that of its columns.
         """
         indices = self.check_support(support)
         order = np.argsort(indices)
         # In one order, so that rounding does not depend on how a support is written.
         fit = self.prepared.fit(indices[order])
-        coef = np.empty_like(fit.coef)
-        coef[order] = fit.coef
-        return replace(fit, coef=coef)
+        widths = self._layout.features.widths[indices[order]]
+        blocks = np.split(fit.coef, np.cumsum(widths)[:-1])
+        return replace(fit, coef=np.concatenate([blocks[k] for k in np.argsort(order)]))
 
     def check_support(self, support: ArrayLike) -> IntArray:
         """Return `support` as an index array, or raise `InvalidInput`."""
-        return checked_indices(support, self.support_size, self.p, "a support", "column indices")
-
-
-def _rounded_down(bound: float, dtype: np.dtype[Any]) -> np.floating[Any]:
-    """The largest number of this type that is not above `bound`."""
-    with np.errstate(over="ignore"):
-        rounded: np.floating[Any] = dtype.type(bound)
-    return np.nextafter(rounded, dtype.type(0.0)) if float(rounded) > bound else rounded
+        size, kind = (
+            self.n_features,
+            "column indices" if self._layout.features.plain else "features",
+        )
+        return checked_indices(support, self.support_size, size, "a support", kind)

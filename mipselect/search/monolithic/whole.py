@@ -91,7 +91,7 @@ def whole_optimum(
         rest_bound=math.inf if instance.number_of_supports == 1 else bound,
         tolerance=search.tolerance,
         sensitivity=instance.sensitivity,
-        n_features=instance.p,
+        n_features=instance.n_features,
         feature_names=instance.feature_names,
         effort=search.run.effort(search.name),
     )
@@ -132,7 +132,7 @@ def whole_levels(
     center, value, _ = search.best()
     while True:
         found = [(center, value, value)]
-        for level in range(1, min(len(center), instance.p - len(center)) + 1):
+        for level in range(1, min(len(center), instance.n_features - len(center)) + 1):
             stands.stage = f"level {level}"
             stands.incumbent = value
             best, best_value, claimed = search.best(center, level)
@@ -151,7 +151,7 @@ def whole_levels(
         bounds=np.array(bounds),
         tolerance=search.tolerance,
         sensitivity=instance.sensitivity,
-        n_features=instance.p,
+        n_features=instance.n_features,
         feature_names=instance.feature_names,
         effort=search.run.effort(search.name),
     )
@@ -272,8 +272,8 @@ def _models_of(instance: Instance) -> LeastSquaresModels | PiecewiseLinearModels
         return PiecewiseLinearModels(problem)
     raise InvalidInput(
         "whole models exist for the squared loss with a Gram matrix that fits, and for the hinge "
-        f"and quantile losses; this instance has the loss {instance.loss!r} and {instance.p} "
-        "features"
+        f"and quantile losses; this instance has the loss {instance.loss!r} and "
+        f"{instance.p} columns"
     )
 
 
