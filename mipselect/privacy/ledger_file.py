@@ -83,14 +83,9 @@ class FileBook:
         self._check_file()
         self._seen = (-1, "")
         chain = self._run(self._chain_of)
-        self.identity = chain.identity
+        self.identity, self.terms = chain.identity, chain.account.terms
         if identity not in (None, self.identity):
             raise LedgerBroken(f"{self.path}: is another ledger than the one that was here before")
-
-    @property
-    def terms(self) -> Terms:
-        """The budget and what it is counted in."""
-        return self.look(lambda account: account.terms)
 
     def look(self, at: Callable[[Account], Result]) -> Result:
         """Return what `at` makes of the account as it is on the disk now."""
