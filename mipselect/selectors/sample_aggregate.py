@@ -3,24 +3,14 @@
 from __future__ import annotations
 
 import random
-from functools import partial
 from typing import Any
 
-import numpy as np
-
 from mipselect.arrays import FloatArray
-from mipselect.mechanisms import OneShotTopK, Peeling, SampleAggregate
+from mipselect.mechanisms import Mechanism
 from mipselect.mechanisms.scores.sample_aggregate import TopK
+from mipselect.methods import SampleAggregateMethod
 from mipselect.privacy.ledger import Ledger
-from mipselect.selectors.base import PrivateSelector, real_target
-from mipselect.selectors.lasso_path import lasso_path
-from mipselect.selectors.sis import top_k_named
-from mipselect.validation import checked_positive
-
-MECHANISMS: dict[str, TopK] = {
-    "peeling": Peeling,
-    "laplace": partial(OneShotTopK, noise="laplace"),
-}
+from mipselect.selectors.base import PrivateSelector
 
 
 class SampleAggregateSelector(PrivateSelector):
@@ -89,80 +79,12 @@ class SampleAggregateSelector(PrivateSelector):
         self.ledger = ledger
         self.random_state = random_state
 
-    def _mechanism(self, X: FloatArray, y: Any, source: random.Random) -> SampleAggregate:
-        count = int(self.n_features_to_select)
-        if self.alpha is None:
-            ballot = partial(path_ballot, k=count)
-        else:
-            ballot = partial(lasso_ballot, k=count, alpha=checked_positive(self.alpha, "alpha"))
-        return SampleAggregate(
-            X,
-            real_target(y),
-            count,
-            self.epsilon,
-            ballot=ballot,
+    def _mechanism(self, X: FloatArray, y: Any, source: random.Random) -> Mechanism[Any]:
+        method = SampleAggregateMethod(
+            epsilon=self.epsilon,
+            alpha=self.alpha,
             n_blocks=self.n_blocks,
-            top_k=top_k_named(self.top_k, MECHANISMS),
+            top_k=self.top_k,
             relation=self.relation,
         )
-
-
-def lasso_ballot(X: FloatArray, y: FloatArray, *, k: int, alpha: float) -> list[int]:
-    """Vote for the k largest |coefficients| of a Lasso with this penalty.
-
-    scikit-learn's alpha is λ/m of `lasso_path`, in the units of the block and of its m rows.
-    """
-    if y.size < 2:
-        return []
-    with np.errstate(all="ignore"):
-        table, x_unit = centred(X.astype(np.float64))
-        target, y_unit = centred(y[:, None])
-        penalty = float(y.size * alpha / x_unit / y_unit)
-        coefficients: FloatArray = np.zeros(X.shape[1])
-        for segment in lasso_path(table, target[:, 0]):
-            coefficients = segment.at(penalty)
-            if segment.penalties[1] <= penalty:
-                break
-        return largest(coefficients, k)
-
-
-def path_ballot(X: FloatArray, y: FloatArray, *, k: int) -> list[int]:
-    """Vote by a Lasso with the largest penalty at which k coefficients are not zero.
-
-    The coefficients are linear between two knots of the path. They are taken in the middle of
-    the first segment with k of them, or of the last one.
-    """
-    if y.size < 2:
-        return []
-    with np.errstate(all="ignore"):
-        table, target = centred(X.astype(np.float64))[0], centred(y[:, None])[0]
-        coefficients: FloatArray = np.zeros(X.shape[1])
-        for segment in lasso_path(table, target[:, 0]):
-            coefficients = segment.middle
-            if np.count_nonzero(coefficients) >= k:
-                break
-        return largest(coefficients, k)
-
-
-def centred(columns: FloatArray) -> tuple[FloatArray, np.float64]:
-    """Subtract the means, in units in which the largest entry is 1; those units too."""
-    scaled, first = with_largest_one(columns)
-    centred, second = with_largest_one(scaled - scaled.mean(axis=0))
-    return centred, first * second
-
-
-def with_largest_one(values: FloatArray) -> tuple[FloatArray, np.float64]:
-    """Divide by the largest |entry|, if there is one above zero; what was divided by.
-
-    It is no float of Python's, whose quotients raise an error where a unit has become zero.
-    """
-    size = np.float64(np.abs(values).max() or 1.0)
-    return values / size, size
-
-
-def largest(coefficients: FloatArray, k: int) -> list[int]:
-    """Return the places of the k largest |coefficients| above zero, of equal ones the earlier."""
-    sizes = np.abs(coefficients)
-    order = np.argsort(-sizes, kind="stable")[:k]
-    chosen: list[int] = order[sizes[order] > 0.0].tolist()
-    return chosen
+        return method.mechanism(self._rows(X, y), source)

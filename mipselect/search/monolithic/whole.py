@@ -20,6 +20,8 @@ from mipselect.backends.protocols import Capability, MipStatus, Solver, WholeSol
 from mipselect.errors import InvalidInput, NotCertified, SolverFailure
 from mipselect.instance import Instance
 from mipselect.losses.box_dual import PreparedBoxDual
+from mipselect.losses.features import plain_features
+from mipselect.losses.grouping import FeatureProblem
 from mipselect.losses.squared import PreparedSquared
 from mipselect.search.collectors import BestSupport
 from mipselect.search.monolithic.formulations import Form, LeastSquaresModels, at_distance
@@ -268,8 +270,11 @@ def _models_of(instance: Instance) -> LeastSquaresModels | PiecewiseLinearModels
     problem = instance.prepared
     if isinstance(problem, PreparedSquared) and problem.gram.fits:
         return LeastSquaresModels(problem)
-    if isinstance(problem, PreparedBoxDual) and problem.box.softness == 0.0:
-        return PiecewiseLinearModels(problem)
+    columns, features = problem, plain_features(instance.p)
+    if isinstance(problem, FeatureProblem):
+        columns, features = problem.columns, problem.features
+    if isinstance(columns, PreparedBoxDual) and columns.box.softness == 0.0:
+        return PiecewiseLinearModels(columns, features)
     raise InvalidInput(
         "whole models exist for the squared loss with a Gram matrix that fits, and for the hinge "
         f"and quantile losses; this instance has the loss {instance.loss!r} and "
