@@ -11,6 +11,7 @@ from typing import Annotated, Any, TypedDict
 import typer
 
 from mipselect.cli.asked import MethodOptions, option_named
+from mipselect.cli.charging import opened
 from mipselect.cli.drawing import Plan, plan_draws
 from mipselect.cli.dry_run import deliver_plan
 from mipselect.cli.method_options import (
@@ -22,6 +23,8 @@ from mipselect.cli.method_options import (
     Draws,
     DryRun,
     Epsilon,
+    LedgerFile,
+    LedgerPart,
     MCMCRadius,
     MCMCSteps,
     MethodName,
@@ -128,6 +131,8 @@ def select(
     method: MethodName = Method.EXPONENTIAL,
     draws: Draws = 1,
     budget: Budget = None,
+    ledger: LedgerFile = None,
+    part: LedgerPart = None,
     relation: Relation = None,
     delta: Delta = None,
     seed: Seed = None,
@@ -170,7 +175,13 @@ def select(
         time_limit=time_limit,
     )
     plan = plan_draws(
-        method=method, epsilon=epsilon, options=options, draws=draws, budget=budget, seed=seed
+        method=method,
+        epsilon=epsilon,
+        options=options,
+        draws=draws,
+        budget=budget,
+        seed=seed,
+        ledger=opened(ledger, part),
     )
     if support_size is not None and sizes is not None:
         raise InvalidInput("--support-size and --sizes: give one of them, not both")
@@ -182,7 +193,7 @@ def select(
     if not math.isfinite(target_shift):
         raise InvalidInput(f"--target-shift must be a finite number, got {target_shift}")
     columns = None if features is None else split_names(features)
-    check_output(output, [data])
+    check_output(output, [data, *([] if ledger is None else [ledger])])
     # With --sizes the method replaces it by the largest of them.
     size = 1 if support_size is None else support_size
     described: _Described = {

@@ -228,11 +228,13 @@ class Account:
                 f"{guarantee.relation}: {remedy}"
             )
         prices = self._prices(guarantee)
-        if any(price > self._left(name, entry.part) for name, price in prices.items()):
-            left = self.remaining(entry.part)
+        left = {name: self._left(name, entry.part) for name in prices}
+        if any(price > left[name] for name, price in prices.items()):
+            asked = {name: round_up(price) for name, price in prices.items()}
+            rest = {name: round_down(amount) for name, amount in left.items()}
             raise BudgetExceeded(
-                f"asked for {_amount(guarantee, terms)}, but only {_amount(left, terms)} is left "
-                f"of the budget {_amount(terms.budget, terms)}; nothing was drawn"
+                f"asked for {_in_words(asked)}, but only {_in_words(rest)} is left "
+                f"of the budget {_in_words(self._limits)}; nothing was drawn"
             )
 
     def add(self, entry: LedgerEntry) -> None:
@@ -288,8 +290,9 @@ class Account:
         rho = guarantee.concentrated
         if rho is None:
             raise BudgetExceeded(
-                f"the ledger counts ρ, and from {_amount(guarantee)} follows none; use a draw "
-                "with δ = 0, or a ledger that counts ε and δ; nothing was drawn"
+                f"the ledger counts ρ, and none follows from a promise with δ = "
+                f"{guarantee.delta!r}; use a draw with δ = 0, or a ledger that counts ε and δ; "
+                "nothing was drawn"
             )
         if math.isinf(rho):
             raise BudgetExceeded("ε²/2 is more than a float can hold; nothing was drawn")
@@ -312,7 +315,8 @@ def _apart(one: Part | None, other: Part) -> bool:
     return one is not None and one[0] == other[0] and one[1] != other[1]
 
 
-def _amount(guarantee: Guarantee, terms: Terms | None = None) -> str:
-    if terms is not None and terms.rho is not None:
-        return f"ρ = {guarantee.concentrated!r}"
-    return f"ε = {guarantee.epsilon!r}, δ = {guarantee.delta!r}"
+SIGNS = {"epsilon": "ε", "delta": "δ", "rho": "ρ"}
+
+
+def _in_words(amounts: Mapping[str, float]) -> str:
+    return ", ".join(f"{SIGNS[name]} = {amount!r}" for name, amount in amounts.items())

@@ -276,6 +276,25 @@ class Ledger:
         """
         self._charge(guarantee, what)
 
+    def check(self, guarantee: Guarantee) -> None:
+        """Raise what `spend` would raise; nothing is charged."""
+        entry = checked_entry(guarantee, "", self._part, self._asked)
+        self._book.look(lambda account: account.admit(entry))
+
+    def after(self, guarantee: Guarantee) -> Guarantee:
+        """What `remaining` would be after `spend`, which raises the same; nothing is charged."""
+        entry = checked_entry(guarantee, "", self._part, self._asked)
+
+        def left(account: Account) -> Guarantee:
+            tried = Account(account.terms)
+            for paid in account.entries:
+                tried.add(paid)
+            tried.admit(entry)
+            tried.add(entry)
+            return tried.remaining(self._part)
+
+        return self._book.look(left)
+
     @contextmanager
     def charged(self, guarantee: Guarantee, what: str = "") -> Iterator[Guarantee]:
         """Charge a release as `spend` does, and note whether what follows ends with a draw.
@@ -325,6 +344,11 @@ class Ledger:
         Where ρ is counted, ε is the largest of a draw of which nothing but its ε is known.
         """
         return self._book.look(lambda account: account.remaining(self._part))
+
+    @property
+    def head(self) -> Row | None:
+        """The last row of a file; None in memory."""
+        return self._book.head() if isinstance(self._book, FileBook) else None
 
     def rows(self) -> list[Row]:
         """All rows of a file as they are stored, read anew and checked; in memory there are none.

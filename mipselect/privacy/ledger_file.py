@@ -91,6 +91,10 @@ class FileBook:
         """Return what `at` makes of the account as it is on the disk now."""
         return self._run(lambda connection: at(self._chain_of(connection).account))
 
+    def head(self) -> Row:
+        """The last row."""
+        return self._run(lambda connection: self._chain_of(connection).head)
+
     def charge(self, entry: LedgerEntry) -> int:
         """Append a charge, or refuse it; return the number of its row.
 

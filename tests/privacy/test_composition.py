@@ -166,7 +166,7 @@ def test_a_ledger_that_counts_rho() -> None:
     assert pure.remaining.rho == 0.0
     with pytest.raises(BudgetExceeded):
         Ledger(rho=1e300, delta=0.1).spend(Guarantee(1e200))
-    with pytest.raises(BudgetExceeded, match="follows none"):
+    with pytest.raises(BudgetExceeded, match="none follows"):
         Ledger(rho=1.0, delta=0.1).spend(Guarantee(0.1, 1e-3))
 
 

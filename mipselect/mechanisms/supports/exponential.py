@@ -27,9 +27,7 @@ from mipselect.mechanisms.supports.relations import both_relations, one_directio
 from mipselect.mechanisms.supports.soft_draws import SoftDraws
 from mipselect.privacy.concentrated import bounded_range_rho
 from mipselect.privacy.guarantee import Guarantee
-from mipselect.privacy.ledger import Ledger
 from mipselect.privacy.randomness import Rng, generator
-from mipselect.privacy.release import Release
 from mipselect.search.progress import ProgressCallback, Run
 from mipselect.validation import (
     checked_epsilon,
@@ -200,11 +198,6 @@ class ExponentialMechanism(SupportMechanism):
         """
         source, _ = generator(rng)
         return self._draws.draw(source)
-
-    def release(self, ledger: Ledger | None = None, *, rng: Rng = None) -> Release:
-        """Prepare, charge the ledger, then draw. See `Mechanism.release`."""
-        self.prepare()
-        return super().release(ledger, rng=rng)
 
     @np.errstate(all="ignore")
     def log_probability(self, outcome: ArrayLike) -> float:

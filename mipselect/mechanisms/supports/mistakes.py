@@ -24,9 +24,7 @@ from mipselect.mechanisms.supports.top_r import TopR
 from mipselect.privacy.concentrated import bounded_range_rho
 from mipselect.privacy.decimals import exact, round_up
 from mipselect.privacy.guarantee import Guarantee
-from mipselect.privacy.ledger import Ledger
 from mipselect.privacy.randomness import IntegerWeights, Rng, generator, uniform_subset
-from mipselect.privacy.release import Release
 from mipselect.search.pool import MistakeLevels, SupportPool
 from mipselect.validation import checked_epsilon, checked_support
 
@@ -180,15 +178,13 @@ class Mistakes(SupportMechanism):
             )
         )
 
-    def release(self, ledger: Ledger | None = None, *, rng: Rng = None) -> Release:
-        """Charge the ledger, then draw. See `Mechanism.release`.
+    def prepare(self) -> None:
+        """Refuse where the condition is not proven. See `Mechanism.release`.
 
         Raises
         ------
         ConditionNotMet
             In the published form, if the gap is not proven to exceed 2Δ; nothing is charged.
-        BudgetExceeded, RelationMismatch
-            From the ledger, before anything is drawn.
         """
         levels = self._levels
         if self._tested is None and not exceeds_condition(levels.gap, levels.sensitivity):
@@ -198,7 +194,6 @@ class Mistakes(SupportMechanism):
                 "have told that these data meet the condition. The form without a condition "
                 "never refuses: give test_epsilon and delta, and to Mistakes a fallback too"
             )
-        return super().release(ledger, rng=rng)
 
     @cached_property
     def _weights(self) -> IntegerWeights:
