@@ -152,6 +152,8 @@ def show(
         console.print(f"Left: {_left(ledger, remaining)}.", markup=False)
         if found:
             _print_statements(console, found)
+        if not spent.private:
+            console.print("A draw was seeded: of all of it together nothing is promised.")
         if sensitive:
             console.print(KEEP)
 

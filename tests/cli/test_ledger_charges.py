@@ -138,7 +138,9 @@ def test_a_seeded_draw_is_marked_in_the_ledger(run: Run, folder: Path, file: Pat
     Ledger.create(file, epsilon=1.0)
     command = ("release", folder / "instance.toml", "--epsilon", "1", "--seed", "1")
     assert run(*command, "--ledger", file).code == 0
-    assert "seeded: no promise" in run("ledger", "show", file).out
+    shown = run("ledger", "show", file).out
+    assert "seeded: no promise" in shown
+    assert "of all of it together nothing is promised" in shown
 
 
 def test_the_ledger_is_looked_at_before_the_data(run: Run, folder: Path, file: Path) -> None:

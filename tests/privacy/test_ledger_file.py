@@ -19,6 +19,10 @@ import pytest
 from joblib import Parallel, delayed
 from ledger_faults import forked, storms
 from sklearn.base import clone
+from sklearn.exceptions import FitFailedWarning
+from sklearn.linear_model import LinearRegression
+from sklearn.model_selection import cross_validate
+from sklearn.pipeline import make_pipeline
 
 from mipselect.errors import (
     BudgetExceeded,
@@ -506,9 +510,8 @@ def test_workers_share_the_budget(path: Path, ledger: Ledger) -> None:
 def test_estimators_take_it_and_are_cloned_and_pickled_with_it(ledger: Ledger) -> None:
     rng = np.random.default_rng(0)
     X, y = rng.uniform(-1, 1, (60, 4)), rng.uniform(-1, 1, 60)
-    selector = SISSelector(1, epsilon=0.4, ledger=ledger, x_bound=1.0, y_bound=1.0)
-    if selector.relation == "add-remove":
-        selector.set_params(relation="replace-one")
+    options = {"x_bound": 1.0, "y_bound": 1.0, "relation": "replace-one"}
+    selector = SISSelector(1, epsilon=0.4, ledger=ledger, **options)
     clone(selector).fit(X, y)
     again = pickle.loads(pickle.dumps(selector.fit(X, y)))
     assert again.ledger.path == ledger.path
@@ -546,3 +549,25 @@ def test_a_storm_of_kills(tmp_path: Path) -> None:
     assert figures.hold, figures
     assert figures.killed_in_a_charge > 5
     assert figures.draws > 10
+
+
+def test_pipelines_and_folds_are_paid_in_their_workers(path: Path) -> None:
+    """Two processes fit five folds of a pipeline on a budget for three."""
+    ledger = Ledger.create(path, epsilon=1.5)
+    rng = np.random.default_rng(0)
+    X, y = rng.uniform(-1, 1, (60, 4)), rng.uniform(-1, 1, 60)
+    options = {"x_bound": 1.0, "y_bound": 1.0, "relation": "replace-one"}
+    selector = SISSelector(1, epsilon=0.5, ledger=ledger, **options)
+    pipeline = make_pipeline(selector, LinearRegression())
+    with pytest.warns(FitFailedWarning, match="2 fits failed"):
+        folds = cross_validate(pipeline, X, y, cv=5, n_jobs=2, error_score=np.nan)
+    assert np.isfinite(folds["test_score"]).sum() == 3
+    assert [entry.status for entry in ledger.entries] == ["drawn"] * 3
+
+
+def test_any_name_of_a_file(tmp_path: Path) -> None:
+    for name in ("a?b#c%41 d&e=f", "ü.ledger", "'; DROP TABLE entries", ":memory:", "file:x"):
+        ledger = Ledger.create(tmp_path / name, epsilon=1.0)
+        ledger.spend(Guarantee(0.1))
+        assert len(Ledger.open(tmp_path / name).entries) == 1
+    assert len(list(tmp_path.iterdir())) == 5
