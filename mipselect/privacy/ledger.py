@@ -10,7 +10,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, Protocol, Self, TypeVar
 
-from mipselect.errors import LedgerForked, LedgerNotWritten, MipselectError
+from mipselect.errors import InvalidInput, LedgerForked, LedgerNotWritten, MipselectError
 from mipselect.privacy.account import (
     DRAWN,
     FAILED,
@@ -240,7 +240,17 @@ class Ledger:
         column, value : str
             Such as "hospital" and "A". That the draw looks at no other rows is up to you, and so is
             that the values are public.
+
+        Raises
+        ------
+        InvalidInput
+            If a name is not a short printable text, or this is the ledger of a part already.
         """
+        if self._part is not None:
+            raise InvalidInput(
+                f"this is the ledger of a part already, where {self._part[0]} is {self._part[1]}; "
+                "for a part of it name one column that tells both"
+            )
         return Ledger.__new__(Ledger)._set(self._book, checked_part(column, value), self._asked)
 
     def noting(self, asked: Mapping[str, Any]) -> Ledger:

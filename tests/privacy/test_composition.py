@@ -209,6 +209,8 @@ def test_a_row_that_is_replaced_stays_in_its_part() -> None:
     assert ledger.spent.conditions == release.guarantee.conditions
     assert NoisyMax([1.0, 2.0], 0.3).release(ledger).guarantee.conditions == ()
     assert copy.deepcopy(part) is part
+    with pytest.raises(InvalidInput, match="a part already"):
+        part.part("year", "2020")
     for wrong in ("", "a\nb", 5, "x" * 201):
         with pytest.raises(InvalidInput):
             ledger.part("hospital", wrong)
