@@ -125,11 +125,7 @@ def _loss(read: ReleaseFile) -> CardPart:
             Entry("Neighbouring tables", f"Tables that differ by {RELATIONS[total.relation]}."),
             Entry("Privacy loss of one draw", _amount(read.one)),
             Entry("Privacy loss of this release", _amount(total)),
-            *(
-                ()
-                if rho is None or math.isinf(rho)
-                else (Entry("In zero-concentrated privacy", f"ρ = {rho:.6g}"),)
-            ),
+            *(() if rho is None else (Entry("In zero-concentrated privacy", f"ρ = {rho:.6g}"),)),
             Entry("What that means", _meaning(total)),
             Entry("Conditions", "; ".join(total.conditions) or "None."),
         ),

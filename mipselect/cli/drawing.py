@@ -132,7 +132,7 @@ def _stated(method: PrivateMethod, ledger: Ledger | None) -> Guarantee:
     """What one draw promises, under the relation of the ledger if the method states it."""
     if ledger is None:
         return method.guarantee
-    return method.guarantees.get(ledger.relation, method.guarantee)
+    return ledger.promised(method.guarantees.get(ledger.relation, method.guarantee))
 
 
 def ledger_of(budget: Guarantee) -> Ledger:

@@ -44,7 +44,8 @@ def deliver_plan(
         facts = facts_of(blank, plan.method, outline.target_shift).of(outline)
     hidden = plan.one.relation == "add-remove"
     settings = settings_report(facts.without_n() if hidden else facts, plan.method)
-    planned, total = planned_report(plan), _total(plan, blank)
+    one = _one(plan, blank)
+    total = one.times(plan.draws)
 
     def render(console: Console) -> None:
         if plan.seed is not None:
@@ -52,16 +53,16 @@ def deliver_plan(
         heading(console, f"{title}: dry run; no row was read, nothing drawn and nothing spent")
         console.print(f"Would be drawn: by {plan.name}, {plan.cost}.")
         console.print(f"Budget: {budget_in_words(plan, total)}.", markup=False)
-        console.print(
-            f"Would be promised of all draws together: {plan.one.times(plan.draws)}.", markup=False
-        )
+        console.print(f"Would be promised of all draws together: {total}.", markup=False)
         print_settings(console, settings)
 
     report = {
         **head,
         "dry_run": True,
         "sensitive": False,
-        **planned,
+        **planned_report(plan),
+        "guarantee_of_one_draw": one.to_dict(),
+        "guarantee_of_all_draws": total.to_dict(),
         "budget": {"epsilon": plan.budget.epsilon, "delta": plan.budget.delta},
         **settings,
         "ledger": None if plan.ledger is None else _ledger_after(plan.ledger, total),
@@ -79,13 +80,13 @@ def _refuse(method: PrivateMethod, blank: Instance | Rows) -> None:
             require_ridge(blank)
 
 
-def _total(plan: Plan, blank: Instance | Rows) -> Guarantee:
-    """What all draws will promise; scores say their ρ once the number of columns is known."""
+def _one(plan: Plan, blank: Instance | Rows) -> Guarantee:
+    """What one draw will promise; scores say their ρ once the number of columns is known."""
     match plan.method, blank:
         case RowsMethod(), Rows():
-            one = plan.method.mechanism(blank).guarantee
-            return replace(one, private=plan.one.private).times(plan.draws)
-    return plan.one.times(plan.draws)
+            rho = plan.method.mechanism(blank).guarantee.rho
+            return replace(plan.one, rho=rho)
+    return plan.one
 
 
 def budget_in_words(plan: Plan, total: Guarantee) -> str:

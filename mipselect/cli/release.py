@@ -155,8 +155,9 @@ def release_from(
     given = posed(problem, plan.method)
     check_sizes(plan.method, given.n_features, title)
     hidden = plan.one.relation == "add-remove"
-    facts = facts_of(given, plan.method, problem.target_shift)
-    settings = settings_report(facts.without_n() if hidden else facts, plan.method)
+    with about(title):
+        facts = facts_of(given, plan.method, problem.target_shift)
+        settings = settings_report(facts.without_n() if hidden else facts, plan.method)
     with told_of_the_ledger(plan.ledger):
         with about(title), Watch(title, details=False) as watch:
             drawn = draw(given, plan.noting({**head, **settings}), watch)

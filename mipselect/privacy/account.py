@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -290,12 +289,10 @@ class Account:
         rho = guarantee.concentrated
         if rho is None:
             raise BudgetExceeded(
-                f"the ledger counts ρ, and none follows from a promise with δ = "
+                f"the ledger counts ρ, and none follows from ε = {guarantee.epsilon!r}, δ = "
                 f"{guarantee.delta!r}; use a draw with δ = 0, or a ledger that counts ε and δ; "
                 "nothing was drawn"
             )
-        if math.isinf(rho):
-            raise BudgetExceeded("ε²/2 is more than a float can hold; nothing was drawn")
         return {"rho": exact(rho)}
 
 
@@ -304,7 +301,7 @@ def total_rho(entries: Sequence[LedgerEntry], part: Part | None = None) -> Fract
     sum_of_rho = Tally()
     for entry in entries:
         rho = entry.guarantee.concentrated
-        if rho is None or math.isinf(rho):
+        if rho is None:
             return None
         sum_of_rho.add(exact(rho), entry.part)
     return sum_of_rho.at(part)

@@ -8,6 +8,7 @@ another as anybody likes.
 from __future__ import annotations
 
 import math
+import sys
 from fractions import Fraction
 
 from scipy.optimize import minimize_scalar
@@ -18,24 +19,28 @@ ROUNDING = 1e-12
 """Relative allowance for double precision in a conversion of ρ."""
 
 
-def pure_rho(epsilon: float) -> float:
-    """ε²/2, rounded up: of anything that is ε-private.
+def pure_rho(epsilon: float) -> float | None:
+    """ε²/2, rounded up: of anything that is ε-private. None where no float can hold it.
 
     Bun and Steinke, "Concentrated differential privacy", 2016, proposition 1.4.
     """
-    return round_up(exact(epsilon) ** 2 / 2)
+    return _rounded_up(exact(epsilon) ** 2 / 2)
 
 
-def bounded_range_rho(epsilon: float, draws: int = 1) -> float:
+def bounded_range_rho(epsilon: float, draws: int = 1) -> float | None:
     """k(ε/k)²/8, rounded up: of k draws, each from an exponential mechanism at ε/k.
 
     Such a draw is of bounded range ε/k: between neighbours the logs of the probabilities of any
-    two outcomes move by no more than ε/k apart.
+    two outcomes move by no more than ε/k apart. None where no float can hold it.
 
     Cesar and Rogers, "Bounding, concentrating, and truncating: unifying privacy loss composition
     for data analytics", 2021, lemma 3.2.
     """
-    return round_up(exact(epsilon) ** 2 / (8 * draws))
+    return _rounded_up(exact(epsilon) ** 2 / (8 * draws))
+
+
+def _rounded_up(rho: Fraction) -> float | None:
+    return round_up(rho) if rho <= sys.float_info.max else None
 
 
 def largest_pure_epsilon(rho: Fraction) -> float:

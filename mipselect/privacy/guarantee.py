@@ -28,9 +28,6 @@ RELATIONS = {
 }
 """The neighbouring relations, and how they read in a sentence."""
 
-LARGEST_SQUARED = 1e154
-"""Above this ε, ε²/2 is not a float."""
-
 NO_PROMISE = "no promise, for the draw was seeded"
 
 
@@ -84,14 +81,9 @@ class Guarantee:
 
     @property
     def concentrated(self) -> float | None:
-        """ρ: the one that is stated or, where δ = 0, ε²/2 if that is less. None: nothing follows.
-
-        ε²/2 is infinite where no float can hold it.
-        """
-        if self.delta > 0.0:
-            return self.rho
-        stated = math.inf if self.rho is None else self.rho
-        return min(stated, pure_rho(self.epsilon) if self.epsilon < LARGEST_SQUARED else math.inf)
+        """ρ: what is stated or, where δ = 0 and that is less, ε²/2. None: nothing follows."""
+        pure = pure_rho(self.epsilon) if self.delta == 0.0 else None
+        return min((rho for rho in (self.rho, pure) if rho is not None), default=None)
 
     def to(self, relation: str) -> Guarantee:
         """State the same promise under another neighbouring relation.
@@ -201,7 +193,7 @@ def _total_rho(together: Collection[Guarantee]) -> Fraction | None:
     if all(guarantee.rho is None for guarantee in together):
         return None
     known = [rho for guarantee in together if (rho := guarantee.concentrated) is not None]
-    return total(known) if len(known) == len(together) and math.inf not in known else None
+    return total(known) if len(known) == len(together) else None
 
 
 def _composed(

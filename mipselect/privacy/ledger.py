@@ -286,6 +286,10 @@ class Ledger:
         """
         self._charge(guarantee, what)
 
+    def promised(self, guarantee: Guarantee) -> Guarantee:
+        """What a draw promises when this ledger pays: for a part, with its condition."""
+        return checked_entry(guarantee, "", self._part, self._asked).guarantee
+
     def check(self, guarantee: Guarantee) -> None:
         """Raise what `spend` would raise; nothing is charged."""
         entry = checked_entry(guarantee, "", self._part, self._asked)

@@ -126,6 +126,8 @@ def test_parts(run: Run, folder: Path, file: Path) -> None:
     run(*command, "--part", "site=A").failed_with(2, "--part goes with --ledger")
     for wrong in ("site", "=A", "site="):
         run(*command, "--ledger", file, "--part", wrong).failed_with(2, "COLUMN=VALUE")
+    planned = run(*command, "--ledger", file, "--part", "site=A", "--dry-run", "--json").report
+    assert "value of 'site'" in planned["guarantee_of_all_draws"]["conditions"][0]
     for site in ("A", "B"):
         done = run(*command, "--ledger", file, "--part", f"site={site}", "--json").report
         assert "value of 'site'" in done["guarantee_of_one_draw"]["conditions"][0]

@@ -143,7 +143,9 @@ def test_guarantees_carry_rho() -> None:
     assert Guarantee(0.1, 1e-6).concentrated is None
     assert Guarantee(0.1, 1e-6, rho=0.3).concentrated == 0.3
     assert Guarantee(2.0).concentrated == Guarantee(2.0, rho=7.0).concentrated == 2.0
-    assert math.isinf(Guarantee(1e200).concentrated)
+    assert Guarantee(1e200).concentrated is bounded_range_rho(1e200) is None
+    assert Guarantee(1e200, rho=1.0).concentrated == 1.0
+    assert (one + Guarantee(1e200)).rho is None
     for wrong in (-1.0, math.inf, math.nan, "1"):
         with pytest.raises(InvalidInput, match="rho"):
             Guarantee(1.0, rho=wrong)

@@ -95,7 +95,7 @@ class AdaptivePeeling(ScoreMechanism[Support]):
         return "adaptive-peeling"
 
     @property
-    def rho(self) -> float:
+    def rho(self) -> float | None:
         """ε²/8k: of k exponential mechanisms at ε/k."""
         return bounded_range_rho(self.epsilon, self.k)
 

@@ -104,7 +104,7 @@ class GeneralizedExponential(ScoreMechanism[int]):
         return "generalized-exponential"
 
     @property
-    def rho(self) -> float:
+    def rho(self) -> float | None:
         """ε²/8: it is an exponential mechanism."""
         return bounded_range_rho(self.epsilon)
 

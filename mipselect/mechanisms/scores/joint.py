@@ -94,7 +94,7 @@ class JointExponential(ScoreMechanism[Support]):
         return "joint-exponential"
 
     @property
-    def rho(self) -> float:
+    def rho(self) -> float | None:
         """ε²/8: it is an exponential mechanism."""
         return bounded_range_rho(self.epsilon)
 
