@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,7 +15,7 @@ from numpy.typing import ArrayLike
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.errors import InvalidInput
 from mipselect.frames import numeric_matrix, numeric_vector, plain_array
-from mipselect.layout import Column, Columns, laid_out
+from mipselect.layout import Column, Columns, Layout, laid_out
 from mipselect.losses import CertifiedLoss, Loss, PreparedLoss, RestrictedFit, checked_loss
 from mipselect.losses.grouping import on_features
 from mipselect.validation import (
@@ -23,6 +24,9 @@ from mipselect.validation import (
     checked_nonnegative,
     checked_scale,
 )
+
+if TYPE_CHECKING:  # Reading tables takes long to import.
+    from mipselect.tables import TableCoefficients, TableSchema, Units
 
 SMALLEST_RIDGE = 1e-50
 LARGEST_RIDGE = 1e50
@@ -88,7 +92,8 @@ class Instance:
     -----
     As an attribute `x_bound` is the largest bound; `feature_bounds` holds all of them.
 
-    `classes` is None, or the names of the classes that became -1 and +1.
+    `classes` is None, or the names of the classes that became -1 and +1; `units` is None, or what
+    turns columns back into the units of the table that `from_table` read.
 
     The support size, the bounds, λ, the loss, its classes, the groups, n and p must be chosen
     without looking at the data: the privacy guarantee treats them as public.
@@ -122,7 +127,7 @@ class Instance:
     ) -> None:
         matrix, names = numeric_matrix(X, feature_names if groups is None else None)
         n, p = matrix.shape
-        self._layout = laid_out(
+        layout = laid_out(
             p,
             names,
             feature_names,
@@ -132,27 +137,164 @@ class Instance:
             x_bound=x_bound,
             always_bound=always_bound,
         )
-        self.feature_names: tuple[str, ...] = self._layout.feature_names
-        self._loss = checked_loss(loss)
-        encoded, self.classes = self._loss.encode(plain_array(y, "y"))
+        law = checked_loss(loss)
+        encoded, classes = law.encode(plain_array(y, "y"))
         target = numeric_vector(encoded, "y")
         if target.shape != (n,):
             raise InvalidInput(f"y must have one value per row of X, ({n},); got {target.shape}")
+        self._hold_public(layout, law, support_size, y_bound, coef_bound, ridge)
+        self._hold(layout.arranged(matrix), target, classes, units=None)
+
+    def _hold_public(
+        self,
+        layout: Layout,
+        loss: Loss,
+        support_size: int,
+        y_bound: float,
+        coef_bound: float,
+        ridge: float,
+    ) -> None:
+        """Check and keep what is known before a row is."""
+        self._layout, self._loss = layout, loss
+        self.feature_names: tuple[str, ...] = layout.feature_names
         self.support_size = checked_integer(support_size, "support_size", 1, self.n_features)
-        bounds = self._layout.bounds.tolist()
-        self.x_bound: float = max(bounds)
+        self.x_bound: float = max(layout.bounds.tolist())
         self.y_bound = checked_scale(y_bound, "y_bound")
         self.coef_bound = checked_scale(coef_bound, "coef_bound")
         self.ridge = checked_nonnegative(ridge, "ridge")
         if self.ridge > 0.0:
             checked_scale(self.ridge, "ridge", SMALLEST_RIDGE, LARGEST_RIDGE)
-        if self.classes is not None:
+
+    def _hold(
+        self,
+        arranged: FloatArray,
+        y: FloatArray,
+        classes: tuple[str, str] | None,
+        units: Units | None,
+    ) -> None:
+        """Keep the rows, which are clipped and in the order of the layout; nothing changes then."""
+        self.classes, self.units = classes, units
+        if classes is not None:
             self.y_bound = 1.0
-        self._arranged: FloatArray = self._layout.arranged(matrix)
-        self.y: FloatArray = np.clip(target.astype(np.float64), -self.y_bound, self.y_bound)
+        self._arranged = arranged
+        self.y: FloatArray = np.clip(y.astype(np.float64), -self.y_bound, self.y_bound)
         self._arranged.flags.writeable = False
         self.y.flags.writeable = False
         self._frozen = True
+
+    @classmethod
+    def from_table(
+        cls,
+        source: Any,
+        schema: TableSchema,
+        *,
+        target: str,
+        support_size: int,
+        always: Sequence[str] = (),
+        never: Sequence[str] = (),
+        intercept: bool = True,
+        coef_bound: float | None = None,
+        ridge: float | None = None,
+        loss: str | Loss = "squared",
+        ranges: Mapping[str, tuple[float, float]] | None = None,
+        unit_rule: str = "first",
+    ) -> Instance:
+        """Make an instance of a real table by the public map of its schema.
+
+        Every field is one feature, whatever the number of its columns; features and target lie
+        in [-1, 1], so that `x_bound` and `y_bound` are 1.
+
+        Parameters
+        ----------
+        source : path or table
+            CSV, Parquet or Arrow files, a folder of them, a data frame, whatever offers an Arrow
+            stream; see `mipselect.tables.sources.open_source`.
+        schema : TableSchema
+            What is public about the table.
+        target : str
+            The field to predict: a number with a range, or two classes.
+        support_size : int
+            s, how many fields to choose.
+        always, never : sequence of str
+            Fields that are always in, or left out.
+        intercept : bool
+            Whether a column of ones is always in.
+        coef_bound : float, optional
+            r, in the units of columns and a target in [-1, 1]; default 2/√(s + a + 1) with a
+            fields that are always in and an intercept, so that U = 2, else 1/√(s + a).
+        ridge : float, optional
+            λ; default max(1, n/1000).
+        loss : str or Loss
+            As for `Instance`; κ of Huber's is in units of half the target's range.
+        ranges : mapping of str to (float, float), optional
+            Public ranges in place of those of the schema.
+        unit_rule : {"first", "last", "mean"}
+            What becomes of several rows of one person, where the schema has a privacy unit.
+
+        Raises
+        ------
+        InvalidInput
+            For what is wrong with the schema, the question or a header, before a row is read;
+            nothing is raised because of the rows.
+
+        Notes
+        -----
+        A missing target counts as the middle of its range. Where the loss wants classes, a row
+        without one has no features and no intercept, so that its loss is the same whatever is
+        chosen.
+
+        References
+        ----------
+        docs/tables.md; "Differentially Private High-dimensional Variable Selection via Integer
+        Programming", section 4, for the sensitivity.
+        """
+        from mipselect.tables.defaults import default_coef_bound, default_ridge
+        from mipselect.tables.mapping import open_table, read_rows
+        from mipselect.tables.people import checked_rule
+        from mipselect.tables.public_map import PublicMap
+
+        public = PublicMap.of(schema, target=target, always=always, never=never, ranges=ranges)
+        checked_rule(unit_rule, schema.privacy_unit)
+        law, units = checked_loss(loss), public.units
+        wants_classes = law.encode(np.array([-1.0, 1.0]))[1] is not None
+        if wants_classes and units.classes is None:
+            raise InvalidInput(
+                f"the {law.name} loss needs a target of two classes; {target!r} is a number"
+            )
+        k, _names = len(public.features), [e.field.name for e in public.features]
+        layout = laid_out(
+            len(units.columns),
+            None,
+            [column.name for column in units.columns],
+            groups={
+                e.field.name: block
+                for e, block in zip(public.features, public.blocks[:k], strict=True)
+            },
+            always=public.blocks[k:],
+            intercept=intercept,
+            x_bound=1.0,
+            always_bound=1.0,
+        )
+        checked_integer(support_size, "support_size", 1, k)
+        if coef_bound is None:
+            coef_bound = default_coef_bound(support_size, len(public.always), intercept)
+        new = cls.__new__(cls)
+        new._hold_public(
+            layout, law, support_size, 1.0, coef_bound, 1.0 if ridge is None else ridge
+        )
+        spare = layout.features.size - len(units.columns)
+        X, y = read_rows(open_table(source, public), public, unit_rule, spare)
+        X[:, len(units.columns) :] = 0.0
+        if intercept:
+            X[:, len(units.columns)] = 1.0
+        y[np.isnan(y)] = 0.0
+        if wants_classes:
+            unknown = y == 0.0
+            y[unknown], X[unknown] = -1.0, 0.0
+        if ridge is None:
+            new.ridge = default_ridge(len(y))
+        new._hold(X, y, units.classes, units)
+        return new
 
     def __setattr__(self, name: str, value: object) -> None:
         if getattr(self, "_frozen", False):
@@ -310,6 +452,23 @@ class Instance:
         widths = self._layout.features.widths[indices[order]]
         blocks = np.split(fit.coef, np.cumsum(widths)[:-1])
         return replace(fit, coef=np.concatenate([blocks[k] for k in np.argsort(order)]))
+
+    def fit_in_units(self, support: ArrayLike) -> TableCoefficients:
+        """Return the coefficients of `fit` in the units of the table; sensitive.
+
+        Raises
+        ------
+        InvalidInput
+            Where the instance was not made by `from_table`.
+        """
+        if self.units is None:
+            raise InvalidInput("units are known of an instance from Instance.from_table only")
+        fit = self.fit(support)
+        chosen = [self.groups[j] for j in self.check_support(support).tolist()]
+        indices = [j for group in (*chosen, *self.always) for j in group]
+        always = fit.always.tolist()
+        constant = always.pop() if self.intercept else 0.0
+        return self.units.coefficients(indices, [*fit.coef.tolist(), *always], constant)
 
     def check_support(self, support: ArrayLike) -> IntArray:
         """Return `support` as an index array, or raise `InvalidInput`."""

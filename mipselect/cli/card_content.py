@@ -11,6 +11,7 @@ import math
 from dataclasses import dataclass
 
 from mipselect.cli.release_file import ReleaseFile
+from mipselect.cli.sizes import sizes_in_words
 from mipselect.privacy.guarantee import RELATIONS, Guarantee
 
 MECHANISMS = {
@@ -27,12 +28,15 @@ MECHANISMS = {
 """The methods of the command line in words."""
 
 PUBLIC = {
-    "p": "columns to choose from",
+    "n_features": "features to choose from",
+    "p": "columns that they make",
     "support_size": "columns in a release",
     "complexity": "complexity of the prior over sizes",
     "x_bound": "features are clipped to ±",
     "y_bound": "the target is clipped to ±",
     "target_shift": "subtracted from the target",
+    "target_offset": "middle of the range of the target",
+    "target_scale": "half the range of the target",
     "coef_bound": "largest length of the coefficients",
     "ridge": "ridge",
     "loss": "loss",
@@ -115,7 +119,11 @@ def _chosen(release: tuple[tuple[int, ...], tuple[str, ...]]) -> list[str]:
 
 def _loss(read: ReleaseFile) -> CardPart:
     total = read.total
-    unit = None if read.ledger is None else f"One row, which stands for one {read.ledger.unit}."
+    unit = None
+    if read.ledger is not None:
+        unit = f"One row, which stands for one {read.ledger.unit}."
+    elif read.protected is not None:
+        unit = f"All rows with one value of {read.protected}, made one row."
     rho = total.concentrated
     return CardPart(
         "Privacy unit and privacy loss",
@@ -178,7 +186,11 @@ def _implementation(read: ReleaseFile) -> CardPart:
         words.update(OF_THE_ROWS)
     public = [f"{words[name]}: {_number(v)}" for name, v in read.settings.items() if name in words]
     if read.sizes is not None:
-        public.append("sizes: " + ", ".join(map(str, read.sizes)))
+        public.append(f"sizes: {sizes_in_words(read.sizes)}")
+    if read.intercept:
+        public.append("with an intercept")
+    if read.always:
+        public.append("always in: " + ", ".join(read.always))
     software = f"mipselect {read.version}"
     if read.solver is not None:
         software += f", solver {read.solver}"

@@ -18,6 +18,7 @@ from rich.table import Table
 from mipselect.cli.asked import MethodOptions, method_asked_for
 from mipselect.cli.options import Method, about, require_positive
 from mipselect.cli.output import NOT_PRIVATE, banner, heading
+from mipselect.cli.sizes import sizes_in_words
 from mipselect.errors import (
     BoundViolated,
     ConditionNotMet,
@@ -34,8 +35,12 @@ from mipselect.validation import checked_integer
 MOST_DRAWS = 100_000
 NOT_SPENT = "no budget is spent"
 
-NOT_NOTED = ("n", "sensitivity", "number_of_supports", "features")
-"""What a ledger does not note: what tells n, which may be private, and what is long."""
+NOTED = (
+    *("command", "instance", "data", "schema", "target", "p", "support_size", "complexity"),
+    *("x_bound", "y_bound", "coef_bound", "ridge", "loss", "target_shift", "pool_size"),
+    *("tolerance", "top_k", "alpha", "blocks", "mcmc_steps", "mcmc_radius", "mipselect"),
+)
+"""What a ledger notes of what was asked, by the keys of a report."""
 
 
 @dataclass(frozen=True)
@@ -69,15 +74,17 @@ class Plan:
         return replace(_stated(self.method, self.ledger), private=self.seed is None)
 
     def noting(self, asked: Mapping[str, Any]) -> Plan:
-        """The same with a ledger that notes what is asked: what is public, but not n or names."""
+        """The same with a ledger that notes what is asked: what is public and short, never n."""
         if self.ledger is None:
             return self
-        told = {key: value for key, value in asked.items() if value is not None}
-        told = {key: value for key, value in told.items() if key not in NOT_NOTED}
-        if "data" in told:
-            told["data"] = Path(told["data"]).name
+        told = {key: asked[key] for key in NOTED if asked.get(key) is not None}
+        for key in ("data", "schema"):
+            if key in told:
+                told[key] = Path(told[key]).name
+        if asked.get("sizes") is not None:
+            told["sizes"] = sizes_in_words(asked["sizes"])
         if asked.get("features") is not None:
-            told["schema"] = sha256(json.dumps(asked["features"]).encode()).hexdigest()
+            told["features_sha256"] = sha256(json.dumps(asked["features"]).encode()).hexdigest()
         told |= {"method": self.name, "epsilon": self.method.epsilon, "draws": self.draws}
         return replace(self, ledger=self.ledger.noting(told))
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from mipselect.data.files import Problem
 from mipselect.data.outline import Outline
@@ -43,6 +44,8 @@ class Facts:
         How many supports top-R lists.
     mcmc_radius : float or None
         Bound on ‖β‖₁.
+    table : mapping
+        What else is public about a table with a schema, by the keys of a report.
     """
 
     n: int | None
@@ -59,6 +62,7 @@ class Facts:
     sensitivity: float | None = None
     pool_size: int | None = None
     mcmc_radius: float | None = None
+    table: Mapping[str, Any] = field(default_factory=dict)
 
     def without_n(self) -> Facts:
         """The same where n is private: without it, and without the sensitivity, which tells it."""
@@ -72,7 +76,11 @@ class Facts:
             n, blank = outline.n, self.sensitivity
             # nΔ does not depend on n.
             sensitivity = None if blank is None else blank * self.n / n
-        return replace(self, n=n, sensitivity=sensitivity, feature_names=outline.feature_names)
+        # The default ridge of a table with a schema depends on n.
+        ridge = None if n is None and "ridge" not in outline.settings else self.ridge
+        return replace(
+            self, n=n, sensitivity=sensitivity, ridge=ridge, feature_names=outline.feature_names
+        )
 
 
 def posed(problem: Problem, method: PrivateMethod) -> Instance | Rows:
@@ -85,6 +93,11 @@ def posed(problem: Problem, method: PrivateMethod) -> Instance | Rows:
     """
     if not isinstance(method, RowsMethod):
         return problem.instance()
+    if problem.made is not None:
+        raise InvalidInput(
+            f"{problem.path}: --method exponential, top-r and mistakes know features of several "
+            "columns, which a table with a schema has; the others do not"
+        )
     settings = dict(problem.settings)
     loss = settings.get("loss", "squared")
     y, bounds = problem.y, {name: settings[name] for name in method.bounds}
@@ -133,7 +146,21 @@ def facts_of(given: Instance | Rows, method: PrivateMethod, target_shift: float)
         loss=instance.loss,
         sensitivity=instance.sensitivity,
         pool_size=_pool_size(instance, method),
+        table=_of_a_table(instance),
     )
+
+
+def _of_a_table(instance: Instance) -> Mapping[str, Any]:
+    if instance.units is None:
+        return {}
+    return {
+        "protected_unit": instance.units.unit,
+        "always": list(instance.units.always_names),
+        "intercept": instance.intercept,
+        "target_scale": instance.units.target_scale,
+        "target_offset": instance.units.target_offset,
+        "classes": None if instance.classes is None else list(instance.classes),
+    }
 
 
 def _pool_size(instance: Instance, method: PrivateMethod) -> int | None:

@@ -8,10 +8,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mipselect.data.reading import small_text
+from mipselect.disk import small_text
 from mipselect.errors import InvalidInput, MipselectError
 from mipselect.privacy import Guarantee, Release
-from mipselect.validation import checked_integer, checked_line, checked_name, checked_number, shown
+from mipselect.validation import (
+    checked_flag,
+    checked_integer,
+    checked_line,
+    checked_name,
+    checked_number,
+    shown,
+)
 
 LARGEST = 100_000_000
 LONGEST_PATH = 4_096
@@ -19,6 +26,7 @@ LONGEST_PATH = 4_096
 SETTINGS = {
     "n": int,
     "p": int,
+    "n_features": int,
     "support_size": int,
     "complexity": float,
     "x_bound": float,
@@ -28,6 +36,8 @@ SETTINGS = {
     "loss": str,
     "sensitivity": float,
     "target_shift": float,
+    "target_scale": float,
+    "target_offset": float,
     "pool_size": int,
     "tolerance": float,
     "top_k": str,
@@ -66,6 +76,11 @@ class ReleaseFile:
         By the names of `SETTINGS`, as far as they were given.
     sizes : tuple of int or None
     features : tuple of str or None
+    always : tuple of str
+        Names that are in every model.
+    intercept : bool
+    protected : str or None
+        The column of a schema that says whose row it is.
     solver : str or None
     ledger : LedgerNote or None
     version : str
@@ -81,6 +96,9 @@ class ReleaseFile:
     settings: Mapping[str, int | float | str]
     sizes: tuple[int, ...] | None
     features: tuple[str, ...] | None
+    always: tuple[str, ...]
+    intercept: bool
+    protected: str | None
     solver: str | None
     ledger: LedgerNote | None
     version: str
@@ -133,6 +151,7 @@ def _checked(report: Mapping[str, Any]) -> ReleaseFile:
     if any(release.guarantee != one for release in releases) or total.epsilon < one.epsilon:
         raise InvalidInput("its guarantees contradict each other")
     features, sizes, solver = (report.get(key) for key in ("features", "sizes", "solver"))
+    protected = report.get("protected_unit")
     source = report["data"] if "data" in report else report["instance"]
     return ReleaseFile(
         name=checked_name(Path(checked_line(source, "the source", LONGEST_PATH)).name, "the name"),
@@ -148,6 +167,9 @@ def _checked(report: Mapping[str, Any]) -> ReleaseFile:
         features=None
         if features is None
         else tuple(checked_name(name, "a feature") for name in features),
+        always=tuple(checked_name(name, "a name of always") for name in report.get("always") or ()),
+        intercept=checked_flag(report.get("intercept", False), "intercept"),
+        protected=None if protected is None else checked_name(protected, "the protected unit"),
         solver=None
         if solver is None
         else checked_name(f"{solver['name']} {solver['version']}", "the solver"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
@@ -48,8 +47,20 @@ from mipselect.cli.options import (
 )
 from mipselect.cli.output import check_output
 from mipselect.cli.release import release_from
-from mipselect.data.files import table_problem
-from mipselect.data.outline import table_outline
+from mipselect.cli.table_options import (
+    Always,
+    Never,
+    NoIntercept,
+    Ranges,
+    SchemaFile,
+    UnitRule,
+    asked,
+    refuse_with_schema,
+    refuse_without_schema,
+    split_names,
+)
+from mipselect.data.files import schema_problem, table_problem
+from mipselect.data.outline import schema_outline, table_outline
 from mipselect.errors import InvalidInput
 from mipselect.losses import checked_loss
 from mipselect.methods import ExponentialMethod, SupportMethod
@@ -68,12 +79,15 @@ mipselect select patients.csv --target score --support-size 3 --epsilon 1 \\
 
 mipselect select patients.csv --target score --support-size 3 --epsilon 1 \\
     --method kendall --dry-run
+
+mipselect select patients.parquet --schema patients.schema.json \\
+    --target los_days --support-size 3 --epsilon 1 --always age,sex
 """
 
-NAME = re.compile(r'\s*"((?:[^"]|"")*)"\s*(?=,|$)|([^",]*)(?=,|$)')
-"""One of the names of --features."""
-
-BOUNDS_PANEL = "Public bounds (those of the method; choose them without looking at the data)"
+BOUNDS_PANEL = (
+    "Public bounds (those of the method; choose them without looking at the data; with --schema "
+    "they have defaults)"
+)
 
 
 def _bound(name: str, meaning: str) -> object:
@@ -82,10 +96,16 @@ def _bound(name: str, meaning: str) -> object:
 
 def select(
     data: Annotated[
-        Path, typer.Argument(metavar="DATA", help="A .csv, .csv.gz or .parquet file with a header.")
+        str,
+        typer.Argument(
+            metavar="DATA",
+            help="A .csv, .csv.gz or .parquet file with a header; with --schema also .arrow, a "
+            "folder or a pattern.",
+        ),
     ],
     target: Annotated[str, typer.Option("--target", help="The column to predict.")],
     epsilon: Epsilon,
+    schema: SchemaFile = None,
     support_size: Annotated[
         int | None,
         typer.Option(
@@ -113,11 +133,16 @@ def select(
             show_default="all but the target",
         ),
     ] = None,
+    always: Always = None,
+    never: Never = None,
+    ranges: Ranges = None,
+    no_intercept: NoIntercept = False,
+    unit_rule: UnitRule = None,
     target_shift: Annotated[
         float,
         typer.Option(
             "--target-shift",
-            help="A public constant to subtract from the target; the model has no intercept.",
+            help="Without --schema: a public constant to subtract from the target.",
         ),
     ] = 0.0,
     loss: Annotated[
@@ -154,9 +179,13 @@ def select(
 ) -> None:
     """Release supports straight from a table, with differential privacy.
 
-    The bounds have no default: one derived from the data would leak.
-    exponential, top-r and mistakes need all four, mcmc all but the ridge, sis
-    the first two; kendall and sample-aggregate need none.
+    With --schema, a public description of the table (see 'mipselect describe'),
+    target, size and ε are enough.
+
+    Without it the table holds numbers only, and the bounds have no default: one
+    derived from the data would leak. exponential, top-r and mistakes need all
+    four, mcmc all but the ridge, sis the first two; kendall and sample-aggregate
+    need none.
     """
     options = MethodOptions(
         sizes=sizes,
@@ -189,28 +218,56 @@ def select(
         or_sizes = ", or --sizes to choose it privately," if method is Method.EXPONENTIAL else ""
         raise InvalidInput(f"--support-size{or_sizes} must be given")
     bounds = {"x_bound": x_bound, "y_bound": y_bound, "coef_bound": coef_bound, "ridge": ridge}
-    settings = {**_checked_loss(loss, plan), **_checked_bounds(bounds, plan)}
-    if not math.isfinite(target_shift):
-        raise InvalidInput(f"--target-shift must be a finite number, got {target_shift}")
-    columns = None if features is None else split_names(features)
-    check_output(output, [data, *([] if ledger is None else [ledger])])
+    books = [] if ledger is None else [ledger]
     # With --sizes the method replaces it by the largest of them.
     size = 1 if support_size is None else support_size
-    described: _Described = {
-        "target": target,
-        "features": columns,
-        "target_shift": target_shift,
-        "settings": {"support_size": size, **settings},
-    }
-    head = {"command": "select", "data": str(data), "target": target}
-    if dry_run:
-        outline = table_outline(data, **described)
-        checked_integer(size, f"{data}: --support-size", 1, outline.p)
-        deliver_plan(outline, plan, data.name, head, as_json, output)
+    head = {"command": "select", "data": data, "target": target}
+    if schema is None:
+        refuse_without_schema(always, never, ranges, no_intercept, unit_rule)
+        settings = {**_checked_loss(loss, plan), **_checked_bounds(bounds, plan)}
+        if not math.isfinite(target_shift):
+            raise InvalidInput(f"--target-shift must be a finite number, got {target_shift}")
+        described: _Described = {
+            "target": target,
+            "features": None if features is None else split_names("--features", features),
+            "target_shift": target_shift,
+            "settings": {"support_size": size, **settings},
+        }
+        check_output(output, [Path(data), *books])
+        if dry_run:
+            outline = table_outline(Path(data), **described)
+            checked_integer(size, f"{data}: --support-size", 1, outline.p)
+        else:
+            problem = table_problem(Path(data), **described)
+            checked_integer(size, f"{data}: --support-size", 1, problem.X.shape[1])
     else:
-        problem = table_problem(data, **described)
-        checked_integer(size, f"{data}: --support-size", 1, problem.X.shape[1])
-        release_from(problem, plan, data.name, head, as_json, output)
+        refuse_with_schema(x_bound, y_bound, features, target_shift)
+        if not isinstance(plan.method, SupportMethod):
+            raise InvalidInput(
+                f"--schema does not go with --method {plan.name}, which knows no features of "
+                "several columns; exponential, top-r and mistakes do"
+            )
+        question = asked(always, never, ranges, no_intercept, unit_rule)
+        question |= {"path": data, "schema": str(schema), "target": target}
+        if isinstance(plan.method, ExponentialMethod) and plan.method.sizes is not None:
+            size = max(plan.method.sizes)
+        if ridge is None and plan.one.relation == "add-remove":
+            raise InvalidInput(
+                "--ridge must be given with a ledger under add-remove: its default is told from "
+                "the number of rows, which is private there"
+            )
+        given = {name: value for name, value in bounds.items() if value is not None}
+        settings = {"support_size": size, **_checked_loss(loss, plan), **given}
+        check_output(output, [Path(data), schema, *books])
+        if dry_run:
+            outline = schema_outline(Path(data), Path(), question, settings)
+        else:
+            problem = schema_problem(Path(data), Path(), question, settings)
+        head["schema"] = str(schema)
+    if dry_run:
+        deliver_plan(outline, plan, Path(data).name, head, as_json, output)
+    else:
+        release_from(problem, plan, Path(data).name, head, as_json, output)
 
 
 class _Described(TypedDict):
@@ -220,22 +277,6 @@ class _Described(TypedDict):
     features: list[str] | None
     target_shift: float
     settings: Mapping[str, Any]
-
-
-def split_names(text: str) -> list[str]:
-    """Names between commas; one in double quotes may have commas and outer blanks."""
-    names, at = [], 0
-    while at <= len(text):
-        part = NAME.match(text, at)
-        if part is None:
-            raise InvalidInput(
-                f"--features: a double quote has no partner in {text[at:]!r}; inside a name in "
-                "quotes it is written twice"
-            )
-        quoted, plain = part.groups()
-        names.append(plain.strip() if quoted is None else quoted.replace('""', '"'))
-        at = part.end() + 1
-    return names
 
 
 def _checked_loss(loss: str | None, plan: Plan) -> dict[str, str]:
@@ -265,7 +306,8 @@ def _checked_bounds(bounds: dict[str, float | None], plan: Plan) -> dict[str, fl
     if missing:
         raise InvalidInput(
             f"{', '.join(missing)} must be given: the bounds are public assumptions, chosen "
-            "without looking at the data; a default derived from the data would leak"
+            "without looking at the data; a default derived from the data would leak; with "
+            "--schema they follow from what is public about the table"
         )
     for name, value in given.items():
         # Only the listing of few supports can do without a ridge; Instance refuses a negative one.

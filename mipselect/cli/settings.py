@@ -56,6 +56,8 @@ def settings_report(facts: Facts, method: PrivateMethod) -> Mapping[str, Any]:
         "sensitivity": facts.sensitivity,
         "target_shift": facts.target_shift,
         "features": None if facts.feature_names is None else list(facts.feature_names),
+        "n_features": facts.n_features,
+        **facts.table,
         "pool_size": facts.pool_size,
         "tolerance": tolerance_of(method) if search else None,
         "solver": _solver(search.solver) if search else None,
@@ -87,6 +89,10 @@ def print_settings(console: Console, settings: Mapping[str, Any]) -> None:
     line("Problem", ", ".join(parts))
     if settings["features"] is not None:
         line("Features", listed(settings["features"]))
+    if "protected_unit" in settings:
+        always = [*settings["always"], *(["an intercept"] if settings["intercept"] else [])]
+        line("Always in", listed(always) if always else "nothing")
+        line("Protected", f"one {settings['protected_unit']}, with all that stands in it")
     used = [f"{name} {settings[name]}" for name in OF_ROWS if settings[name] is not None]
     if settings["pool_size"] is not None:
         used.append(f"pool of {settings['pool_size']:,}")

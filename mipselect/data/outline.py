@@ -15,10 +15,10 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from mipselect.data.descriptions import read_description
-from mipselect.data.files import Problem
-from mipselect.data.reading import regular_file, unreadable
-from mipselect.data.sources import DAMAGE
+from mipselect.data.files import Problem, blank_problem
+from mipselect.data.sources import DAMAGE, SCHEMA_TABLE
 from mipselect.data.tables import choose_columns, parquet_columns
+from mipselect.disk import regular_file, unreadable
 from mipselect.errors import InvalidInput
 
 LONGEST_HEADER = 1 << 24
@@ -44,6 +44,8 @@ class Outline:
     settings : mapping
         As in `Problem`.
     target_shift : float
+    made : Problem or None
+        That of a table with a schema, on two rows without values.
     """
 
     path: Path
@@ -52,9 +54,12 @@ class Outline:
     feature_names: Sequence[str] | None
     settings: Mapping[str, Any]
     target_shift: float
+    made: Problem | None = None
 
     def blank(self) -> Problem:
         """The problem on `BLANK_ROWS` rows of zeros, to check its settings; targets 0 and 1."""
+        if self.made is not None:
+            return self.made
         return Problem(
             self.path,
             np.zeros((BLANK_ROWS, self.p)),
@@ -79,6 +84,8 @@ def instance_outline(name_or_path: str | Path) -> Outline:
     data, folder = description.data, description.path.parent
     shift = data.get("target_shift", 0.0)
     try:
+        if description.source is SCHEMA_TABLE:
+            return schema_outline(description.path, folder, data, settings)
         if data["source"] == "table":
             columns = header(folder / data["path"], data["target"], data.get("features"))
             return Outline(description.path, None, len(columns), columns, settings, shift)
@@ -104,6 +111,15 @@ def table_outline(
     """What the header of a table says; the arguments are those of `table_problem`."""
     names = header(path, target, features)
     return Outline(path, None, len(names), names, settings, target_shift)
+
+
+def schema_outline(
+    path: Path, folder: Path, data: Mapping[str, Any], settings: Mapping[str, Any]
+) -> Outline:
+    """What the schema and the header say; the arguments are those of `schema_problem`."""
+    n, made = blank_problem(path, folder, data, settings)
+    p = made.X.shape[1]
+    return Outline(path, n, p, made.feature_names, settings, target_shift=0.0, made=made)
 
 
 def header(path: Path, target: str, features: Sequence[str] | None) -> tuple[str, ...]:

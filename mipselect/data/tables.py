@@ -19,7 +19,7 @@ import numpy as np
 
 from mipselect.arrays import FloatArray
 from mipselect.data.csv_text import DATE_ADVICE, complain, has_quotes, records
-from mipselect.data.reading import regular_file, unreadable
+from mipselect.disk import regular_file, unreadable
 from mipselect.errors import InvalidInput
 from mipselect.frames import ADVICE, arrow_matrix, refuse_stored_index
 from mipselect.validation import checked_name, listed, shown

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from commandline import Run
 
+from mipselect.privacy import Ledger
+
 SECRET = 123.456789
 
 
@@ -173,3 +175,32 @@ def test_what_is_no_file_of_a_release(run: Run, release: Path, folder: Path) -> 
     seeded = folder / "seeded.json"
     run("release", folder / "instance.toml", "--epsilon", "1", "--seed", "1", "--output", seeded)
     run("card", seeded).failed_with(2, "is not private")
+
+
+def test_a_release_by_a_schema(run: Run, folder: Path) -> None:
+    """Units, an intercept and what is always in; and a ledger under add-remove wants a ridge."""
+    fields = [
+        {"name": "id", "type": "string"},
+        {"name": "age", "type": "integer", "constraints": {"minimum": 18, "maximum": 100}},
+        {"name": "ward", "type": "string", "categories": ["a", "b"]},
+        {"name": "stay", "type": "number", "constraints": {"minimum": 0, "maximum": 60}},
+    ]
+    schema, table = folder / "schema.json", folder / "t.csv"
+    schema.write_text(json.dumps({"csvw-eo:privacyUnit": "id", "fields": fields}))
+    lines = [f"p{i},{20 + i},{'ab'[i % 2]},{30 + i % 2}" for i in range(40)]
+    table.write_text("\n".join(["id,age,ward,stay", *lines]) + "\n")
+    output, books = folder / "release.json", folder / "a.ledger"
+    command = ("select", table, "--schema", schema, "--target", "stay", "--support-size", "1")
+    command += ("--epsilon", "1", "--always", "age", "--output", output)
+    assert run(*command).code == 0
+    card = run("card", output).out
+    for words in ("All rows with one value of id", "with an intercept", "always in: age", "stay"):
+        assert words in card
+    ledger = Ledger.create(books, epsilon=1.0, relation="add-remove", unit="patient")
+    run(*command, "--ledger", books).failed_with(2, "--ridge must be given", "private")
+    assert run(*command, "--ledger", books, "--ridge", "5").code == 0
+    assert ledger.entries[0].asked["schema"] == "schema.json"
+    assert "40" not in json.dumps(ledger.entries[0].asked)
+    card = run("card", output).out
+    assert "one patient" in card
+    assert "rows:" not in card

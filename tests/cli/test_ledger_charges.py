@@ -67,7 +67,7 @@ def test_select_is_charged_too_and_notes_what_was_asked(run: Run, folder: Path, 
     assert "Ledger study.ledger: charged; ε = 1 is left" in shown.out
     asked = dict(ledger.entries[0].asked)
     assert (asked["data"], asked["target"], asked["x_bound"]) == ("data.csv", "y", 1.0)
-    assert len(asked["schema"]) == 64
+    assert len(asked["features_sha256"]) == 64
     assert not {"n", "sensitivity", "features", "number_of_supports"} & set(asked)
     assert str(folder) not in json.dumps(asked)
 

@@ -9,8 +9,8 @@ The columns k of a feature j share its z; those that are always in have none.
 
 - **perspective**: with G = V diag(g) Vᵀ and δ = min g the part (λ+δ) Σ b_k² becomes (λ+δ) t_j with
   the rotated cone Σ b_k² ≤ t_j z_j of each feature. The rest is a sum of squares
-  u_k = √(g_k - δ) r V_k·b, one for each eigenvalue, and Σ t ≤ 1 is the norm constraint. A MISOCP with
-  strong relaxations.
+  u_k = √(g_k - δ) r V_k·b, one for each eigenvalue, and Σ t ≤ 1 is the norm constraint.
+  A MISOCP with strong relaxations.
 - **big-m**: the quadratic objective as it is and the norm constraint Σ b_j² ≤ 1. A MIQP in the
   2p variables z and b.
 
