@@ -19,8 +19,8 @@ from mipselect.cli.output import check_output, deliver, heading, write_whole
 from mipselect.errors import InvalidInput, LedgerBroken
 from mipselect.experiments.figure import SUFFIXES, require_matplotlib
 from mipselect.privacy import Guarantee, Ledger
-from mipselect.privacy.account import CHARGED, FAILED, LedgerEntry
 from mipselect.privacy.composition import Statement, best, statements
+from mipselect.privacy.entries import CHARGED, FAILED, LedgerEntry
 from mipselect.validation import checked_share
 
 EXAMPLES = """Examples:

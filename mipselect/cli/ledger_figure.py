@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from mipselect.privacy import Ledger
-from mipselect.privacy.account import Account, LedgerEntry
+from mipselect.privacy.account import Account
+from mipselect.privacy.entries import LedgerEntry
 
 INCHES = (6.4, 3.6)
 SPENT, BUDGET = "#332288", "#882255"

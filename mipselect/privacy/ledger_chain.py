@@ -15,11 +15,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from mipselect.errors import LedgerBroken, MipselectError
-from mipselect.privacy.account import (
+from mipselect.privacy.account import Account
+from mipselect.privacy.entries import (
     CHARGED,
     DRAWN,
     FAILED,
-    Account,
     LedgerEntry,
     Part,
     Terms,

@@ -22,27 +22,13 @@ from threading import RLock
 from typing import TypeVar
 
 from mipselect.errors import InvalidInput, LedgerBroken, LedgerNotWritten
-from mipselect.privacy.account import Account, LedgerEntry, Terms
+from mipselect.privacy.account import Account
+from mipselect.privacy.entries import LedgerEntry, Terms
 from mipselect.privacy.ledger_chain import Chain, Row, created, rows_of
+from mipselect.privacy.ledger_layout import APPEND, check_layout, lay_out
 from mipselect.privacy.mounts import network_file_system
 
 Result = TypeVar("Result")
-
-APPLICATION = 0x6D697073  # "mips"
-VERSION = 1
-TABLE = (
-    "CREATE TABLE entries (number INTEGER PRIMARY KEY AUTOINCREMENT, event TEXT NOT NULL, "
-    "time TEXT NOT NULL, content TEXT NOT NULL, previous TEXT NOT NULL, hash TEXT NOT NULL)"
-)
-TRIGGERS = tuple(
-    f"CREATE TRIGGER no_{event.lower()} BEFORE {event} ON entries "
-    "BEGIN SELECT RAISE(ABORT, 'a ledger is only appended to'); END"
-    for event in ("UPDATE", "DELETE")
-)
-"""They stop a slip of the hand; whoever means it is found out by the chain."""
-
-SCHEMA = {TABLE, *TRIGGERS, "CREATE TABLE sqlite_sequence(name,seq)"}
-APPEND = "INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?)"
 
 PATIENCE = 120.0
 """Seconds to wait for others who are using the file."""
@@ -110,7 +96,7 @@ class FileBook:
         def charged(connection: sqlite3.Connection) -> Row:
             chain = self._chain_of(connection)
             chain.account.admit(entry)
-            return _appended(connection, chain.charged(entry, _now()))
+            return _appended(connection, chain, chain.charged(entry, _now()))
 
         return self._write(charged).number
 
@@ -118,7 +104,8 @@ class FileBook:
         """Append what came of a charge."""
 
         def settled(connection: sqlite3.Connection) -> Row:
-            return _appended(connection, self._chain_of(connection).outcome(number, status))
+            chain = self._chain_of(connection)
+            return _appended(connection, chain, chain.outcome(number, status))
 
         self._write(settled)
 
@@ -190,7 +177,7 @@ class FileBook:
         nested = connection.in_transaction
         if not nested:
             connection.execute("BEGIN")
-        self._check_schema(connection)
+        check_layout(connection, self.path)
         chain: Chain | None = None
         seen, known = self._seen
         for row in rows_of(connection.execute("SELECT * FROM entries ORDER BY number")):
@@ -214,19 +201,6 @@ class FileBook:
         if not nested:
             connection.execute("COMMIT")
         return chain
-
-    def _check_schema(self, connection: sqlite3.Connection) -> None:
-        (application,) = connection.execute("PRAGMA application_id").fetchone()
-        (version,) = connection.execute("PRAGMA user_version").fetchone()
-        if application != APPLICATION:
-            raise InvalidInput(f"{self.path}: is no ledger but another SQLite file")
-        if version != VERSION:
-            raise InvalidInput(
-                f"{self.path}: is a ledger of version {version}; this mipselect knows {VERSION}"
-            )
-        found = {sql for (sql,) in connection.execute("SELECT sql FROM sqlite_master") if sql}
-        if found != SCHEMA:
-            raise LedgerBroken("its tables are not those of a ledger")
 
     def _check_file(self) -> None:
         """Raise `InvalidInput` unless there is one regular file of this one name."""
@@ -328,16 +302,12 @@ def refuse_network(path: Path) -> None:
 def _write_first(draft: Path, row: Row) -> None:
     with _GATE, closing(sqlite3.connect(draft, isolation_level=None)) as connection:
         connection.execute("PRAGMA synchronous = EXTRA")
-        connection.execute(f"PRAGMA application_id = {APPLICATION}")
-        connection.execute(f"PRAGMA user_version = {VERSION}")
-        connection.execute("BEGIN IMMEDIATE")
-        for statement in (TABLE, *TRIGGERS):
-            connection.execute(statement)
-        connection.execute(APPEND, row.fields)
-        connection.execute("COMMIT")
+        lay_out(connection, row)
 
 
-def _appended(connection: sqlite3.Connection, row: Row) -> Row:
+def _appended(connection: sqlite3.Connection, chain: Chain, row: Row) -> Row:
+    """Append a row that fits: one that does not would end the ledger."""
+    chain.take(row)
     connection.execute(APPEND, row.fields)
     return row
 

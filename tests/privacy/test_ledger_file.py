@@ -33,7 +33,7 @@ from mipselect.errors import (
     RelationMismatch,
 )
 from mipselect.mechanisms import NoisyMax
-from mipselect.privacy import Guarantee, Ledger, ledger_file, mounts
+from mipselect.privacy import Guarantee, Ledger, ledger_file, ledger_layout, mounts
 from mipselect.privacy.ledger_chain import digest
 from mipselect.selectors import SISSelector
 
@@ -70,7 +70,7 @@ def edited(path: Path, *statements: str) -> None:
     connection = sqlite3.connect(path)
     for statement in ("DROP TRIGGER no_update", "DROP TRIGGER no_delete", *statements):
         connection.execute(statement)
-    for trigger in ledger_file.TRIGGERS:
+    for trigger in ledger_layout.TRIGGERS:
         connection.execute(trigger)
     connection.commit()
     connection.close()
@@ -193,8 +193,8 @@ def test_what_is_no_ledger(path: Path) -> None:
     connection.close()
     refused("another SQLite file")
     connection = sqlite3.connect(path)
-    connection.execute(f"PRAGMA application_id = {ledger_file.APPLICATION}")
-    connection.execute(f"PRAGMA user_version = {ledger_file.VERSION}")
+    connection.execute(f"PRAGMA application_id = {ledger_layout.APPLICATION}")
+    connection.execute(f"PRAGMA user_version = {ledger_layout.VERSION}")
     connection.close()
     refused("tables are not those", LedgerBroken)
     connection = sqlite3.connect(path)
