@@ -78,6 +78,8 @@ class Plan:
         if self.ledger is None:
             return self
         told = {key: asked[key] for key in NOTED if asked.get(key) is not None}
+        if "schema" in told:
+            told["schema_sha256"] = sha256(Path(told["schema"]).read_bytes()).hexdigest()
         for key in ("data", "schema"):
             if key in told:
                 told[key] = Path(told[key]).name
