@@ -27,6 +27,7 @@ from mipselect.privacy.entries import LedgerEntry, Terms
 from mipselect.privacy.ledger_chain import Chain, Row, created, rows_of
 from mipselect.privacy.ledger_layout import APPEND, check_layout, lay_out
 from mipselect.privacy.mounts import network_file_system
+from mipselect.validation import printable
 
 Result = TypeVar("Result")
 
@@ -118,7 +119,7 @@ class FileBook:
         def checked(connection: sqlite3.Connection) -> list[Row]:
             found = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
             if found != "ok":
-                raise LedgerBroken(f"{self.path}: is damaged: {found}")
+                raise LedgerBroken(f"is damaged: {found}")
             self._chain_of(connection)
             return list(rows_of(connection.execute("SELECT * FROM entries ORDER BY number")))
 
@@ -151,9 +152,8 @@ class FileBook:
                         "was drawn"
                     ) from error
             except LedgerBroken as error:
-                if str(error).startswith(str(self.path)):
-                    raise
-                raise LedgerBroken(f"{self.path}: {error}") from error
+                # It may quote what somebody wrote into the file.
+                raise LedgerBroken(f"{self.path}: {_one_line(error)}") from error
             # Outside of the gate; at random, or all would come back at once.
             time.sleep(random.uniform(0.0, 0.05))
 
@@ -240,9 +240,9 @@ class FileBook:
         if code == sqlite3.SQLITE_NOTADB:
             return InvalidInput(f"{self.path}: is no ledger: it is not an SQLite file")
         if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_SCHEMA) or code is None:
-            return LedgerBroken(f"{self.path}: is damaged ({error}); nothing was drawn")
+            return LedgerBroken(f"{self.path}: is damaged ({_one_line(error)}); nothing was drawn")
         if code == sqlite3.SQLITE_ERROR:
-            return LedgerBroken(f"{self.path}: is not what a ledger is ({error})")
+            return LedgerBroken(f"{self.path}: is not what a ledger is ({_one_line(error)})")
         reasons = {
             sqlite3.SQLITE_FULL: "the disk is full",
             sqlite3.SQLITE_IOERR: "the system could not read or write it, as when a disk is full",
@@ -250,7 +250,7 @@ class FileBook:
             sqlite3.SQLITE_CANTOPEN: "its folder cannot be written to, or it cannot be opened",
             sqlite3.SQLITE_PERM: "it may not be opened",
         }
-        reason = reasons.get(code, str(error))
+        reason = reasons.get(code, _one_line(error))
         return LedgerNotWritten(f"{self.path}: {reason}; nothing was drawn")
 
 
@@ -325,6 +325,10 @@ def _make_durable(folder: Path) -> None:
 def _now() -> str:
     """The time, to the second: what came before a charge took its time on the data."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _one_line(error: Exception) -> str:
+    return printable(" ".join(str(error).split()))
 
 
 def _code(error: sqlite3.Error) -> int | None:

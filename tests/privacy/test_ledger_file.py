@@ -571,3 +571,27 @@ def test_any_name_of_a_file(tmp_path: Path) -> None:
         ledger.spend(Guarantee(0.1))
         assert len(Ledger.open(tmp_path / name).entries) == 1
     assert len(list(tmp_path.iterdir())) == 5
+
+
+def test_any_flipped_byte_is_noticed_or_harmless(path: Path, ledger: Ledger) -> None:
+    """Never another error than ours, and never another sum than the one that was written."""
+    for k in range(6):
+        ledger.part("h", str(k % 2)).noting({"k": k}).spend(Guarantee(0.05, 1e-8), f"release {k}")
+    spent, whole = ledger.spent, path.read_bytes()
+    rng = np.random.default_rng(0)
+    noticed = 0
+    for _ in range(250):
+        torn = bytearray(whole)
+        place = int(rng.integers(len(whole)))
+        torn[place] ^= int(rng.integers(1, 256))
+        path.write_bytes(torn)
+        try:
+            again = Ledger.open(path)
+            again.verify()
+        except MipselectError as error:
+            noticed += 1
+            assert str(path) in str(error)  # noqa: PT017
+            assert str(error).isprintable()  # noqa: PT017
+        else:
+            assert again.spent == spent
+    assert noticed > 30
