@@ -64,6 +64,10 @@ class Facts:
     mcmc_radius: float | None = None
     table: Mapping[str, Any] = field(default_factory=dict)
 
+    def without_n(self) -> Facts:
+        """The same where n is private: without it, and without the sensitivity, which tells it."""
+        return replace(self, n=None, sensitivity=None)
+
     def of(self, outline: Outline) -> Facts:
         """Those of an outline, from those of its blank: what only the rows would tell is None."""
         if outline.n is None or self.n is None:
