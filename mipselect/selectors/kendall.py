@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,19 +16,23 @@ from mipselect.privacy.guarantee import checked_relation
 from mipselect.privacy.ledger import Ledger
 from mipselect.selectors.base import PrivateSelector, real_target
 from mipselect.selectors.kendall_tau import IntArray, Rankings
+from mipselect.validation import checked_choice
 
 SENSITIVITIES = {"add-remove": 1.5, "replace-one": 2.0}
 """How far τ̂ can move between neighbours."""
 
 SEED_BITS = 256
 
+REDUNDANCIES: dict[str, Callable[..., FloatArray]] = {"max": np.max, "mean": np.mean}
+"""From the strengths of the chosen columns to what is subtracted."""
+
 
 class KendallSelector(PrivateSelector):
     """Select columns that go with the target and not with each other, by rank correlation.
 
-    Round 1 scores column j by |τ̂(X_j, Y)|; a later round by that less the mean of |τ̂(X_j, X_j')|
-    over the columns j' that were chosen. Each of the k rounds draws a column with Gumbel noise
-    and ε/k.
+    Round 1 scores column j by |τ̂(X_j, Y)|; a later round by that less the largest of
+    |τ̂(X_j, X_j')| over the columns j' that were chosen. Each of the k rounds draws a column with
+    Gumbel noise and ε/k.
 
     No bounds on the data are needed: a rank correlation sees the order of the values and not
     their size, so one row counts for as much as any other, wherever it lies.
@@ -38,6 +43,9 @@ class KendallSelector(PrivateSelector):
         k, between 1 and p: the `support_size` of an `Instance`.
     epsilon : float
         ε > 0, under `relation`.
+    redundancy : {"max", "mean"}
+        What is subtracted of the |τ̂(X_j, X_j')|. "mean" is as published; a copy of one of several
+        chosen columns comes back with it, for its |τ̂| is divided by their number.
     relation : {"add-remove", "replace-one"}
         Under the first n is private.
     ledger : Ledger, optional
@@ -51,7 +59,10 @@ class KendallSelector(PrivateSelector):
     The sensitivity of τ̂ = n/2 - 2d/(n-1), and so of |τ̂|, is 3/2 under add-remove (lemma 3.2).
     Under replace-one it is 2: n stays, and a row is in n - 1 pairs, so that d moves by at most
     n - 1 and 2d/(n-1) by at most 2. A score of a later round is the difference of one such |τ̂|
-    and a mean of them: twice as much.
+    and a mean or a maximum of them, which move by no more than each does: twice as much.
+
+    Theorem 3.8 of the paper, that exactly one of each group of copies is chosen, is false for the
+    mean from the third round on.
 
     Ties are broken by random priorities of the rows, drawn at each fit (see `Rankings`). What
     `mechanism` returns is the law given how they were broken; it is ε-differentially private
@@ -68,12 +79,14 @@ class KendallSelector(PrivateSelector):
         n_features_to_select: int = 5,
         *,
         epsilon: float = 1.0,
+        redundancy: str = "max",
         relation: str = "add-remove",
         ledger: Ledger | None = None,
         random_state: Any = None,
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.epsilon = epsilon
+        self.redundancy = redundancy
         self.relation = relation
         self.ledger = ledger
         self.random_state = random_state
@@ -84,7 +97,7 @@ class KendallSelector(PrivateSelector):
         target = Rankings.of(real_target(y)[:, None], source.getrandbits(SEED_BITS)).ranks[0]
         columns = Rankings.of(X, source.getrandbits(SEED_BITS))
         return AdaptivePeeling(
-            RelevanceLessRedundancy(columns, target),
+            RelevanceLessRedundancy(columns, target, checked_redundancy(self.redundancy)),
             k,
             self.epsilon,
             sensitivities=[one] + [2.0 * one] * (k - 1),
@@ -92,9 +105,14 @@ class KendallSelector(PrivateSelector):
         )
 
 
+def checked_redundancy(redundancy: str) -> str:
+    """Return a key of `REDUNDANCIES`, or raise `InvalidInput`."""
+    return checked_choice(redundancy, "redundancy", REDUNDANCIES)
+
+
 @dataclass(frozen=True, eq=False)
 class RelevanceLessRedundancy:
-    """|τ̂(X_j, Y)| - mean of |τ̂(X_j, X_j')| over chosen j', for every column j.
+    """|τ̂(X_j, Y)| - maximum or mean of |τ̂(X_j, X_j')| over chosen j', for every column j.
 
     The correlations with a chosen column are computed once and kept.
 
@@ -104,10 +122,12 @@ class RelevanceLessRedundancy:
         Of X.
     target : int array, shape (n,)
         The ranks of the rows in Y.
+    redundancy : {"max", "mean"}
     """
 
     columns: Rankings
     target: IntArray = field(repr=False)
+    redundancy: str = "max"
     _kept: dict[int, FloatArray] = field(default_factory=dict, init=False, repr=False)
 
     def __call__(self, chosen: Support) -> FloatArray:
@@ -115,8 +135,8 @@ class RelevanceLessRedundancy:
         relevance = self._strengths(-1)
         if not chosen:
             return relevance
-        redundancy: FloatArray = np.mean([self._strengths(j) for j in chosen], axis=0)
-        return relevance - redundancy
+        common = REDUNDANCIES[self.redundancy]([self._strengths(j) for j in chosen], axis=0)
+        return relevance - common
 
     def _strengths(self, j: int) -> FloatArray:
         """|τ̂| of every column with column j, or with the target for -1."""

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from mipselect.arrays import FloatArray
+from mipselect.errors import InvalidInput
 from mipselect.mechanisms import OneShotTopK, Peeling, SampleAggregate
-from mipselect.mechanisms.scores.sample_aggregate import TopK
+from mipselect.mechanisms.scores.sample_aggregate import Ballot, TopK
 from mipselect.privacy.ledger import Ledger
 from mipselect.selectors.base import PrivateSelector, real_target
 from mipselect.selectors.lasso_path import lasso_path
 from mipselect.selectors.sis import top_k_named
-from mipselect.validation import checked_positive
+from mipselect.validation import checked_choice, checked_flag, checked_positive
 
 MECHANISMS: dict[str, TopK] = {
     "peeling": Peeling,
@@ -30,6 +31,10 @@ class SampleAggregateSelector(PrivateSelector):
     with intercept, of those that are not zero; of equal ones for the earlier. A private top-k
     selects from the votes. Nothing is clipped, and no bounds are needed.
 
+    SubLasso as published is ``alpha=1.0, n_blocks="n/k", penalise_intercept=True``; the baseline
+    of the integer programming paper ``penalty=20.0, votes="nonzero", top_k="laplace"`` under
+    replace-one.
+
     Parameters
     ----------
     n_features_to_select : int
@@ -40,8 +45,15 @@ class SampleAggregateSelector(PrivateSelector):
         The penalty of `sklearn.linear_model.Lasso`; a public constant. None is, for each block,
         the largest at which k coefficients are not zero, from the path on the centred block; it
         does not depend on the units of X and y.
-    n_blocks : int, optional
-        How many blocks; public. None is about √n: see `SampleAggregate`.
+    penalty : float, optional
+        In place of `alpha`: λ of ½‖y - Xβ‖² + λ‖β‖₁ in every block, alpha times its rows.
+    votes : {"largest", "nonzero"}
+        A block votes for at most k columns, or for all whose coefficients are not zero.
+    penalise_intercept : bool
+        Whether the intercept is a column of ones with a penalty like all others.
+    n_blocks : int, "n/k" or None
+        How many blocks; an int is public. None is about √n, "n/k" blocks of k rows: see
+        `SampleAggregate`.
     top_k : {"peeling", "laplace"} or callable
         "peeling" is `Peeling` with Gumbel noise, "laplace" the k largest of the votes with
         Laplace noise of scale 2k/ε. A callable ``(scores, k, epsilon, *, sensitivity,
@@ -74,7 +86,10 @@ class SampleAggregateSelector(PrivateSelector):
         *,
         epsilon: float = 1.0,
         alpha: float | None = None,
-        n_blocks: int | None = None,
+        penalty: float | None = None,
+        votes: str = "largest",
+        penalise_intercept: bool = False,
+        n_blocks: int | str | None = None,
         top_k: str | TopK = "peeling",
         relation: str = "add-remove",
         ledger: Ledger | None = None,
@@ -83,6 +98,9 @@ class SampleAggregateSelector(PrivateSelector):
         self.n_features_to_select = n_features_to_select
         self.epsilon = epsilon
         self.alpha = alpha
+        self.penalty = penalty
+        self.votes = votes
+        self.penalise_intercept = penalise_intercept
         self.n_blocks = n_blocks
         self.top_k = top_k
         self.relation = relation
@@ -91,39 +109,64 @@ class SampleAggregateSelector(PrivateSelector):
 
     def _mechanism(self, X: FloatArray, y: Any, source: random.Random) -> SampleAggregate:
         count = int(self.n_features_to_select)
-        if self.alpha is None:
-            ballot = partial(path_ballot, k=count)
-        else:
-            ballot = partial(lasso_ballot, k=count, alpha=checked_positive(self.alpha, "alpha"))
         return SampleAggregate(
             X,
             real_target(y),
             count,
             self.epsilon,
-            ballot=ballot,
+            ballot=self._ballot(count),
             n_blocks=self.n_blocks,
             top_k=top_k_named(self.top_k, MECHANISMS),
             relation=self.relation,
         )
 
+    def _ballot(self, count: int) -> Ballot:
+        """The votes of a block."""
+        checked_choice(self.votes, "votes", ("largest", "nonzero"))
+        options: dict[str, Any] = {
+            "k": count if self.votes == "largest" else None,
+            "penalise_intercept": checked_flag(self.penalise_intercept, "penalise_intercept"),
+        }
+        if self.alpha is not None and self.penalty is not None:
+            raise InvalidInput("alpha and penalty are the same number in two units; give one")
+        if self.alpha is not None:
+            return partial(lasso_ballot, alpha=checked_positive(self.alpha, "alpha"), **options)
+        if self.penalty is not None:
+            penalty = checked_positive(self.penalty, "penalty")
+            return partial(penalty_ballot, penalty=penalty, **options)
+        if options != {"k": count, "penalise_intercept": False}:
+            raise InvalidInput("votes and penalise_intercept need an alpha or a penalty")
+        return partial(path_ballot, k=count)
 
-def lasso_ballot(X: FloatArray, y: FloatArray, *, k: int, alpha: float) -> list[int]:
-    """Vote for the k largest |coefficients| of a Lasso with this penalty.
 
-    scikit-learn's alpha is λ/m of `lasso_path`, in the units of the block and of its m rows.
-    """
+def lasso_ballot(
+    X: FloatArray, y: FloatArray, *, k: int | None, alpha: float, penalise_intercept: bool = False
+) -> list[int]:
+    """Vote by a Lasso with scikit-learn's alpha: λ/m of `lasso_path` in a block of m rows."""
+    with np.errstate(all="ignore"):
+        penalty = float(np.float64(y.size) * alpha)
+    return penalty_ballot(X, y, k=k, penalty=penalty, penalise_intercept=penalise_intercept)
+
+
+def penalty_ballot(
+    X: FloatArray, y: FloatArray, *, k: int | None, penalty: float, penalise_intercept: bool = False
+) -> list[int]:
+    """Vote for the k largest |coefficients| of a Lasso with this λ, or for all that are not 0."""
     if y.size < 2:
         return []
     with np.errstate(all="ignore"):
-        table, x_unit = centred(X.astype(np.float64))
-        target, y_unit = centred(y[:, None])
-        penalty = float(y.size * alpha / x_unit / y_unit)
-        coefficients: FloatArray = np.zeros(X.shape[1])
+        if penalise_intercept:
+            ones = np.column_stack([X.astype(np.float64), np.ones(y.size)])
+            (table, x_unit), (target, y_unit) = with_largest_one(ones), with_largest_one(y[:, None])
+        else:
+            (table, x_unit), (target, y_unit) = centred(X.astype(np.float64)), centred(y[:, None])
+        scaled = float(np.float64(penalty) / x_unit / y_unit)
+        coefficients: FloatArray = np.zeros(table.shape[1])
         for segment in lasso_path(table, target[:, 0]):
-            coefficients = segment.at(penalty)
-            if segment.penalties[1] <= penalty:
+            coefficients = segment.at(scaled)
+            if segment.penalties[1] <= scaled:
                 break
-        return largest(coefficients, k)
+        return largest(coefficients[: X.shape[1]], k)
 
 
 def path_ballot(X: FloatArray, y: FloatArray, *, k: int) -> list[int]:
@@ -160,8 +203,11 @@ def with_largest_one(values: FloatArray) -> tuple[FloatArray, np.float64]:
     return values / size, size
 
 
-def largest(coefficients: FloatArray, k: int) -> list[int]:
-    """Return the places of the k largest |coefficients| above zero, of equal ones the earlier."""
+def largest(coefficients: FloatArray, k: int | None) -> list[int]:
+    """Return the places of the k largest |coefficients| above zero, of equal ones the earlier.
+
+    None is for all above zero.
+    """
     sizes = np.abs(coefficients)
     order = np.argsort(-sizes, kind="stable")[:k]
     chosen: list[int] = order[sizes[order] > 0.0].tolist()

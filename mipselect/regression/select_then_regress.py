@@ -1,0 +1,171 @@
+"""Selection and regression as one private release."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import clone
+
+from mipselect.arrays import FloatArray
+from mipselect.errors import InvalidInput, RelationMismatch
+from mipselect.mechanisms.base import Mechanism
+from mipselect.privacy.decimals import exact, round_down
+from mipselect.privacy.guarantee import Guarantee, compose
+from mipselect.privacy.ledger import Ledger
+from mipselect.regression.base import PrivateRegressor, checked_ledger, released, source_of
+from mipselect.selectors.base import PrivateSelector
+from mipselect.validation import checked_budget, checked_share
+
+
+class SelectThenRegress(PrivateRegressor):
+    """Draw columns with one estimator, then a model on them with another: one release.
+
+    Parameters
+    ----------
+    selector : PrivateSelector
+        With its own ε, bounds and options.
+    regressor : PrivateRegressor
+        With its own ε, δ, bounds and options. A parameter with one number for each column of X
+        is cut to the columns that were drawn.
+    epsilon : float, optional
+        ε of both together. It takes the place of their own: `selection_share` of it goes to the
+        selector's `epsilon`, and the rest to the regressor's.
+    selection_share : float
+        Between 0 and 1; counts with `epsilon` only.
+    ledger : Ledger, optional
+        Pays for each fit, once for both. Those of the two estimators must be None.
+
+    Attributes
+    ----------
+    support_ : ndarray of bool, shape (p,)
+        True for the columns that were drawn.
+    coef_ : ndarray of shape (p,)
+        Zeros for the columns that were not drawn.
+
+    Raises
+    ------
+    RelationMismatch
+        If the selector does not state its guarantee under the relation of the regressor; nothing
+        is charged or drawn.
+
+    Notes
+    -----
+    The columns are a private release, and the model on them one more for any columns: ε and δ add
+    up (basic composition, both under one relation). The intercept is no column and is never
+    drawn. The draws are seeded if one of the two estimators has a `random_state`.
+    """
+
+    def __init__(
+        self,
+        selector: PrivateSelector,
+        regressor: PrivateRegressor,
+        *,
+        epsilon: float | None = None,
+        selection_share: float = 0.5,
+        ledger: Ledger | None = None,
+    ) -> None:
+        self.selector = selector
+        self.regressor = regressor
+        self.epsilon = epsilon  # type: ignore[assignment]
+        self.selection_share = selection_share
+        self.ledger = ledger
+
+    support_: np.ndarray[Any, np.dtype[np.bool_]]
+
+    def promise(self, size: int) -> Guarantee:
+        """What a fit promises if the selector costs its `epsilon` under the same relation.
+
+        Selectors may promise less under one relation and more under another: `guarantee_` says
+        what a fit did cost.
+        """
+        selector, regressor = self._parts()
+        model = _promise_on_some_columns(selector, regressor, size)
+        selection = Guarantee(selector.epsilon, relation=model.relation)
+        return compose([selection, model], model.relation)
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Charge the ledger once, draw the columns, then the coefficients.
+
+        Takes and raises what `PrivateRegressor.fit` does.
+        """
+        checked_ledger(self.ledger)
+        selector, regressor = self._parts()
+        source, of_columns = source_of(selector.random_state)
+        model_source, of_model = source_of(regressor.random_state)
+        table, target = self._validated(X, y)
+        names = self._names()
+        selection: Mechanism[Any] = selector._silent_mechanism(X, y, source)
+        relation = regressor.relation
+        stated = selection.guarantees.get(relation)
+        if stated is None:
+            raise RelationMismatch(
+                f"the regressor is private under {relation}, the selector under "
+                f"{', '.join(selection.guarantees)} only: give both the same relation"
+            )
+        model = _promise_on_some_columns(selector, regressor, table.shape[1])
+        together = compose([stated, model], relation)
+        if self.epsilon is not None and exact(together.epsilon) > exact(self.epsilon):
+            raise InvalidInput(
+                f"selector and regressor cost {together.epsilon:.15g} together, more than "
+                f"epsilon = {self.epsilon:.15g}: options of the selector have an ε of their own"
+            )
+        guarantee = replace(together, private=of_columns and of_model)
+        if self.ledger is not None:
+            self.ledger.spend(guarantee, what=f"{selection.name}, then {type(regressor).__name__}")
+        with np.errstate(all="ignore"):
+            support = _columns(selection.sample(source))
+            chosen = regressor.for_columns(support, table.shape[1])
+            drawn = chosen._draw(table[:, list(support)], target, model_source, of_model)
+        drawn = replace(drawn, mechanism=f"{selection.name}, then {drawn.mechanism}")
+        self._keep(released(drawn, support, tuple(names[j] for j in support), guarantee))
+        self.support_ = np.zeros(table.shape[1], dtype=bool)
+        self.support_[list(support)] = True
+        return self
+
+    def _draw(self, X: FloatArray, y: FloatArray, source: random.Random, private: bool) -> Any:
+        raise NotImplementedError("both draws are made by fit")
+
+    def _seeded(self) -> bool:
+        return self.selector.random_state is not None and self.regressor.random_state is not None
+
+    def _parts(self) -> tuple[Any, Any]:
+        """Copies of the two estimators, with their shares of ε if there is one to divide."""
+        for part, kind, name in (
+            (self.selector, PrivateSelector, "selector"),
+            (self.regressor, PrivateRegressor, "regressor"),
+        ):
+            if not isinstance(part, kind) or isinstance(part, SelectThenRegress):
+                raise InvalidInput(f"{name} must be a {kind.__name__}, got {part!r}")
+            if part.ledger is not None:
+                raise InvalidInput(f"the {name} has a ledger; give it to SelectThenRegress")
+        selector, regressor = clone(self.selector), clone(self.regressor)
+        # A clone copies a generator, and so would draw the same again at each fit.
+        selector.random_state = self.selector.random_state
+        regressor.random_state = self.regressor.random_state
+        if self.epsilon is None:
+            return selector, regressor
+        share = checked_share(self.selection_share, "selection_share", closed=False)
+        whole = exact(checked_budget(self.epsilon))
+        first = round_down(whole * exact(share))
+        return (
+            selector.set_params(epsilon=first),
+            regressor.set_params(epsilon=round_down(whole - exact(first))),
+        )
+
+
+def _promise_on_some_columns(
+    selector: PrivateSelector, regressor: PrivateRegressor, size: int
+) -> Guarantee:
+    """What the regressor promises on as many columns as are drawn at most."""
+    sizes = getattr(selector, "sizes", None)
+    largest = int(selector.n_features_to_select) if sizes is None else max(map(int, sizes))
+    support = tuple(range(min(largest, size)))
+    return regressor.for_columns(support, size).promise(len(support))
+
+
+def _columns(outcome: Any) -> tuple[int, ...]:
+    return (outcome,) if isinstance(outcome, int) else tuple(sorted(outcome))
