@@ -389,10 +389,11 @@ class ObjectivePerturbationClassifier(ClassifierMixin, _ObjectivePerturbation): 
         elif any(value is None or value != value for value in target):
             raise InvalidInput("y must not have missing values; remove such rows first")
         self.classes_ = np.unique(target if self.classes is None else np.asarray(self.classes))
-        if self.classes_.size != 2:
+        if self.classes_.size < 2:
+            raise InvalidInput(f"{type(self).__name__} needs two classes, got one class")
+        if self.classes_.size > 2:
             raise InvalidInput(
-                f"{type(self).__name__} needs two classes, got {self.classes_.size} "
-                f"class{'es' * (self.classes_.size != 1)}"
+                "Only binary classification is supported. The type of the target is multiclass."
             )
         return np.where(target == self.classes_[1], 1.0, -1.0)
 
