@@ -133,13 +133,13 @@ def products(rows: FloatArray, theta: FloatArray) -> FloatArray:
 
 
 def on_grid(values: FloatArray, bound: float) -> FloatArray:
-    """values/bound, cut towards zero to multiples of `GRID`.
+    """values/bound, clipped to [-1, 1] and cut towards zero to multiples of `GRID`.
 
     A row within `bound` stays within 1, exactly: its squared length is a multiple of GRID², and
     no multiple lies between 1 and what rounding can make of it. What is no number becomes 0.
     """
     with np.errstate(all="ignore"):
-        scaled = np.nan_to_num(values / bound, nan=0.0, posinf=1.0, neginf=-1.0)
+        scaled = np.clip(np.nan_to_num(values / bound, nan=0.0), -1.0, 1.0)
         return np.trunc(scaled / GRID) * GRID
 
 

@@ -221,7 +221,7 @@ def test_the_published_constants_fail_under_replace_one() -> None:
     assert loss_of(adding) > 1.05 * epsilon
 
 
-@pytest.mark.parametrize(("radius", "theirs"), [(0.001, 1.12), (0.01, 1.10), (0.05, 1.05)])
+@pytest.mark.parametrize(("radius", "theirs"), [(0.001, 1.11), (0.01, 1.10), (0.05, 1.05)])
 def test_the_published_constants_lose_more_than_they_say(radius: float, theirs: float) -> None:
     """At ε = 0.1 with all of their slack, in one dimension: 1.107 ε and the like.
 
