@@ -173,7 +173,9 @@ class PrivateLinearModel(BaseEstimator, ABC):  # type: ignore[misc]
     def _validated(self, X: ArrayLike, y: ArrayLike) -> tuple[FloatArray, FloatArray]:
         """Return finite X, shape (n, p), and y, shape (n,)."""
         try:
-            table, target = validate_data(self, X, y, dtype=[np.float64, np.float32])
+            # A warning of an overflowing sum would tell about the data.
+            with np.errstate(all="ignore"):
+                table, target = validate_data(self, X, y, dtype=[np.float64, np.float32])
         except np.exceptions.DTypePromotionError:
             numeric_matrix(X)  # Some columns are dates: this says which.
             raise
@@ -188,7 +190,8 @@ class PrivateLinearModel(BaseEstimator, ABC):  # type: ignore[misc]
     def _table(self, X: ArrayLike) -> FloatArray:
         """The columns of the release, for a prediction."""
         check_is_fitted(self)
-        table = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        with np.errstate(all="ignore"):
+            table = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
         columns: FloatArray = numeric_matrix(table)[0][:, list(self.release_.support)]
         return columns
 
