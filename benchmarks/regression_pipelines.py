@@ -38,7 +38,7 @@ class Table:
 
     def load(self, folder: Path) -> tuple[np.ndarray, np.ndarray]:
         frame = pd.read_csv(folder / self.file).drop(columns=list(self.without))
-        for name in frame.columns[frame.dtypes == object]:
+        for name in frame.select_dtypes(exclude="number").columns:
             frame[name] = pd.factorize(frame[name], sort=True)[0]
         y = frame.pop(self.target)
         return frame.to_numpy(float), y.to_numpy(float)
@@ -48,9 +48,7 @@ TABLES = {
     "cpu_act": Table("cpu_act.csv.gz", "usr"),
     "elevators": Table("elevators.csv.gz", "Goal"),
     "ailerons": Table("ailerons.csv.gz", "goal"),
-    "bike": Table(
-        "bike_sharing_hour.csv.gz", "cnt", ("instant", "dteday", "casual", "registered")
-    ),
+    "bike": Table("bike_sharing_hour.csv.gz", "cnt", ("instant", "dteday", "casual", "registered")),
 }
 
 

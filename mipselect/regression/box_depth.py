@@ -77,7 +77,7 @@ class DepthLaw:
 
     @cached_property
     def volumes(self) -> list[int]:
-        """V_i = |S_i| for i = 1, ..., ⌈m/2⌉, and 0 after; V_0, all of the grid, is not asked for."""
+        """V_i = |S_i| for i = 1, ..., ⌈m/2⌉, and 0 beyond. V_0, all of the grid, is not used."""
         found = [0]
         for depth in range(1, self.deepest + 1):
             low, high = self._box(depth)

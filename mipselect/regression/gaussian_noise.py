@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import random
 
-import numpy as np
 from scipy.special import log_ndtr
 
 from mipselect.arrays import FloatArray

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 import random
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,24 +15,21 @@ from mipselect.errors import InvalidInput
 from mipselect.frames import numeric_vector
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.ledger import Ledger
-from mipselect.regression.ball import minimise_in_ball, quadratic_in_ball
 from mipselect.regression.base import Drawn, PrivateLinearModel, PrivateRegressor
 from mipselect.regression.double_draws import euclidean_laplace
+from mipselect.regression.perturbed_objective import (
+    ROUNDING,
+    Perturbation,
+    perturbation,
+    perturbed_minimiser,
+)
 from mipselect.regression.rows import RowMap, require_bounded
 from mipselect.regression.smooth_losses import (
     SmoothLoss,
-    Squared,
     classification_loss,
     regression_loss,
 )
 from mipselect.validation import checked_budget, checked_nonnegative, checked_scale
-
-BISECTIONS = 200
-SMALLEST_RIDGE = 1e-9
-"""In units of λ̄: the least c, which keeps the Hessian away from singular ones."""
-
-ROUNDING = 1e-12
-"""The rate of the noise is lowered by this much, relatively."""
 
 STEPS = 2.0**20
 """Released coefficients are multiples of coef_bound / STEPS."""
@@ -43,75 +38,6 @@ FOOTNOTE = (
     "noise and minimiser are computed in double precision and rounded to coef_bound / 2^20; "
     "epsilon is proven for real numbers"
 )
-
-
-@dataclass(frozen=True)
-class Perturbation:
-    """How much ridge and how much noise keep ε; public numbers only.
-
-    Attributes
-    ----------
-    ridge : float
-        c, at least the ridge that was asked for.
-    noise_scale : float
-        1/η: the noise has the density ∝ exp(-η‖b‖).
-    jacobian : float
-        j = ln(1 + λ̄/c), the part of ε that the curvature takes.
-    """
-
-    ridge: float
-    noise_scale: float
-    jacobian: float
-
-
-def perturbation(
-    epsilon: float, gamma: float, change: float, curvature: float, radius: float, columns: int
-) -> Perturbation:
-    """Choose c ≥ γ and η = (ε - ln(1 + λ̄/c))/Γ.
-
-    Parameters
-    ----------
-    epsilon : float
-    gamma : float
-        γ ≥ 0, the ridge that was asked for.
-    change : float
-        Γ: how far the sum of the gradients moves between neighbours, at any β of the ball.
-    curvature : float
-        λ̄: the largest eigenvalue of one row's Hessian.
-    radius : float
-        r.
-    columns : int
-        d.
-
-    Notes
-    -----
-    c minimises what is added to the gradient in the worst case, dΓ/(ε - j) + r(c - γ): the mean
-    length of the noise and the length of the further ridge term. That is convex in c, with the
-    derivative r - dΓ/(ε-j)² · λ̄/(c(c + λ̄)), which rises.
-    """
-
-    def jacobian(ridge: float) -> float:
-        return math.log1p(curvature / ridge)
-
-    def derivative(ridge: float) -> float:
-        left = epsilon - jacobian(ridge)
-        if left <= 0.0:
-            return -math.inf
-        noise = columns * change / left / left
-        return radius - noise * (curvature / ridge) / (ridge + curvature)
-
-    floor = max(gamma, SMALLEST_RIDGE * curvature)
-    ridge = floor
-    if derivative(floor) < 0.0:
-        low, high = math.log(floor), math.log(floor)
-        while derivative(math.exp(high)) < 0.0:
-            high += 1.0
-        for _ in range(BISECTIONS):
-            middle = 0.5 * (low + high)
-            low, high = (middle, high) if derivative(math.exp(middle)) < 0.0 else (low, middle)
-        ridge = math.exp(high)
-    left = (epsilon - jacobian(ridge)) * (1.0 - ROUNDING)
-    return Perturbation(ridge, change / left, jacobian(ridge))
 
 
 class _ObjectivePerturbation(PrivateLinearModel):
@@ -188,29 +114,6 @@ class _ObjectivePerturbation(PrivateLinearModel):
     @property
     def _radius(self) -> float:
         return float(self.coef_bound)  # type: ignore[arg-type]
-
-
-def perturbed_minimiser(
-    loss: SmoothLoss,
-    rows: FloatArray,
-    y: FloatArray,
-    ridge: float,
-    noise: FloatArray,
-    radius: float,
-) -> FloatArray:
-    """argmin over ‖β‖ ≤ r of Σ_i ℓ(y_i, x_i·β) + (c/2)‖β‖² + b·β; shape (d,)."""
-    size = rows.shape[1]
-    if isinstance(loss, Squared):
-        gram = rows.T @ rows + ridge * np.eye(size)
-        return quadratic_in_ball(gram, rows.T @ y - noise, radius)
-
-    def objective(beta: FloatArray) -> tuple[float, FloatArray, FloatArray]:
-        values, slopes, curvatures = loss.values(y, rows @ beta)
-        value = float(values.sum() + 0.5 * ridge * beta @ beta + noise @ beta)
-        hessian = (rows * curvatures[:, None]).T @ rows + ridge * np.eye(size)
-        return value, rows.T @ slopes + ridge * beta + noise, hessian
-
-    return minimise_in_ball(objective, size, radius)
 
 
 class ObjectivePerturbationRegressor(PrivateRegressor, _ObjectivePerturbation):

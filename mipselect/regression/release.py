@@ -104,14 +104,16 @@ class ModelRelease(Release):
             raise InvalidInput(f"X must have {self.rows.size} columns, got {table.shape[1]}")
         with np.errstate(all="ignore"):
             found = self.rows.predictor(np.array(self.coefficients), self.intercept, table)
-        return np.nan_to_num(found)
+        finite: FloatArray = np.nan_to_num(found)
+        return finite
 
     def predict(self, X: ArrayLike) -> np.ndarray[Any, Any]:
         """Return the predictions for rows, shape (n, k): numbers, or names of classes."""
         found = self.decision(X)
         if self.classes is None:
             return found
-        return np.array(self.classes)[(found > 0.0).astype(int)]
+        named: np.ndarray[Any, Any] = np.array(self.classes)[(found > 0.0).astype(int)]
+        return named
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields, ready for JSON; `from_dict` reads them again."""

@@ -140,7 +140,8 @@ def on_grid(values: FloatArray, bound: float) -> FloatArray:
     """
     with np.errstate(all="ignore"):
         scaled = np.clip(np.nan_to_num(values / bound, nan=0.0), -1.0, 1.0)
-        return np.trunc(scaled / GRID) * GRID
+        cut: FloatArray = np.trunc(scaled / GRID) * GRID
+    return cut
 
 
 def exact_products(left: FloatArray, right: FloatArray) -> FloatArray:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -181,12 +182,17 @@ def regression_loss(name: str) -> SmoothLoss:
 
 def classification_loss(name: str) -> SmoothLoss:
     """Return "logistic", "smoothed-hinge" or "smoothed-hinge(h)", or raise `InvalidInput`."""
-    plain = {"logistic": Logistic, "smoothed-hinge": SmoothedHinge}
+    plain: dict[str, Callable[[], SmoothLoss]] = {
+        "logistic": Logistic,
+        "smoothed-hinge": SmoothedHinge,
+    }
     return _named(name, plain, {"smoothed-hinge": SmoothedHinge})
 
 
 def _named(
-    name: str, plain: dict[str, type[SmoothLoss]], with_number: dict[str, type[SmoothLoss]]
+    name: str,
+    plain: Mapping[str, Callable[[], SmoothLoss]],
+    with_number: Mapping[str, Callable[[float], SmoothLoss]],
 ) -> SmoothLoss:
     parts = re.fullmatch(r"([a-z-]+)(?:\(([^()]*)\))?", name) if isinstance(name, str) else None
     word, number = parts.groups() if parts else ("", None)
@@ -197,6 +203,6 @@ def _named(
             value = float(number)
         except ValueError:
             raise InvalidInput(f"loss {name!r}: the parameter must be a number") from None
-        return with_number[word](checked_scale(value, f"the parameter of the loss {word}"))  # type: ignore[call-arg]
+        return with_number[word](checked_scale(value, f"the parameter of the loss {word}"))
     known = ", ".join([*map(repr, plain), *(f"'{other}(number)'" for other in with_number)])
     raise InvalidInput(f"loss must be one of {known}, got {shown(name)}")

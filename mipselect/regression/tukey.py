@@ -24,7 +24,6 @@ from mipselect.validation import (
     checked_budget,
     checked_delta,
     checked_integer,
-    checked_scale,
     checked_scales,
 )
 
@@ -74,10 +73,10 @@ class TukeyRegressor(PrivateRegressor):
 
     Notes
     -----
-    Rows are sent to the b places of m blocks by a random injection (`random_blocks`), with rows of
-    zeros in the places that are left; rows for which there is no place are left out. Given what happens to
-    all others, one row changes one block, under both relations; so one of m models, which are
-    points of a public grid. ε_t = ε_s are halves of what is left of ε.
+    Rows are sent to the b places of m blocks by a random injection (`random_blocks`), with rows
+    of zeros in the places that are left; rows for which there is no place are left out. Given
+    what happens to all others, one row changes one block, under both relations; so one of m
+    models, which are points of a public grid. ε_t = ε_s are halves of what is left of ε.
 
     The test decides with ε_t and δ whether the law of depths is stable (`DepthLaw.distance`), and
     only then is a point drawn from it, with ε_s. Where it is stable the loss is ε_t + ε_s with
@@ -159,7 +158,8 @@ class TukeyRegressor(PrivateRegressor):
             )
         fallback = self._fallback(source)
         if fallback is not None:
-            return fallback._draw(X, y, source, private)
+            answer: Drawn = fallback._draw(X, y, source, private)
+            return answer
         return Drawn(None, rows, "tukey")
 
     def _grid(self, size: int) -> tuple[FloatArray, FloatArray]:

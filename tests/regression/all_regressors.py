@@ -38,9 +38,7 @@ def all_classifiers(**options: Any) -> dict[str, Any]:
 def selection(*, random_state: Any = None, **options: Any) -> SelectThenRegress:
     return SelectThenRegress(
         KendallSelector(1, random_state=random_state),
-        AdaSSPRegressor(
-            x_bound=1.0, y_bound=1.0, relation="add-remove", random_state=random_state
-        ),
+        AdaSSPRegressor(x_bound=1.0, y_bound=1.0, relation="add-remove", random_state=random_state),
         **options,
     )
 

@@ -11,14 +11,19 @@ import numpy as np
 import pytest
 from scipy.stats import kstest, norm
 
-from mipselect.regression import AdaSSPRegressor, BoostedAdaSSPRegressor, adassp
-from mipselect.regression.adassp import (
+from mipselect.regression import (
+    AdaSSPRegressor,
+    BoostedAdaSSPRegressor,
+    adassp,
+    noisy_moments,
+)
+from mipselect.regression.gaussian_noise import largest_mu, log_delta, plus_gaussian
+from mipselect.regression.noisy_moments import (
     SENSITIVITIES,
     deviations,
     inverse_of_regularised,
     plus_symmetric_gaussian,
 )
-from mipselect.regression.gaussian_noise import largest_mu, log_delta, plus_gaussian
 from mipselect.regression.rows import RowMap, exact_products, on_grid
 
 RELATIONS = ["add-remove", "replace-one"]
@@ -90,7 +95,8 @@ class Recorder:
 
 def queries(model: Any, X: np.ndarray, y: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> Recorder:
     recorder = Recorder()
-    monkeypatch.setattr(adassp, "plus_gaussian", recorder)
+    for module in (adassp, noisy_moments):
+        monkeypatch.setattr(module, "plus_gaussian", recorder)
     model._draw(X, y, random.Random(0), False)
     return recorder
 
@@ -131,8 +137,7 @@ def test_no_pair_of_neighbours_needs_more_than_the_mu(
             for rows, values in ((X, y), (other, target))
         ]
         total = sum(
-            float((((a - b) / sigma) ** 2).sum())
-            for (a, sigma), (b, _) in zip(*pair, strict=True)
+            float((((a - b) / sigma) ** 2).sum()) for (a, sigma), (b, _) in zip(*pair, strict=True)
         )
         worst = max(worst, math.sqrt(total) / mu)
     print(f"{relation}: {worst:.3f} μ")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from itertools import pairwise
 
 import cvxpy as cp
 import numpy as np
@@ -14,7 +15,7 @@ from scipy.stats import gamma, kstest, norm
 
 from mipselect.regression import ObjectivePerturbationClassifier, ObjectivePerturbationRegressor
 from mipselect.regression.double_draws import euclidean_laplace, standard_normals
-from mipselect.regression.objective_perturbation import (
+from mipselect.regression.perturbed_objective import (
     Perturbation,
     perturbation,
     perturbed_minimiser,
@@ -251,6 +252,16 @@ def boundary_atom(loss: SmoothLoss, table: Table, sign: float, radius: float,
     return 1.0 - 0.5 * math.exp(-eta * needed) if needed > 0 else 0.5 * math.exp(eta * needed)
 
 
+def mass(loss: SmoothLoss, table: Table, chosen: Perturbation, low: float, high: float) -> float:
+    """P(low < β < high) with one column, inside the ball."""
+
+    def density(b: float) -> float:
+        log = log_density(loss, table, np.array([b]), chosen)
+        return math.exp(log) / (2.0 * chosen.noise_scale)
+
+    return float(quad(density, low, high, limit=400, epsabs=1e-10)[0])
+
+
 def test_with_one_column_the_law_is_whole_and_its_atoms_keep_epsilon() -> None:
     for loss in LOSSES:
         if isinstance(loss, Huber | SmoothedHinge):
@@ -264,11 +275,7 @@ def test_with_one_column_the_law_is_whole_and_its_atoms_keep_epsilon() -> None:
             assert np.abs(np.log(atoms[0]) - np.log(atoms[1])).max() <= 1.0
         table = one
 
-        def density(b: float, table: Table = table, loss: SmoothLoss = loss) -> float:
-            log = log_density(loss, table, np.array([b]), chosen)
-            return math.exp(log) / (2.0 * chosen.noise_scale)
-
-        inside = quad(density, -0.6, 0.6, limit=400, epsabs=1e-10)[0]
+        inside = mass(loss, table, chosen, -0.6, 0.6)
         assert inside + sum(atoms[0]) == pytest.approx(1.0, abs=1e-7)
 
 
@@ -289,9 +296,8 @@ def test_draws_have_that_law(loss: SmoothLoss) -> None:
         seen = float((sign * found >= radius * (1.0 - 1e-12)).mean())
         assert abs(seen - share) <= 5.0 * math.sqrt(share * (1.0 - share) / 4000) + 1e-9
     edges = np.linspace(-radius, radius, 9)
-    for low, high in zip(edges[:-1], edges[1:], strict=True):
-        share = quad(lambda b: math.exp(log_density(loss, table, np.array([b]), chosen)) / 2.0,
-                     low, high)[0]  # fmt: skip
+    for low, high in pairwise(edges):
+        share = mass(loss, table, chosen, low, high)
         inside = (found > low) & (found < high) & (np.abs(found) < radius * (1.0 - 1e-12))
         assert abs(inside.mean() - share) <= 5.0 * math.sqrt(share / 4000)
 

@@ -116,9 +116,7 @@ def test_the_ledger_is_asked_before_anything_is_drawn(monkeypatch: pytest.Monkey
     X, y = data(500)
     monkeypatch.setattr(AdaptivePeeling, "sample", lambda *_: pytest.fail("columns were drawn"))
     ledger = Ledger(1.9, 0.1, relation="add-remove")
-    model = SelectThenRegress(
-        KendallSelector(2), adassp(relation="add-remove"), ledger=ledger
-    )
+    model = SelectThenRegress(KendallSelector(2), adassp(relation="add-remove"), ledger=ledger)
     with pytest.raises(BudgetExceeded):
         model.fit(X, y)
     with pytest.raises(RelationMismatch):

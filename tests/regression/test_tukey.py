@@ -6,7 +6,7 @@ import math
 import random
 from collections import Counter
 from fractions import Fraction
-from itertools import permutations, product
+from itertools import pairwise, permutations, product
 
 import numpy as np
 import pytest
@@ -118,12 +118,12 @@ Cells = dict[tuple[int, ...], int]
 
 
 def cells_of(models: list[Models]) -> tuple[list[tuple[int, ...]], list[int]]:
-    """Points that stand for cells on which all depths are constant, and how many each stands for."""
+    """Points that stand for cells of equal depth, and how many each stands for."""
     axes = []
     for axis in range(models[0].shape[1]):
         values = np.unique(np.concatenate([one[:, axis] for one in models])).tolist()
         sides = [(value, 1) for value in values]
-        sides += [(a + 1, b - a - 1) for a, b in zip(values, values[1:], strict=False) if b > a + 1]
+        sides += [(a + 1, b - a - 1) for a, b in pairwise(values) if b > a + 1]
         axes.append(sides)
     points, sizes = [], []
     for cell in product(*axes):
@@ -142,9 +142,7 @@ def whole_law(law: DepthLaw, epsilon: float, delta: float, cells: tuple) -> list
 
 def needed_delta(one: list[float], other: list[float], epsilon: float) -> float:
     p, q = np.array(one), np.array(other)
-    return max(
-        float(np.maximum(a - math.exp(epsilon) * b, 0.0).sum()) for a, b in ((p, q), (q, p))
-    )
+    return max(float(np.maximum(a - math.exp(epsilon) * b, 0.0).sum()) for a, b in ((p, q), (q, p)))
 
 
 @pytest.mark.parametrize(("d", "delta"), [(1, 0.02), (2, 0.1), (1, 0.3)])
@@ -272,9 +270,7 @@ def test_rows_are_sent_to_places_by_a_uniform_injection(shape: tuple[int, int, i
     total = sum(expected.values())
     scale = sum(draws.values()) / total
     keys = list(expected)
-    pvalue = chisquare(
-        [draws[key] for key in keys], [expected[key] * scale for key in keys]
-    ).pvalue
+    pvalue = chisquare([draws[key] for key in keys], [expected[key] * scale for key in keys]).pvalue
     assert pvalue > 1e-4
 
 

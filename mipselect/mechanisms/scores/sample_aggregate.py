@@ -228,9 +228,7 @@ class SampleAggregate(ScoreMechanism[Support]):
         return [(self.selection(np.array(votes)), count) for votes, count in drawn.items()]
 
 
-def random_blocks(
-    rows: int, count: int, height: int, source: random.Random
-) -> list[list[int]]:
+def random_blocks(rows: int, count: int, height: int, source: random.Random) -> list[list[int]]:
     """Send rows to `count` blocks of `height` places by a random injection.
 
     Returns
