@@ -73,14 +73,13 @@ def plus_symmetric_gaussian(
 
 
 def inverse_of_regularised(noisy_gram: FloatArray, lower: float, deviation: float) -> FloatArray:
-    """(G̃ + λI)⁻¹ with λ = max(0, c - max(0, λ̃)), c = 1.96 √((d+1)/2) σ_G.
+    """(G̃ + λI)⁻¹ with λ = max(0, c - max(0, λ̃)), c = 1.96 √d σ_G.
 
-    c bounds the norm of the noise in G̃, so that λ_min(G) - c + λ ≥ 0 as λ̃ is a lower bound on
-    λ_min(G): the ridge is there only as far as the data are not. Where noise was larger than that,
-    eigenvalues below σ_G count as σ_G. All of it is computed from released numbers.
+    The norm of the noise in G̃ is about √(2d) σ_G, below c, so that λ_min(G) - c + λ ≥ 0 as λ̃ is a
+    lower bound on λ_min(G): the ridge is there only as far as the data are not. Where the noise was
+    larger, eigenvalues below σ_G count as σ_G. All of it is computed from released numbers.
     """
-    size = len(noisy_gram)
-    noise = QUANTILE * math.sqrt((size + 1.0) / 2.0) * deviation
+    noise = QUANTILE * math.sqrt(len(noisy_gram)) * deviation
     ridge = max(0.0, noise - max(0.0, lower))
     values, vectors = eigh(noisy_gram)
     inverse: FloatArray = (vectors / np.maximum(values + ridge, deviation)) @ vectors.T

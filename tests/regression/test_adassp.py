@@ -237,7 +237,7 @@ def test_the_noise_has_its_deviations(private: bool) -> None:
 
 def test_the_ridge_is_there_as_far_as_the_data_are_not() -> None:
     gram, sigma = np.diag([50.0, 400.0]), 2.0
-    enough = 1.96 * math.sqrt(1.5) * sigma
+    enough = 1.96 * math.sqrt(2.0) * sigma
     np.testing.assert_allclose(inverse_of_regularised(gram, 10.0, sigma), np.linalg.inv(gram))
     for lower, ridge in ((1.0, enough - 1.0), (0.0, enough), (-7.0, enough)):
         expected = np.linalg.inv(gram + ridge * np.eye(2))
