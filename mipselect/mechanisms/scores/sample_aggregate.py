@@ -86,8 +86,8 @@ class SampleAggregate(ScoreMechanism[Support]):
     Notes
     -----
     Under replace-one a random permutation of the rows is cut into blocks of nearly equal size.
-    Under add-remove rows are sent to the ⌈ñ/m⌉ places of each of m blocks by a random injection
-    (`random_blocks`); with a public m, where no noisy n is paid for, every row goes to a block of
+    Under add-remove rows are sent to the places of m blocks by a random injection
+    (`random_blocks`), k places for "n/k" and ⌈ñ/m⌉ for None; with a public m, where no noisy n is paid for, every row goes to a block of
     its own choice, independently. Given what happens to all other rows, one row changes the
     ballot of one block, or takes the place of another row in it. So each vote count moves
     by at most 1, under both relations. The counts are **not** monotone, under add-remove
@@ -191,7 +191,8 @@ class SampleAggregate(ScoreMechanism[Support]):
         if not isinstance(self.n_blocks, int):
             known = self._noisy_rows(rows, source, private)
             count = self._number_of_blocks(known)
-            return self.votes(random_blocks(rows, count, -(-known // count), source))
+            height = self.k if self.n_blocks == "n/k" else -(-known // count)
+            return self.votes(random_blocks(rows, count, height, source))
         blocks: dict[int, list[int]] = {}
         for row in range(rows):
             blocks.setdefault(source.randrange(self.n_blocks), []).append(row)
