@@ -99,9 +99,9 @@ def checked_scale(
 
 def checked_scales(values: float | ArrayLike, what: str, size: int) -> tuple[float, ...]:
     """Return one `checked_scale` number for each of `size` columns; one number is for all."""
-    if isinstance(values, Real) or np.ndim(values) == 0:
-        return (checked_scale(values, what),) * size  # type: ignore[arg-type]
     listed_values = np.asarray(values, dtype=object)
+    if listed_values.ndim == 0:
+        return (checked_scale(listed_values.item(), what),) * size
     if listed_values.shape != (size,):
         raise InvalidInput(
             f"{what} must be one number, or {size}, one for each column; got {shown(values)}"

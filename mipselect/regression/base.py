@@ -107,12 +107,20 @@ class PrivateLinearModel(BaseEstimator, ABC):  # type: ignore[misc]
         size : int
         """
         cut: dict[str, Any] = {"ledger": None}
-        for name in self._per_column:
-            value = getattr(self, name, None)
-            if value is not None and np.ndim(value) == 1 and len(value) == size:
-                cut[name] = [value[j] for j in support]
+        for name in self._with_columns(size):
+            value = np.asarray(getattr(self, name))
+            cut[name] = value[list(support)].tolist()
         model: Self = clone(self).set_params(**cut)
         return model
+
+    def has_columns(self, size: int) -> bool:
+        """Whether a parameter has one number for each of so many columns."""
+        return bool(self._with_columns(size))
+
+    def _with_columns(self, size: int) -> list[str]:
+        values = {name: getattr(self, name, None) for name in self._per_column}
+        arrays = {name: np.asarray(value, dtype=object) for name, value in values.items()}
+        return [name for name, array in arrays.items() if array.shape == (size,)]
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Draw the coefficients, once.

@@ -15,7 +15,13 @@ from mipselect.frames import numeric_matrix
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.release import NOT_PRIVATE, Release
 from mipselect.regression.rows import RowMap
-from mipselect.validation import checked_finite, checked_line, checked_name, shown
+from mipselect.validation import (
+    checked_finite,
+    checked_line,
+    checked_name,
+    checked_names,
+    shown,
+)
 
 FORMAT = "mipselect-model"
 VERSION = 1
@@ -28,9 +34,12 @@ class ModelRelease(Release):
     Parameters
     ----------
     support, feature_names, guarantee, mechanism, private
-        See `Release`: the columns of the model, in the order of its coefficients.
+        See `Release`: the features of the model.
     coefficients : tuple of float, shape (k,), or None
         Per unit of each column. None if the mechanism released that there is no model.
+    columns : tuple of str, shape (k,)
+        The names of the columns that coefficients belong to, where a feature has several. Empty
+        if every feature is one column: then k is the number of features, in their order.
     intercept : float
         0 without one.
     rows : RowMap
@@ -54,6 +63,7 @@ class ModelRelease(Release):
     coefficients: tuple[float, ...] | None
     intercept: float
     rows: RowMap
+    columns: tuple[str, ...] = ()
     bounds: Mapping[str, float] = field(default_factory=dict)
     classes: tuple[str, str] | None = None
     statistics: Mapping[str, Any] = field(default_factory=dict, repr=False)
@@ -61,11 +71,13 @@ class ModelRelease(Release):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        object.__setattr__(self, "columns", checked_names(self.columns))
+        size = len(self.columns or self.support)
         if self.coefficients is not None:
-            coefficients = checked_finite(self.coefficients, "coefficients", len(self.support))
+            coefficients = checked_finite(self.coefficients, "coefficients", size)
             object.__setattr__(self, "coefficients", coefficients)
-        if self.rows.size != len(self.support):
-            raise InvalidInput(f"{len(self.support)} columns, but rows of {self.rows.size} entries")
+        if self.rows.size != size:
+            raise InvalidInput(f"{size} columns, but rows of {self.rows.size} entries")
         (intercept,) = checked_finite([self.intercept], "intercept", 1)
         object.__setattr__(self, "intercept", intercept)
         names = [checked_name(name, "the name of a bound") for name in self.bounds]
@@ -87,7 +99,7 @@ class ModelRelease(Release):
         Parameters
         ----------
         X : array_like of shape (n, k)
-            The columns of `support`, in its order.
+            The columns of the model, in the order of its coefficients.
 
         Raises
         ------
@@ -123,6 +135,7 @@ class ModelRelease(Release):
             **super().to_dict(),
             "coefficients": None if self.coefficients is None else list(self.coefficients),
             "intercept": self.intercept,
+            "columns": list(self.columns),
             "rows": self.rows.to_dict(),
             "bounds": dict(self.bounds),
             "classes": None if self.classes is None else list(self.classes),
@@ -153,7 +166,7 @@ class ModelRelease(Release):
             rows = {**fields.pop("rows")}
             for name in ("x_bound", "unit"):
                 rows[name] = None if rows[name] is None else tuple(rows[name])
-            for name in ("support", "feature_names", "footnotes"):
+            for name in ("support", "feature_names", "columns", "footnotes"):
                 fields[name] = tuple(fields[name])
             for name in ("coefficients", "classes"):
                 fields[name] = None if fields[name] is None else tuple(fields[name])
@@ -169,7 +182,7 @@ class ModelRelease(Release):
         if self.coefficients is None:
             head = f"{self.mechanism}: no model, for the private test failed"
         else:
-            names = self.feature_names or tuple(map(str, self.support))
+            names = self.columns or self.feature_names or tuple(map(str, self.support))
             terms = [f"{v:.6g} {name}" for name, v in zip(names, self.coefficients, strict=True)]
             head = f"{self.mechanism}: " + " + ".join([f"{self.intercept:.6g}", *terms])
         notes = "".join(f"\nNote: {note}." for note in self.footnotes)

@@ -160,11 +160,19 @@ class SelectThenRegress(PrivateRegressor):
 def _promise_on_some_columns(
     selector: PrivateSelector, regressor: PrivateRegressor, size: int
 ) -> Guarantee:
-    """What the regressor promises on as many columns as are drawn at most."""
+    """What the regressor promises on as many columns as are drawn at most.
+
+    Its parameters are checked for every column of X: after the draw it would be too late.
+    """
     sizes = getattr(selector, "sizes", None)
     largest = int(selector.n_features_to_select) if sizes is None else max(map(int, sizes))
-    support = tuple(range(min(largest, size)))
-    return regressor.for_columns(support, size).promise(len(support))
+    width = min(largest, size)
+    for start in range(0, size, width):
+        support = tuple(range(min(start, size - width), min(start + width, size)))
+        promised = regressor.for_columns(support, size).promise(width)
+        if not regressor.has_columns(size):
+            break
+    return promised
 
 
 def _columns(outcome: Any) -> tuple[int, ...]:

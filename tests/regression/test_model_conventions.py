@@ -239,6 +239,19 @@ def release(**changes: Any) -> ModelRelease:
     return ModelRelease(**{**fields, **changes})
 
 
+def test_a_feature_may_have_several_columns() -> None:
+    of_three = release(
+        columns=("age", "dose=low", "dose=high"),
+        coefficients=(1.0, 2.0, 3.0),
+        rows=regression_base.RowMap(3, row_bound=9.0),
+    )
+    assert ModelRelease.from_dict(json.loads(json.dumps(of_three.to_dict()))) == of_three
+    assert of_three.predict([[1.0, 0.0, 1.0]]).tolist() == [5.0]
+    assert "3 dose=high" in str(of_three)
+    with pytest.raises(InvalidInput):
+        release(columns=("age",))
+
+
 def test_a_release_says_what_it_is() -> None:
     assert str(release()).splitlines()[0] == "adassp: 1 + 0.5 age + -0.25 dose."
     assert "(1, 1e-06)-differentially private" in str(release())

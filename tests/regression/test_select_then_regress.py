@@ -147,6 +147,24 @@ def test_bounds_of_all_columns_are_cut_to_those_that_are_drawn() -> None:
     np.testing.assert_allclose(model.coef_[[1, 3]], [0.05, -4.0], rtol=0.05)
 
 
+def test_bad_bounds_of_any_column_are_found_before_anything_is_drawn(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    X, y = data(200)
+    monkeypatch.setattr(AdaptivePeeling, "sample", lambda *_: pytest.fail("columns were drawn"))
+    ledger = Ledger(9.0, 0.1, relation="add-remove")
+    for wrong in (0, 3, 5):
+        bounds = np.ones(6)
+        bounds[wrong] = -1.0
+        regressor = AdaSSPRegressor(x_bound=bounds, y_bound=1.0, relation="add-remove")
+        with pytest.raises(InvalidInput, match="x_bound"):
+            SelectThenRegress(KendallSelector(4), regressor, ledger=ledger).fit(X, y)
+    regressor = AdaSSPRegressor(x_bound=[1.0] * 3, y_bound=1.0, relation="add-remove")
+    with pytest.raises(InvalidInput, match="x_bound"):
+        SelectThenRegress(KendallSelector(4), regressor, ledger=ledger).fit(X, y)
+    assert ledger.entries == ()
+
+
 def test_either_seed_takes_the_privacy_away_and_both_repeat_the_draw() -> None:
     X, y = data(300)
 

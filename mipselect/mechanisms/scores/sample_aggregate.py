@@ -87,12 +87,12 @@ class SampleAggregate(ScoreMechanism[Support]):
     -----
     Under replace-one a random permutation of the rows is cut into blocks of nearly equal size.
     Under add-remove rows are sent to the places of m blocks by a random injection
-    (`random_blocks`), k places for "n/k" and ⌈ñ/m⌉ for None; with a public m, where no noisy n is paid for, every row goes to a block of
-    its own choice, independently. Given what happens to all other rows, one row changes the
-    ballot of one block, or takes the place of another row in it. So each vote count moves
-    by at most 1, under both relations. The counts are **not** monotone, under add-remove
-    neither: with one row more a block may drop one item and vote for another. Half the
-    sensitivity, which counts otherwise allow, would not be private.
+    (`random_blocks`), k places for "n/k" and ⌈ñ/m⌉ for None; with a public m, where no noisy n is
+    paid for, every row goes to a block of its own choice, independently. Given what happens to
+    all other rows, one row changes the ballot of one block, or takes the place of another row in
+    it. So each vote count moves by at most 1, under both relations. The counts are **not**
+    monotone, under add-remove neither: with one row more a block may drop one item and vote for
+    another. Half the sensitivity, which counts otherwise allow, would not be private.
 
     The law is a mixture over partitions. `estimate` averages the law of `top_k` over 64 of them,
     drawn with a fixed seed; the error bar is two standard errors. Probabilities of all outcomes
