@@ -98,7 +98,7 @@ class _AdaSSP(PrivateRegressor):
             rows,
             self._name(),
             bounds={
-                "y_bound": y_bound,
+                **({} if self.y_bound is None else {"y_bound": y_bound}),
                 "residual_bound": clip,
                 "rounds": float(self._rounds()),
                 "row_norm": rows.norm,

@@ -114,7 +114,7 @@ def shortened(rows: FloatArray, bound: float) -> FloatArray:
     """Scale every row of shape (n, d) that is longer than `bound` to that length."""
     largest = np.abs(rows).max(axis=1, keepdims=True)
     units = rows / np.where(largest > 0.0, largest, 1.0)
-    lengths = np.sqrt((units * units).sum(axis=1, keepdims=True))
+    lengths = np.sqrt(products(units * units, np.ones(rows.shape[1])))[:, None]
     # Compared in units of the largest entry, for squares of the entries may overflow.
     longer = (lengths > 0.0) & (largest > bound / np.where(lengths > 0.0, lengths, 1.0))
     return np.where(longer, units * (bound / np.where(lengths > 0.0, lengths, 1.0)), rows)

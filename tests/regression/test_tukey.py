@@ -12,15 +12,18 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
+from mipselect.errors import InvalidInput
 from mipselect.mechanisms.scores.sample_aggregate import random_blocks
 from mipselect.regression import (
     AdaSSPRegressor,
     BoostedAdaSSPRegressor,
     ObjectivePerturbationRegressor,
+    SelectThenRegress,
     TukeyRegressor,
 )
 from mipselect.regression.box_depth import DepthLaw, draw_in_shell, pass_weights
 from mipselect.regression.tukey import block_models, least_squares, on_integer_grid
+from mipselect.selectors import KendallSelector
 
 Models = np.ndarray
 
@@ -317,6 +320,9 @@ def test_the_shares_of_epsilon_and_of_delta() -> None:
     pure = TukeyRegressor(epsilon=1.0, fallback=ObjectivePerturbationRegressor(
         x_bound=1.0, y_bound=1.0, coef_bound=1.0))  # fmt: skip
     assert pure._fallback(None).epsilon == 0.5
+    chosen = SelectThenRegress(KendallSelector(1), AdaSSPRegressor(y_bound=1.0))
+    with pytest.raises(InvalidInput, match="fallback must be"):
+        TukeyRegressor(fallback=chosen).promise(2)
     assert pure.promise(2).epsilon == 1.0
 
 
