@@ -190,6 +190,43 @@ def test_the_distance_moves_by_one_and_says_where_the_law_is_stable(d: int) -> N
     assert found[3] > 5
 
 
+def test_each_step_of_the_proof_holds_exactly() -> None:
+    """g'_k ≤ g_{k+1}, and what lies in one of the boxes S_t, S'_t alone has a share of g_0 or g_1.
+
+    In fractions: weights are rational here.
+    """
+    rng = np.random.default_rng(12)
+    tight, alone = 0, 0
+    for trial in range(60):
+        m, d, width = int(rng.integers(8, 50)), 1 + (trial % 8 == 1), 30
+        models = models_on_a_grid(rng, m, d, width)
+        other = replaced(rng, models, width)
+        if trial % 12 == 0:
+            models, other = one_sided(0)
+        epsilon = float(rng.choice([0.3, 1.0, 3.0]))
+        pair = [DepthLaw(one, epsilon) for one in (models, other)]
+        for one, two in (pair, pair[::-1]):
+            shares = [one.unsafe_share(k) for k in range(one.lowest)]
+            others = [two.unsafe_share(k) for k in range(two.lowest)]
+            assert all(a <= b for a, b in zip(shares, others[1:], strict=False))
+            tight += any(
+                a * one.ratio > b > 0 for a, b in zip(shares[1:], others[2:], strict=False)
+            )
+            only = sum(
+                (
+                    one.probability(point) * size
+                    for point, size in zip(*cells_of([models, other]), strict=True)
+                    if two.probability(point) == 0
+                ),
+                Fraction(0),
+            )
+            assert only <= shares[0]
+            assert one.lowest < 2 or only <= others[1]
+            alone += only > 0
+    assert tight > 10
+    assert alone > 20
+
+
 def test_the_search_for_the_distance_is_that_of_all_of_them() -> None:
     rng = np.random.default_rng(3)
     for _ in range(40):
