@@ -2,8 +2,8 @@
 
 python -m benchmarks.regression_after_selection [--trials 10]
 
-p = 100, s = 5, SNR 5, ρ = 0.1, b = 0.5, r = 1.1, λ = 120; 70 % of n rows for training; ε = 1 for the
-columns and 1 for the coefficients, replace-one; mean squared error on the clipped test rows.
+p = 100, s = 5, SNR 5, ρ = 0.1, b = 0.5, r = 1.1, λ = 120; 70 % of n rows for training; ε = 1 for
+the columns and 1 for the coefficients, replace-one; mean squared error on the clipped test rows.
 Seeded, so nothing here is private.
 """
 
@@ -85,20 +85,18 @@ def main() -> None:
     for n in ROWS:
         for seed in range(trials):
             X, y = correlated_gaussian(n, 100, rho=0.1, snr=5.0, support_size=SIZE, seed=seed)
-            X, y = np.clip(X, -0.5, 0.5), np.clip(y, -0.5, 0.5)
+            clipped, target = np.clip(X, -0.5, 0.5), np.clip(y, -0.5, 0.5)
             order = np.random.default_rng(seed).permutation(n)
             train, test = order[: int(0.7 * n)], order[int(0.7 * n) :]
 
-            def keep(name: str, predicted: np.ndarray, n: int = n, y: np.ndarray = y[test]) -> None:
-                error = float(np.mean((y - predicted) ** 2))
-                errors.setdefault(name, {}).setdefault(n, []).append(error)
-
-            keep(
-                "least squares, true columns",
-                non_private(X[train][:, TRUE], y[train], X[test][:, TRUE]),
-            )
+            rows = clipped[train][:, TRUE], target[train], clipped[test][:, TRUE]
+            predicted = {"least squares, true columns": non_private(*rows)}
+            # All but the votes of the Lasso clip of themselves.
             for name, model in pipelines(seed).items():
-                keep(name, model.fit(X[train], y[train]).predict(X[test]))
+                predicted[name] = model.fit(X[train], y[train]).predict(X[test])
+            for name, values in predicted.items():
+                error = float(np.mean((target[test] - values) ** 2))
+                errors.setdefault(name, {}).setdefault(n, []).append(error)
     print("| columns + coefficients |", " | ".join(f"n = {n:,}" for n in ROWS), "|")
     print("| --- " * (len(ROWS) + 1) + "|")
     for name, by_rows in errors.items():
