@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from abc import abstractmethod
 from typing import Any
 
 import numpy as np
@@ -47,17 +48,21 @@ class _AdaSSP(PrivateRegressor):
         self._deviations()
         return Guarantee(self.epsilon, self.delta, relation=self._checked_relation())
 
+    @abstractmethod
     def _rounds(self) -> int:
-        raise NotImplementedError
+        """T."""
 
+    @abstractmethod
     def _residual_bound(self) -> float:
-        raise NotImplementedError
+        """B_r."""
 
+    @abstractmethod
     def _target_bound(self) -> float:
-        raise NotImplementedError
+        """B_y."""
 
+    @abstractmethod
     def _name(self) -> str:
-        raise NotImplementedError
+        """What the mechanism is called in a release."""
 
     def _deviations(self) -> Deviations:
         epsilon, delta = checked_budget(self.epsilon), checked_delta(self.delta)

@@ -46,10 +46,8 @@ class Drawn:
     footnotes: tuple[str, ...] = ()
 
 
-class PrivateLinearModel(BaseEstimator, ABC):  # type: ignore[misc]
-    """A linear model whose coefficients are one private draw.
-
-    A subclass is a constructor, which stores its arguments, `promise` and `_draw`.
+class ReleasedModel(BaseEstimator, ABC):  # type: ignore[misc]
+    """A linear model that is a private release, and what scikit-learn expects around it.
 
     Attributes
     ----------
@@ -66,16 +64,77 @@ class PrivateLinearModel(BaseEstimator, ABC):  # type: ignore[misc]
         Only if X had names.
     """
 
-    epsilon: float
-    relation: str
     ledger: Ledger | None
-    random_state: Any
 
     coef_: FloatArray
     intercept_: float
     guarantee_: Guarantee
     release_: ModelRelease
     n_features_in_: int
+
+    @abstractmethod
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Draw the model, once. Every call draws again and costs the whole guarantee again."""
+
+    @abstractmethod
+    def _seeded(self) -> bool:
+        """Whether two fits give the same."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.non_deterministic = not self._seeded()
+        return tags
+
+    def _keep(self, release: ModelRelease) -> None:
+        self.release_ = release
+        self.guarantee_ = release.guarantee
+        self.coef_ = np.zeros(self.n_features_in_)
+        if release.coefficients is not None:
+            self.coef_[list(release.support)] = release.coefficients
+        self.intercept_ = release.intercept
+
+    def _validated(self, X: ArrayLike, y: ArrayLike) -> tuple[FloatArray, FloatArray]:
+        """Return finite X, shape (n, p), and y, shape (n,)."""
+        try:
+            # A warning of an overflowing sum would tell about the data.
+            with np.errstate(all="ignore"):
+                table, target = validate_data(self, X, y, dtype=[np.float64, np.float32])
+        except np.exceptions.DTypePromotionError:
+            numeric_matrix(X)  # Some columns are dates: this says which.
+            raise
+        # scikit-learn overlooks masks, dates and a stored index, and with `assume_finite` NaN too.
+        plain_array(y, "y")
+        return numeric_matrix(table)[0].astype(np.float64), self._encoded(target)
+
+    def _encoded(self, target: Any) -> FloatArray:
+        """The target as finite numbers."""
+        return numeric_vector(target).astype(np.float64)
+
+    def _table(self, X: ArrayLike) -> FloatArray:
+        """The columns of the release, for a prediction."""
+        check_is_fitted(self)
+        with np.errstate(all="ignore"):
+            table = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        columns: FloatArray = numeric_matrix(table)[0][:, list(self.release_.support)]
+        return columns
+
+    def _names(self) -> tuple[str, ...]:
+        """The p names: those of X, or x0, x1, ..."""
+        names = getattr(self, "feature_names_in_", None)
+        if names is None:
+            return tuple(f"x{j}" for j in range(self.n_features_in_))
+        return checked_feature_names([str(name) for name in names], len(names))
+
+
+class PrivateLinearModel(ReleasedModel):
+    """A linear model whose coefficients are one private draw.
+
+    A subclass is a constructor, which stores its arguments, `promise` and `_draw`.
+    """
+
+    epsilon: float
+    relation: str
+    random_state: Any
 
     _per_column: ClassVar[tuple[str, ...]] = ("x_bound",)
     """Parameters that may hold one number for each column."""
@@ -158,57 +217,12 @@ class PrivateLinearModel(BaseEstimator, ABC):  # type: ignore[misc]
         self._keep(released(drawn, tuple(range(size)), names, guarantee, self._classes()))
         return self
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.non_deterministic = not self._seeded()
-        return tags
-
     def _seeded(self) -> bool:
         return self.random_state is not None
-
-    def _keep(self, release: ModelRelease) -> None:
-        self.release_ = release
-        self.guarantee_ = release.guarantee
-        self.coef_ = np.zeros(self.n_features_in_)
-        if release.coefficients is not None:
-            self.coef_[list(release.support)] = release.coefficients
-        self.intercept_ = release.intercept
 
     def _classes(self) -> tuple[str, str] | None:
         """The names of two classes, for a classifier."""
         return None
-
-    def _validated(self, X: ArrayLike, y: ArrayLike) -> tuple[FloatArray, FloatArray]:
-        """Return finite X, shape (n, p), and y, shape (n,)."""
-        try:
-            # A warning of an overflowing sum would tell about the data.
-            with np.errstate(all="ignore"):
-                table, target = validate_data(self, X, y, dtype=[np.float64, np.float32])
-        except np.exceptions.DTypePromotionError:
-            numeric_matrix(X)  # Some columns are dates: this says which.
-            raise
-        # scikit-learn overlooks masks, dates and a stored index, and with `assume_finite` NaN too.
-        plain_array(y, "y")
-        return numeric_matrix(table)[0].astype(np.float64), self._encoded(target)
-
-    def _encoded(self, target: Any) -> FloatArray:
-        """The target as finite numbers."""
-        return numeric_vector(target).astype(np.float64)
-
-    def _table(self, X: ArrayLike) -> FloatArray:
-        """The columns of the release, for a prediction."""
-        check_is_fitted(self)
-        with np.errstate(all="ignore"):
-            table = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
-        columns: FloatArray = numeric_matrix(table)[0][:, list(self.release_.support)]
-        return columns
-
-    def _names(self) -> tuple[str, ...]:
-        """The p names: those of X, or x0, x1, ..."""
-        names = getattr(self, "feature_names_in_", None)
-        if names is None:
-            return tuple(f"x{j}" for j in range(self.n_features_in_))
-        return checked_feature_names([str(name) for name in names], len(names))
 
     def _require(self, **meanings: str) -> None:
         """Raise `InvalidInput` if one of these parameters is None."""
@@ -227,8 +241,8 @@ class PrivateLinearModel(BaseEstimator, ABC):  # type: ignore[misc]
         return checked_relation(self.relation)
 
 
-class PrivateRegressor(RegressorMixin, PrivateLinearModel):  # type: ignore[misc]
-    """A private linear model that predicts numbers."""
+class NumberPredictor(RegressorMixin, ReleasedModel):  # type: ignore[misc]
+    """A released model that predicts numbers."""
 
     def predict(self, X: ArrayLike) -> FloatArray:
         """Return predictions, shape (n,), for X of shape (n, p).
@@ -245,6 +259,10 @@ class PrivateRegressor(RegressorMixin, PrivateLinearModel):  # type: ignore[misc
         tags = super().__sklearn_tags__()
         tags.regressor_tags.poor_score = True
         return tags
+
+
+class PrivateRegressor(NumberPredictor, PrivateLinearModel):
+    """A private linear model that predicts numbers."""
 
 
 def released(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from abc import abstractmethod
 from typing import Any
 
 import numpy as np
@@ -55,11 +56,13 @@ class _ObjectivePerturbation(PrivateLinearModel):
         self._perturbation(size)
         return Guarantee(self.epsilon, relation=self._checked_relation())
 
+    @abstractmethod
     def _loss(self) -> SmoothLoss:
-        raise NotImplementedError
+        """The loss, by its name."""
 
+    @abstractmethod
     def _target_bound(self) -> float:
-        raise NotImplementedError
+        """B_y."""
 
     def _rows(self, size: int) -> RowMap:
         self._require(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from dataclasses import replace
 from typing import Any, Self
 
@@ -10,18 +9,23 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
-from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput, RelationMismatch
 from mipselect.mechanisms.base import Mechanism
 from mipselect.privacy.decimals import exact, round_down
 from mipselect.privacy.guarantee import Guarantee, compose
 from mipselect.privacy.ledger import Ledger
-from mipselect.regression.base import PrivateRegressor, checked_ledger, released, source_of
+from mipselect.regression.base import (
+    NumberPredictor,
+    PrivateRegressor,
+    checked_ledger,
+    released,
+    source_of,
+)
 from mipselect.selectors.base import PrivateSelector
 from mipselect.validation import checked_budget, checked_share
 
 
-class SelectThenRegress(PrivateRegressor):
+class SelectThenRegress(NumberPredictor):
     """Draw columns with one estimator, then a model on them with another: one release.
 
     Parameters
@@ -70,34 +74,26 @@ class SelectThenRegress(PrivateRegressor):
     ) -> None:
         self.selector = selector
         self.regressor = regressor
-        self.epsilon = epsilon  # type: ignore[assignment]
+        self.epsilon = epsilon
         self.selection_share = selection_share
         self.ledger = ledger
 
     support_: np.ndarray[Any, np.dtype[np.bool_]]
 
-    def promise(self, size: int) -> Guarantee:
-        """What a fit promises if the selector costs its `epsilon` under the same relation.
-
-        Selectors may promise less under one relation and more under another: `guarantee_` says
-        what a fit did cost.
-        """
-        selector, regressor = self._parts()
-        model = _promise_on_some_columns(selector, regressor, size)
-        selection = Guarantee(selector.epsilon, relation=model.relation)
-        return compose([selection, model], model.relation)
-
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Charge the ledger once, draw the columns, then the coefficients.
 
-        Takes and raises what `PrivateRegressor.fit` does.
+        Takes and raises what `PrivateLinearModel.fit` does.
         """
         checked_ledger(self.ledger)
         selector, regressor = self._parts()
         source, of_columns = source_of(selector.random_state)
         model_source, of_model = source_of(regressor.random_state)
         table, target = self._validated(X, y)
-        names = self._names()
+        names, size = self._names(), table.shape[1]
+        # Before the search for a law, which may take long.
+        selector._check_number(size)
+        model = _promise_on_some_columns(selector, regressor, size)
         selection: Mechanism[Any] = selector._silent_mechanism(X, y, source)
         relation = regressor.relation
         stated = selection.guarantees.get(relation)
@@ -106,7 +102,6 @@ class SelectThenRegress(PrivateRegressor):
                 f"the regressor is private under {relation}, the selector under "
                 f"{', '.join(selection.guarantees)} only: give both the same relation"
             )
-        model = _promise_on_some_columns(selector, regressor, table.shape[1])
         together = compose([stated, model], relation)
         if self.epsilon is not None and exact(together.epsilon) > exact(self.epsilon):
             raise InvalidInput(
@@ -118,16 +113,13 @@ class SelectThenRegress(PrivateRegressor):
             self.ledger.spend(guarantee, what=f"{selection.name}, then {type(regressor).__name__}")
         with np.errstate(all="ignore"):
             support = _columns(selection.sample(source))
-            chosen = regressor.for_columns(support, table.shape[1])
+            chosen = regressor.for_columns(support, size)
             drawn = chosen._draw(table[:, list(support)], target, model_source, of_model)
         drawn = replace(drawn, mechanism=f"{selection.name}, then {drawn.mechanism}")
         self._keep(released(drawn, support, tuple(names[j] for j in support), guarantee))
-        self.support_ = np.zeros(table.shape[1], dtype=bool)
+        self.support_ = np.zeros(size, dtype=bool)
         self.support_[list(support)] = True
         return self
-
-    def _draw(self, X: FloatArray, y: FloatArray, source: random.Random, private: bool) -> Any:
-        raise NotImplementedError("both draws are made by fit")
 
     def _seeded(self) -> bool:
         return self.selector.random_state is not None and self.regressor.random_state is not None
@@ -138,7 +130,7 @@ class SelectThenRegress(PrivateRegressor):
             (self.selector, PrivateSelector, "selector"),
             (self.regressor, PrivateRegressor, "regressor"),
         ):
-            if not isinstance(part, kind) or isinstance(part, SelectThenRegress):
+            if not isinstance(part, kind):
                 raise InvalidInput(f"{name} must be a {kind.__name__}, got {part!r}")
             if part.ledger is not None:
                 raise InvalidInput(f"the {name} has a ledger; give it to SelectThenRegress")

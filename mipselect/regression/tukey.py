@@ -177,8 +177,7 @@ class TukeyRegressor(PrivateRegressor):
         """The fallback with its share, not fitted; None if there is none."""
         if self.fallback is None:
             return None
-        known = isinstance(self.fallback, PrivateRegressor) and self.fallback.get_params()
-        if not known or not {"epsilon", "relation"} <= set(known):
+        if not isinstance(self.fallback, PrivateRegressor):
             raise InvalidInput(f"fallback must be a private regressor, got {self.fallback!r}")
         share = {"epsilon": self._halves()[1], "relation": self.relation, "ledger": None}
         if "delta" in self.fallback.get_params():

@@ -84,7 +84,6 @@ def test_a_budget_is_divided_and_never_exceeded() -> None:
         assert model.guarantee_.epsilon <= 1.1
         assert model.guarantee_.epsilon == pytest.approx(1.1)
         assert model.guarantee_.delta == 1e-5
-        assert model.promise(6) == model.guarantee_
     for wrong in (0.0, 1.0, "x"):
         with pytest.raises(InvalidInput, match="selection_share"):
             model.set_params(selection_share=wrong).fit(X, y)
