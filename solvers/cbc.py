@@ -24,6 +24,10 @@ class CbcMaster(ExecutableMaster):
     def __init__(self, columns: int, cardinality: int, threads: int | None, seed: int) -> None:
         super().__init__(columns, cardinality, TOLERANCE)
         self._options = {
+            # The masters are small: a node of theirs costs less than what is to spare nodes.
+            "preprocess": "off",
+            "cutsOnOff": "off",
+            "heuristicsOnOff": "off",
             "ratioGap": 0.0,
             "allowableGap": MASTER_GAP,
             "primalTolerance": TOLERANCE,

@@ -27,7 +27,7 @@ from mipselect.backends import (
     SolverStatus,
 )
 
-MODEL, SOLUTION, LOG = "model.lp", "solution.txt", "log.txt"
+MODEL, SOLUTION = "model.lp", "solution.txt"
 
 
 def executable_status(name: str, executable: str, package: str) -> SolverStatus:
@@ -84,12 +84,11 @@ class ExecutableMaster(Master):
             folder = Path(name)
             (folder / MODEL).write_text("\n".join(self._model(cutoff)), encoding="ascii")
             try:
-                code = _run(self.command(), folder, time_limit)
+                code, log = _run(self.command(), folder, time_limit)
             except OSError as error:
                 return _without_answer(MipStatus.FAILED, str(error))
-            if code is None:
+            except subprocess.TimeoutExpired:
                 return _without_answer(MipStatus.TIME_LIMIT, "the time limit has passed")
-            log = (folder / LOG).read_text(encoding="utf-8", errors="replace")
             last = next((line for line in reversed(log.splitlines()) if line.strip()), "")
             if code != 0:
                 return _without_answer(MipStatus.FAILED, f"exit code {code}: {last}")
@@ -113,21 +112,24 @@ def _without_answer(status: MipStatus, detail: str) -> MasterSolution:
     return MasterSolution(status, None, -math.inf, 0, detail)
 
 
-def _run(command: list[str], folder: Path, time_limit: float) -> int | None:
-    """The exit code of a command, or None if it had to be ended at the time limit."""
-    with (folder / LOG).open("wb") as log:
-        process = subprocess.Popen(
-            command,
-            cwd=folder,
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
+def _run(command: list[str], folder: Path, time_limit: float) -> tuple[int, str]:
+    """The exit code of a command and what it printed; `TimeoutExpired` if it had to be ended."""
+    process = subprocess.Popen(
+        command,
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+        encoding="utf-8",
+        errors="replace",
+    )
     try:
-        return process.wait(None if math.isinf(time_limit) else max(time_limit, 0.0))
-    except subprocess.TimeoutExpired:
-        return None
+        # Reading to the end wakes up at once; waiting for the exit alone sleeps up to 50 ms.
+        log, _ = process.communicate(
+            timeout=None if math.isinf(time_limit) else max(time_limit, 0.0)
+        )
+        return process.returncode, log
     finally:
         if process.poll() is None:
             # Its session holds its children too; where there are no sessions, it alone is ended.
@@ -135,3 +137,5 @@ def _run(command: list[str], folder: Path, time_limit: float) -> int | None:
                 os.killpg(process.pid, signal.SIGKILL)
             process.kill()
             process.wait()
+        assert process.stdout is not None
+        process.stdout.close()

@@ -133,7 +133,12 @@ class ScipSolver:
             threads=None,
             nodes="NNodes",
             failures=FAILURES,
-            options={"randomization/randomseedshift": self.seed, "numerics/feastol": 1e-8},
+            # What SCIP prints goes through a pipe that nobody empties while it solves.
+            options={
+                "randomization/randomseedshift": self.seed,
+                "numerics/feastol": 1e-8,
+                "display/verblevel": 0,
+            },
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 
 import numpy as np
 
@@ -44,12 +45,55 @@ def random_instance(seed: int, *, max_p: int = 9, max_s: int = 4) -> Instance:
     )
 
 
-LOSSES = ["hinge", "huber(0.3)", "huber(2.0)", "quantile(0.5)", "quantile(0.9)"]
+Design = Callable[[int], Instance]
 
 
-def random_loss_instance(seed: int, loss: str, *, max_p: int = 7, max_s: int = 3) -> Instance:
-    """The same designs for another loss; for the hinge with classes that y's sign decides."""
-    base = random_instance(seed, max_p=max_p, max_s=max_s)
+def random_grouped_instance(seed: int, *, max_p: int = 9, max_s: int = 4) -> Instance:
+    """Features of one to six columns, indicators and hostile columns among them.
+
+    Some columns are always in, mostly with an intercept, and every feature has its own bound.
+    """
+    rng = np.random.default_rng([seed, 1])
+    p = int(rng.integers(2, max_p + 1))
+    widths = rng.integers(1, 7, p) if rng.random() < 0.8 else np.ones(p, dtype=int)
+    base = random_instance(seed, max_p=max_p)
+    n, unit = base.n, float(np.abs(base.X).max()) or 1.0
+    blocks = []
+    for width in widths:
+        block = base.X[:, rng.integers(0, base.p, width)]
+        if width > 2 and rng.random() < 0.5:
+            block = unit * np.eye(width + 1)[rng.integers(0, width + 1, n)][:, :width]
+        elif rng.random() < 0.7:
+            block = block + unit * rng.standard_normal((n, width))
+        blocks.append(block)
+    if p > 2 and rng.random() < 0.3:
+        blocks[-1] = blocks[0]
+    always = int(rng.integers(0, 3))
+    X = np.hstack([*blocks, unit * rng.standard_normal((n, always))])
+    order = rng.permutation(X.shape[1])
+    place = np.argsort(order).tolist()
+    ends = np.cumsum([block.shape[1] for block in blocks]).tolist()
+    starts = [0, *ends[:-1]]
+    return Instance(
+        X[:, order],
+        base.y,
+        support_size=int(rng.integers(1, min(max_s, p) + 1)),
+        x_bound=(unit * rng.choice([0.3, 1.0, 3.0], p)).tolist(),
+        y_bound=base.y_bound,
+        coef_bound=base.coef_bound,
+        ridge=base.ridge,
+        groups=[place[start:end] for start, end in zip(starts, ends, strict=True)],
+        always=place[ends[-1] :],
+        # Ones beside columns of another scale and their ridge leave no digits to compare.
+        intercept=bool(rng.random() < 0.7) and 0.1 < unit < 10.0,
+    )
+
+
+DESIGNS: list[Design] = [random_instance, random_grouped_instance]
+
+
+def with_loss(base: Instance, loss: str) -> Instance:
+    """The same problem with another loss; for the hinge with classes that y's sign decides."""
     X, y = base.X, base.y
     if loss == "hinge":
         X, y = np.vstack([X, X[:1]]), np.where(y > 0.0, 1, 0)
@@ -58,17 +102,30 @@ def random_loss_instance(seed: int, loss: str, *, max_p: int = 7, max_s: int = 3
         X,
         y,
         support_size=base.support_size,
-        x_bound=base.x_bound,
+        x_bound=base.feature_bounds.tolist(),
         y_bound=base.y_bound,
         coef_bound=base.coef_bound,
         ridge=base.ridge,
         loss=loss,
+        groups=base.groups,
+        always=base.always,
+        intercept=base.intercept,
+        always_bound=base.always_bound,
     )
+
+
+LOSSES = ["hinge", "huber(0.3)", "huber(2.0)", "quantile(0.5)", "quantile(0.9)"]
+
+
+def random_loss_instance(seed: int, loss: str, *, max_p: int = 7, max_s: int = 3) -> Instance:
+    """The same designs for another loss."""
+    return with_loss(random_instance(seed, max_p=max_p, max_s=max_s), loss)
 
 
 def all_supports(instance: Instance) -> np.ndarray:
     return np.array(
-        list(itertools.combinations(range(instance.p), instance.support_size)), dtype=np.intp
+        list(itertools.combinations(range(instance.n_features), instance.support_size)),
+        dtype=np.intp,
     )
 
 

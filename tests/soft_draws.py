@@ -12,7 +12,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from designs import LOSSES, random_instance, random_loss_instance
+from designs import (
+    LOSSES,
+    random_grouped_instance,
+    random_instance,
+    random_loss_instance,
+    with_loss,
+)
 
 from mipselect import ExponentialMechanism, Instance
 from mipselect.mechanisms.supports import exponential, soft_draws
@@ -45,7 +51,7 @@ class Judged:
         self.supports: list[Supports] = [
             support
             for size in self.mechanism.sizes
-            for support in itertools.combinations(range(instance.p), size)
+            for support in itertools.combinations(range(instance.n_features), size)
         ]
 
     @property
@@ -56,14 +62,18 @@ class Judged:
     def log_weights(self) -> dict[Supports, float]:
         """log μ(S) - c (R(S) - a constant), μ from its definition."""
         instance, sizes = self.instance, self.mechanism.sizes
-        omega = np.asarray(self.options.get("prior_weights", np.ones(instance.p)), dtype=float)
+        omega = np.asarray(
+            self.options.get("prior_weights", np.ones(instance.n_features)), dtype=float
+        )
         a = self.options.get("complexity", 1.0)
         problem = self.mechanism._largest.prepared
         found = {}
         for size in sizes:
-            rows = np.array(list(itertools.combinations(range(instance.p), size)))
+            rows = np.array(list(itertools.combinations(range(instance.n_features), size)))
             products = np.log(omega)[rows].sum(axis=1)
-            logs = products - np.logaddexp.reduce(products) - a * size * math.log(instance.p)
+            logs = (
+                products - np.logaddexp.reduce(products) - a * size * math.log(instance.n_features)
+            )
             logs = logs - self.mechanism._rate.rate * problem.values(rows)
             found |= dict(zip(map(tuple, rows.tolist()), logs.tolist(), strict=True))
         return found
@@ -117,7 +127,7 @@ class Judged:
             true = self.share(lambda s, size=size: len(s) == size)
             assert chance.low - 1e-13 <= true <= chance.high + 1e-13
         included = self.mechanism.inclusion_probabilities()
-        for j in range(self.instance.p):
+        for j in range(self.instance.n_features):
             true = self.share(lambda s, j=j: j in s)
             assert included.low[j] - 1e-13 <= true <= included.high[j] + 1e-13
 
@@ -217,18 +227,23 @@ def log_drawn(cell: Cell, positions: Supports) -> float:
     return log
 
 
-def hostile(seed: int, *, convex: bool = False, **limits: int) -> Judged:
+def hostile(seed: int, *, convex: bool = False, grouped: bool = False, **limits: int) -> Judged:
     """A random hostile design with a random ε, sizes and prior."""
     rng = np.random.default_rng(seed)
-    if convex:
+    if grouped:
+        instance = random_grouped_instance(seed, **limits)
+        instance = with_loss(instance, LOSSES[seed % len(LOSSES)]) if convex else instance
+    elif convex:
         instance = random_loss_instance(seed, LOSSES[seed % len(LOSSES)], **limits)
     else:
         instance = random_instance(seed, **limits)
     options: dict[str, Any] = {}
     if rng.random() < 0.5:
-        drawn = rng.integers(1, instance.p + 1, size=3)
+        drawn = rng.integers(1, instance.n_features + 1, size=3)
         options["sizes"] = sorted(set(np.minimum(drawn, 4).tolist()))
         options["complexity"] = float(rng.choice([0.0, 1.0, 3.0]))
     if rng.random() < 0.5:
-        options["prior_weights"] = np.exp(rng.choice([0.5, 8.0]) * rng.standard_normal(instance.p))
+        options["prior_weights"] = np.exp(
+            rng.choice([0.5, 8.0]) * rng.standard_normal(instance.n_features)
+        )
     return Judged(instance, float(10.0 ** rng.uniform(-1.5, 1.5)), **options)

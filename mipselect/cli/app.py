@@ -14,6 +14,8 @@ from mipselect.cli.bench import InterruptedRun, bench
 from mipselect.cli.compare import EXAMPLES as COMPARE_EXAMPLES
 from mipselect.cli.compare import compare
 from mipselect.cli.demo import demo
+from mipselect.cli.describe import EXAMPLES as DESCRIBE_EXAMPLES
+from mipselect.cli.describe import describe
 from mipselect.cli.interruptions import Interruptions
 from mipselect.cli.listings import instances, solvers
 from mipselect.cli.output import InterruptedDelivery
@@ -52,6 +54,7 @@ app = typer.Typer(
 app.command(epilog=SOLVE_EXAMPLES)(solve)
 app.command(epilog=RELEASE_EXAMPLES)(release)
 app.command(epilog=SELECT_EXAMPLES)(select)
+app.command(epilog=DESCRIBE_EXAMPLES)(describe)
 app.command(epilog=COMPARE_EXAMPLES)(compare)
 app.command(epilog=BENCH_EXAMPLES)(bench)
 app.command(epilog=PLOT_EXAMPLES)(plot)

@@ -5,31 +5,25 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from mipselect.cli.options import Method, about, refuse, require_positive
+from mipselect.cli.asked import MethodOptions, method_asked_for
+from mipselect.cli.options import Method, about, require_positive
 from mipselect.cli.output import NOT_PRIVATE, banner, heading
-from mipselect.cli.sizes import parse_sizes
 from mipselect.errors import (
     BoundViolated,
     ConditionNotMet,
-    InvalidInput,
     NotCertified,
     SolverFailure,
 )
 from mipselect.instance import Instance
-from mipselect.methods import (
-    ExponentialMethod,
-    MistakesMethod,
-    SearchOptions,
-    SupportMethod,
-    TopRMethod,
-)
+from mipselect.mechanisms.base import Mechanism, Support
+from mipselect.methods import ExponentialMethod, PrivateMethod, Rows, RowsMethod, SupportMethod
 from mipselect.privacy import Guarantee, Ledger, Release
 from mipselect.search.progress import ProgressCallback
 from mipselect.validation import checked_integer
@@ -45,7 +39,7 @@ class Plan:
     ----------
     name : str
         Of the method, on the command line.
-    method : SupportMethod
+    method : PrivateMethod
     draws : int
     seed : int or None
         A seed takes the privacy away.
@@ -54,25 +48,33 @@ class Plan:
     """
 
     name: str
-    method: SupportMethod
+    method: PrivateMethod
     draws: int
     seed: int | None
     budget: Guarantee
+
+    @property
+    def one(self) -> Guarantee:
+        """What one draw will promise."""
+        return replace(self.method.guarantee, private=self.seed is None)
+
+    @property
+    def cost(self) -> str:
+        """One plain sentence on the price."""
+        each, total = _amount(self.one), _amount(self.one.times(self.draws))
+        if self.draws == 1:
+            return f"1 draw at {each}"
+        return f"{self.draws} draws at {each} each: {total} in total"
 
 
 def plan_draws(
     *,
     method: Method,
     epsilon: float,
+    options: MethodOptions,
     draws: int,
-    test_epsilon: float | None,
-    delta: float | None,
     budget: float | None,
     seed: int | None,
-    sizes: str | None,
-    complexity: float | None,
-    search: SearchOptions,
-    search_given: dict[str, object],
 ) -> Plan:
     """Check the options of a release before any data are read.
 
@@ -83,55 +85,23 @@ def plan_draws(
     BudgetExceeded
         If all draws together cost more than `budget`.
     """
-    require_positive("--epsilon", epsilon)
+    chosen = method_asked_for(method, epsilon, options)
     checked_integer(draws, "--draws", 1, MOST_DRAWS)
     if seed is not None:
         checked_integer(seed, "--seed", 0)
-    if method is not Method.MISTAKES:
-        refuse(method, {"--test-epsilon": test_epsilon, "--delta": delta})
-    if method is Method.EXPONENTIAL:
-        refuse(method, {**search_given, "--time-limit": None})
-    else:
-        refuse(method, {"--sizes": sizes, "--complexity": complexity})
-    if test_epsilon is None and delta is None:
-        if method is Method.MISTAKES:
-            refuse(method, {"--pool-size (without --test-epsilon)": search_given["--pool-size"]})
-    elif test_epsilon is None or delta is None:
-        raise InvalidInput("--test-epsilon and --delta belong together: give both or neither")
-    else:
-        require_positive("--test-epsilon", test_epsilon)
-        if not 0.0 < delta < 0.5:
-            raise InvalidInput(f"--delta must lie strictly between 0 and 1/2, got {delta}")
-    if method is Method.EXPONENTIAL:
-        chosen: SupportMethod = _exponential(epsilon, sizes, complexity, search.time_limit)
-    elif method is Method.TOP_R:
-        chosen = TopRMethod(epsilon=epsilon, search=search)
-    else:
-        chosen = MistakesMethod(
-            epsilon=epsilon, test_epsilon=test_epsilon, delta=delta, search=search
-        )
     with about("--epsilon, --delta and --draws"):
         total = chosen.guarantee.times(draws)
-    allowed = total
+    allowed = replace(total, conditions=())
     if budget is not None:
         require_positive("--budget", budget)
-        allowed = Guarantee(budget, total.delta)
-        Ledger(allowed.epsilon, allowed.delta).spend(total)
+        allowed = replace(allowed, epsilon=budget)
+        ledger_of(allowed).spend(total)
     return Plan(method.value, chosen, draws, seed, allowed)
 
 
-def _exponential(
-    epsilon: float, sizes: str | None, complexity: float | None, time_limit: float | None
-) -> ExponentialMethod:
-    allowed = None if sizes is None else parse_sizes(sizes)
-    if complexity is None:
-        return ExponentialMethod(epsilon=epsilon, sizes=allowed, time_limit=time_limit)
-    if allowed is None or len(allowed) == 1:
-        raise InvalidInput("--complexity is for a choice between sizes: give --sizes, such as 1-8")
-    with about("--complexity"):
-        return ExponentialMethod(
-            epsilon=epsilon, sizes=allowed, complexity=complexity, time_limit=time_limit
-        )
+def ledger_of(budget: Guarantee) -> Ledger:
+    """A ledger that can spend this much, under the relation of what is drawn."""
+    return Ledger(budget.epsilon, budget.delta, budget.relation)
 
 
 @dataclass(frozen=True)
@@ -153,16 +123,12 @@ class Drawn:
         return self.ledger.spent
 
     @property
-    def cost(self) -> str:
-        """One plain sentence on the price."""
-        draws = len(self.releases)
-        each, total = _amount(self.one), _amount(self.total)
-        if draws == 1:
-            return f"1 draw at {each}"
-        return f"{draws} draws at {each} each: {total} in total"
+    def private(self) -> bool:
+        """Whether every draw came from the operating system's generator."""
+        return all(release.private for release in self.releases)
 
 
-def draw(instance: Instance, plan: Plan, progress: ProgressCallback) -> Drawn:
+def draw(given: Instance | Rows, plan: Plan, progress: ProgressCallback) -> Drawn:
     """Prepare, and release `plan.draws` supports, each paid from a ledger with `plan.budget`.
 
     Raises
@@ -171,35 +137,64 @@ def draw(instance: Instance, plan: Plan, progress: ProgressCallback) -> Drawn:
         Without any number in the message: such numbers are sensitive.
     """
     rng = None if plan.seed is None else random.Random(plan.seed)
-    ledger = Ledger(plan.budget.epsilon, plan.budget.delta)
+    ledger = ledger_of(plan.budget)
+    names = given.feature_names
     with _without_numbers(plan.method):
-        mechanism = plan.method.mechanism(instance, progress)
-        releases = tuple(mechanism.release(ledger, rng=rng) for _ in range(plan.draws))
+        mechanism = _mechanism(given, plan.method, progress, rng)
+        drawn = (mechanism.release(ledger, rng=rng) for _ in range(plan.draws))
+        # Scores have no names; the columns do.
+        releases = tuple(
+            replace(release, feature_names=tuple(names[j] for j in release.support))
+            for release in drawn
+        )
     return Drawn(releases, plan, ledger)
 
 
-def drawn_report(drawn: Drawn) -> Mapping[str, Any]:
-    """The releases as part of a JSON object."""
-    private = all(release.private for release in drawn.releases)
+def _mechanism(
+    given: Instance | Rows,
+    method: PrivateMethod,
+    progress: ProgressCallback,
+    rng: random.Random | None,
+) -> Mechanism[Support]:
+    match method, given:
+        case SupportMethod(), Instance():
+            return method.mechanism(given, progress)
+        case RowsMethod(), Rows():
+            return method.mechanism(given, rng)
+    raise TypeError(f"{type(method).__name__} does not draw from {type(given).__name__}")
+
+
+def planned_report(plan: Plan) -> Mapping[str, Any]:
+    """What draws are to be and what they promise, as part of a JSON object."""
     report: dict[str, Any] = {
-        # Whoever knows the seed can repeat the draw: it is a function of the data.
-        "sensitive": not private,
-        "private": private,
-        "method": drawn.plan.name,
-        "draws": len(drawn.releases),
-        "cost": drawn.cost,
-        "guarantee_of_one_draw": drawn.one.to_dict(),
-        "guarantee_of_all_draws": drawn.total.to_dict(),
-        "releases": [release.to_dict() for release in drawn.releases],
+        "private": plan.seed is None,
+        "method": plan.name,
+        "draws": plan.draws,
+        "cost": plan.cost,
+        "guarantee_of_one_draw": plan.one.to_dict(),
+        "guarantee_of_all_draws": plan.one.times(plan.draws).to_dict(),
     }
-    if not private:
+    if plan.seed is not None:
         report["warning"] = NOT_PRIVATE
     return report
 
 
+def drawn_report(drawn: Drawn) -> Mapping[str, Any]:
+    """The releases as part of a JSON object."""
+    return {
+        # Whoever knows the seed can repeat the draw: it is a function of the data.
+        "sensitive": not drawn.private,
+        **planned_report(drawn.plan),
+        "private": drawn.private,
+        "guarantee_of_one_draw": drawn.one.to_dict(),
+        "guarantee_of_all_draws": drawn.total.to_dict(),
+        "releases": [release.to_dict() for release in drawn.releases],
+    }
+
+
 def print_drawn(console: Console, drawn: Drawn, title: str) -> None:
     """Print the releases and their guarantee as text."""
-    private = all(release.private for release in drawn.releases)
+    private = drawn.private
     if not private:
         banner(console, NOT_PRIVATE)
     kind = "released supports" if private else "drawn supports, not private"
@@ -216,14 +211,14 @@ def print_drawn(console: Console, drawn: Drawn, title: str) -> None:
         )
     console.print(table)
     if private:
-        console.print(f"Cost: {drawn.cost}.")
+        console.print(f"Cost: {drawn.plan.cost}.")
         console.print(f"Guarantee of all draws together: {drawn.total}.", markup=False)
     else:
-        console.print(f"With private randomness this would cost: {drawn.cost}.")
+        console.print(f"With private randomness this would cost: {drawn.plan.cost}.")
 
 
 @contextmanager
-def _without_numbers(method: SupportMethod) -> Iterator[None]:
+def _without_numbers(method: PrivateMethod) -> Iterator[None]:
     """Take what depends on the data out of the messages of errors."""
     details = "; 'mipselect solve' shows the details, which are sensitive"
     try:

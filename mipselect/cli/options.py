@@ -78,6 +78,10 @@ class Method(StrEnum):
     EXPONENTIAL = "exponential"
     TOP_R = "top-r"
     MISTAKES = "mistakes"
+    SIS = "sis"
+    KENDALL = "kendall"
+    SAMPLE_AGGREGATE = "sample-aggregate"
+    MCMC = "mcmc"
 
 
 def search_options(

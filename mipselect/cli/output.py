@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-import stat
 import sys
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +17,7 @@ from rich.console import Console
 from rich.panel import Panel
 from rich.text import Text
 
+from mipselect import disk
 from mipselect.cli.streams import abandon
 from mipselect.errors import InvalidInput, MipselectError
 
@@ -37,7 +36,6 @@ ENDLESS = 100_000
 """Columns of text that does not go to a terminal: a name is as long as it is."""
 
 ANYBODY_WRITES = 0o222
-FOR_ITS_OWNER = 0o600
 
 Report = Mapping[str, Any]
 
@@ -159,29 +157,8 @@ def write_whole(path: Path, content: bytes, *, sensitive: bool) -> None:
     A file that is replaced hands its mode on; a sensitive one is for its owner only.
     """
     try:
-        descriptor, draft = tempfile.mkstemp(dir=path.parent, prefix=".mipselect-")
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            mode = _mode(path)
-            os.chmod(draft, mode & FOR_ITS_OWNER if sensitive else mode)
-            os.replace(draft, path)
-        except BaseException:
-            os.unlink(draft)
-            raise
+        disk.write_whole(path, content, sensitive=sensitive)
     except OSError as error:
         raise MipselectError(
             f"{path} could not be written, nothing was released: {error}"
         ) from error
-
-
-def _mode(path: Path) -> int:
-    """The mode of a file, or what a new one would get."""
-    try:
-        return stat.S_IMODE(path.stat().st_mode)
-    except FileNotFoundError:
-        mask = os.umask(0)
-        os.umask(mask)
-        return 0o666 & ~mask

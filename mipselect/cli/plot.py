@@ -14,7 +14,7 @@ from rich.console import Console
 from mipselect.cli.options import AsJson
 from mipselect.cli.output import SENSITIVE, banner, check_output, deliver, write_whole
 from mipselect.cli.streams import say
-from mipselect.data.reading import regular_file
+from mipselect.disk import regular_file
 from mipselect.errors import InvalidInput
 from mipselect.experiments.contestants import CONTESTANTS
 from mipselect.experiments.figure import SUFFIXES, Line, Panel, Picture, drawn, require_matplotlib

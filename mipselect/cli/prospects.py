@@ -13,7 +13,7 @@ from mipselect.data.files import Problem
 from mipselect.instance import Instance
 from mipselect.losses import checked_loss
 from mipselect.mechanisms.supports.gibbs import complexity_prior
-from mipselect.methods import ExponentialMethod, SupportMethod
+from mipselect.methods import ExponentialMethod, PrivateMethod, Rows, SupportMethod
 from mipselect.search import SupportPool
 
 
@@ -67,7 +67,7 @@ def largest_range(instance: Instance) -> float:
 
 def surprises(instance: Instance, method: SupportMethod) -> dict[int, float]:
     """-log of the probability that a blind draw has for a support, by its size; public."""
-    p = instance.p
+    p = instance.n_features
     if not isinstance(method, ExponentialMethod) or method.sizes is None:
         return {instance.support_size: math.log(instance.number_of_supports)}
     logs = complexity_prior(p, method.sizes, method.complexity, None).log_sizes
@@ -77,18 +77,21 @@ def surprises(instance: Instance, method: SupportMethod) -> dict[int, float]:
     return {size: total - log for size, log in logs.items()}
 
 
-def blindness(instance: Instance, method: SupportMethod) -> Blindness:
-    """What no data can make likely, from public numbers.
+def blindness(given: Instance | Rows, method: PrivateMethod) -> Blindness | None:
+    """What no data can make likely, from public numbers; None where nothing is known of it.
 
     A support S that a blind draw has with probability μ(S) is drawn with probability 1/(2 - μ(S))
     at most, unless R ranges over more than its noise 2(Δ + τ)/ε · ln 1/μ(S).
 
     Parameters
     ----------
-    instance : Instance
-        With the largest size that may be drawn.
-    method : SupportMethod
+    given : Instance or Rows
+        What is drawn from. Nothing is known of the scores of rows.
+    method : PrivateMethod
     """
+    if not (isinstance(given, Instance) and isinstance(method, SupportMethod)):
+        return None
+    instance = method.sized(given)
     scale = 2.0 * instance.sensitivity * (1.0 + tolerance_of(method)) / method.epsilon
     noise = {size: scale * surprise for size, surprise in surprises(instance, method).items()}
     most = largest_range(instance)

@@ -4,15 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
 from rich.console import Console
 
+from mipselect.cli.asked import MethodOptions
 from mipselect.cli.drawing import Plan, draw, drawn_report, plan_draws, print_drawn
+from mipselect.cli.dry_run import deliver_plan
+from mipselect.cli.facts import facts_of, posed
+from mipselect.cli.method_options import (
+    Alpha,
+    Blocks,
+    Budget,
+    Complexity,
+    Delta,
+    Draws,
+    DryRun,
+    Epsilon,
+    MCMCRadius,
+    MCMCSteps,
+    MethodName,
+    Relation,
+    Seed,
+    Sizes,
+    TestEpsilon,
+    TopK,
+)
 from mipselect.cli.options import (
     AUTO,
-    PRIVACY_PANEL,
     AsJson,
     InstanceName,
     Method,
@@ -22,7 +41,6 @@ from mipselect.cli.options import (
     TimeLimit,
     Tolerance,
     about,
-    search_options,
 )
 from mipselect.cli.output import check_output, deliver
 from mipselect.cli.prospects import blindness
@@ -31,6 +49,7 @@ from mipselect.cli.sizes import check_sizes
 from mipselect.cli.streams import say
 from mipselect.cli.watch import Watch
 from mipselect.data.files import Problem, files_of, load_problem
+from mipselect.data.outline import instance_outline
 
 EXAMPLES = """Examples:
 
@@ -44,98 +63,35 @@ mipselect release paper-p100 --method top-r --epsilon 1 --solver highs
 
 mipselect release paper-p100 --method mistakes --epsilon 1 \\
     --test-epsilon 0.5 --delta 1e-6
-"""
 
-Epsilon = Annotated[
-    float,
-    typer.Option("--epsilon", help="ε of one draw, > 0.", rich_help_panel=PRIVACY_PANEL),
-]
-MethodName = Annotated[
-    Method,
-    typer.Option(
-        "--method",
-        help="exponential draws exactly from all supports; top-r and mistakes search for the "
-        "best ones.",
-        rich_help_panel=PRIVACY_PANEL,
-    ),
-]
-Sizes = Annotated[
-    str | None,
-    typer.Option(
-        "--sizes",
-        metavar="S-S|S,S,...",
-        help="For exponential: public sizes, such as 1-8 or 1,3,5; one is drawn with the support, "
-        "at no further ε.",
-        show_default="one size",
-        rich_help_panel=PRIVACY_PANEL,
-    ),
-]
-Complexity = Annotated[
-    float | None,
-    typer.Option(
-        "--complexity",
-        metavar="A",
-        help="For --sizes: a blind draw has size s with probability ∝ p^(-As), A ≥ 0.",
-        show_default="1",
-        rich_help_panel=PRIVACY_PANEL,
-    ),
-]
-Draws = Annotated[
-    int,
-    typer.Option(
-        "--draws",
-        metavar="K",
-        help="Independent draws; K draws cost K times as much.",
-        rich_help_panel=PRIVACY_PANEL,
-    ),
-]
-Budget = Annotated[
-    float | None,
-    typer.Option(
-        "--budget",
-        metavar="E",
-        help="Refuse, before anything is read, if all draws together cost more than ε = E.",
-        rich_help_panel=PRIVACY_PANEL,
-    ),
-]
-TestEpsilon = Annotated[
-    float | None,
-    typer.Option(
-        "--test-epsilon",
-        help="For mistakes: spend this ε on testing its condition, which then is none; needs "
-        "--delta, and falls back on top-r.",
-        rich_help_panel=PRIVACY_PANEL,
-    ),
-]
-Delta = Annotated[
-    float | None,
-    typer.Option(
-        "--delta",
-        help="For mistakes with --test-epsilon: δ of one draw.",
-        rich_help_panel=PRIVACY_PANEL,
-    ),
-]
-Seed = Annotated[
-    int | None,
-    typer.Option(
-        "--seed",
-        help="Reproducible draws, for tests: the result is NOT PRIVATE.",
-        rich_help_panel=PRIVACY_PANEL,
-    ),
-]
+mipselect release diabetes --method sis --epsilon 1 --top-k peeling
+
+mipselect release diabetes --method kendall --epsilon 1 --relation add-remove
+
+mipselect release diabetes --method sample-aggregate --epsilon 1 --blocks 20
+
+mipselect release diabetes --method mcmc --epsilon 1 --delta 1e-6 --dry-run
+"""
 
 
 def release(
     instance: InstanceName,
     epsilon: Epsilon,
     method: MethodName = Method.EXPONENTIAL,
-    sizes: Sizes = None,
-    complexity: Complexity = None,
     draws: Draws = 1,
     budget: Budget = None,
-    test_epsilon: TestEpsilon = None,
+    relation: Relation = None,
     delta: Delta = None,
     seed: Seed = None,
+    dry_run: DryRun = False,
+    sizes: Sizes = None,
+    complexity: Complexity = None,
+    test_epsilon: TestEpsilon = None,
+    top_k: TopK = None,
+    alpha: Alpha = None,
+    blocks: Blocks = None,
+    mcmc_steps: MCMCSteps = None,
+    mcmc_radius: MCMCRadius = None,
     pool_size: PoolSize = None,
     solver: SolverName = AUTO,
     tolerance: Tolerance = None,
@@ -149,27 +105,31 @@ def release(
 
     Running time, and whether a run ends, depend on the data and are not covered.
     """
-    search = search_options(
-        pool_size=pool_size, solver=solver, tolerance=tolerance, time_limit=time_limit
-    )
-    plan = plan_draws(
-        method=method,
-        epsilon=epsilon,
-        draws=draws,
-        test_epsilon=test_epsilon,
-        delta=delta,
-        budget=budget,
-        seed=seed,
+    options = MethodOptions(
         sizes=sizes,
         complexity=complexity,
-        search=search,
-        search_given=search_given(pool_size, solver, tolerance, time_limit),
+        test_epsilon=test_epsilon,
+        delta=delta,
+        relation=relation,
+        top_k=top_k,
+        alpha=alpha,
+        blocks=blocks,
+        mcmc_steps=mcmc_steps,
+        mcmc_radius=mcmc_radius,
+        pool_size=pool_size,
+        solver=None if solver == AUTO else solver,
+        tolerance=tolerance,
+        time_limit=time_limit,
+    )
+    plan = plan_draws(
+        method=method, epsilon=epsilon, options=options, draws=draws, budget=budget, seed=seed
     )
     check_output(output, files_of(instance))
-    problem = load_problem(instance)
-    release_from(
-        problem, plan, instance, {"command": "release", "instance": instance}, as_json, output
-    )
+    head = {"command": "release", "instance": instance}
+    if dry_run:
+        deliver_plan(instance_outline(instance), plan, instance, head, as_json, output)
+    else:
+        release_from(load_problem(instance), plan, instance, head, as_json, output)
 
 
 def release_from(
@@ -181,13 +141,12 @@ def release_from(
     output: Path | None,
 ) -> None:
     """Draw as planned and deliver; say so where the public numbers promise little."""
-    given = problem.instance()
-    check_sizes(plan.method, given.p, title)
+    given = posed(problem, plan.method)
+    check_sizes(plan.method, given.n_features, title)
     with about(title), Watch(title, details=False) as watch:
         drawn = draw(given, plan, watch)
-    instance = plan.method.sized(given)
-    settings = settings_report(instance, plan.method, problem.target_shift)
-    blind = blindness(instance, plan.method)
+    settings = settings_report(facts_of(given, plan.method, problem.target_shift), plan.method)
+    blind = blindness(given, plan.method)
 
     def render(console: Console) -> None:
         print_drawn(console, drawn, title)
@@ -196,22 +155,10 @@ def release_from(
     report = {
         **head,
         **drawn_report(drawn),
-        "nearly_blind": blind.entirely,
-        "blind_sizes": list(blind.sizes),
+        "nearly_blind": None if blind is None else blind.entirely,
+        "blind_sizes": None if blind is None else list(blind.sizes),
         **settings,
     }
     deliver(report, render, as_json=as_json, output=output)
-    if blind.sentence:
+    if blind is not None and blind.sentence:
         say(f"warning: {blind.sentence}")
-
-
-def search_given(
-    pool_size: str | None, solver: str, tolerance: float | None, time_limit: float | None
-) -> dict[str, object]:
-    """The search options by name, None where left at their default."""
-    return {
-        "--pool-size": pool_size,
-        "--solver": None if solver == AUTO else solver,
-        "--tolerance": tolerance,
-        "--time-limit": time_limit,
-    }

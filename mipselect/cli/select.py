@@ -3,13 +3,33 @@
 from __future__ import annotations
 
 import math
-import re
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, TypedDict
 
 import typer
 
-from mipselect.cli.drawing import plan_draws
+from mipselect.cli.asked import MethodOptions, option_named
+from mipselect.cli.drawing import Plan, plan_draws
+from mipselect.cli.dry_run import deliver_plan
+from mipselect.cli.method_options import (
+    Alpha,
+    Blocks,
+    Budget,
+    Complexity,
+    Delta,
+    Draws,
+    DryRun,
+    Epsilon,
+    MCMCRadius,
+    MCMCSteps,
+    MethodName,
+    Relation,
+    Seed,
+    Sizes,
+    TestEpsilon,
+    TopK,
+)
 from mipselect.cli.options import (
     AUTO,
     AsJson,
@@ -21,25 +41,26 @@ from mipselect.cli.options import (
     Tolerance,
     about,
     require_positive,
-    search_options,
 )
 from mipselect.cli.output import check_output
-from mipselect.cli.release import (
-    Budget,
-    Complexity,
-    Delta,
-    Draws,
-    Epsilon,
-    MethodName,
-    Seed,
-    Sizes,
-    TestEpsilon,
-    release_from,
-    search_given,
+from mipselect.cli.release import release_from
+from mipselect.cli.table_options import (
+    Always,
+    Never,
+    NoIntercept,
+    Ranges,
+    SchemaFile,
+    UnitRule,
+    asked,
+    refuse_with_schema,
+    refuse_without_schema,
+    split_names,
 )
-from mipselect.data.files import table_problem
+from mipselect.data.files import schema_problem, table_problem
+from mipselect.data.outline import schema_outline, table_outline
 from mipselect.errors import InvalidInput
 from mipselect.losses import checked_loss
+from mipselect.methods import ExponentialMethod, SupportMethod
 from mipselect.validation import checked_integer
 
 EXAMPLES = """Examples:
@@ -49,12 +70,21 @@ mipselect select patients.csv --target score --support-size 3 --epsilon 1 \\
 
 mipselect select patients.csv --target score --sizes 1-8 --epsilon 1 \\
     --x-bound 1 --y-bound 2 --coef-bound 1.5 --ridge 10
+
+mipselect select patients.csv --target score --support-size 3 --epsilon 1 \\
+    --method sis --x-bound 1 --y-bound 2
+
+mipselect select patients.csv --target score --support-size 3 --epsilon 1 \\
+    --method kendall --dry-run
+
+mipselect select patients.parquet --schema patients.schema.json \\
+    --target los_days --support-size 3 --epsilon 1 --always age,sex
 """
 
-NAME = re.compile(r'\s*"((?:[^"]|"")*)"\s*(?=,|$)|([^",]*)(?=,|$)')
-"""One of the names of --features."""
-
-BOUNDS_PANEL = "Public bounds (required; choose them without looking at the data)"
+BOUNDS_PANEL = (
+    "Public bounds (those of the method; choose them without looking at the data; with --schema "
+    "they have defaults)"
+)
 
 
 def _bound(name: str, meaning: str) -> object:
@@ -63,10 +93,16 @@ def _bound(name: str, meaning: str) -> object:
 
 def select(
     data: Annotated[
-        Path, typer.Argument(metavar="DATA", help="A .csv, .csv.gz or .parquet file with a header.")
+        str,
+        typer.Argument(
+            metavar="DATA",
+            help="A .csv, .csv.gz or .parquet file with a header; with --schema also .arrow, a "
+            "folder or a pattern.",
+        ),
     ],
     target: Annotated[str, typer.Option("--target", help="The column to predict.")],
     epsilon: Epsilon,
+    schema: SchemaFile = None,
     support_size: Annotated[
         int | None,
         typer.Option(
@@ -94,25 +130,41 @@ def select(
             show_default="all but the target",
         ),
     ] = None,
+    always: Always = None,
+    never: Never = None,
+    ranges: Ranges = None,
+    no_intercept: NoIntercept = False,
+    unit_rule: UnitRule = None,
     target_shift: Annotated[
         float,
         typer.Option(
             "--target-shift",
-            help="A public constant to subtract from the target; the model has no intercept.",
+            help="Without --schema: a public constant to subtract from the target.",
         ),
     ] = 0.0,
     loss: Annotated[
-        str,
-        typer.Option("--loss", help='squared, hinge, "huber(1.35)", "quantile(0.9)".'),
-    ] = "squared",
+        str | None,
+        typer.Option(
+            "--loss",
+            help='squared, hinge, "huber(1.35)", "quantile(0.9)".',
+            show_default="squared",
+        ),
+    ] = None,
     method: MethodName = Method.EXPONENTIAL,
-    sizes: Sizes = None,
-    complexity: Complexity = None,
     draws: Draws = 1,
     budget: Budget = None,
-    test_epsilon: TestEpsilon = None,
+    relation: Relation = None,
     delta: Delta = None,
     seed: Seed = None,
+    dry_run: DryRun = False,
+    sizes: Sizes = None,
+    complexity: Complexity = None,
+    test_epsilon: TestEpsilon = None,
+    top_k: TopK = None,
+    alpha: Alpha = None,
+    blocks: Blocks = None,
+    mcmc_steps: MCMCSteps = None,
+    mcmc_radius: MCMCRadius = None,
     pool_size: PoolSize = None,
     solver: SolverName = AUTO,
     tolerance: Tolerance = None,
@@ -122,76 +174,126 @@ def select(
 ) -> None:
     """Release supports straight from a table, with differential privacy.
 
-    The bounds have no default: one derived from the data would leak.
+    With --schema, a public description of the table (see 'mipselect describe'),
+    target, size and ε are enough.
+
+    Without it the table holds numbers only, and the bounds have no default: one
+    derived from the data would leak. exponential, top-r and mistakes need all
+    four, mcmc all but the ridge, sis the first two; kendall and sample-aggregate
+    need none.
     """
-    search = search_options(
-        pool_size=pool_size, solver=solver, tolerance=tolerance, time_limit=time_limit
-    )
-    plan = plan_draws(
-        method=method,
-        epsilon=epsilon,
-        draws=draws,
-        test_epsilon=test_epsilon,
-        delta=delta,
-        budget=budget,
-        seed=seed,
+    options = MethodOptions(
         sizes=sizes,
         complexity=complexity,
-        search=search,
-        search_given=search_given(pool_size, solver, tolerance, time_limit),
+        test_epsilon=test_epsilon,
+        delta=delta,
+        relation=relation,
+        top_k=top_k,
+        alpha=alpha,
+        blocks=blocks,
+        mcmc_steps=mcmc_steps,
+        mcmc_radius=mcmc_radius,
+        pool_size=pool_size,
+        solver=None if solver == AUTO else solver,
+        tolerance=tolerance,
+        time_limit=time_limit,
+    )
+    plan = plan_draws(
+        method=method, epsilon=epsilon, options=options, draws=draws, budget=budget, seed=seed
     )
     if support_size is not None and sizes is not None:
         raise InvalidInput("--support-size and --sizes: give one of them, not both")
     if support_size is None and sizes is None:
-        raise InvalidInput("--support-size, or --sizes to choose it privately, must be given")
-    bounds = _checked_bounds(
-        {"x_bound": x_bound, "y_bound": y_bound, "coef_bound": coef_bound, "ridge": ridge}, method
-    )
-    with about("--loss"):
-        checked_loss(loss)
-    if not math.isfinite(target_shift):
-        raise InvalidInput(f"--target-shift must be a finite number, got {target_shift}")
-    columns = None if features is None else split_names(features)
-    check_output(output, [data])
+        or_sizes = ", or --sizes to choose it privately," if method is Method.EXPONENTIAL else ""
+        raise InvalidInput(f"--support-size{or_sizes} must be given")
+    bounds = {"x_bound": x_bound, "y_bound": y_bound, "coef_bound": coef_bound, "ridge": ridge}
     # With --sizes the method replaces it by the largest of them.
     size = 1 if support_size is None else support_size
-    settings = {"support_size": size, "loss": loss, **bounds}
-    problem = table_problem(
-        data, target=target, features=columns, target_shift=target_shift, settings=settings
-    )
-    checked_integer(size, f"{data}: --support-size", 1, problem.X.shape[1])
-    head = {"command": "select", "data": str(data), "target": target}
-    release_from(problem, plan, data.name, head, as_json, output)
-
-
-def split_names(text: str) -> list[str]:
-    """Names between commas; one in double quotes may have commas and outer blanks."""
-    names, at = [], 0
-    while at <= len(text):
-        part = NAME.match(text, at)
-        if part is None:
+    head = {"command": "select", "data": data, "target": target}
+    if schema is None:
+        refuse_without_schema(always, never, ranges, no_intercept, unit_rule)
+        settings = {**_checked_loss(loss, plan), **_checked_bounds(bounds, plan)}
+        if not math.isfinite(target_shift):
+            raise InvalidInput(f"--target-shift must be a finite number, got {target_shift}")
+        described: _Described = {
+            "target": target,
+            "features": None if features is None else split_names("--features", features),
+            "target_shift": target_shift,
+            "settings": {"support_size": size, **settings},
+        }
+        check_output(output, [Path(data)])
+        if dry_run:
+            outline = table_outline(Path(data), **described)
+            checked_integer(size, f"{data}: --support-size", 1, outline.p)
+        else:
+            problem = table_problem(Path(data), **described)
+            checked_integer(size, f"{data}: --support-size", 1, problem.X.shape[1])
+    else:
+        refuse_with_schema(x_bound, y_bound, features, target_shift)
+        if not isinstance(plan.method, SupportMethod):
             raise InvalidInput(
-                f"--features: a double quote has no partner in {text[at:]!r}; inside a name in "
-                "quotes it is written twice"
+                f"--schema does not go with --method {plan.name}, which knows no features of "
+                "several columns; exponential, top-r and mistakes do"
             )
-        quoted, plain = part.groups()
-        names.append(plain.strip() if quoted is None else quoted.replace('""', '"'))
-        at = part.end() + 1
-    return names
+        question = asked(always, never, ranges, no_intercept, unit_rule)
+        question |= {"path": data, "schema": str(schema), "target": target}
+        if isinstance(plan.method, ExponentialMethod) and plan.method.sizes is not None:
+            size = max(plan.method.sizes)
+        given = {name: value for name, value in bounds.items() if value is not None}
+        settings = {"support_size": size, **_checked_loss(loss, plan), **given}
+        check_output(output, [Path(data), schema])
+        if dry_run:
+            outline = schema_outline(Path(data), Path(), question, settings)
+        else:
+            problem = schema_problem(Path(data), Path(), question, settings)
+        head["schema"] = str(schema)
+    if dry_run:
+        deliver_plan(outline, plan, Path(data).name, head, as_json, output)
+    else:
+        release_from(problem, plan, Path(data).name, head, as_json, output)
 
 
-def _checked_bounds(bounds: dict[str, float | None], method: Method) -> dict[str, float]:
-    """Return the bounds by the names of `Instance`, all given and in their range."""
-    options = {name: "--" + name.replace("_", "-") for name in bounds}
+class _Described(TypedDict):
+    """A table and what is public about it; see `table_problem`."""
+
+    target: str
+    features: list[str] | None
+    target_shift: float
+    settings: Mapping[str, Any]
+
+
+def _checked_loss(loss: str | None, plan: Plan) -> dict[str, str]:
+    """The loss, for a method that has one."""
+    if not isinstance(plan.method, SupportMethod):
+        if loss is not None:
+            raise InvalidInput(f"--loss does not apply to --method {plan.name}")
+        return {}
+    if loss is None:
+        return {"loss": "squared"}
+    with about("--loss"):
+        checked_loss(loss)
+    return {"loss": loss}
+
+
+def _checked_bounds(bounds: dict[str, float | None], plan: Plan) -> dict[str, float]:
+    """Return the bounds that the method needs, all given and in their range, and no other."""
+    needed = plan.method.bounds
     given = {name: value for name, value in bounds.items() if value is not None}
-    missing = [options[name] for name in bounds if name not in given]
+    for name in given:
+        if name not in needed:
+            why = " beside --mcmc-radius" if plan.name == Method.MCMC and name != "ridge" else ""
+            raise InvalidInput(f"{option_named(name)} does not apply to --method {plan.name}{why}")
+    missing = [option_named(name) for name in needed if name not in given]
+    if plan.name == Method.MCMC and "coef_bound" not in given and "coef_bound" in needed:
+        missing[-1] += " (or --mcmc-radius)"
     if missing:
         raise InvalidInput(
             f"{', '.join(missing)} must be given: the bounds are public assumptions, chosen "
-            "without looking at the data; a default derived from the data would leak"
+            "without looking at the data; a default derived from the data would leak; with "
+            "--schema they follow from what is public about the table"
         )
     for name, value in given.items():
         # Only the listing of few supports can do without a ridge; Instance refuses a negative one.
-        if not (name == "ridge" and method is Method.EXPONENTIAL):
-            require_positive(options[name], value)
+        if not (name == "ridge" and isinstance(plan.method, ExponentialMethod)):
+            require_positive(option_named(name), value)
     return given

@@ -10,22 +10,24 @@ from typing import Any
 from rich.console import Console
 
 from mipselect.backends.discovery import NATIVE, solver_by_name
+from mipselect.cli.facts import Facts
 from mipselect.cli.options import AUTO
 from mipselect.cli.sizes import sizes_in_words
-from mipselect.instance import Instance
 from mipselect.methods import (
     ExponentialMethod,
+    MCMCMethod,
     MistakesMethod,
+    PrivateMethod,
+    SampleAggregateMethod,
     SearchOptions,
-    SupportMethod,
+    SISMethod,
     TopRMethod,
 )
 from mipselect.search.options import DEFAULT_TOLERANCE
-from mipselect.search.supports import number_of_listed
 from mipselect.validation import listed
 
 
-def tolerance_of(method: SupportMethod) -> float:
+def tolerance_of(method: PrivateMethod) -> float:
     """τ of its search in units of the sensitivity; zero for exact draws, which have none."""
     search = _search(method)
     if search is None:
@@ -33,43 +35,33 @@ def tolerance_of(method: SupportMethod) -> float:
     return DEFAULT_TOLERANCE if search.tolerance is None else search.tolerance
 
 
-def settings_report(
-    instance: Instance, method: SupportMethod, target_shift: float
-) -> Mapping[str, Any]:
-    """Part of the JSON object of a release. All of it is public.
-
-    Parameters
-    ----------
-    instance : Instance
-        With the largest size that may be drawn.
-    method : SupportMethod
-    target_shift : float
-    """
+def settings_report(facts: Facts, method: PrivateMethod) -> Mapping[str, Any]:
+    """Part of the JSON object of a release, all of it public; null is what does not apply."""
     search = _search(method)
     sizes = method.sizes if isinstance(method, ExponentialMethod) else None
-    lists = isinstance(method, TopRMethod) or (
-        isinstance(method, MistakesMethod) and method.test_epsilon is not None
-    )
     return {
-        "n": instance.n,
-        "p": instance.p,
-        "support_size": instance.support_size,
+        "n": facts.n,
+        "p": facts.p,
+        "support_size": facts.support_size,
         "sizes": None if sizes is None else list(sizes),
         "complexity": _complexity(method),
         "number_of_supports": sum(
-            math.comb(instance.p, size) for size in sizes or [instance.support_size]
+            math.comb(facts.n_features, size) for size in sizes or [facts.support_size]
         ),
-        "x_bound": instance.x_bound,
-        "y_bound": instance.y_bound,
-        "coef_bound": instance.coef_bound,
-        "ridge": instance.ridge,
-        "loss": instance.loss,
-        "sensitivity": instance.sensitivity,
-        "target_shift": target_shift,
-        "features": list(instance.feature_names),
-        "pool_size": number_of_listed(instance, search.pool_size) if search and lists else None,
+        "x_bound": facts.x_bound,
+        "y_bound": facts.y_bound,
+        "coef_bound": facts.coef_bound,
+        "ridge": facts.ridge,
+        "loss": facts.loss,
+        "sensitivity": facts.sensitivity,
+        "target_shift": facts.target_shift,
+        "features": None if facts.feature_names is None else list(facts.feature_names),
+        "n_features": facts.n_features,
+        **facts.table,
+        "pool_size": facts.pool_size,
         "tolerance": tolerance_of(method) if search else None,
         "solver": _solver(search.solver) if search else None,
+        **_of_rows(method, facts),
         "mipselect": version("mipselect"),
     }
 
@@ -85,30 +77,53 @@ def print_settings(console: Console, settings: Mapping[str, Any]) -> None:
         size = f"s of {sizes_in_words(settings['sizes'])}"
     if settings["complexity"] is not None:
         size += f" with complexity {settings['complexity']:g}"
-    line(
-        "Problem",
-        "n = {n:,}, p = {p:,}, {size}, {loss} loss, x_bound {x_bound:g}, "
-        "y_bound {y_bound:g}, coef_bound {coef_bound:g}, ridge {ridge:g}, "
-        "target_shift {target_shift:g}, sensitivity {sensitivity:.6g}".format(
-            size=size, **settings
-        ),
-    )
-    line("Features", listed(settings["features"]))
-    search = []
+    parts = [] if settings["n"] is None else [f"n = {settings['n']:,}"]
+    parts += [f"p = {settings['p']:,}", size]
+    if settings["loss"] is not None:
+        parts.append(f"{settings['loss']} loss")
+    for name in ("x_bound", "y_bound", "coef_bound", "ridge", "target_shift"):
+        if settings[name] is not None:
+            parts.append(f"{name} {settings[name]:g}")
+    if settings["sensitivity"] is not None:
+        parts.append(f"sensitivity {settings['sensitivity']:.6g}")
+    line("Problem", ", ".join(parts))
+    if settings["features"] is not None:
+        line("Features", listed(settings["features"]))
+    if "protected_unit" in settings:
+        always = [*settings["always"], *(["an intercept"] if settings["intercept"] else [])]
+        line("Always in", listed(always) if always else "nothing")
+        line("Protected", f"one {settings['protected_unit']}, with all that stands in it")
+    used = [f"{name} {settings[name]}" for name in OF_ROWS if settings[name] is not None]
     if settings["pool_size"] is not None:
-        search.append(f"pool of {settings['pool_size']:,}")
+        used.append(f"pool of {settings['pool_size']:,}")
     if settings["solver"] is not None:
-        search.append(
+        used.append(
             "tolerance {tolerance:g}, solver {solver[name]} {solver[version]}".format(**settings)
         )
-    line("Search", "; ".join([*search, f"mipselect {settings['mipselect']}"]))
+    line("Search", "; ".join([*used, f"mipselect {settings['mipselect']}"]))
 
 
-def _search(method: SupportMethod) -> SearchOptions | None:
+OF_ROWS = ("top_k", "alpha", "blocks", "mcmc_steps", "mcmc_radius")
+"""What the methods without a certified search were told, by the names of the options."""
+
+
+def _of_rows(method: PrivateMethod, facts: Facts) -> Mapping[str, Any]:
+    told: dict[str, Any] = dict.fromkeys(OF_ROWS)
+    match method:
+        case SISMethod():
+            told["top_k"] = method.top_k
+        case SampleAggregateMethod():
+            told |= {"top_k": method.top_k, "alpha": method.alpha, "blocks": method.n_blocks}
+        case MCMCMethod():
+            told |= {"mcmc_steps": method.n_steps, "mcmc_radius": facts.mcmc_radius}
+    return told
+
+
+def _search(method: PrivateMethod) -> SearchOptions | None:
     return method.search if isinstance(method, TopRMethod | MistakesMethod) else None
 
 
-def _complexity(method: SupportMethod) -> float | None:
+def _complexity(method: PrivateMethod) -> float | None:
     """a of the prior over sizes, where there is a choice between sizes."""
     if not isinstance(method, ExponentialMethod) or method.sizes is None:
         return None

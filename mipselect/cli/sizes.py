@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from mipselect.errors import InvalidInput
-from mipselect.methods import ExponentialMethod, SupportMethod
+from mipselect.methods import ExponentialMethod, PrivateMethod
 from mipselect.validation import checked_integer, shown
 
 PART = re.compile(r"\s*([0-9]{1,7})\s*(?:-\s*([0-9]{1,7})\s*)?")
@@ -30,7 +30,7 @@ def parse_sizes(text: str) -> tuple[int, ...]:
     return tuple(sorted(sizes))
 
 
-def check_sizes(method: SupportMethod, p: int, title: str) -> None:
+def check_sizes(method: PrivateMethod, p: int, title: str) -> None:
     """Raise `InvalidInput` if `method` has sizes beyond the p features of what `title` names."""
     if isinstance(method, ExponentialMethod) and method.sizes is not None:
         checked_integer(method.sizes[-1], f"{title}: the largest of --sizes", 1, p)

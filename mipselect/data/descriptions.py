@@ -1,6 +1,7 @@
 """The TOML files of stored instances: their sections and keys.
 
     [instance]  support_size, x_bound, y_bound, coef_bound, ridge; optional: loss, description
+                for a table with a schema: support_size; optional also: coef_bound, ridge
     [data]      source, and the keys of that source (see `mipselect.data.sources`)
     [expected]  optional: support, value; optional in it: level_values
 
@@ -19,8 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from mipselect.data.datasets import BUNDLED
-from mipselect.data.reading import small_text
-from mipselect.data.sources import SOURCES, Source
+from mipselect.data.sources import SCHEMA_TABLE, SOURCES, Source
+from mipselect.disk import small_text
 from mipselect.errors import InvalidInput
 from mipselect.validation import shown
 
@@ -31,6 +32,10 @@ INSTANCE_KEYS = {
     "coef_bound": float,
     "ridge": float,
 }
+
+SCHEMA_INSTANCE_KEYS = {"support_size": int}
+SCHEMA_OPTIONAL_KEYS = {"coef_bound": float, "ridge": float}
+"""With a schema features and target lie in [-1, 1], and the other bounds have public defaults."""
 
 MOST_BYTES = 1 << 20
 """An instance file is written by hand; more is something else."""
@@ -99,14 +104,17 @@ def read_description(name_or_path: str | Path) -> Description:
         if not isinstance(section, dict):
             raise InvalidInput(f"{path}: {name} must be a section, [{name}]")
     instance, data, wanted = content["instance"], content["data"], content.get("expected")
-    _check_section(path, "[instance]", instance, INSTANCE_KEYS, {"loss": str, "description": str})
+    has_schema = data.get("source") == "table" and "schema" in data
+    required = SCHEMA_INSTANCE_KEYS if has_schema else INSTANCE_KEYS
+    optional = {"loss": str, "description": str, **(SCHEMA_OPTIONAL_KEYS if has_schema else {})}
+    _check_section(path, "[instance]", instance, required, optional)
     if "source" not in data:
         raise InvalidInput(f"{path}: [data] has no source; known: {', '.join(SOURCES)}")
     if not isinstance(data["source"], str) or data["source"] not in SOURCES:
         raise InvalidInput(
             f"{path}: [data] source {data['source']!r} is unknown; known: {', '.join(SOURCES)}"
         )
-    source = SOURCES[data["source"]]
+    source = SCHEMA_TABLE if has_schema else SOURCES[data["source"]]
     _check_section(path, "[data]", data, {"source": str, **source.required}, source.optional)
     if data["source"] == "sklearn" and data["name"] not in BUNDLED:
         raise InvalidInput(
@@ -127,6 +135,7 @@ def _check_section(
     """Check keys and types; ranges are checked where the values are used."""
     _check_keys(path, where, section, required, optional)
     words = {str: "a text", int: "an integer", float: "a number", list: "a list of texts"}
+    words |= {bool: "true or false", dict: "a table of names with [lo, hi]"}
     for key, value in section.items():
         kind = {**required, **optional}[key]
         if kind is float:
@@ -134,7 +143,7 @@ def _check_section(
         elif kind is list:
             right = is_list(value, str)
         else:
-            right = isinstance(value, kind) and not isinstance(value, bool)
+            right = isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
         if not right:
             raise InvalidInput(f"{path}: {where} {key} must be {words[kind]}, got {shown(value)}")
 

@@ -12,10 +12,14 @@ import numpy as np
 
 from mipselect.arrays import FloatArray
 from mipselect.data.descriptions import is_list, is_number, read_description, stored_names
-from mipselect.data.sources import SOURCES
+from mipselect.data.sources import SCHEMA_TABLE, SOURCES
 from mipselect.errors import InvalidInput
 from mipselect.instance import Instance
+from mipselect.tables.schema import TableSchema
 from mipselect.validation import shown
+
+QUESTION = ("target", "always", "never", "intercept", "ranges", "unit_rule")
+"""Keys of [data] that are arguments of `Instance.from_table`."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +70,8 @@ class Problem:
         Of the recipe that drew the data; None if they come from elsewhere.
     target_shift : float
         The public constant that was subtracted from the target.
+    made : Instance or None
+        What was made of a table with a schema, whose X and y these are.
     """
 
     path: Path
@@ -75,6 +81,7 @@ class Problem:
     settings: Mapping[str, Any]
     data_seed: int | None
     target_shift: float = 0.0
+    made: Instance | None = field(default=None, repr=False)
 
     @property
     def name(self) -> str:
@@ -88,6 +95,8 @@ class Problem:
 
     def instance(self) -> Instance:
         """Clip the data; raise `InvalidInput`, naming the file, if a setting is wrong."""
+        if self.made is not None:
+            return self.made
         try:
             _check_classes(self.y, self.settings)
             return Instance(self.X, self.y, feature_names=self.feature_names, **self.settings)
@@ -128,8 +137,11 @@ def load_problem(
             f"({', '.join(known)}); here the source is {description.data['source']!r}"
         )
     data = {**description.data, **changes}
+    folder = description.path.parent
     try:
-        X, y, names = description.source.load(data, description.path.parent)
+        if description.source is SCHEMA_TABLE:
+            return schema_problem(description.path, folder, data, settings)
+        X, y, names = description.source.load(data, folder)
     except InvalidInput as error:
         raise InvalidInput(f"{description.path}: {error}") from error
     except MemoryError as error:
@@ -174,11 +186,67 @@ def table_problem(
     return Problem(path, X, y, names, settings, data_seed=None, target_shift=target_shift)
 
 
+def schema_problem(
+    path: Path, folder: Path, data: Mapping[str, Any], settings: Mapping[str, Any]
+) -> Problem:
+    """Make an instance of a table with a schema; see `Instance.from_table`.
+
+    Parameters
+    ----------
+    path : Path
+        By which the problem is known.
+    folder : Path
+        To which the paths in `data` are relative.
+    data : mapping
+        As in the [data] section of an instance file.
+    settings : mapping
+        support_size; optional: coef_bound, ridge, loss.
+
+    Raises
+    ------
+    InvalidInput
+        For what is wrong with the schema, the question or a header; nothing depends on the rows.
+    """
+    question = {key: value for key, value in data.items() if key in QUESTION}
+    schema = TableSchema.read(folder / data["schema"])
+    made = Instance.from_table(_source(data["path"], folder), schema, **question, **settings)
+    return Problem(path, made.X, made.y, made.feature_names, settings, data_seed=None, made=made)
+
+
+def blank_problem(
+    path: Path, folder: Path, data: Mapping[str, Any], settings: Mapping[str, Any]
+) -> tuple[int | None, Problem]:
+    """The same on two rows without values, for a header that is right; and n if it is known."""
+    import pyarrow as pa
+
+    from mipselect.tables.defaults import default_ridge
+    from mipselect.tables.mapping import open_table
+    from mipselect.tables.public_map import PublicMap
+
+    question = {key: value for key, value in data.items() if key in QUESTION}
+    schema = TableSchema.read(folder / data["schema"])
+    chosen = {key: question[key] for key in ("target", "always", "never", "ranges") if key in data}
+    public = PublicMap.of(schema, **chosen)
+    rows = [part.rows for part in open_table(_source(data["path"], folder), public)]
+    known = schema.privacy_unit is None and None not in rows
+    n = sum(count for count in rows if count is not None) if known else None
+    if n is not None:
+        settings = {"ridge": default_ridge(n), **settings}
+    # Two people, where the schema says whose row it is.
+    blank = pa.table({name: ["", "1"] for name in public.names})
+    made = Instance.from_table(blank, schema, **question, **settings)
+    return n, Problem(path, made.X, made.y, made.feature_names, settings, data_seed=None, made=made)
+
+
+def _source(path: str, folder: Path) -> str:
+    return path if "://" in path else str(folder / path)
+
+
 def files_of(name_or_path: str | Path) -> tuple[Path, ...]:
-    """The files that an instance is read from: its own, and that of its data if there is one."""
+    """The files that an instance is read from: its own, and those of its data if there are any."""
     description = read_description(name_or_path)
-    data = description.data.get("path")
-    return (description.path, *([] if data is None else [description.path.parent / data]))
+    named = [description.data[key] for key in ("path", "schema") if key in description.data]
+    return (description.path, *(description.path.parent / name for name in named))
 
 
 def load_instance(name_or_path: str | Path) -> Instance:

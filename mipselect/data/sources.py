@@ -19,8 +19,8 @@ import numpy as np
 
 from mipselect.arrays import FloatArray
 from mipselect.data.datasets import BUNDLED, bundled, correlated_gaussian, logistic_gaussian
-from mipselect.data.reading import regular_file
 from mipselect.data.tables import read_table
+from mipselect.disk import regular_file
 from mipselect.errors import InvalidInput
 
 DAMAGE = (
@@ -163,3 +163,22 @@ SOURCES = {
     "correlated-gaussian": _recipe(correlated_gaussian),
     "logistic-gaussian": _recipe(logistic_gaussian),
 }
+
+
+def _load_mapped(data: Mapping[str, Any], folder: Path) -> Loaded:
+    """The columns that `Instance.from_table` groups to features."""
+    from mipselect.tables import TableSchema, map_table
+
+    question = {key: data[key] for key in ("always", "never", "ranges", "unit_rule") if key in data}
+    schema = TableSchema.read(folder / data["schema"])
+    table = map_table(folder / data["path"], schema, target=data["target"], **question)
+    return table.X, table.y, table.column_names
+
+
+SCHEMA_TABLE = Source(
+    required={"path": str, "target": str, "schema": str},
+    optional={"always": list, "never": list, "intercept": bool, "ranges": dict, "unit_rule": str},
+    load=_load_mapped,
+    shape=_measured_shape(_load_mapped),
+)
+"""The source "table" where it has a schema; features may have several columns."""

@@ -19,7 +19,7 @@ import numpy as np
 
 from mipselect.arrays import FloatArray
 from mipselect.data.csv_text import DATE_ADVICE, complain, has_quotes, records
-from mipselect.data.reading import regular_file, unreadable
+from mipselect.disk import regular_file, unreadable
 from mipselect.errors import InvalidInput
 from mipselect.frames import ADVICE, arrow_matrix, refuse_stored_index
 from mipselect.validation import checked_name, listed, shown
@@ -64,7 +64,7 @@ def read_table(
         raise InvalidInput(f"{path}: a table must end in .csv, .csv.gz or .parquet")
     try:
         columns = reader.column_names()
-        chosen = _choose_columns(path, columns, target, features)
+        chosen = choose_columns(path, columns, target, features)
         table = reader.read([target, *chosen])
     except (OSError, EOFError, zlib.error) as error:
         raise unreadable(path, error) from error
@@ -75,7 +75,7 @@ def read_table(
     return table[:, 1:], table[:, 0], chosen
 
 
-def _choose_columns(
+def choose_columns(
     path: Path, columns: Sequence[str], target: str, features: Sequence[str] | None
 ) -> tuple[str, ...]:
     """Return the names of the features; raise `InvalidInput` for what the file does not have."""
@@ -181,16 +181,7 @@ class _ParquetReader:
         self.path = regular_file(path)
 
     def column_names(self) -> list[str]:
-        """Names in the order of the file, without the index that pandas may have stored."""
-        import pyarrow as pa
-        from pyarrow import parquet
-
-        try:
-            schema = parquet.read_schema(self.path)
-            index = (schema.pandas_metadata or {}).get("index_columns", [])
-        except (pa.ArrowException, ValueError) as error:
-            raise InvalidInput(f"{self.path}: not a Parquet file: {error}") from error
-        return [str(name) for name in schema.names if name not in index]
+        return parquet_columns(self.path)
 
     def read(self, columns: Sequence[str]) -> FloatArray:
         import pyarrow as pa
@@ -225,6 +216,19 @@ class _ParquetReader:
                         f"holds {held}; {ADVICE}"
                     ) from None
         raise InvalidInput(f"{self.path}: (sensitive) some values are no numbers; {ADVICE}")
+
+
+def parquet_columns(path: Path) -> list[str]:
+    """Names in the order of the file, without the index that pandas may have stored."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    try:
+        schema = parquet.read_schema(path)
+        index = (schema.pandas_metadata or {}).get("index_columns", [])
+    except (pa.ArrowException, ValueError) as error:
+        raise InvalidInput(f"{path}: not a Parquet file: {error}") from error
+    return [str(name) for name in schema.names if name not in index]
 
 
 def _is_numeric(kind: Any) -> bool:

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from mipselect.data.reading import regular_file, unreadable
+from mipselect.disk import regular_file, unreadable
 from mipselect.errors import InvalidInput, MipselectError
 from mipselect.validation import shown
 

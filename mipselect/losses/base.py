@@ -7,9 +7,10 @@ One normalisation for every loss ℓ, on a support S:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from mipselect.arrays import FloatArray, IntArray
@@ -23,15 +24,20 @@ class RestrictedFit:
     ----------
     value : float
         R(S), in units of the loss.
-    coef : ndarray of shape (s,)
-        The coefficients, in the order of the support that was asked for; ‖coef‖₂ ≤ r.
+    coef : ndarray of shape (c,)
+        The coefficients of the columns of the support's features, in the order of the support
+        that was asked for; c = s where every feature is one column.
     multiplier : float
         ν ≥ 0, the multiplier of (ν/2n)(‖β‖² - r²); zero where the norm constraint is inactive.
+    always : ndarray of shape (a,)
+        The coefficients of the columns that are always in, the intercept last. Together with
+        `coef` their length is at most r.
     """
 
     value: float
     coef: FloatArray
     multiplier: float
+    always: FloatArray = field(default_factory=lambda: np.empty(0))
 
 
 class PreparedLoss(Protocol):

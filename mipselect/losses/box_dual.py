@@ -131,9 +131,7 @@ class PreparedBoxDual:
         """Nearly optimal dual points of every row of `supports`, shape (m, k), k ≥ 0."""
         batches = [self.bounds_of(self.solved(batch).dual) for batch in self._batches(supports)]
         constants, weights = zip(*batches, strict=True)
-        return FenchelBounds(
-            np.concatenate(constants), np.concatenate(weights), self.n, self.ridge, self.radius
-        )
+        return self._bounds(np.concatenate(constants), np.concatenate(weights))
 
     def scaled_bounds(self, features: IntArray, scales: FloatArray) -> FenchelBounds:
         """One dual point: nearly the optimum where feature j has the ridge λ/scales_j².
@@ -147,8 +145,11 @@ class PreparedBoxDual:
         radius = WIDE * self.radius
         columns = radius * scales[:, None] * self.rows[features]
         solution = solve(columns[None], self.box, self.ridge * radius**2, self.allowed_gap)
-        constants, weights = self.bounds_of(solution.dual)
-        return FenchelBounds(constants, weights, self.n, self.ridge, self.radius)
+        return self._bounds(*self.bounds_of(solution.dual))
+
+    def _bounds(self, constants: FloatArray, weights: FloatArray) -> FenchelBounds:
+        always = np.zeros(len(constants))
+        return FenchelBounds(constants, weights, self.n, self.ridge, self.radius, always)
 
     def bounds_of(self, dual: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Constants and squared weights of any dual points in the box, shape (m, n)."""

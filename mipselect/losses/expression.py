@@ -143,7 +143,9 @@ class PreparedExpression:
         """Nearly optimal dual points of every row of `supports`, shape (m, k), k ≥ 0."""
         duals = np.array([self._solution(np.sort(row))[2] for row in supports])
         constants = np.array([self.conjugate(dual) for dual in duals])
-        return FenchelBounds(constants, (duals @ self._X) ** 2, self.n, self.ridge, self.radius)
+        weights = (duals @ self._X) ** 2
+        always = np.zeros(len(duals))
+        return FenchelBounds(constants, weights, self.n, self.ridge, self.radius, always)
 
     def conjugate(self, dual: FloatArray) -> float:
         """A lower bound on Σ_i min over |u| ≤ r‖x_i‖ of ℓ(y_i, u) + α_i u, for any α.

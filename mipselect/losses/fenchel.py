@@ -38,10 +38,12 @@ class FenchelBounds:
     constants : ndarray of shape (m,)
         Σ_i -ℓ*(y_i, -α_i), less an allowance for rounding.
     weights : ndarray of shape (m, p)
-        The squares of w = Xᵀα.
+        Σ w_j² over the columns of every feature, w = Xᵀα.
     n : int
     ridge, radius : float
         λ and r.
+    always : ndarray of shape (m,)
+        The same squares added up over the columns that are always in.
     """
 
     constants: FloatArray
@@ -49,15 +51,20 @@ class FenchelBounds:
     n: int
     ridge: float
     radius: float
+    always: FloatArray
 
     def bound(self, row: int, weight: FloatArray) -> FloatArray:
-        """The bound of dual point `row` on supports with Σ_{j∈S} w_j² = `weight`."""
+        """The bound of dual point `row` on supports with Σ w_j² = `weight` over all columns."""
         gain = largest_ridge_gain(weight, self.ridge, self.radius)
         return np.asarray((self.constants[row] - gain * (1.0 + 16.0 * EPS)) / self.n)
 
     def at(self, row: int, supports: IntArray) -> FloatArray:
         """The bound of dual point `row` at every row of `supports`, shape (k, s): (k,)."""
-        return self.bound(row, self.weights[row][supports].sum(axis=-1))
+        return self.bound(row, self.always[row] + self.weights[row][supports].sum(axis=-1))
+
+    def own(self, row: int, base: IntArray) -> float:
+        """Σ w_j² over the columns of `base`, shape (k,), and those that are always in."""
+        return float(self.always[row] + self.weights[row][base].sum())
 
 
 @runtime_checkable

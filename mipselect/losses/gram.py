@@ -42,8 +42,7 @@ class Gram:
     def full(self) -> FloatArray:
         """G, shape (p, p); only where `fits`."""
         if self._full is None:
-            X: FloatArray = self._X.astype(np.float64, copy=False)
-            self._full = np.asarray(X.T @ X)
+            self._full = self.product(self._X)
             self._columns.clear()
         return self._full
 
@@ -123,15 +122,20 @@ class Gram:
         chosen = self._X[:, indices].astype(np.float64, copy=False)
         return np.asarray(chosen.T @ chosen)
 
+    def blocks(self, indices: IntArray) -> FloatArray:
+        """G[row][:, row] for every row of `indices`, shape (m, w): (m, w, w); w > 1 if it fits."""
+        if indices.shape[1] == 1:
+            return np.asarray(self.diagonal[indices][:, :, None])
+        return np.asarray(self.full()[indices[:, :, None], indices[:, None, :]])
+
     def product(self, V: FloatArray) -> FloatArray:
-        """XᵀV in float64, shape (p, k); float32 data are widened in blocks, never as a whole."""
-        V = V.astype(np.float64, copy=False)
-        if self._X.dtype == np.float64:
-            return np.asarray(self._X.T @ V)
-        width = max(1, BLOCK_BYTES // (8 * self._X.shape[0]))
-        return np.concatenate(
-            [
-                self._X[:, start : start + width].astype(np.float64).T @ V
-                for start in range(0, self.p, width)
-            ]
-        )
+        """XᵀV in float64, shape (p,) or (p, k); float32 data are widened in blocks of rows."""
+        X = self._X
+        if X.dtype == np.float64:
+            return np.asarray(X.T @ V.astype(np.float64, copy=False))
+        total = np.zeros((self.p, *V.shape[1:]))
+        height = max(1, BLOCK_BYTES // (8 * (self.p + V[:1].size)))
+        for start in range(0, len(X), height):
+            rows = slice(start, start + height)
+            total += X[rows].astype(np.float64).T @ V[rows].astype(np.float64, copy=False)
+        return total

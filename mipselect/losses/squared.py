@@ -6,15 +6,23 @@ that is longer than r, β = (A + νI)⁻¹b_S with the ν > 0 that makes ‖β�
 
 from __future__ import annotations
 
+from copy import copy
+from functools import cached_property
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from mipselect.arrays import FloatArray, IntArray
+from mipselect.errors import InvalidInput
 from mipselect.losses.base import RestrictedFit
+from mipselect.losses.features import Features, plain_features
 from mipselect.losses.gram import Gram
 
 CHUNK = 8192
-"""Supports that are solved at once; bounds the memory of a batch."""
+"""Supports that are solved at once, at most."""
+
+CHUNK_BYTES = 2**26
+"""Memory of their systems, at most."""
 
 REQUIRED_PRECISION = 1e-11
 """Relative rounding error of a value beyond which it is recomputed from the data."""
@@ -59,9 +67,11 @@ class PreparedSquared:
 
     Attributes
     ----------
+    features : Features
+        Which columns of X a feature stands for; default one each.
     gram : Gram
         G = XᵀX by columns.
-    moment : ndarray of shape (p,)
+    moment : ndarray of shape (C,)
         b = Xᵀy.
     target_norm : float
         d = yᵀy.
@@ -71,43 +81,80 @@ class PreparedSquared:
         self.X, self.y, self.ridge, self.radius = X, y, ridge, radius
         self.n = len(y)
         self.gram = Gram(X)
+        self.features = plain_features(self.gram.p)
         self.moment = self.gram.product(y)
         self.target_norm = float(y @ y)
 
+    def on_features(self, features: Features) -> PreparedSquared:
+        """The same data, their columns taken together as features.
+
+        Raises
+        ------
+        InvalidInput
+            Where features of several columns need more of G than can be held.
+        """
+        if not (features.singles or self.gram.fits):
+            raise InvalidInput(
+                f"features of several columns have {self.gram.p} columns in all; the squared loss "
+                "needs XᵀX for them, which is larger than 1 GiB beyond 11,585 columns"
+            )
+        other = copy(self)
+        other.features = features
+        return other
+
+    @cached_property
+    def largest_trace(self) -> float:
+        """The largest trace of a feature's block of G, or of the columns that are always in."""
+        features, diagonal = self.features, self.gram.diagonal
+        blocks = features.sums(diagonal[: features.starts[-1]], np.arange(features.count))
+        return float(np.max(np.append(blocks, diagonal[features.always_columns].sum())))
+
     def fit(self, support: IntArray) -> RestrictedFit:
         """Solve the problem on `support`, shape (s,)."""
-        values, coef, multiplier = self._solve(support[None], self.gram.block(support)[None])
-        return RestrictedFit(float(values[0]), coef[0], float(multiplier[0]))
+        columns = self.features.with_always(support)
+        values, coef, multiplier = self._solve(columns[None], self.gram.block(columns)[None])
+        own, always = self.features.split(coef[0])
+        return RestrictedFit(float(values[0]), own, float(multiplier[0]), always)
 
     def values(self, supports: IntArray) -> FloatArray:
         """R of every row of `supports`, shape (m, s); returns shape (m,)."""
-        used, position = np.unique(supports, return_inverse=True)
-        position = position.reshape(supports.shape)
-        block = self.gram.block(used)
+        features = self.features
+        used = features.with_always(np.unique(supports))
+        place = np.full(features.size, len(used))
+        place[used] = np.arange(len(used))
+        block = np.pad(self.gram.block(used), (0, int(features.padded)))
+        order = features.by_size(supports)
         values = np.empty(len(supports))
-        for start in range(0, len(supports), CHUNK):
-            rows = slice(start, start + CHUNK)
-            local = position[rows]
+        chunk = chunk_of(features.most_columns(supports.shape[1]))
+        for start in range(0, len(supports), chunk):
+            rows = order[start : start + chunk]
+            columns = features.columns_of(supports[rows])
+            local = place[columns]
             gram = block[local[:, :, None], local[:, None, :]]
-            values[rows] = self._solve(supports[rows], gram)[0]
+            values[rows] = self._solve(columns, gram)[0]
         return values
 
     def values_of_additions(self, base: IntArray, additions: IntArray) -> FloatArray:
-        """R of base ∪ {j} for every j in `additions`, shape (m,): one column of G per base member.
+        """R of base ∪ {j} for every j in `additions`, shape (m,): the columns of G of the base.
 
         This is how all one-swap neighbours that share a base are evaluated at once.
         """
-        k = len(base)
-        columns = self.gram.columns(base)
+        inside = self.features.with_always(base)
+        k = len(inside)
+        columns = self.gram.columns(inside)
         values = np.empty(len(additions))
-        for start in range(0, len(additions), CHUNK):
-            chosen = additions[start : start + CHUNK]
-            gram = np.empty((len(chosen), k + 1, k + 1))
-            gram[:, :k, :k] = columns[base]
-            gram[:, k, :k] = gram[:, :k, k] = columns[chosen]
-            gram[:, k, k] = self.gram.diagonal[chosen]
-            supports = np.column_stack([np.tile(base, (len(chosen), 1)), chosen])
-            values[start : start + CHUNK] = self._solve(supports, gram)[0]
+        for here, added in self.features.by_width(additions):
+            size = k + added.shape[1]
+            chunk = chunk_of(size)
+            for start in range(0, len(added), chunk):
+                chosen = added[start : start + chunk]
+                gram = np.empty((len(chosen), size, size))
+                gram[:, :k, :k] = columns[inside]
+                gram[:, k:, :k] = columns[chosen]
+                gram[:, :k, k:] = gram[:, k:, :k].transpose(0, 2, 1)
+                gram[:, k:, k:] = self.gram.blocks(chosen)
+                supports = np.hstack([np.tile(inside, (len(chosen), 1)), chosen])
+                values[here[start : start + chunk]] = self._solve(supports, gram)[0]
         return values
 
     def _solve(
@@ -139,6 +186,11 @@ class PreparedSquared:
         coef = np.linalg.lstsq(np.vstack([X, shrink]), target, rcond=None)[0]
         residual = self.y - X @ coef
         return coef, float(residual @ residual + self.ridge * (coef @ coef))
+
+
+def chunk_of(size: int) -> int:
+    """How many systems of `size` columns are solved at once."""
+    return max(1, min(CHUNK, CHUNK_BYTES // (8 * max(size, 1) ** 2)))
 
 
 def solve_normal_equations(

@@ -124,7 +124,7 @@ def _levels(search: Search, found: list[BestSupport], open_bound: float) -> Mist
         bounds=np.array(bounds),
         tolerance=search.options.tau,
         sensitivity=search.instance.sensitivity,
-        n_features=search.instance.p,
+        n_features=search.instance.n_features,
         feature_names=search.instance.feature_names,
         effort=search.run.effort(search.method.name),
     )

@@ -87,7 +87,7 @@ def _method(instance: Instance, options: SearchOptions, listed: int) -> Method:
     method = _native(instance)
     if instance.number_of_supports <= max(method.few, 2 * listed):
         batch = method.batches.supports if isinstance(method, ConvexMethod) else 4096
-        return Enumeration(instance.prepared, instance.p, batch)
+        return Enumeration(instance.prepared, instance.n_features, batch)
     return method
 
 

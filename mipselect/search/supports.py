@@ -117,7 +117,7 @@ def _pool(search: Search, collector: BestSupports, open_bound: float) -> Support
         rest_bound=math.inf if complete else min(settled, open_bound),
         tolerance=search.options.tau,
         sensitivity=instance.sensitivity,
-        n_features=instance.p,
+        n_features=instance.n_features,
         feature_names=instance.feature_names,
         effort=search.run.effort(search.method.name),
     )
@@ -125,7 +125,7 @@ def _pool(search: Search, collector: BestSupports, open_bound: float) -> Support
 
 def number_of_listed(instance: Instance, pool_size: int | str) -> int:
     """R as a number, at most C(p, s): ``one-swap`` is 2 + s(p-s), ``all`` is C(p, s)."""
-    s, p, most = instance.support_size, instance.p, instance.number_of_supports
+    s, p, most = instance.support_size, instance.n_features, instance.number_of_supports
     if pool_size == "one-swap":
         return min(2 + s * (p - s), most)
     if pool_size == "all":

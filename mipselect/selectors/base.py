@@ -19,6 +19,7 @@ from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
 from mipselect.frames import numeric_matrix, numeric_vector, plain_array
 from mipselect.mechanisms.base import Mechanism
+from mipselect.methods import Rows
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.ledger import Ledger
 from mipselect.privacy.randomness import generator
@@ -165,6 +166,10 @@ class PrivateSelector(SelectorMixin, BaseEstimator, ABC):  # type: ignore[misc]
         if names is None:
             return [f"x{j}" for j in range(self.n_features_in_)]
         return list(checked_feature_names([str(name) for name in names], len(names)))
+
+    def _rows(self, X: Any, y: Any, **public: Any) -> Rows:
+        """What a method of scores draws from; `public` are bounds, and names where it has any."""
+        return Rows(X, real_target(y), int(self.n_features_to_select), **public)
 
     def _public(self, **meanings: str) -> dict[str, float]:
         """Return the parameters of these names; raise `InvalidInput` if one is missing."""

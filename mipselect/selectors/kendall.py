@@ -3,28 +3,13 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from mipselect.arrays import FloatArray
-from mipselect.mechanisms.base import Support
-from mipselect.mechanisms.scores.adaptive_peeling import AdaptivePeeling
-from mipselect.privacy.guarantee import checked_relation
+from mipselect.mechanisms import Mechanism
+from mipselect.methods import KendallMethod
 from mipselect.privacy.ledger import Ledger
-from mipselect.selectors.base import PrivateSelector, real_target
-from mipselect.selectors.kendall_tau import IntArray, Rankings
-from mipselect.validation import checked_choice
-
-SENSITIVITIES = {"add-remove": 1.5, "replace-one": 2.0}
-"""How far τ̂ can move between neighbours."""
-
-SEED_BITS = 256
-
-REDUNDANCIES: dict[str, Callable[..., FloatArray]] = {"max": np.max, "mean": np.mean}
-"""From the strengths of the chosen columns to what is subtracted."""
+from mipselect.selectors.base import PrivateSelector
 
 
 class KendallSelector(PrivateSelector):
@@ -91,56 +76,8 @@ class KendallSelector(PrivateSelector):
         self.ledger = ledger
         self.random_state = random_state
 
-    def _mechanism(self, X: FloatArray, y: Any, source: random.Random) -> AdaptivePeeling:
-        one = SENSITIVITIES[checked_relation(self.relation, SENSITIVITIES)]
-        k = int(self.n_features_to_select)
-        target = Rankings.of(real_target(y)[:, None], source.getrandbits(SEED_BITS)).ranks[0]
-        columns = Rankings.of(X, source.getrandbits(SEED_BITS))
-        return AdaptivePeeling(
-            RelevanceLessRedundancy(columns, target, checked_redundancy(self.redundancy)),
-            k,
-            self.epsilon,
-            sensitivities=[one] + [2.0 * one] * (k - 1),
-            relation=self.relation,
+    def _mechanism(self, X: FloatArray, y: Any, source: random.Random) -> Mechanism[Any]:
+        method = KendallMethod(
+            epsilon=self.epsilon, relation=self.relation, redundancy=self.redundancy
         )
-
-
-def checked_redundancy(redundancy: str) -> str:
-    """Return a key of `REDUNDANCIES`, or raise `InvalidInput`."""
-    return checked_choice(redundancy, "redundancy", REDUNDANCIES)
-
-
-@dataclass(frozen=True, eq=False)
-class RelevanceLessRedundancy:
-    """|τ̂(X_j, Y)| - maximum or mean of |τ̂(X_j, X_j')| over chosen j', for every column j.
-
-    The correlations with a chosen column are computed once and kept.
-
-    Parameters
-    ----------
-    columns : Rankings
-        Of X.
-    target : int array, shape (n,)
-        The ranks of the rows in Y.
-    redundancy : {"max", "mean"}
-    """
-
-    columns: Rankings
-    target: IntArray = field(repr=False)
-    redundancy: str = "max"
-    _kept: dict[int, FloatArray] = field(default_factory=dict, init=False, repr=False)
-
-    def __call__(self, chosen: Support) -> FloatArray:
-        """Scores after `chosen`, shape (p,)."""
-        relevance = self._strengths(-1)
-        if not chosen:
-            return relevance
-        common = REDUNDANCIES[self.redundancy]([self._strengths(j) for j in chosen], axis=0)
-        return relevance - common
-
-    def _strengths(self, j: int) -> FloatArray:
-        """|τ̂| of every column with column j, or with the target for -1."""
-        if j not in self._kept:
-            target = self.target if j < 0 else self.columns.ranks[j]
-            self._kept[j] = np.abs(self.columns.correlations(target))
-        return self._kept[j]
+        return method.mechanism(self._rows(X, y), source)

@@ -5,13 +5,11 @@ from __future__ import annotations
 import random
 from typing import Any
 
-import numpy as np
-
 from mipselect.arrays import FloatArray
-from mipselect.mechanisms import MetropolisHastings
+from mipselect.mechanisms import Mechanism
+from mipselect.methods import MCMCMethod
 from mipselect.privacy.ledger import Ledger
-from mipselect.selectors.base import PrivateSelector, real_target
-from mipselect.selectors.residual_squares import ResidualSquares
+from mipselect.selectors.base import PrivateSelector
 from mipselect.validation import checked_scale
 
 
@@ -77,24 +75,16 @@ class MCMCSelector(PrivateSelector):
         self.ledger = ledger
         self.random_state = random_state
 
-    def _mechanism(self, X: FloatArray, y: Any, source: random.Random) -> MetropolisHastings:
+    def _mechanism(self, X: FloatArray, y: Any, source: random.Random) -> Mechanism[Any]:
         given = self._public(
             x_bound="features are clipped to ± this",
             y_bound="the target is clipped to ± this",
             coef_bound="the largest sum of absolute coefficients",
         )
-        x_bound, y_bound, coef_bound = (checked_scale(given[name], name) for name in given)
-        squares = ResidualSquares(
-            np.clip(X.astype(np.float64), -x_bound, x_bound),
-            np.clip(real_target(y), -y_bound, y_bound),
-            coef_bound,
-        )
-        return MetropolisHastings(
-            squares,
-            self._names(),
-            self.n_features_to_select,
-            self.epsilon,
+        method = MCMCMethod(
+            epsilon=self.epsilon,
             delta=self.delta,
-            sensitivity=(y_bound + coef_bound * x_bound) ** 2,
             n_steps=self.n_steps,
+            radius=checked_scale(given.pop("coef_bound"), "coef_bound"),
         )
+        return method.mechanism(self._rows(X, y, feature_names=self._names(), **given), source)

@@ -69,7 +69,10 @@ class ProblemSelector(PrivateSelector, ABC):
             support_size=self._support_size(),
             loss=loss,
             feature_names=self._names(),
-            **bounds,
+            x_bound=bounds["x_bound"],
+            y_bound=bounds["y_bound"],
+            coef_bound=bounds["coef_bound"],
+            ridge=bounds["ridge"],
         )
 
 

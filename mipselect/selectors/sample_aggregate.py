@@ -3,25 +3,14 @@
 from __future__ import annotations
 
 import random
-from functools import partial
 from typing import Any
 
-import numpy as np
-
 from mipselect.arrays import FloatArray
-from mipselect.errors import InvalidInput
-from mipselect.mechanisms import OneShotTopK, Peeling, SampleAggregate
-from mipselect.mechanisms.scores.sample_aggregate import Ballot, TopK
+from mipselect.mechanisms import Mechanism
+from mipselect.mechanisms.scores.sample_aggregate import TopK
+from mipselect.methods import SampleAggregateMethod
 from mipselect.privacy.ledger import Ledger
-from mipselect.selectors.base import PrivateSelector, real_target
-from mipselect.selectors.lasso_path import lasso_path
-from mipselect.selectors.sis import top_k_named
-from mipselect.validation import checked_choice, checked_flag, checked_positive
-
-MECHANISMS: dict[str, TopK] = {
-    "peeling": Peeling,
-    "laplace": partial(OneShotTopK, noise="laplace"),
-}
+from mipselect.selectors.base import PrivateSelector
 
 
 class SampleAggregateSelector(PrivateSelector):
@@ -107,108 +96,15 @@ class SampleAggregateSelector(PrivateSelector):
         self.ledger = ledger
         self.random_state = random_state
 
-    def _mechanism(self, X: FloatArray, y: Any, source: random.Random) -> SampleAggregate:
-        count = int(self.n_features_to_select)
-        return SampleAggregate(
-            X,
-            real_target(y),
-            count,
-            self.epsilon,
-            ballot=self._ballot(count),
+    def _mechanism(self, X: FloatArray, y: Any, source: random.Random) -> Mechanism[Any]:
+        method = SampleAggregateMethod(
+            epsilon=self.epsilon,
+            alpha=self.alpha,
+            penalty=self.penalty,
+            votes=self.votes,
+            penalise_intercept=self.penalise_intercept,
             n_blocks=self.n_blocks,
-            top_k=top_k_named(self.top_k, MECHANISMS),
+            top_k=self.top_k,
             relation=self.relation,
         )
-
-    def _ballot(self, count: int) -> Ballot:
-        """The votes of a block."""
-        checked_choice(self.votes, "votes", ("largest", "nonzero"))
-        options: dict[str, Any] = {
-            "k": count if self.votes == "largest" else None,
-            "penalise_intercept": checked_flag(self.penalise_intercept, "penalise_intercept"),
-        }
-        if self.alpha is not None and self.penalty is not None:
-            raise InvalidInput("alpha and penalty are the same number in two units; give one")
-        if self.alpha is not None:
-            return partial(lasso_ballot, alpha=checked_positive(self.alpha, "alpha"), **options)
-        if self.penalty is not None:
-            penalty = checked_positive(self.penalty, "penalty")
-            return partial(penalty_ballot, penalty=penalty, **options)
-        if options != {"k": count, "penalise_intercept": False}:
-            raise InvalidInput("votes and penalise_intercept need an alpha or a penalty")
-        return partial(path_ballot, k=count)
-
-
-def lasso_ballot(
-    X: FloatArray, y: FloatArray, *, k: int | None, alpha: float, penalise_intercept: bool = False
-) -> list[int]:
-    """Vote by a Lasso with scikit-learn's alpha: λ/m of `lasso_path` in a block of m rows."""
-    with np.errstate(all="ignore"):
-        penalty = float(np.float64(y.size) * alpha)
-    return penalty_ballot(X, y, k=k, penalty=penalty, penalise_intercept=penalise_intercept)
-
-
-def penalty_ballot(
-    X: FloatArray, y: FloatArray, *, k: int | None, penalty: float, penalise_intercept: bool = False
-) -> list[int]:
-    """Vote for the k largest |coefficients| of a Lasso with this λ, or for all that are not 0."""
-    if y.size < 2:
-        return []
-    with np.errstate(all="ignore"):
-        if penalise_intercept:
-            ones = np.column_stack([X.astype(np.float64), np.ones(y.size)])
-            (table, x_unit), (target, y_unit) = with_largest_one(ones), with_largest_one(y[:, None])
-        else:
-            (table, x_unit), (target, y_unit) = centred(X.astype(np.float64)), centred(y[:, None])
-        scaled = float(np.float64(penalty) / x_unit / y_unit)
-        coefficients: FloatArray = np.zeros(table.shape[1])
-        for segment in lasso_path(table, target[:, 0]):
-            coefficients = segment.at(scaled)
-            if segment.penalties[1] <= scaled:
-                break
-        return largest(coefficients[: X.shape[1]], k)
-
-
-def path_ballot(X: FloatArray, y: FloatArray, *, k: int) -> list[int]:
-    """Vote by a Lasso with the largest penalty at which k coefficients are not zero.
-
-    The coefficients are linear between two knots of the path. They are taken in the middle of
-    the first segment with k of them, or of the last one.
-    """
-    if y.size < 2:
-        return []
-    with np.errstate(all="ignore"):
-        table, target = centred(X.astype(np.float64))[0], centred(y[:, None])[0]
-        coefficients: FloatArray = np.zeros(X.shape[1])
-        for segment in lasso_path(table, target[:, 0]):
-            coefficients = segment.middle
-            if np.count_nonzero(coefficients) >= k:
-                break
-        return largest(coefficients, k)
-
-
-def centred(columns: FloatArray) -> tuple[FloatArray, np.float64]:
-    """Subtract the means, in units in which the largest entry is 1; those units too."""
-    scaled, first = with_largest_one(columns)
-    centred, second = with_largest_one(scaled - scaled.mean(axis=0))
-    return centred, first * second
-
-
-def with_largest_one(values: FloatArray) -> tuple[FloatArray, np.float64]:
-    """Divide by the largest |entry|, if there is one above zero; what was divided by.
-
-    It is no float of Python's, whose quotients raise an error where a unit has become zero.
-    """
-    size = np.float64(np.abs(values).max() or 1.0)
-    return values / size, size
-
-
-def largest(coefficients: FloatArray, k: int | None) -> list[int]:
-    """Return the places of the k largest |coefficients| above zero, of equal ones the earlier.
-
-    None is for all above zero.
-    """
-    sizes = np.abs(coefficients)
-    order = np.argsort(-sizes, kind="stable")[:k]
-    chosen: list[int] = order[sizes[order] > 0.0].tolist()
-    return chosen
+        return method.mechanism(self._rows(X, y), source)

@@ -3,43 +3,13 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
 from typing import Any, ClassVar
 
-import numpy as np
-from scipy import sparse
-from sklearn.utils import gen_batches
-
-from mipselect.arrays import FloatArray
-from mipselect.errors import InvalidInput
-from mipselect.mechanisms import (
-    CanonicalLipschitz,
-    JointExponential,
-    Mechanism,
-    OneShotTopK,
-    Peeling,
-)
+from mipselect.mechanisms import Mechanism
 from mipselect.mechanisms.scores.sample_aggregate import TopK
-from mipselect.privacy.guarantee import checked_relation
+from mipselect.methods import SISMethod
 from mipselect.privacy.ledger import Ledger
-from mipselect.selectors.base import PrivateSelector, real_target
-from mipselect.validation import checked_positive
-
-SENSITIVITIES = {"add-remove": 1.0, "replace-one": 2.0}
-"""Of |x_j·y| with entries in [-1, 1]: one term comes or goes, or is replaced by its opposite."""
-
-MECHANISMS: dict[str, TopK] = {
-    "canonical": CanonicalLipschitz,
-    "peeling": Peeling,
-    "one-shot": OneShotTopK,
-    "joint": JointExponential,
-}
-
-UNIT = 2.0**32
-"""The terms of a score are multiples of 1/UNIT: their sums are exact, in any order."""
-
-CHUNK = 1 << 20
-"""So many entries of X are worked on at a time."""
+from mipselect.selectors.base import PrivateSelector
 
 
 class SISSelector(PrivateSelector):
@@ -108,73 +78,8 @@ class SISSelector(PrivateSelector):
         self.random_state = random_state
 
     def _mechanism(self, X: Any, y: Any, source: random.Random) -> Mechanism[Any]:
-        sensitivity = SENSITIVITIES[checked_relation(self.relation, SENSITIVITIES)]
-        scores = exact_correlations(*self._rescaled(X, y))
-        return top_k_named(self.top_k, MECHANISMS)(
-            scores,
-            int(self.n_features_to_select),
-            self.epsilon,
-            sensitivity=sensitivity,
-            relation=self.relation,
-        )
-
-    def _rescaled(self, X: Any, y: Any) -> tuple[Any, FloatArray]:
+        method = SISMethod(epsilon=self.epsilon, top_k=self.top_k, relation=self.relation)
         bounds = self._public(
             x_bound="features are clipped to ± this", y_bound="the target is clipped to ± this"
         )
-        x_bound, y_bound = (checked_positive(bounds[name], name) for name in bounds)
-        return in_units_of(x_bound, X), in_units_of(y_bound, real_target(y))
-
-
-def in_units_of(bound: float, values: Any) -> Any:
-    """Clip to ± bound and divide by it, in double precision; of a CSR matrix the stored values.
-
-    The quotient of two doubles with |x| ≤ b is at most 1, for rounding is monotone.
-    """
-    if not sparse.issparse(values):
-        return np.clip(np.asarray(values, dtype=np.float64), -bound, bound) / bound
-    result = values.astype(np.float64)
-    # Duplicates of one entry, each within the bound, could add up to more.
-    result.sum_duplicates()
-    result.data = in_units_of(bound, result.data)
-    return result
-
-
-def exact_correlations(table: Any, target: FloatArray) -> FloatArray:
-    """|Σ_i x_ij y_i|, every product rounded to a multiple of 1/UNIT and then summed exactly.
-
-    Parameters
-    ----------
-    table : float array or CSR matrix, shape (n, p), n < 2^31
-        Entries in [-1, 1].
-    target : float array, shape (n,)
-        Entries in [-1, 1].
-
-    Returns
-    -------
-    float array, shape (p,)
-    """
-    rows, columns = table.shape
-    sums = np.zeros(columns, dtype=np.int64)
-    if sparse.issparse(table):
-        entries = table.tocoo()
-        np.add.at(sums, entries.col, _in_units(entries.data * target[entries.row]))
-    else:
-        for part in gen_batches(rows, max(1, CHUNK // columns)):
-            sums += _in_units(table[part] * target[part, None]).sum(axis=0)
-    return np.abs(sums) / UNIT
-
-
-def _in_units(products: FloatArray) -> np.ndarray[Any, np.dtype[np.int64]]:
-    units: np.ndarray[Any, np.dtype[np.int64]] = np.rint(products * UNIT).astype(np.int64)
-    return units
-
-
-def top_k_named(top_k: str | TopK, known: Mapping[str, TopK]) -> TopK:
-    """Return a callable as it is and a name's mechanism, or raise `InvalidInput`."""
-    if isinstance(top_k, str) and top_k in known:
-        return known[top_k]
-    if isinstance(top_k, str) or not callable(top_k):
-        names = ", ".join(repr(name) for name in known)
-        raise InvalidInput(f"top_k must be one of {names}, or a callable, got {top_k!r}")
-    return top_k
+        return method.mechanism(self._rows(X, y, **bounds), source)

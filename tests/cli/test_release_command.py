@@ -11,11 +11,12 @@ from pathlib import Path
 import pytest
 from commandline import Run
 
-from mipselect import ExponentialMechanism, Ledger, errors, methods
+from mipselect import ExponentialMechanism, Ledger, errors
 from mipselect.backends.discovery import solver_by_name
 from mipselect.cli.output import SENSITIVE
 from mipselect.cli.sizes import parse_sizes, sizes_in_words
 from mipselect.data.files import load_instance
+from mipselect.methods import searched
 
 
 @pytest.mark.parametrize("method", ["top-r", "exponential"])
@@ -120,7 +121,7 @@ def test_failures_around_a_release_quote_no_number(
     def give_up(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr(methods, "top_supports", give_up)
+    monkeypatch.setattr(searched, "top_supports", give_up)
     outcome = run("release", "diabetes", "--epsilon", "1", "--method", "top-r", "--json")
     outcome.failed_with(1, message, "no budget is spent")
     assert not re.search(r"\d", outcome.err)

@@ -9,7 +9,7 @@ import pytest
 from commandline import BOUNDS, TABLE, Run
 from pyarrow import parquet
 
-from mipselect.cli.select import split_names
+from mipselect.cli.table_options import split_names
 from mipselect.errors import InvalidInput
 
 COMMON = ("--target", "y", "--support-size", "2", "--epsilon", "1")
@@ -137,13 +137,13 @@ def test_bad_tables(run: Run, folder: Path, old: str, new: str, message: str) ->
     ],
 )
 def test_names_between_commas(text: str, names: list[str]) -> None:
-    assert split_names(text) == names
+    assert split_names("--features", text) == names
 
 
 @pytest.mark.parametrize("text", ['"a', 'a"b', '"a"b,c', '"a""'])
 def test_quotes_without_a_partner(text: str) -> None:
     with pytest.raises(InvalidInput, match="--features: a double quote has no partner"):
-        split_names(text)
+        split_names("--features", text)
 
 
 def test_missing_table(run: Run, folder: Path) -> None:

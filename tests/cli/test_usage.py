@@ -163,7 +163,7 @@ def test_interrupt_before_the_answer_leaves_nothing(
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("mipselect.methods.top_supports", interrupt)
+    monkeypatch.setattr("mipselect.methods.searched.top_supports", interrupt)
     monkeypatch.setattr(ExponentialMechanism, "prepare", interrupt)
     for method in ("exponential", "top-r"):
         arguments = (*RELEASE, "--method", method, "--output", folder / "answer.json")
@@ -185,14 +185,14 @@ def test_interrupted_process() -> None:
     program = f"""
 import sys, time
 {LISTENING}
-from mipselect import methods
+from mipselect import ExponentialMechanism
 from mipselect.cli import main
 
 def prepare(*_, **__):
     print("ready", flush=True)
     time.sleep(60)
 
-methods.ExponentialMechanism.prepare = prepare
+ExponentialMechanism.prepare = prepare
 sys.exit(main(["release", "diabetes", "--epsilon", "1"]))
 """
     with subprocess.Popen(

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from mipselect.data.tables import _choose_columns, read_table
+from mipselect.data.tables import choose_columns, read_table
 from mipselect.errors import InvalidInput
 
 
@@ -71,7 +71,7 @@ class Counted(str):
 
 def test_the_work_on_names_grows_with_their_number_only() -> None:
     names = [Counted(f"c{j}") for j in range(5000)]
-    chosen = _choose_columns(Path("wide.csv"), names, "c7", None)
+    chosen = choose_columns(Path("wide.csv"), names, "c7", None)
     assert len(chosen) == 4999
     assert Counted.comparisons < 20 * len(names)
 

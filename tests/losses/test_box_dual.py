@@ -107,7 +107,10 @@ def test_bounds_of_unfinished_and_arbitrary_duals_hold_everywhere(loss: str, see
         duals.append(unfinished.dual)
     for dual in duals:
         constants, weights = problem.bounds_of(dual)
-        bounds = FenchelBounds(constants, weights, instance.n, instance.ridge, instance.coef_bound)
+        always = np.zeros(len(dual))
+        bounds = FenchelBounds(
+            constants, weights, instance.n, instance.ridge, instance.coef_bound, always
+        )
         for row in range(len(dual)):
             assert np.all(bounds.at(row, supports) <= values * (1 + 1e-12))
 

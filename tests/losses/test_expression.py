@@ -89,7 +89,9 @@ def test_bounds_of_any_dual_hold_everywhere_and_the_best_are_tight(expression: o
         dual = scale * RNG.standard_normal(instance.n)
         weights = (dual @ instance.X)[None] ** 2
         constants = np.array([problem.conjugate(dual)])
-        loose = FenchelBounds(constants, weights, instance.n, instance.ridge, instance.coef_bound)
+        loose = FenchelBounds(
+            constants, weights, instance.n, instance.ridge, instance.coef_bound, np.zeros(1)
+        )
         assert np.all(loose.at(0, supports) <= values)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from designs import all_supports, distances, random_instance
+from designs import DESIGNS, Design, all_supports, distances
 from searches import ENDLESS, levels_by, supports_by
 
 from mipselect.instance import Instance
@@ -36,7 +36,8 @@ def check_levels(instance: Instance, solver: str, tolerance: float, **tuned: obj
     supports = all_supports(instance)
     values = instance.objectives(supports)
     levels = levels_by(instance, solver, tolerance, **tuned)
-    assert len(levels) == min(instance.support_size, instance.p - instance.support_size) + 1
+    s = instance.support_size
+    assert len(levels) == min(s, instance.n_features - s) + 1
     assert levels.values[0] == pytest.approx(values.min(), rel=1e-9)
     level_of = distances(supports, levels.supports[0])
     best = np.array([values[level_of == i].min() for i in range(len(levels))])
@@ -54,9 +55,10 @@ def check_levels(instance: Instance, solver: str, tolerance: float, **tuned: obj
 
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("seed", range(0, 240, 8))
-def test_pools_and_levels(solver: str, seed: int) -> None:
+@pytest.mark.parametrize("design", DESIGNS)
+def test_pools_and_levels(design: Design, solver: str, seed: int) -> None:
     for k in range(8):
-        instance = random_instance(seed + k, max_p=14)
+        instance = design(seed + k, max_p=14)
         rng = np.random.default_rng(seed + k)
         C = instance.number_of_supports
         for pool_size in {1, int(rng.integers(1, C + 1)), C, "one-swap"}:
@@ -66,14 +68,15 @@ def test_pools_and_levels(solver: str, seed: int) -> None:
 
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("seed", range(0, 60, 10))
-def test_bounds_alone(solver: str, seed: int) -> None:
+@pytest.mark.parametrize("design", DESIGNS)
+def test_bounds_alone(design: Design, solver: str, seed: int) -> None:
     """Without the shortcuts for few choices: division, the cheap shares and the masters decide."""
     settings = (
         {"patience": ENDLESS, "pairs": 2048},
         {"patience": 2, "screening": Screening(dense=0), "pairs": 3, "columns": 4},
     )
     for k in range(10):
-        instance = random_instance(seed + k)
+        instance = design(seed + k)
         R = max(1, instance.number_of_supports // 3)
         for tuned in settings:
             check_pool(instance, R, solver, 0.0, enumerated=0, **tuned)

@@ -5,7 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from by_cvxpy import value_by_cvxpy
-from designs import LOSSES, all_supports, distances, random_loss_instance
+from designs import (
+    LOSSES,
+    all_supports,
+    distances,
+    random_grouped_instance,
+    random_loss_instance,
+    with_loss,
+)
 from searches import ENDLESS, levels_by, run_of
 from test_against_enumeration import SOLVERS, check_levels, check_pool
 
@@ -50,6 +57,18 @@ def test_pools_and_levels(loss: str, solver: str, seed: int) -> None:
         for pool_size in {1, int(rng.integers(1, C + 1)), "one-swap"}:
             check_pool(instance, pool_size, solver, float(rng.choice([0.0, 0.05])))
         check_levels(instance, solver, float(rng.choice([0.0, 0.05])))
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_features_of_several_columns(loss: str, solver: str) -> None:
+    batches = Batches(bases=3, supports=4)
+    for k in range(5):
+        instance = with_loss(random_grouped_instance(k, max_p=7, max_s=3), loss)
+        R = max(1, instance.number_of_supports // 3)
+        tuned = {"enumerated": 0, "batches": batches, "columns": 6, "patience": 4}
+        check_pool(instance, R, solver, 0.0, **tuned)
+        check_levels(instance, solver, 0.05, **tuned)
 
 
 @pytest.mark.parametrize("loss", LOSSES)

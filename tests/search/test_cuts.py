@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from designs import all_supports, distances, random_instance
+from designs import DESIGNS, Design, all_supports, distances, random_instance
 
 from mipselect.instance import Instance
 from mipselect.losses.fenchel import FenchelBounds
@@ -52,6 +52,7 @@ def test_fenchel_cut_at_optimal_and_arbitrary_coefficients(seed: int) -> None:
                 n=instance.n,
                 ridge=instance.ridge,
                 radius=instance.coef_bound,
+                always=np.zeros(1),
             )
             length = (instance.ridge + multiplier) * instance.coef_bound
             cut = fenchel_cut(bounds, 0, 0.0, bounds.weights[0], length)
@@ -64,28 +65,28 @@ def test_fenchel_cut_at_optimal_and_arbitrary_coefficients(seed: int) -> None:
                 assert cut.at(chosen) == pytest.approx(fit.value, rel=1e-8)
 
 
+@pytest.mark.parametrize("design", DESIGNS)
 @pytest.mark.parametrize("seed", range(60))
-def test_sparse_diagonal_cuts_and_shares(seed: int) -> None:
-    instance = random_instance(seed)
+def test_sparse_diagonal_cuts_and_shares(seed: int, design: Design) -> None:
+    instance = design(seed)
     problem = instance.prepared
     assert isinstance(problem, PreparedSquared)
     rng = np.random.default_rng(seed)
-    s, p = instance.support_size, instance.p
+    s, p = instance.support_size, instance.n_features
     for base_size in range(s):
         base = np.sort(rng.choice(p, base_size, replace=False))
         size = s - base_size
         outside = np.setdiff1d(np.arange(p), base)
         live = np.sort(rng.choice(outside, rng.integers(size, len(outside) + 1), replace=False))
         multiplier = float(rng.choice([0.0, 3.0 * instance.ridge]))
-        tops = problem.gram.row_tops(live, s, do_nothing)
+        tops = problem.gram.row_tops(live, s, do_nothing) if problem.features.singles else None
         sub = additions_to(problem, base, size, live, multiplier, tops)
         sets = np.array(list(itertools.combinations(range(len(live)), size)))
         supports = np.array([np.concatenate([base, live[row]]) for row in sets], dtype=np.intp)
         values = instance.objectives(supports)
-        H = sub.dense()
         for count in range(size + 1):
             chosen = np.sort(rng.choice(len(live), count, replace=False))
-            cut = sparse_diagonal_cut(sub, H, chosen)
+            cut = sparse_diagonal_cut(sub, chosen)
             assert close_below(cut.at(sets), values)
         shares = gain_shares(sub)
         bounds = np.array([sub.lower_bound(float(shares[row].sum())) for row in sets])
@@ -114,14 +115,15 @@ def test_a_cut_without_norm_constraint_is_tight_at_its_own_support(seed: int) ->
     chosen = np.arange(s)
     fit = instance.fit(chosen)
     if fit.multiplier == 0.0:
-        cut = sparse_diagonal_cut(sub, sub.dense(), chosen)
+        cut = sparse_diagonal_cut(sub, chosen)
         slack = sub.slack / instance.n
         assert cut.at(chosen) == pytest.approx(fit.value, rel=1e-8, abs=slack)
 
 
+@pytest.mark.parametrize("design", DESIGNS)
 @pytest.mark.parametrize("seed", range(60))
-def test_root_cut_holds_at_every_distance(seed: int) -> None:
-    instance = random_instance(seed)
+def test_root_cut_holds_at_every_distance(seed: int, design: Design) -> None:
+    instance = design(seed)
     problem = instance.prepared
     assert isinstance(problem, PreparedSquared)
     supports = all_supports(instance)
@@ -136,7 +138,7 @@ def test_root_cut_holds_at_every_distance(seed: int) -> None:
             out = ~np.isin(support, row)
             into = np.isin(center.candidates, row)
             doubled = cut.costs[out].sum() - cut.credits[into].sum()
-            assert center.value + doubled / (2 * instance.n) <= value * (1 + 1e-9)
+            assert center.floor + doubled / (2 * instance.n) <= value * (1 + 1e-9)
         assert level_bound(center, cut) <= values[level_of == level].min() * (1 + 1e-9)
         assert neighbourhood.level_bound(level) == level_bound(center, cut)
 

@@ -5,7 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from back_ends import back_ends
-from designs import all_supports, distances, random_instance
+from designs import (
+    DESIGNS,
+    Design,
+    all_supports,
+    distances,
+    random_grouped_instance,
+    random_instance,
+    with_loss,
+)
 
 from mipselect.backends.discovery import solver_by_name
 from mipselect.backends.protocols import Capability, MipStatus, SolverStatus, WholeSolution
@@ -23,12 +31,14 @@ def name(request: pytest.FixtureRequest) -> str:
     return request.param
 
 
+@pytest.mark.parametrize("design", DESIGNS)
 @pytest.mark.parametrize("form", Form)
 @pytest.mark.parametrize("start", [0, 10])
-def test_small_instances_that_hurt(name: str, form: Form, start: int) -> None:
+def test_small_instances_that_hurt(name: str, form: Form, start: int, design: Design) -> None:
     certified = 0
-    for seed in range(start, start + 10):
-        instance = random_instance(seed, max_p=8, max_s=3)
+    plain = design is random_instance
+    for seed in range(start, start + (10 if plain else 4)):
+        instance = design(seed, max_p=8 if plain else 4, max_s=3)
         supports = all_supports(instance)
         values = instance.objectives(supports)
         tau = 0.05 * instance.sensitivity
@@ -182,6 +192,17 @@ def test_piecewise_linear_losses_agree_with_brute_force_and_the_search(
             cuts = mistake_levels(instance, solver=solver)
             assert np.all(np.abs(cuts.values - levels.values) <= tau)
             assert np.all(cuts.bounds <= levels.values * (1 + 1e-9))
+
+
+@pytest.mark.parametrize("loss", ["hinge", "quantile(0.9)"])
+@pytest.mark.parametrize("form", Form)
+def test_piecewise_linear_models_of_features(name: str, form: Form, loss: str) -> None:
+    for seed in (3, 9):
+        instance = with_loss(random_grouped_instance(seed, max_p=5, max_s=2), loss)
+        values = instance.objectives(all_supports(instance))
+        pool = whole_optimum(instance, solver=name, form=form)
+        assert pool.values[0] <= values.min() + 0.05 * instance.sensitivity
+        assert pool.rest_bound <= values.min()
 
 
 def test_whole_models_are_refused_for_losses_without_one(name: str) -> None:

@@ -287,8 +287,8 @@ def test_a_bound_above_a_known_value_is_noticed(
     """Deliberately wrong cuts: raised so far that the master's bound passes a support's value."""
     cut_at = masters.sparse_diagonal_cut
 
-    def raised(sub, H, chosen):
-        cut = cut_at(sub, H, chosen)
+    def raised(sub, chosen):
+        cut = cut_at(sub, chosen)
         wrong = 0.0 if len(chosen) == 0 else 0.05 * abs(cut.constant)
         return type(cut)(cut.constant + wrong, cut.coefficients)
 

@@ -47,6 +47,22 @@ def test_cells_of_hostile_designs(
         judged.check_intervals()
 
 
+@pytest.mark.parametrize("block", range(4))
+@pytest.mark.parametrize("convex", [False, True])
+def test_cells_of_features_of_several_columns(
+    block: int, convex: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mipselect.mechanisms.supports.soft_draws.STEPS_BEFORE", 0)
+    for seed in range(100 * block, 100 * block + (4 if convex else 10)):
+        judged = hostile(seed, convex=convex, grouped=True, max_p=5 if convex else 7)
+        rng = random.Random(seed)
+        judged.check_cells()
+        refine_randomly(judged, rng, rng.randrange(14))
+        judged.check_cells()
+        judged.check_intervals()
+        judged.check_sampler()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("convex", [False, True])
 def test_cells_of_many_hostile_designs(convex: bool) -> None:

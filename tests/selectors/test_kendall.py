@@ -17,11 +17,11 @@ from sklearn.utils.estimator_checks import check_estimator
 from mipselect.errors import BudgetExceeded, InvalidInput, RelationMismatch
 from mipselect.mechanisms import Peeling
 from mipselect.mechanisms.scores.adaptive_peeling import AdaptivePeeling
+from mipselect.methods.kendall import RelevanceLessRedundancy
+from mipselect.methods.kendall_tau import Rankings, inversions
 from mipselect.privacy import Guarantee, Ledger
 from mipselect.privacy.audit import largest_loss, law_of
 from mipselect.selectors import KendallSelector
-from mipselect.selectors.kendall import RelevanceLessRedundancy
-from mipselect.selectors.kendall_tau import Rankings, inversions
 
 SIZES = [1, 2, 3, 4, 5, 7, 8, 9, 31, 32, 33, 127, 128, 129, 255, 256, 257, 300]
 RELATIONS = ["add-remove", "replace-one"]

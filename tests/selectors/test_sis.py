@@ -14,9 +14,9 @@ from sklearn.utils.estimator_checks import check_estimator
 from mipselect import Ledger
 from mipselect.errors import InvalidInput, RelationMismatch
 from mipselect.mechanisms import CanonicalLipschitz, JointExponential, OneShotTopK, Peeling
+from mipselect.methods.correlations import exact_correlations, in_units_of
 from mipselect.privacy.audit import largest_loss, law_of
 from mipselect.selectors import SISSelector
-from mipselect.selectors.sis import exact_correlations, in_units_of
 
 BOUNDS = {"x_bound": 1.0, "y_bound": 1.0}
 

@@ -113,7 +113,9 @@ class ExponentialMechanism(SupportMechanism):
         self._epsilon = checked_epsilon(epsilon)
         self._sizes = checked_sizes(sizes, instance)
         complexity = checked_nonnegative(complexity, "complexity")
-        self._prior: Prior = complexity_prior(instance.p, self._sizes, complexity, prior_weights)
+        self._prior: Prior = complexity_prior(
+            instance.n_features, self._sizes, complexity, prior_weights
+        )
         self._time_limit = None if time_limit is None else checked_time_limit(time_limit)
         self._progress = progress
         self._largest = instance.with_support_size(self._sizes[-1])
@@ -157,7 +159,7 @@ class ExponentialMechanism(SupportMechanism):
     @property
     def number_of_supports(self) -> int:
         """Of all sizes."""
-        return sum(math.comb(self._instance.p, size) for size in self._sizes)
+        return sum(math.comb(self._instance.n_features, size) for size in self._sizes)
 
     @property
     def listed(self) -> bool:
@@ -268,7 +270,7 @@ class ExponentialMechanism(SupportMechanism):
         if isinstance(self._draws, ListedDraws):
             exact = self._draws.inclusion_probabilities()
             return Interval(exact, exact)
-        return self._draws.inclusion_probabilities(self._instance.p, width)
+        return self._draws.inclusion_probabilities(self._instance.n_features, width)
 
     @property
     def acceptance(self) -> float:
@@ -280,7 +282,7 @@ class ExponentialMechanism(SupportMechanism):
         problem = self._largest.prepared
         if self.listed:
             run = Run.start(self._time_limit, self._progress)
-            return ListedDraws(problem, self._instance.p, self._prior, self._rate, run)
+            return ListedDraws(problem, self._instance.n_features, self._prior, self._rate, run)
         return SoftDraws(problem, self._prior, self._rate, self._time_limit, self._progress)
 
     def _checked(self, outcome: ArrayLike) -> IntArray:
@@ -288,4 +290,4 @@ class ExponentialMechanism(SupportMechanism):
         if size not in self._sizes:
             sizes = ", ".join(map(str, self._sizes))
             raise InvalidInput(f"a support has one of the sizes {sizes}, got {shown(outcome)}")
-        return np.array(checked_support(outcome, size, self._instance.p), dtype=np.intp)
+        return np.array(checked_support(outcome, size, self._instance.n_features), dtype=np.intp)

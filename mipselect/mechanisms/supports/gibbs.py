@@ -78,9 +78,11 @@ def checked_sizes(sizes: Iterable[int] | None, instance: Instance) -> tuple[int,
     found = list(sizes)
     for size in found:
         if isinstance(size, bool) or not isinstance(size, int | np.integer):
-            raise InvalidInput(f"sizes must be integers in 1..{instance.p}, got {size!r}")
-        if not 1 <= size <= instance.p:
-            raise InvalidInput(f"sizes must be in 1..{instance.p}, the features; got {size}")
+            raise InvalidInput(f"sizes must be integers in 1..{instance.n_features}, got {size!r}")
+        if not 1 <= size <= instance.n_features:
+            raise InvalidInput(
+                f"sizes must be in 1..{instance.n_features}, the features; got {size}"
+            )
     if not found:
         raise InvalidInput("sizes must have at least one support size")
     return tuple(sorted({int(size) for size in found}))

@@ -119,10 +119,7 @@ class MetropolisHastings(Mechanism[Support]):
     @property
     def guarantee(self) -> Guarantee:
         """(ε, δ) under replace-one, on the condition `MIXING_CONDITION`."""
-        distance = self.delta * math.exp(-self.epsilon) / (1.0 + math.exp(-self.epsilon))
-        # Three digits round up by half a percent at most; a condition may only be too strict.
-        condition = MIXING_CONDITION.format(steps=self.n_steps, distance=f"{0.995 * distance:.3g}")
-        return Guarantee(self.epsilon, self.delta, conditions=(condition,))
+        return mixing_guarantee(self.epsilon, self.delta, self.n_steps)
 
     def sample(self, rng: Rng = None) -> Support:
         """Run the chain and return where it is after `n_steps`. See `Mechanism.sample`."""
@@ -183,6 +180,14 @@ class MetropolisHastings(Mechanism[Support]):
     @cached_property
     def _known(self) -> dict[Support, float]:
         return {}
+
+
+def mixing_guarantee(epsilon: float, delta: float, n_steps: int) -> Guarantee:
+    """What the law of a chain of so many steps promises, on the condition that it has mixed."""
+    distance = delta * math.exp(-epsilon) / (1.0 + math.exp(-epsilon))
+    # Three digits round up by half a percent at most; a condition may only be too strict.
+    condition = MIXING_CONDITION.format(steps=n_steps, distance=f"{0.995 * distance:.3g}")
+    return Guarantee(epsilon, delta, conditions=(condition,))
 
 
 def happens(log_probability: float, source: random.Random) -> bool:

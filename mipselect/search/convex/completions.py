@@ -86,8 +86,7 @@ class Completions:
 
     def bound(self, credit: FloatArray) -> FloatArray:
         """Lower bound of completions with Σ_{j∈T} c_j = `credit`."""
-        own = float(self.bounds.weights[self.row][self.base].sum())
-        return self.bounds.bound(self.row, own + credit)
+        return self.bounds.bound(self.row, self.bounds.own(self.row, self.base) + credit)
 
     def supports(self, positions: IntArray) -> IntArray:
         """Base ∪ live[positions] for positions of shape (k, m): sorted rows, shape (k, s)."""

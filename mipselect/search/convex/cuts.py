@@ -27,7 +27,7 @@ def fenchel_cut(
     row : int
         The dual point.
     own : float
-        Σ w_j² over the base B.
+        Σ w_j² over the base B and the columns that are always in.
     credits : ndarray of shape (L,)
         w_j² of the columns.
     length : float

@@ -45,7 +45,7 @@ class FenchelMasters:
             return True
 
         def cut_of(bounds: FenchelBounds, row: int, chosen: IntArray) -> Cut:
-            own = float(bounds.weights[row][sub.base].sum())
+            own = bounds.own(row, sub.base)
             credits = bounds.weights[row][sub.live]
             length = math.sqrt(own + float(credits[chosen].sum()))
             return fenchel_cut(bounds, row, own, credits, length)

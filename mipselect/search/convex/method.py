@@ -145,7 +145,7 @@ class ConvexNeighbourhood:
         inside = float(weights[self.support].sum())
         # What stays inside may be far below what is taken from it, or below the rounding of that.
         kept = max(0.0, inside - cost) + 4.0 * EPS * len(self.support) * inside
-        entering = float(weights[self.entering[:level]].sum())
+        entering = float(weights[self.entering[:level]].sum()) + float(self.root.always[0])
         return float(self.root.bound(0, np.asarray(kept + entering)))
 
 

@@ -6,18 +6,22 @@ For a base B the doubled value 2n·R(B ∪ T) is at least
     g = b - G_·B A⁻¹ b_B,           H = G + (λ+ν)I - G_·B A⁻¹ G_B·
 
 for every ν ≥ 0, with equality where ν is the multiplier of the norm constraint on B ∪ T
-(MATH, sections 2 and 4). The gain g_Tᵀ H_TT⁻¹ g_T is what this file bounds.
+(MATH, sections 2 and 4). The gain g_Tᵀ H_TT⁻¹ g_T is what this file bounds. B and T stand for
+their columns, and the columns that are always in belong to B (MATH, section 12).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.losses.squared import EPS, PreparedSquared
+from mipselect.search.least_squares.blocks import Blocks, in_own_eigenvectors
+from mipselect.search.least_squares.dominance import dominated_diagonal, largest_sum, largest_sums
 
 
 @dataclass(frozen=True)
@@ -53,10 +57,11 @@ class Additions:
         m ≥ 1, how many features are still to be added.
     live : ndarray of int, shape (L,)
         Features that may be added.
-    whitened : ndarray of shape (k, L)
-        W with H_jl = G_jl + (λ+ν)δ_jl - Σ_a W_aj W_al.
-    g, h : ndarray of shape (L,)
-        The vector g and the diagonal of H on the live features.
+    whitened : ndarray of shape (K, C)
+        W with H_jl = G_jl + (λ+ν)δ_jl - Σ_a W_aj W_al; a row for each of the K columns of the
+        base, a column for each of the C = L columns of the live features, or more.
+    g, h : ndarray of shape (C,)
+        The vector g and the diagonal of H on the live columns.
     base_value : float
         v_B - νr², the doubled value without any addition.
     row_tops : ndarray of shape (p, c) or None
@@ -80,10 +85,17 @@ class Additions:
     def slack(self) -> float:
         """Allowance for rounding in a doubled bound.
 
-        The relative error of g²/h grows with the cancellation in h, at most from G_jj to λ+ν.
+        The relative error of g²/h grows with the cancellation in h, at most from G_jj to λ+ν,
+        and that of gᵀH⁻¹g of a feature from the trace of its block.
         """
-        growth = 1.0 + float(np.max(self.problem.gram.diagonal)) / self.ridge
-        return 16.0 * EPS * (len(self.base) + self.size + 1) * growth * self.problem.target_norm
+        growth = 1.0 + self.problem.largest_trace / self.ridge
+        columns = len(self.whitened) + self.problem.features.most_columns(self.size)
+        return 16.0 * EPS * (columns + 1) * growth * self.problem.target_norm
+
+    @cached_property
+    def columns(self) -> IntArray:
+        """Of G: those of the live features, one after another; shape (C,)."""
+        return self.problem.features.columns(self.live)
 
     def lower_bound(self, gain: float) -> float:
         """Lower bound on R from an upper bound on the gain."""
@@ -94,40 +106,72 @@ class Additions:
         return self.base_value - self.slack - 2.0 * self.problem.n * threshold
 
     def dense(self) -> FloatArray:
-        """H on the live features, shape (L, L)."""
-        H = self.problem.gram.block(self.live) - self.whitened.T @ self.whitened
+        """H on the live columns, shape (C, C)."""
+        H = self.problem.gram.block(self.columns) - self.whitened.T @ self.whitened
         H[np.diag_indices_from(H)] = self.h
         return H
 
+    @cached_property
+    def blocks(self) -> Blocks:
+        """H and g on the live columns, every feature's in the eigenvectors of its own block."""
+        classes = self.problem.features.by_width(self.live)
+        places = [self.places(here).reshape(columns.shape) for here, columns in classes]
+        offsets = self.problem.features.offsets(self.live)
+        return in_own_eigenvectors(self.dense(), self.g, self.ridge, places, offsets)
+
     def restricted(self, keep: IntArray) -> Additions:
         """The same subproblem with only the positions `keep` of `live`."""
+        columns = self.places(keep)
         return replace(
             self,
             live=self.live[keep],
-            whitened=self.whitened[:, keep],
-            g=self.g[keep],
-            h=self.h[keep],
+            whitened=self.whitened[:, columns],
+            g=self.g[columns],
+            h=self.h[columns],
         )
 
     def with_feature(self, position: int, keep: IntArray) -> Additions:
-        """Move live[position] into the base; only the positions `keep` stay live."""
-        j, pivot = self.live[position], float(np.sqrt(self.h[position]))
-        column = self.problem.gram.entries(self.live[keep], j)
-        row = (column - self.whitened[:, position] @ self.whitened[:, keep]) / pivot
-        step = self.g[position] / pivot
+        """Move live[position] into the base; only the positions `keep` stay live.
+
+        Its columns are eliminated one after another: these are the steps of a Cholesky
+        factorisation of its block of H.
+        """
+        own = self.places(np.array([position]))
+        places = np.concatenate([own, self.places(keep)])
+        columns = self.columns[places]
+        whitened, g, h = self.whitened[:, places], self.g[places], self.h[places]
+        base_value = self.base_value
+        for k in range(len(own)):
+            pivot = float(np.sqrt(h[0]))
+            column = self.problem.gram.entries(columns[k + 1 :], int(columns[k]))
+            row = (column - whitened[:, 0] @ whitened[:, 1:]) / pivot
+            step = g[0] / pivot
+            whitened = np.vstack([whitened[:, 1:], row])
+            g, h = g[1:] - row * step, np.maximum(h[1:] - row**2, self.ridge)
+            base_value -= float(step) ** 2
         return Additions(
             self.problem,
             self.ridge,
-            np.append(self.base, j),
+            np.append(self.base, self.live[position]),
             self.size - 1,
             self.live[keep],
-            np.vstack([self.whitened[:, keep], row]),
-            self.g[keep] - row * step,
-            np.maximum(self.h[keep] - row**2, self.ridge),
-            self.base_value - step**2,
+            whitened,
+            g,
+            h,
+            base_value,
             self.row_tops,
             self.screening,
         )
+
+    def places(self, positions: IntArray) -> IntArray:
+        """Of the columns of live[positions] among the live columns."""
+        features = self.problem.features
+        if features.singles:
+            return positions
+        widths = features.widths[self.live[positions]]
+        starts = features.offsets(self.live)[positions]
+        firsts = np.cumsum(widths) - widths
+        return np.repeat(starts - firsts, widths) + np.arange(int(widths.sum()))
 
 
 def additions_to(
@@ -140,13 +184,15 @@ def additions_to(
     screening: Screening = SCREENING,
 ) -> Additions:
     """Build the subproblem for one base; `multiplier` is the ν of the bounds, or a larger one."""
+    features = problem.features
+    inside, outside = features.with_always(base), features.columns(candidates)
     multiplier = definite_multiplier(problem, len(base) + size, multiplier)
     ridge = problem.ridge + multiplier
-    columns = problem.gram.columns(base)[candidates]
-    factor = np.linalg.cholesky(problem.gram.block(base) + ridge * np.eye(len(base)))
+    columns = problem.gram.columns(inside)[outside]
+    factor = np.linalg.cholesky(problem.gram.block(inside) + ridge * np.eye(len(inside)))
     whitened = np.linalg.solve(factor, columns.T)
-    solved = np.linalg.solve(factor, problem.moment[base])
-    diagonal = problem.gram.diagonal[candidates] + ridge
+    solved = np.linalg.solve(factor, problem.moment[inside])
+    diagonal = problem.gram.diagonal[outside] + ridge
     return Additions(
         problem,
         ridge,
@@ -154,7 +200,7 @@ def additions_to(
         size,
         candidates,
         whitened,
-        problem.moment[candidates] - whitened.T @ solved,
+        problem.moment[outside] - whitened.T @ solved,
         np.maximum(diagonal - np.einsum("kj,kj->j", whitened, whitened), ridge),
         problem.target_norm - float(solved @ solved) - multiplier * problem.radius**2,
         row_tops,
@@ -169,7 +215,8 @@ def definite_multiplier(problem: PreparedSquared, size: int, multiplier: float) 
     what was asked for, `Additions.slack` is more than yᵀy with either, so nothing is bounded
     and nothing lost.
     """
-    smallest = 16.0 * EPS * (size + 1) * float(np.max(problem.gram.diagonal))
+    columns = problem.features.most_columns(size)
+    smallest = 16.0 * EPS * (columns + 1) * problem.largest_trace
     return max(multiplier, smallest - problem.ridge)
 
 
@@ -182,21 +229,51 @@ def gain_shares(sub: Additions) -> FloatArray:
     """
     others = min(sub.size, len(sub.live)) - 1
     if others <= 0:
-        return sub.g**2 / sub.h
+        return gains_alone(sub)
+    if not sub.problem.features.singles:
+        return sub.blocks.gains(sub.blocks.dominated(off_diagonal_sums(sub, others)))
     return sub.g**2 / dominated_diagonal(sub.h, off_diagonal_sums(sub, others), sub.ridge)
 
 
+def gains_alone(sub: Additions) -> FloatArray:
+    """g_jᵀ H_jj⁻¹ g_j of every live feature, shape (L,)."""
+    if sub.problem.features.singles:
+        return sub.g**2 / sub.h
+    gains = np.empty(len(sub.live))
+    for here, H in diagonal_blocks(sub):
+        g = sub.g[sub.places(here)].reshape(H.shape[:2])
+        gains[here] = np.einsum("ji,ji->j", g, np.linalg.solve(H, g[:, :, None])[:, :, 0])
+    return gains
+
+
+def diagonal_blocks(sub: Additions) -> list[tuple[IntArray, FloatArray]]:
+    """The live features of each width: their positions, shape (k,), and H_jj, shape (k, w, w)."""
+    found = []
+    for here, columns in sub.problem.features.by_width(sub.live):
+        places = sub.places(here).reshape(columns.shape)
+        W = sub.whitened[:, places]
+        H = sub.problem.gram.blocks(columns) - np.einsum("kji,kjl->jil", W, W)
+        own = np.arange(columns.shape[1])
+        H[:, own, own] = sub.h[places]
+        found.append((here, H))
+    return found
+
+
 def off_diagonal_sums(sub: Additions, count: int) -> FloatArray:
-    """At least the sums of the `count` ≥ 1 largest |H_jl| over live l ≠ j, shape (L,)."""
+    """At least the sums of the `count` ≥ 1 largest |H_jl| over live l ≠ j, shape (L,).
+
+    Of features of several columns: of the norms of their scaled blocks; see `Blocks`.
+    """
+    if not sub.problem.features.singles:
+        return largest_sums(sub.blocks.norms.copy(), count)
     if len(sub.live) > sub.screening.dense:
-        return _cheap_off_sums(sub, count)
+        return cheap_off_sums(sub, count)
     off = np.abs(sub.dense())
     np.fill_diagonal(off, 0.0)
-    off.partition(len(off) - count, axis=1)
-    return np.asarray(off[:, len(off) - count :].sum(axis=1))
+    return largest_sums(off, count)
 
 
-def _cheap_off_sums(sub: Additions, count: int) -> FloatArray:
+def cheap_off_sums(sub: Additions, count: int) -> FloatArray:
     """Bounds on the sums of the `count` largest |H_jl| that need no block of H, shape (L,).
 
     |H_jl| ≤ √((h_j - ridge)(h_l - ridge)), and |H_jl| ≤ |G_jl| + ‖W_j‖‖W_l‖ with the tops of G.
@@ -208,27 +285,6 @@ def _cheap_off_sums(sub: Additions, count: int) -> FloatArray:
         known = sub.row_tops[sub.live, count - 1] + shrunk * largest_sum(shrunk, count)
         off_sums = np.minimum(off_sums, known)
     return np.asarray(off_sums)
-
-
-def dominated_diagonal(h: FloatArray, off_sums: FloatArray, ridge: float) -> FloatArray:
-    """M = (λ+ν) + θD with D = h - (λ+ν) - off_sums and the largest safe θ ∈ [0, 1] (MATH, 3).
-
-    H - M is positive semidefinite on every set of features whose off-diagonal row sums
-    `off_sums` bounds, because θD is valid for H - (λ+ν)I whenever D is.
-    """
-    D = h - ridge - off_sums
-    worst = float(np.min(D, initial=0.0))
-    theta = 1.0 if worst > -0.5 * ridge else 0.5 * ridge / -worst
-    return ridge + theta * D
-
-
-def largest_sum(shares: FloatArray, count: int) -> float:
-    """Sum of the `count` largest entries."""
-    if count <= 0:
-        return 0.0
-    if count >= len(shares):
-        return float(shares.sum())
-    return float(np.partition(shares, len(shares) - count)[len(shares) - count :].sum())
 
 
 def screened(
@@ -251,7 +307,8 @@ def screened(
         if len(keep) < sub.size:
             return sub, shares
         if not much:
-            known, limits = sub.row_tops is not None or sub.size == 1, sub.screening
+            known = sub.row_tops is not None or sub.size == 1 or not sub.problem.features.singles
+            limits = sub.screening
             if known or not limits.dense < len(keep) <= limits.tops_columns:
                 return sub, shares
             tops = sub.problem.gram.row_tops(sub.live, sub.size - 1, tick)
@@ -273,7 +330,7 @@ def greedy_completion(sub: Additions) -> IntArray:
     positions = np.arange(len(sub.live))
     chosen: list[int] = []
     while sub.size > 0:
-        j = int(np.argmax(sub.g**2 / sub.h))
+        j = int(np.argmax(gains_alone(sub)))
         chosen.append(int(positions[j]))
         keep = np.delete(np.arange(len(positions)), j)
         sub, positions = sub.with_feature(j, keep), positions[keep]

@@ -26,8 +26,9 @@ class ClosedForm:
         self._columns = columns
 
     def takes(self, sub: Additions) -> bool:
-        """Two additions among a bounded number of features."""
-        return sub.size == 2 and len(sub.live) <= self._columns
+        """Two additions among a bounded number of features of one column each."""
+        single = sub.problem.features.singles
+        return single and sub.size == 2 and len(sub.live) <= self._columns
 
     def settle(self, sub: Additions, collector: Collector, run: Run) -> bool:
         """Evaluate the pairs whose gain

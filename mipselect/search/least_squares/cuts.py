@@ -7,35 +7,39 @@ import numpy as np
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.losses.squared import EPS
 from mipselect.search.cuts import Cut
-from mipselect.search.least_squares.additions import Additions, dominated_diagonal
+from mipselect.search.least_squares.additions import Additions
+from mipselect.search.least_squares.dominance import dominated_diagonal
 
 
-def sparse_diagonal_cut(sub: Additions, H: FloatArray, chosen: IntArray) -> Cut:
-    """The cut (3.2) on the Schur-complemented problem, at any set T of live features.
+def sparse_diagonal_cut(sub: Additions, chosen: IntArray) -> Cut:
+    r"""The cut (3.2) on the Schur-complemented problem, at any set T of live features.
 
-    R(B ∪ T') ≥ R_ν(B ∪ T) + (1/2n) [Σ_{j∈T\\T'} M_j β_j² - Σ_{j∈T'\\T} w_j²/M_j] for |T'| = m,
+    R(B ∪ T') ≥ R_ν(B ∪ T) + (1/2n) [Σ_{j∈T\T'} M_j β_j² - Σ_{j∈T'\T} w_j²/M_j] for |T'| = m,
     with β = H_TT⁻¹ g_T, w = g - H_·T β and a diagonal M such that H - M is positive semidefinite
-    on T ∪ T'. With M = λ + ν this is (3.1); with T = ∅ it is the bound by shares.
+    on T ∪ T'. With M = λ + ν this is (3.1); with T = ∅ it is the bound by shares. Sums over
+    features are sums over their columns, in the eigenvectors of `Blocks`.
 
     Parameters
     ----------
     sub : Additions
-    H : ndarray of shape (L, L)
-        ``sub.dense()``.
     chosen : ndarray of int
         Positions of T among the live features; its size need not be m.
     """
-    L = len(sub.live)
-    beta = np.linalg.solve(H[np.ix_(chosen, chosen)], sub.g[chosen])
-    w = sub.g - H[:, chosen] @ beta
-    rounding = EPS * (len(chosen) + 2) * (np.abs(sub.g) + np.abs(H[:, chosen]) @ np.abs(beta))
-    M = dominated_diagonal(sub.h, _off_sums(np.abs(H), chosen, min(sub.size, L)), sub.ridge)
+    blocks, single = sub.blocks, sub.problem.features.singles
+    H, g = blocks.H, blocks.g
+    inside = blocks.columns(chosen)
+    beta = np.linalg.solve(H[np.ix_(inside, inside)], g[inside])
+    w = g - H[:, inside] @ beta
+    rounding = EPS * (len(inside) + 2) * (np.abs(g) + np.abs(H[:, inside]) @ np.abs(beta))
+    norms = np.abs(H) if single else blocks.norms
+    off_sums = _off_sums(norms, chosen, min(sub.size, len(sub.live)))
+    M = dominated_diagonal(sub.h, off_sums, sub.ridge) if single else blocks.dominated(off_sums)
     # Any β will do if the gradient on T, which is zero at the exact one, is not left out.
-    kept = beta * (M[chosen] * beta + 2.0 * w[chosen])
+    kept = beta * (M[inside] * beta + 2.0 * w[inside])
     slope = np.abs(w)
-    slope[chosen] = np.abs(M[chosen] * beta + w[chosen])
-    coefficients = -((slope + rounding) ** 2) / M
-    fitted = float((sub.g[chosen] + w[chosen]) @ beta)
+    slope[inside] = np.abs(M[inside] * beta + w[inside])
+    coefficients = -blocks.sums((slope + rounding) ** 2 / M)
+    fitted = float((g[inside] + w[inside]) @ beta)
     doubled = sub.base_value - fitted + float(kept.sum()) - sub.slack
     return Cut(doubled / (2.0 * sub.problem.n), coefficients / (2.0 * sub.problem.n))
 

@@ -43,12 +43,11 @@ class SquaredMasters:
         if math.comb(len(sub.live), sub.size) <= self._enumerated:
             enumerate_additions(sub, collector, run)
             return True
-        H = sub.dense()
         none = np.empty(0, dtype=np.intp)
-        cuts = [sparse_diagonal_cut(sub, H, T) for T in (none, greedy_completion(sub))]
+        cuts = [sparse_diagonal_cut(sub, T) for T in (none, greedy_completion(sub))]
 
         def visit(chosen: IntArray) -> tuple[float, Cut]:
             value = float(offer_additions(sub, chosen[None], collector)[0])
-            return value, sparse_diagonal_cut(sub, H, chosen)
+            return value, sparse_diagonal_cut(sub, chosen)
 
         return self._masters.prove(cuts, sub.size, visit, collector, run)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -15,11 +15,15 @@ from mipselect.search.least_squares.additions import (
     Additions,
     Screening,
     additions_to,
-    dominated_diagonal,
+    cheap_off_sums,
     greedy_completion,
-    largest_sum,
 )
 from mipselect.search.least_squares.branch_and_bound import branch_and_bound
+from mipselect.search.least_squares.dominance import (
+    dominated_diagonal,
+    largest_sum,
+    largest_sums,
+)
 from mipselect.search.least_squares.swaps import best_by_swaps
 from mipselect.search.neighbourhood import Engine, offer_nearby
 from mipselect.search.progress import Run
@@ -37,8 +41,12 @@ class Center:
         Sorted.
     value : float
         R(Ŝ).
-    coef : ndarray of shape (s,)
+    coef : ndarray of shape (c,)
+        Of the columns of Ŝ.
     multiplier : float
+        ν.
+    whole : Additions
+        All supports of its size, with the ν of Ŝ.
     candidates : ndarray of int, shape (p-s,)
         The features outside Ŝ.
     row_tops : ndarray of shape (p, c) or None
@@ -52,6 +60,7 @@ class Center:
     value: float
     coef: FloatArray
     multiplier: float
+    whole: Additions
     candidates: IntArray
     row_tops: FloatArray | None
     screening: Screening = SCREENING
@@ -60,6 +69,18 @@ class Center:
     def levels(self) -> int:
         """L = min(s, p-s) + 1."""
         return min(len(self.support), len(self.candidates)) + 1
+
+    @property
+    def ridge(self) -> float:
+        """λ + ν."""
+        return self.problem.ridge + self.multiplier
+
+    @property
+    def floor(self) -> float:
+        """R(Ŝ), less what is lost where columns that are always in are eliminated first."""
+        if self.problem.features.plain:
+            return self.value
+        return self.value - self.whole.slack / (2.0 * self.problem.n)
 
 
 def center_at(
@@ -71,12 +92,17 @@ def center_at(
 ) -> Center:
     """Solve the restricted problem at `support` and gather what its cut needs."""
     fit = problem.fit(support)
-    candidates = np.setdiff1d(np.arange(problem.gram.p), support)
+    everything = np.arange(problem.features.count)
+    candidates = np.setdiff1d(everything, support)
+    none = np.empty(0, dtype=np.intp)
+    whole = additions_to(problem, none, len(support), everything, fit.multiplier, None)
     tops = None
-    if problem.gram.fits:
+    if problem.gram.fits and problem.features.singles:
         most = min(len(support), len(candidates))
         tops = problem.gram.row_tops(candidates, max(most, 1), run.tick)
-    return Center(problem, support, value, fit.coef, fit.multiplier, candidates, tops, screening)
+    return Center(
+        problem, support, value, fit.coef, fit.multiplier, whole, candidates, tops, screening
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,34 +125,61 @@ class RootCut:
 
 def root_cut(center: Center, level: int) -> RootCut:
     """Take M of (3.2) for the worst supports at this distance."""
-    problem, support, candidates = center.problem, center.support, center.candidates
-    columns = problem.gram.columns(support)
-    w = problem.moment[candidates] - columns[candidates] @ center.coef
-    inner = np.abs(columns[support]).sum(axis=1) - problem.gram.diagonal[support]
+    whole, support, candidates = center.whole, center.support, center.candidates
+    features, ridge = center.problem.features, center.ridge
+    if whole.ridge > ridge and not features.plain:
+        # G is singular as it is rounded: nothing can be said of what is left of it.
+        return RootCut(level, np.zeros(len(support)), np.full(len(candidates), np.inf))
+    if not features.singles:
+        return _root_cut_by_blocks(center, level)
+    inside = whole.whitened[:, support]
+    columns = center.problem.gram.columns(support)[: features.count]
+    columns = columns - whole.whitened.T @ inside
+    w = whole.g[candidates] - columns[candidates] @ center.coef
+    inner = np.abs(columns[support]).sum(axis=1) - np.abs(np.diagonal(columns[support]))
     across = np.abs(columns[candidates])
     among = _among_candidates(center, level - 1)
-    nearest = np.partition(across, len(candidates) - level, axis=0)[len(candidates) - level :]
-    off_sums = np.concatenate([inner + nearest.sum(axis=0), across.sum(axis=1) + among])
-    ridge = problem.ridge + center.multiplier
-    diagonal = problem.gram.diagonal[np.concatenate([support, candidates])] + ridge
+    off_sums = np.concatenate(
+        [inner + largest_sums(across.T.copy(), level), across.sum(axis=1) + among]
+    )
+    diagonal = whole.h[np.concatenate([support, candidates])] - (whole.ridge - ridge)
     M = dominated_diagonal(diagonal, off_sums, ridge)
     return RootCut(level, M[: len(support)] * center.coef**2, w**2 / M[len(support) :])
 
 
 def _among_candidates(center: Center, count: int) -> FloatArray:
-    """Bounds on the sums of the `count` largest |G_jk| among candidates k ≠ j, shape (p-s,)."""
+    """Bounds on the sums of the `count` largest |H_jk| among candidates k ≠ j, shape (p-s,)."""
     if count == 0:
         return np.zeros(len(center.candidates))
-    if center.row_tops is not None:
-        return np.asarray(center.row_tops[center.candidates, count - 1])
-    root = np.sqrt(center.problem.gram.diagonal[center.candidates])
-    return np.asarray(root * largest_sum(root, count))
+    whole = center.whole.restricted(center.candidates)
+    return cheap_off_sums(replace(whole, row_tops=center.row_tops), count)
+
+
+def _root_cut_by_blocks(center: Center, level: int) -> RootCut:
+    """The same in the eigenvectors of every feature's own block."""
+    blocks, support, candidates = center.whole.blocks, center.support, center.candidates
+    inside = blocks.columns(support)
+    coef = np.zeros(len(blocks.g))
+    coef[inside] = np.linalg.solve(blocks.H[np.ix_(inside, inside)], blocks.g[inside])
+    w = blocks.g - blocks.H @ coef
+    across = blocks.norms[np.ix_(candidates, support)]
+    off_sums = np.empty(len(blocks.norms))
+    off_sums[support] = blocks.norms[np.ix_(support, support)].sum(axis=1)
+    off_sums[support] += largest_sums(across.T.copy(), level)
+    off_sums[candidates] = across.sum(axis=1)
+    if level > 1:
+        off_sums[candidates] += largest_sums(
+            blocks.norms[np.ix_(candidates, candidates)], level - 1
+        )
+    M = blocks.dominated(off_sums)
+    costs, credits = blocks.sums(M * coef**2), blocks.sums(w**2 / M)
+    return RootCut(level, costs[support], credits[candidates])
 
 
 def level_bound(center: Center, cut: RootCut) -> float:
     """What the cut proves for its whole level: a sort. No value is negative."""
     doubled = np.sort(cut.costs)[: cut.level].sum() - largest_sum(cut.credits, cut.level)
-    return max(0.0, center.value + float(doubled) / (2.0 * center.problem.n))
+    return max(0.0, center.floor + float(doubled) / (2.0 * center.problem.n))
 
 
 def search_level(
@@ -136,7 +189,7 @@ def search_level(
     doubled_n = 2.0 * center.problem.n
     best_credit = largest_sum(cut.credits, cut.level)
     for cost, removed in removed_sets(cut.costs, cut.level):
-        run.reporter.bound = center.value + (cost - best_credit) / doubled_n
+        run.reporter.bound = center.floor + (cost - best_credit) / doubled_n
         run.reporter.incumbent = collector.threshold
         run.tick()
         if run.reporter.bound >= collector.threshold:

@@ -6,26 +6,14 @@ import numpy as np
 
 from mipselect.arrays import IntArray
 from mipselect.losses.squared import PreparedSquared
+from mipselect.search.least_squares.additions import additions_to, greedy_completion
 from mipselect.search.progress import Run
 
 
 def forward_selection(problem: PreparedSquared, size: int) -> IntArray:
-    """Add the feature with the largest gain g_j²/h_j, `size` times; sorted indices, shape (s,)."""
-    g = problem.moment.copy()
-    h = problem.gram.diagonal + problem.ridge
-    rows = np.empty((size, problem.gram.p))
-    chosen: list[int] = []
-    for k in range(size):
-        gain = g**2 / h
-        gain[chosen] = -1.0
-        j = int(np.argmax(gain))
-        pivot = np.sqrt(h[j])
-        column = problem.gram.columns(np.asarray([j]))[:, 0]
-        rows[k] = (column - rows[:k, j] @ rows[:k]) / pivot
-        g = g - rows[k] * (g[j] / pivot)
-        h = np.maximum(h - rows[k] ** 2, problem.ridge)
-        chosen.append(j)
-    return np.sort(np.asarray(chosen))
+    """Add the feature that gains most, `size` times; sorted indices, shape (s,)."""
+    none, everything = np.empty(0, dtype=np.intp), np.arange(problem.features.count)
+    return greedy_completion(additions_to(problem, none, size, everything, 0.0, None))
 
 
 def best_by_swaps(
@@ -37,7 +25,7 @@ def best_by_swaps(
     """
     support = forward_selection(problem, size)
     value = float(problem.values(support[None])[0])
-    outside = np.setdiff1d(np.arange(problem.gram.p), support)
+    outside = np.setdiff1d(np.arange(problem.features.count), support)
     for _ in range(most if len(outside) else 0):
         best = (value, -1, -1)
         for k in range(size):

@@ -2,13 +2,15 @@
 
 With β = r·b, ‖b‖₂ ≤ 1, and c the scale of the objective both forms minimise
 
-    (c/2n) (d - 2r Σ_j (Xᵀy)_j b_j + r² bᵀ(G + λI)b)   over   z ∈ {0,1}^p, Σ z = s, |b_j| ≤ z_j
+    (c/2n) (d - 2r Σ_k (Xᵀy)_k b_k + r² bᵀ(G + λI)b)   over   z ∈ {0,1}^p, Σ z = s, |b_k| ≤ z_j(k)
 
 so that nothing larger than one multiplies a binary variable: the bound r on ‖β‖₂ is a valid big M.
+The columns k of a feature j share its z; those that are always in have none.
 
-- **perspective**: with G = V diag(g) Vᵀ and δ = min g the part (λ+δ) b_j² becomes (λ+δ) t_j with
-  the rotated cone b_j² ≤ t_j z_j. The rest is a sum of squares u_k = √(g_k - δ) r V_k·b, one for
-  each eigenvalue, and Σ t ≤ 1 is the norm constraint. A MISOCP with strong relaxations.
+- **perspective**: with G = V diag(g) Vᵀ and δ = min g the part (λ+δ) Σ b_k² becomes (λ+δ) t_j with
+  the rotated cone Σ b_k² ≤ t_j z_j of each feature. The rest is a sum of squares
+  u_k = √(g_k - δ) r V_k·b, one for each eigenvalue, and Σ t ≤ 1 is the norm constraint.
+  A MISOCP with strong relaxations.
 - **big-m**: the quadratic objective as it is and the norm constraint Σ b_j² ≤ 1. A MIQP in the
   2p variables z and b.
 
@@ -24,6 +26,7 @@ from typing import Any
 import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
+from mipselect.losses.features import Features
 from mipselect.losses.squared import PreparedSquared
 
 EIGENVALUE_SHARE = 1.0 - 1e-6
@@ -59,7 +62,7 @@ class LeastSquaresModels:
 
     def size(self, form: Form) -> tuple[int, int]:
         """Columns and rows of the model, at most."""
-        p = self.problem.gram.p
+        p = self.problem.features.size
         return (4 if form is Form.PERSPECTIVE else 2) * p, 4 * p + 2
 
     def build(self, support_size: int, form: Form, scale: float) -> Any:
@@ -73,42 +76,55 @@ class LeastSquaresModels:
         import pyomo.environ as pyo
 
         problem, radius = self.problem, self.problem.radius
-        model = switched_coefficients(problem.gram.p, support_size)
+        model = switched_coefficients(problem.features, support_size)
+        used = len(model.b)
+        G = problem.gram.full()[:used, :used] * radius**2
         add_quadratic = _perspective if form is Form.PERSPECTIVE else _big_m
-        quadratic = add_quadratic(model, problem.gram.full() * radius**2, problem.ridge * radius**2)
+        quadratic = add_quadratic(model, G, problem.ridge * radius**2)
         linear = pyo.quicksum(
-            float(-2.0 * radius * moment) * model.b[j] for j, moment in enumerate(problem.moment)
+            float(-2.0 * radius * problem.moment[k]) * model.b[k] for k in range(used)
         )
         factor = scale / (2.0 * problem.n)
         model.objective = pyo.Objective(expr=factor * (problem.target_norm + linear + quadratic))
         return model
 
 
-def switched_coefficients(p: int, support_size: int) -> Any:
-    """A model with z ∈ {0,1}^p, Σ z = s, and coefficients |b_j| ≤ z_j."""
+def switched_coefficients(features: Features, support_size: int) -> Any:
+    """A model with z ∈ {0,1}^p, Σ z = s, and coefficients |b_k| ≤ z_j of the columns k of j.
+
+    The columns that are always in come last; they are not switched.
+    """
     import pyomo.environ as pyo
 
-    features = range(p)
+    owner = np.repeat(np.arange(features.count), features.widths).tolist()
     model: Any = pyo.ConcreteModel()
-    model.z = pyo.Var(features, domain=pyo.Binary)
-    model.b = pyo.Var(features, bounds=(-1.0, 1.0))
+    model.owner = dict(enumerate(owner + features.always * [features.count]))
+    model.z = pyo.Var(range(features.count), domain=pyo.Binary)
+    model.b = pyo.Var(range(len(model.owner)), bounds=(-1.0, 1.0))
     model.size = pyo.Constraint(expr=pyo.quicksum(model.z.values()) == support_size)
-    model.off_above = pyo.Constraint(features, rule=lambda m, j: m.b[j] <= m.z[j])
-    model.off_below = pyo.Constraint(features, rule=lambda m, j: -m.b[j] <= m.z[j])
+    switched = range(len(owner))
+    model.off_above = pyo.Constraint(switched, rule=lambda m, k: m.b[k] <= m.z[owner[k]])
+    model.off_below = pyo.Constraint(switched, rule=lambda m, k: -m.b[k] <= m.z[owner[k]])
     return model
 
 
 def squared_length(model: Any, form: Form) -> Any:
-    """‖b‖² ≤ 1 as an expression: Σ t_j with the cones b_j² ≤ t_j z_j, or Σ b_j²."""
+    """‖b‖² ≤ 1 as an expression: Σ t_j with the cones Σ b_k² ≤ t_j z_j, or Σ b_k²."""
     import pyomo.environ as pyo
 
-    features = list(model.b)
     if form is Form.PERSPECTIVE:
-        model.t = pyo.Var(features, bounds=(0.0, 1.0))
-        model.cone = pyo.Constraint(features, rule=lambda m, j: m.b[j] ** 2 <= m.t[j] * m.z[j])
+        parts = sorted(set(model.owner.values()))
+        model.t = pyo.Var(parts, bounds=(0.0, 1.0))
+        squares = {
+            j: pyo.quicksum(model.b[k] ** 2 for k, owner in model.owner.items() if owner == j)
+            for j in parts
+        }
+        model.cone = pyo.Constraint(
+            parts, rule=lambda m, j: squares[j] <= (m.t[j] * m.z[j] if j in m.z else m.t[j])
+        )
         length = pyo.quicksum(model.t.values())
     else:
-        length = pyo.quicksum(model.b[j] ** 2 for j in features)
+        length = pyo.quicksum(b**2 for b in model.b.values())
     model.norm = pyo.Constraint(expr=length <= 1.0)
     return length
 

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from mipselect.losses.box_dual import PreparedBoxDual
+from mipselect.losses.features import Features
 from mipselect.search.monolithic.formulations import Form, squared_length, switched_coefficients
 
 
@@ -26,10 +27,13 @@ class PiecewiseLinearModels:
     Attributes
     ----------
     problem : PreparedBoxDual
-        Of softness zero.
+        Of softness zero, on columns.
+    features : Features
+        What they stand for.
     """
 
     problem: PreparedBoxDual
+    features: Features
 
     @property
     def baseline(self) -> float:
@@ -53,12 +57,13 @@ class PiecewiseLinearModels:
         import pyomo.environ as pyo
 
         problem, box, radius = self.problem, self.problem.box, self.problem.radius
-        model = switched_coefficients(problem.p, support_size)
+        model = switched_coefficients(self.features, support_size)
+        used = range(len(model.b))
         length = squared_length(model, form)
         model.loss = pyo.Var(range(problem.n))
         residuals = [
             float(box.y[i])
-            - pyo.quicksum(float(radius * x) * model.b[j] for j, x in enumerate(problem.rows[:, i]))
+            - pyo.quicksum(float(radius * problem.rows[k, i]) * model.b[k] for k in used)
             for i in range(problem.n)
         ]
         model.line_low = pyo.Constraint(

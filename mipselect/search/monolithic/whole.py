@@ -20,6 +20,8 @@ from mipselect.backends.protocols import Capability, MipStatus, Solver, WholeSol
 from mipselect.errors import InvalidInput, NotCertified, SolverFailure
 from mipselect.instance import Instance
 from mipselect.losses.box_dual import PreparedBoxDual
+from mipselect.losses.features import plain_features
+from mipselect.losses.grouping import FeatureProblem
 from mipselect.losses.squared import PreparedSquared
 from mipselect.search.collectors import BestSupport
 from mipselect.search.monolithic.formulations import Form, LeastSquaresModels, at_distance
@@ -91,7 +93,7 @@ def whole_optimum(
         rest_bound=math.inf if instance.number_of_supports == 1 else bound,
         tolerance=search.tolerance,
         sensitivity=instance.sensitivity,
-        n_features=instance.p,
+        n_features=instance.n_features,
         feature_names=instance.feature_names,
         effort=search.run.effort(search.name),
     )
@@ -132,7 +134,7 @@ def whole_levels(
     center, value, _ = search.best()
     while True:
         found = [(center, value, value)]
-        for level in range(1, min(len(center), instance.p - len(center)) + 1):
+        for level in range(1, min(len(center), instance.n_features - len(center)) + 1):
             stands.stage = f"level {level}"
             stands.incumbent = value
             best, best_value, claimed = search.best(center, level)
@@ -151,7 +153,7 @@ def whole_levels(
         bounds=np.array(bounds),
         tolerance=search.tolerance,
         sensitivity=instance.sensitivity,
-        n_features=instance.p,
+        n_features=instance.n_features,
         feature_names=instance.feature_names,
         effort=search.run.effort(search.name),
     )
@@ -268,12 +270,15 @@ def _models_of(instance: Instance) -> LeastSquaresModels | PiecewiseLinearModels
     problem = instance.prepared
     if isinstance(problem, PreparedSquared) and problem.gram.fits:
         return LeastSquaresModels(problem)
-    if isinstance(problem, PreparedBoxDual) and problem.box.softness == 0.0:
-        return PiecewiseLinearModels(problem)
+    columns, features = problem, plain_features(instance.p)
+    if isinstance(problem, FeatureProblem):
+        columns, features = problem.columns, problem.features
+    if isinstance(columns, PreparedBoxDual) and columns.box.softness == 0.0:
+        return PiecewiseLinearModels(columns, features)
     raise InvalidInput(
         "whole models exist for the squared loss with a Gram matrix that fits, and for the hinge "
-        f"and quantile losses; this instance has the loss {instance.loss!r} and {instance.p} "
-        "features"
+        f"and quantile losses; this instance has the loss {instance.loss!r} and "
+        f"{instance.p} columns"
     )
 
 

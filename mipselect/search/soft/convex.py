@@ -53,7 +53,7 @@ class DualFamily:
 
     def guess(self) -> ModularBound:
         """R(B), roughly: features that are added gain little as a rule."""
-        own = np.array([float(self.bounds.weights[self.row][self.base].sum())])
+        own = np.array([self.bounds.own(self.row, self.base)])
         value = float(self.bounds.bound(self.row, own)[0])
         return ModularBound(value, np.zeros(len(self.live)))
 
@@ -86,7 +86,7 @@ def modular_bounds(
 ) -> list[ModularBound]:
     """R(B ∪ T) ≥ (1/n) [constant - νr²/2 - Σ_{j∈B∪T} w_j² / 2(λ+ν)] for two choices of ν."""
     weights = bounds.weights[row]
-    own = float(weights[base].sum())
+    own = bounds.own(row, base)
     credits = weights[live]
     most = own + float(np.sort(credits)[len(credits) - size :].sum()) if size else own
     lengths = sorted({max(0.0, math.sqrt(t) / bounds.radius - bounds.ridge) for t in (own, most)})
@@ -153,5 +153,6 @@ def _in_batches(problem: FenchelLoss, bases: list[IntArray]) -> list[FenchelBoun
                 bounds.n,
                 bounds.ridge,
                 bounds.radius,
+                bounds.always[row : row + 1],
             )
     return [found[k] for k in range(len(bases))]

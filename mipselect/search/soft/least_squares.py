@@ -12,11 +12,14 @@ from mipselect.losses.squared import EPS, PreparedSquared
 from mipselect.search.least_squares.additions import (
     Additions,
     additions_to,
-    dominated_diagonal,
+    gain_shares,
+    gains_alone,
     off_diagonal_sums,
 )
+from mipselect.search.least_squares.dominance import dominated_diagonal
 from mipselect.search.soft.bounds import ModularBound, Target
 from mipselect.search.soft.cells import Cut, Family
+from mipselect.search.soft.curvature import Curvature, curvature_of
 from mipselect.search.soft.pairs import PairLaw, pair_law
 
 PAIR_COLUMNS = 1500
@@ -28,9 +31,6 @@ CENTRE_COLUMNS = 64
 LEAST_INCLUSION = 0.01
 """Features that are in less often are not part of a centre."""
 
-EIGENVALUE_COLUMNS = 2000
-"""Most features for which the smallest eigenvalue of G is computed."""
-
 
 @dataclass(frozen=True, eq=False)
 class AdditionsFamily:
@@ -39,12 +39,12 @@ class AdditionsFamily:
     Attributes
     ----------
     sub : Additions
-    convexity : float
-        μ ≥ λ+ν with H ⪰ μI on all live features.
+    curvature : Curvature
+        D with H - D ⪰ 0 on all live features.
     """
 
     sub: Additions
-    convexity: float
+    curvature: Curvature
 
     @property
     def base(self) -> IntArray:
@@ -72,10 +72,11 @@ class AdditionsFamily:
         nothing = ModularBound(0.0, np.zeros(len(sub.live)))
         if self.blurred:
             return [nothing]
-        M = sub.h
-        if sub.size > 1:
-            M = dominated_diagonal(sub.h, self._off_sums, self.convexity)
-        shares = self._bound(0.0, sub.g**2 / M)
+        if sub.size == 1 or not sub.problem.features.singles:
+            gains = gain_shares(sub)
+        else:
+            gains = sub.g**2 / dominated_diagonal(sub.h, self._off_sums, self.curvature.least)
+        shares = self._bound(0.0, gains)
         return [shares] if len(sub.base) else [shares, nothing]
 
     @property
@@ -86,35 +87,46 @@ class AdditionsFamily:
     def guess(self) -> ModularBound:
         """Shares by H ⪯ diag(h + o): from above but for the norm constraint and rounding."""
         sub = self.sub
-        above = sub.h + self._off_sums if sub.size > 1 else sub.h
-        return self._bound(0.0, sub.g**2 / above)
+        if sub.size == 1:
+            return self._bound(0.0, gains_alone(sub))
+        if not sub.problem.features.singles:
+            above = np.repeat(1.0 + self._off_sums, sub.problem.features.widths[sub.live])
+            return self._bound(0.0, sub.blocks.gains(above * sub.blocks.eigenvalues))
+        return self._bound(0.0, sub.g**2 / (sub.h + self._off_sums))
 
     def centred(self, inclusion: FloatArray) -> ModularBound | None:
         """The bound around the coefficients that are expected at these inclusion probabilities.
 
-        With Q = H - μI ⪰ 0, for any x,
+        With Q = H - D ⪰ 0, for any x,
 
-            g_Tᵀ H_TT⁻¹ g_T ≤ xᵀQx + Σ_{j∈T} (g - Qx)_j² / μ
+            g_Tᵀ H_TT⁻¹ g_T ≤ xᵀQx + Σ_{j∈T} (g - Qx)_jᵀ D_j⁻¹ (g - Qx)_j
 
-        (MATH, section 15). The total of the cell is smallest at x = (Q + diag(μ / π))⁻¹ g with
-        the inclusion probabilities π of the law that x makes.
+        (MATH, section 15). The total of the cell is smallest at x = (Q + diag(D_j / π_j))⁻¹ g
+        with the inclusion probabilities π of the law that x makes.
         """
-        sub, mu = self.sub, self.convexity
-        X = np.flatnonzero(inclusion > LEAST_INCLUSION)
-        if len(X) > CENTRE_COLUMNS:
-            X = np.argpartition(-inclusion, CENTRE_COLUMNS)[:CENTRE_COLUMNS]
-        if len(X) == 0 or self.blurred:
+        sub, features = self.sub, self.sub.problem.features
+        likely = np.flatnonzero(inclusion > LEAST_INCLUSION)
+        if len(likely) > CENTRE_COLUMNS:
+            likely = np.argpartition(-inclusion, CENTRE_COLUMNS)[:CENTRE_COLUMNS]
+        if len(likely) == 0 or self.blurred:
             return None
-        Q = sub.problem.gram.columns(sub.live[X])[sub.live] - sub.whitened.T @ sub.whitened[:, X]
-        Q[X, np.arange(len(X))] = sub.h[X] - mu
-        x = np.linalg.solve(Q[X] + np.diag(mu / np.minimum(inclusion[X], 1.0)), sub.g[X])
-        Qx = Q @ x
-        return self._bound(float(x @ Qx[X]) + self._rounding_at(x), (sub.g - Qx) ** 2 / mu)
+        X, columns = sub.places(likely), sub.columns
+        Q = sub.problem.gram.columns(columns[X])[columns] - sub.whitened.T @ sub.whitened[:, X]
+        Q[X, np.arange(len(X))] = sub.h[X]
+        chances = np.repeat(np.minimum(inclusion[likely], 1.0), features.widths[sub.live[likely]])
+        D = self.curvature.block(sub.live[likely])
+        Q[X] -= D
+        x = np.linalg.solve(Q[X] + D / np.sqrt(np.multiply.outer(chances, chances)), sub.g[X])
+        left = sub.g - Q @ x
+        constant = float(x @ (sub.g[X] - left[X])) + self._rounding_at(x)
+        return self._bound(constant, self.curvature.gains(left, sub.live))
 
     def pairs(self, target: Target) -> PairLaw | None:
         """The gains of all pairs, (h_l g_j² + h_j g_l² - 2 H_jl g_j g_l) / (h_j h_l - H_jl²)."""
         sub = self.sub
         if sub.size != 2 or len(sub.live) > PAIR_COLUMNS or self.blurred:
+            return None
+        if not sub.problem.features.singles:
             return None
         constant, features = target.log_bound(
             sub.base, sub.live, 2, self._bound(self._second_sum(), np.zeros(len(sub.live)))
@@ -145,9 +157,11 @@ class AdditionsFamily:
         products with x add K·EPS. What this changes is at most
         2·e(√d + Σ|β_j|√G_jj + Σ|x_j|√G_jj)², at the β that has to be bounded.
         """
-        problem, terms = self.sub.problem, len(x) + len(self.sub.base) + 8
+        problem, terms = self.sub.problem, len(x) + len(self.sub.whitened) + 8
         longest = min(problem.radius, np.sqrt(problem.target_norm / problem.ridge))
-        lengths = np.sqrt(self.size) * longest + float(np.abs(x).sum())
+        lengths = np.sqrt(problem.features.most_columns(self.size)) * longest + float(
+            np.abs(x).sum()
+        )
         reach = np.sqrt(problem.target_norm) + np.sqrt(problem.gram.diagonal.max()) * lengths
         return float(4.0 * EPS * terms * reach**2)
 
@@ -157,7 +171,7 @@ class AdditionsFamily:
         Entries of G that are not kept differ by n roundings, others not at all.
         """
         problem = self.sub.problem
-        roundings = 4 + len(self.sub.base) + (0 if problem.gram.fits else problem.n)
+        roundings = 4 + len(self.sub.whitened) + (0 if problem.gram.fits else problem.n)
         growth = 1.0 + float(problem.gram.diagonal.max()) / self.sub.ridge
         return 4.0 * EPS * roundings * growth * problem.target_norm
 
@@ -227,20 +241,19 @@ class LeastSquaresSpace:
         tick: Callable[[], None],
     ) -> None:
         self._problem, self._multiplier = problem, multiplier
-        everything = np.arange(problem.gram.p)
-        self.convexity = problem.ridge + multiplier
-        self._tops = problem.gram.row_tops(everything, max(largest - 1, 1), tick)
-        if problem.gram.p <= min(EIGENVALUE_COLUMNS, problem.n - 1):
-            eigenvalues = np.linalg.eigvalsh(problem.gram.full())
-            lowest = float(eigenvalues[0]) - 1e-10 * float(eigenvalues[-1])
-            self.convexity += max(lowest, 0.0)
+        everything = np.arange(problem.features.count)
+        self._tops = None
+        if problem.features.singles:
+            self._tops = problem.gram.row_tops(everything, max(largest - 1, 1), tick)
+        self.curvature = curvature_of(self._whole(largest), problem.ridge + multiplier)
 
     def root(self, size: int) -> Family:
         """Every support of `size` features."""
-        none = np.empty(0, dtype=np.intp)
-        everything = np.arange(self._problem.gram.p)
-        sub = additions_to(self._problem, none, size, everything, self._multiplier, self._tops)
-        return AdditionsFamily(sub, self.convexity)
+        return AdditionsFamily(self._whole(size), self.curvature)
+
+    def _whole(self, size: int) -> Additions:
+        none, everything = np.empty(0, dtype=np.intp), np.arange(self._problem.features.count)
+        return additions_to(self._problem, none, size, everything, self._multiplier, self._tops)
 
     def families(self, cuts: Sequence[Cut]) -> list[Family]:
         """Each by one step of elimination."""
@@ -262,5 +275,5 @@ def _child(cut: Cut) -> AdditionsFamily:
     parent = cut.parent
     assert isinstance(parent, AdditionsFamily)
     if cut.taken is None:
-        return AdditionsFamily(parent.sub.restricted(cut.keep), parent.convexity)
-    return AdditionsFamily(parent.sub.with_feature(cut.taken, cut.keep), parent.convexity)
+        return AdditionsFamily(parent.sub.restricted(cut.keep), parent.curvature)
+    return AdditionsFamily(parent.sub.with_feature(cut.taken, cut.keep), parent.curvature)

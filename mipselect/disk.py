@@ -1,11 +1,17 @@
-"""What every reader begins with: is there a regular file, and is it of sensible size."""
+"""What every reader begins with, is there a regular file of sensible size, and every writer ends
+with: a file that is written whole or not at all.
+"""
 
 from __future__ import annotations
 
+import os
 import stat
+import tempfile
 from pathlib import Path
 
 from mipselect.errors import InvalidInput
+
+FOR_ITS_OWNER = 0o600
 
 
 def regular_file(path: Path) -> Path:
@@ -54,3 +60,37 @@ def unreadable(path: Path, error: Exception) -> InvalidInput:
     """What the system said, without the name of the file a second time."""
     reason = error.strerror if isinstance(error, OSError) and error.strerror else error
     return InvalidInput(f"{path}: cannot be read: {reason}")
+
+
+def write_whole(path: Path, content: bytes, *, sensitive: bool = False) -> None:
+    """Write a file whole or not at all.
+
+    A file that is replaced hands its mode on; a sensitive one is for its owner only.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written; then nothing was.
+    """
+    descriptor, draft = tempfile.mkstemp(dir=path.parent, prefix=".mipselect-")
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        mode = _mode(path)
+        os.chmod(draft, mode & FOR_ITS_OWNER if sensitive else mode)
+        os.replace(draft, path)
+    except BaseException:
+        os.unlink(draft)
+        raise
+
+
+def _mode(path: Path) -> int:
+    """The mode of a file, or what a new one would get."""
+    try:
+        return stat.S_IMODE(path.stat().st_mode)
+    except FileNotFoundError:
+        mask = os.umask(0)
+        os.umask(mask)
+        return 0o666 & ~mask

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from mipselect import ExponentialMechanism, Instance, Mistakes, TopR, mistake_levels, top_supports
+from mipselect.cli.asked import MethodOptions
 from mipselect.cli.drawing import draw, plan_draws
 from mipselect.cli.options import Method
 from mipselect.errors import BudgetExceeded, InvalidInput, NotCertified
 from mipselect.methods import (
     ExponentialMethod,
+    KendallMethod,
+    MCMCMethod,
     MistakesMethod,
+    SampleAggregateMethod,
     SearchOptions,
+    SISMethod,
     SupportMethod,
     TopRMethod,
 )
@@ -126,7 +132,18 @@ def test_a_method_reports_the_progress_of_its_searches() -> None:
         assert told, name
 
 
-@pytest.mark.parametrize("kind", [ExponentialMethod, TopRMethod, MistakesMethod])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        ExponentialMethod,
+        TopRMethod,
+        MistakesMethod,
+        SISMethod,
+        KendallMethod,
+        SampleAggregateMethod,
+        MCMCMethod,
+    ],
+)
 def test_a_wrong_epsilon_is_refused_before_there_are_data(kind: Any) -> None:
     for wrong in (0.0, -1.0, float("nan"), float("inf"), "1", True):
         with pytest.raises(InvalidInput, match="epsilon"):
@@ -141,19 +158,17 @@ def test_half_of_a_test_is_refused_before_there_are_data() -> None:
         MistakesMethod(epsilon=1.0, test_epsilon=-1.0, delta=1e-6)
 
 
+POOL = MethodOptions(pool_size="4", solver="native", tolerance=0.1)
+
+
 def plan(**changes: Any) -> Any:
     options = {
         "method": Method.TOP_R,
-        "sizes": None,
-        "complexity": None,
         "epsilon": 0.1,
+        "options": POOL,
         "draws": 3,
-        "test_epsilon": None,
-        "delta": None,
         "budget": None,
         "seed": None,
-        "search": SEARCH,
-        "search_given": {"--pool-size": None},
     }
     return plan_draws(**{**options, **changes})
 
@@ -165,7 +180,11 @@ def test_every_draw_of_the_command_line_is_paid_from_its_ledger() -> None:
     assert drawn.ledger.remaining == Guarantee(0.2)
     tested = draw(
         instance(),
-        plan(method=Method.MISTAKES, test_epsilon=0.2, delta=1e-3, draws=2),
+        plan(
+            method=Method.MISTAKES,
+            options=replace(POOL, test_epsilon=0.2, delta=1e-3),
+            draws=2,
+        ),
         lambda _: None,
     )
     assert tested.ledger.spent == Guarantee(0.6, 2e-3)

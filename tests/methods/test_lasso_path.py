@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from sklearn.linear_model import Lasso, lars_path
 
-from mipselect.selectors.lasso_path import Segment, lasso_path
-from mipselect.selectors.sample_aggregate import lasso_ballot, path_ballot
+from mipselect.methods.lasso_path import Segment, lasso_path
+from mipselect.methods.sample_aggregate import lasso_ballot, path_ballot
 
 KINDS = ("normal", "signs", "related", "wide", "equal", "sums")
 

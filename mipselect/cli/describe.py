@@ -1,0 +1,118 @@
+"""`mipselect describe`: the beginning of a public schema, and what a person must fill in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from mipselect.cli.options import AsJson
+from mipselect.cli.output import check_output, deliver, write_whole
+from mipselect.cli.streams import say
+from mipselect.errors import InvalidInput
+from mipselect.tables.fields import Field
+from mipselect.tables.schema import TableSchema
+
+EXAMPLES = """Examples:
+
+mipselect describe patients.parquet --output patients.schema.json
+
+mipselect describe patients.parquet --schema patients.schema.json
+"""
+
+FROM_WHERE = (
+    "Fill in ranges and categories from a codebook or the design of the study, never from the "
+    "data: they are public, and every release shows them."
+)
+NO_TYPES = (
+    "A CSV file has no types, so every field begins as a string: make it an integer, number or "
+    "boolean where it is one."
+)
+
+
+def describe(
+    data: Annotated[
+        str,
+        typer.Argument(
+            metavar="DATA",
+            help="A .csv, .csv.gz, .parquet, .arrow or .feather file, a folder or a pattern.",
+        ),
+    ],
+    schema: Annotated[
+        Path | None,
+        typer.Option("--schema", metavar="FILE", help="Check this schema in place of a new one."),
+    ] = None,
+    as_json: AsJson = False,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            metavar="FILE",
+            help="Write the schema to FILE, which must be new, for you to fill in.",
+        ),
+    ] = None,
+) -> None:
+    """Begin the public schema of DATA, and list what you must fill in.
+
+    Only names and stored types are looked at: no range, no category and no number
+    of rows is taken from the data.
+    """
+    check_output(output)
+    if output is not None and output.exists():
+        raise InvalidInput(f"--output {output}: exists, and may hold what somebody has filled in")
+    skeleton = TableSchema.skeleton(data)
+    described = skeleton if schema is None else TableSchema.read(schema)
+    there = {field.name for field in skeleton.fields}
+    absent = [field.name for field in described.fields if field.name not in there]
+    if absent and schema is not None:
+        raise InvalidInput(f"{schema}: {data} has no column {', '.join(absent)}")
+    if output is not None:
+        write_whole(output, described.text.encode(), sensitive=False)
+
+    def render(console: Console) -> None:
+        table = Table()
+        for heading in ("field", "type", "becomes", "to fill in"):
+            table.add_column(heading, overflow="fold")
+        for field in described.fields:
+            is_unit = field.name == described.privacy_unit
+            becomes = "whose row it is" if is_unit else _becomes(field)
+            table.add_row(escape(field.name), field.type, becomes, "" if is_unit else field.gap)
+        console.print(table)
+        if schema is None and all(field.type == "string" for field in described.fields):
+            console.print(NO_TYPES, soft_wrap=True)
+        console.print(FROM_WHERE, soft_wrap=True)
+        if output is not None:
+            console.print(f"Written to {output}.", markup=False, soft_wrap=True)
+
+    report = {
+        "sensitive": False,
+        "command": "describe",
+        "data": data,
+        "fields": [
+            {"name": field.name, "type": field.type, "to_fill_in": field.gap}
+            for field in described.fields
+        ],
+        "schema": described.content,
+        "advice": FROM_WHERE,
+    }
+    deliver(report, render, as_json=as_json, output=None)
+    ignored = len(skeleton.fields) - len(described.fields)
+    if schema is not None and ignored:
+        say(f"note: {ignored} columns of {data} are not in the schema and will be ignored")
+
+
+def _becomes(field: Field) -> str:
+    """In words, what a field is for the selection."""
+    if field.gap:
+        return ""
+    missing = "" if field.required else " and =missing"
+    if field.type == "boolean":
+        return f"-1 or +1{missing}"
+    if field.categories is None:
+        return f"{field.minimum:g} to {field.maximum:g}{missing}"
+    k = len(field.categories)
+    return f"{k} {'ordered ' if field.ordered else ''}categories{missing}"

@@ -1,0 +1,281 @@
+"""From the columns of a table to features: groups, columns that are always in, an intercept.
+
+All of it is public, and so are the bounds: of the length of every row within each feature.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from numbers import Integral
+from typing import Any, cast
+
+import numpy as np
+
+from mipselect.arrays import FloatArray, IntArray
+from mipselect.errors import InvalidInput
+from mipselect.losses.features import Features
+from mipselect.validation import (
+    checked_feature_names,
+    checked_flag,
+    checked_names,
+    checked_scale,
+    shown,
+)
+
+Column = int | str
+Columns = Column | Sequence[Column]
+
+LONGEST_JOINED = 60
+"""Characters of a name that is made of the names of a feature's columns."""
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """Which columns are taken together, and by what each is bounded.
+
+    Attributes
+    ----------
+    groups : tuple of tuple of int
+        The columns of every feature.
+    always : tuple of tuple of int
+        Those that are always in, taken together where they are bounded together.
+    intercept : bool
+        Whether a column of ones is always in.
+    feature_names : tuple of str
+        One for every feature.
+    column_names : tuple of str
+        One for every column.
+    bounds : ndarray of shape (p,)
+        Of the length of a row within every feature.
+    always_bound : float
+        The same within every entry of `always`.
+    """
+
+    groups: tuple[tuple[int, ...], ...]
+    always: tuple[tuple[int, ...], ...]
+    intercept: bool
+    feature_names: tuple[str, ...]
+    column_names: tuple[str, ...]
+    bounds: FloatArray
+    always_bound: float
+
+    @cached_property
+    def features(self) -> Features:
+        """Of the matrix that `arranged` returns."""
+        widths = np.array([len(group) for group in self.groups], dtype=np.intp)
+        return Features(widths, sum(map(len, self.always)) + self.intercept)
+
+    @cached_property
+    def order(self) -> IntArray:
+        """The columns of the table in the order of `arranged`."""
+        return np.array([j for part in (*self.groups, *self.always) for j in part], dtype=np.intp)
+
+    @property
+    def in_order(self) -> bool:
+        """Whether that is the order of the table."""
+        return bool((self.order == np.arange(len(self.order))).all())
+
+    def prediction_bound(self, support_size: int, radius: float) -> float:
+        """U = r √(b_A² + the s largest b_j² added up), the largest |x_i·β| (MATH, section 12)."""
+        largest = float(self.bounds.max())
+        if self.features.plain and largest == float(self.bounds.min()):
+            return largest * radius * math.sqrt(support_size)
+        scaled = np.sort((self.bounds / largest) ** 2)[len(self.bounds) - support_size :]
+        inside = len(self.always) * (self.always_bound / largest) ** 2
+        inside += (1.0 / largest) ** 2 if self.intercept else 0.0
+        return largest * radius * math.sqrt(math.fsum([inside, *scaled]))
+
+    def arranged(self, matrix: FloatArray) -> FloatArray:
+        """The table's columns, clipped and in the order that `Features` wants; (n, features.size).
+
+        A row that is too long within a feature is shortened to the bound; nothing of it depends
+        on other rows.
+        """
+        features = self.features
+        bounds = np.concatenate([self.bounds, np.full(len(self.always), self.always_bound)])
+        if features.plain and len(np.unique(bounds)) == 1:
+            bound = rounded_down(float(bounds[0]), matrix.dtype)
+            return np.clip(matrix if self.in_order else matrix[:, self.order], -bound, bound)
+        result = np.zeros((len(matrix), features.size), matrix.dtype)
+        start = 0
+        for part, limit in zip((*self.groups, *self.always), bounds.tolist(), strict=True):
+            end = start + len(part)
+            shortened(matrix[:, part], limit, out=result[:, start:end])
+            start = end
+        if self.intercept:
+            result[:, start] = 1.0
+        return result
+
+    def table(self, arranged: FloatArray) -> FloatArray:
+        """The columns of the table again, in their own order."""
+        if self.in_order:
+            return arranged[:, : len(self.order)]
+        return arranged[:, np.argsort(self.order)]
+
+
+def shortened(block: FloatArray, bound: float, *, out: FloatArray) -> None:
+    """Write rows of `block`, shape (n, w), no longer than `bound` to `out`."""
+    limit = rounded_down(bound, block.dtype)
+    if block.shape[1] == 1:
+        np.clip(block, -limit, limit, out=out)
+        return
+    largest = np.abs(block).max(axis=1)
+    scale = np.where(largest > 0.0, largest, 1.0).astype(np.float64)
+    length = scale * np.linalg.norm(block / scale[:, None], axis=1)
+    long = np.flatnonzero(length > float(limit))
+    out[...] = block
+    if len(long):
+        shrink = 1.0 - 4.0 * float(np.finfo(block.dtype).eps)
+        unit = block[long] / scale[long, None]
+        unit /= np.linalg.norm(unit, axis=1)[:, None]
+        out[long] = unit * (shrink * float(limit))
+
+
+def rounded_down(bound: float, dtype: np.dtype[Any]) -> np.floating[Any]:
+    """The largest number of this type that is not above `bound`."""
+    with np.errstate(over="ignore"):
+        rounded: np.floating[Any] = dtype.type(bound)
+    return np.nextafter(rounded, dtype.type(0.0)) if float(rounded) > bound else rounded
+
+
+def laid_out(
+    n_columns: int,
+    own_names: Sequence[str] | None,
+    feature_names: Sequence[str] | None,
+    *,
+    groups: Iterable[Columns] | Mapping[str, Columns] | None,
+    always: Iterable[Columns] | Column | None,
+    intercept: bool,
+    x_bound: float | Sequence[float],
+    always_bound: float | None,
+) -> Layout:
+    """Check all of it; see `Instance` for what it means.
+
+    Raises
+    ------
+    InvalidInput
+        Naming the group, the column or the bound that is wrong.
+    """
+    names, group_names = _names(n_columns, own_names, feature_names, groups)
+    place = {name: j for j, name in enumerate(names)}
+    taken: dict[int, str] = {}
+
+    def columns_of(given: Columns, what: str) -> tuple[int, ...]:
+        single = isinstance(given, str | Integral)
+        entries = [given] if single or not isinstance(given, Iterable) else list(given)
+        if not entries:
+            raise InvalidInput(f"{what} has no columns")
+        found = tuple(_column(entry, what, place, n_columns) for entry in entries)
+        for j in found:
+            if j in taken:
+                raise InvalidInput(f"column {j} ({names[j]}) is in {taken[j]} and in {what}")
+            taken[j] = what
+        return found
+
+    fixed = [always] if isinstance(always, int | str) else list(always or ())
+    constant = tuple(columns_of(part, f"always[{k}]") for k, part in enumerate(fixed))
+    if groups is None:
+        chosen: tuple[tuple[int, ...], ...]
+        chosen = tuple((j,) for j in range(n_columns) if j not in taken)
+        if not chosen:
+            raise InvalidInput("all columns are always in: there is nothing to choose from")
+    else:
+        given = list(groups.values()) if isinstance(groups, Mapping) else list(groups)
+        chosen = tuple(columns_of(group, f"groups[{k}]") for k, group in enumerate(given))
+        if not chosen:
+            raise InvalidInput("groups has no group: there is nothing to choose from")
+        left = [j for j in range(n_columns) if j not in taken]
+        if left:
+            raise InvalidInput(
+                f"column {left[0]} ({names[left[0]]}) is in no group and not in always; add it, "
+                f"or leave it out of X{f' ({len(left)} such columns)' if len(left) > 1 else ''}"
+            )
+    if group_names is None:
+        group_names = tuple(_joined([names[j] for j in group]) for group in chosen)
+    bounds = _bounds(x_bound, chosen, constant, n_columns)
+    largest = float(bounds.max())
+    return Layout(
+        chosen,
+        constant,
+        checked_flag(intercept, "intercept"),
+        checked_feature_names(group_names, len(chosen)),
+        names,
+        bounds,
+        largest if always_bound is None else checked_scale(always_bound, "always_bound"),
+    )
+
+
+def _names(
+    n_columns: int,
+    own: Sequence[str] | None,
+    given: Sequence[str] | None,
+    groups: Iterable[Columns] | Mapping[str, Columns] | None,
+) -> tuple[tuple[str, ...], tuple[str, ...] | None]:
+    """The names of the columns, and those of the groups where they were given."""
+    default = tuple(f"x{j}" for j in range(n_columns))
+    columns = default if own is None else checked_feature_names(own, n_columns)
+    if groups is None:
+        if given is not None:
+            columns = checked_feature_names(given, n_columns)
+        return columns, None
+    if isinstance(groups, Mapping):
+        if given is not None:
+            columns = checked_feature_names(given, n_columns)
+        return columns, checked_names(list(groups))
+    if given is None:
+        return columns, None
+    size = len(checked_names(given))
+    if not isinstance(groups, Sequence):
+        raise InvalidInput(f"groups must be a list of lists of columns, got {shown(groups)}")
+    if size == len(groups) and (own is not None or size != n_columns):
+        return columns, tuple(given)
+    if size == n_columns:
+        return checked_feature_names(given, n_columns), None
+    raise InvalidInput(
+        f"feature_names must have {len(groups)} entries, one per group, or {n_columns}, one per "
+        f"column; got {size}"
+    )
+
+
+def _column(entry: Any, what: str, place: Mapping[str, int], n_columns: int) -> int:
+    if isinstance(entry, str):
+        if entry not in place:
+            raise InvalidInput(f"{what}: there is no column {shown(entry)}")
+        return place[entry]
+    if isinstance(entry, Integral) and not isinstance(entry, bool):
+        if 0 <= int(entry) < n_columns:
+            return int(entry)
+        raise InvalidInput(f"{what}: columns are 0..{n_columns - 1}, got {shown(entry)}")
+    raise InvalidInput(f"{what} must hold column indices or names, got {shown(entry)}")
+
+
+def _joined(names: Sequence[str]) -> str:
+    whole = "+".join(names)
+    if len(names) == 1 or len(whole) <= LONGEST_JOINED:
+        return whole
+    return f"{names[0][:LONGEST_JOINED]}+{len(names) - 1} more"
+
+
+def _bounds(
+    x_bound: float | Sequence[float],
+    groups: Sequence[tuple[int, ...]],
+    always: Sequence[tuple[int, ...]],
+    n_columns: int,
+) -> FloatArray:
+    """One for every feature, shape (p,)."""
+    if np.ndim(x_bound) == 0:
+        return np.full(len(groups), checked_scale(cast(float, x_bound), "x_bound"))
+    each = cast(Sequence[float], x_bound)
+    given = [checked_scale(bound, f"x_bound[{k}]") for k, bound in enumerate(each)]
+    if len(given) == len(groups):
+        return np.array(given)
+    single = all(len(group) == 1 for group in groups)
+    if single and len(given) == n_columns:
+        return np.array([given[j] for (j,) in groups])
+    per_column = f", or one per column, {n_columns}" if single and always else ""
+    raise InvalidInput(
+        f"x_bound must be a number, or one per feature, {len(groups)}{per_column}; got {len(given)}"
+    )

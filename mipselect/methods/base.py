@@ -1,0 +1,215 @@
+"""What a method is: its options, which are public, and the way from data to a mechanism."""
+
+from __future__ import annotations
+
+import random
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from mipselect.arrays import FloatArray
+from mipselect.errors import InvalidInput
+from mipselect.instance import Instance
+from mipselect.mechanisms.base import Mechanism, Support, SupportMechanism
+from mipselect.privacy.guarantee import Guarantee, checked_relation
+from mipselect.privacy.randomness import Rng, generator
+from mipselect.search.progress import ProgressCallback
+from mipselect.validation import (
+    checked_epsilon,
+    checked_feature_names,
+    checked_integer,
+    checked_positive,
+)
+
+BOTH_RELATIONS = ("add-remove", "replace-one")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrivateMethod(ABC):
+    """A way to draw columns, with all its options: what is public, and no data.
+
+    Parameters
+    ----------
+    epsilon : float
+        ε > 0, finite.
+
+    Raises
+    ------
+    InvalidInput
+        If an option is out of its range.
+    """
+
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What one draw promises, whatever the data are: that of the mechanism."""
+        return Guarantee(self.epsilon)
+
+    @property
+    @abstractmethod
+    def bounds(self) -> tuple[str, ...]:
+        """The public bounds it needs, by the names of `Instance`."""
+
+
+class SupportMethod(PrivateMethod):
+    """A method that draws from the values R(S) of an `Instance`; ε is under replace-one."""
+
+    @property
+    def bounds(self) -> tuple[str, ...]:
+        """Those of `Instance`."""
+        return ("x_bound", "y_bound", "coef_bound", "ridge")
+
+    def sized(self, instance: Instance) -> Instance:
+        """The problem that is drawn from: that of the instance, unless sizes are an option."""
+        return instance
+
+    def mechanism(
+        self, instance: Instance, progress: ProgressCallback | None = None
+    ) -> SupportMechanism:
+        """Search as far as is needed, and return the distribution. Nothing is drawn.
+
+        Parameters
+        ----------
+        instance : Instance
+        progress : callable, optional
+            See `top_supports`.
+
+        Raises
+        ------
+        InvalidInput, NotCertified, SolverFailure
+            From the search and the mechanism.
+
+        Notes
+        -----
+        NumPy does not warn meanwhile, since a warning would tell about the data. Its state is that
+        of the thread: others are not silenced.
+        """
+        with np.errstate(all="ignore"):
+            return self._mechanism(instance, progress)
+
+    @abstractmethod
+    def _mechanism(self, instance: Instance, progress: ProgressCallback | None) -> SupportMechanism:
+        """See `mechanism`."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """A table as it is, how many of its columns are chosen, and the bounds that are public.
+
+    Parameters
+    ----------
+    X : float array or CSR matrix, shape (n, p)
+        Finite, one row per person. Sensitive.
+    y : float array, shape (n,)
+        Finite. Sensitive.
+    support_size : int
+        s, between 1 and p.
+    feature_names : sequence of str, optional
+        p different names; default x0, x1, ...
+    x_bound, y_bound, coef_bound : float, optional
+        As for `Instance`; only what a method needs must be there. Nothing is clipped yet.
+
+    Raises
+    ------
+    InvalidInput
+    """
+
+    X: Any = field(repr=False)
+    y: FloatArray = field(repr=False)
+    support_size: int
+    feature_names: Sequence[str] = field(default=(), repr=False)
+    x_bound: float | None = None
+    y_bound: float | None = None
+    coef_bound: float | None = None
+
+    def __post_init__(self) -> None:
+        p = self.n_features
+        names = self.feature_names or tuple(f"x{j}" for j in range(p))
+        object.__setattr__(self, "feature_names", checked_feature_names(names, p))
+        object.__setattr__(
+            self, "support_size", checked_integer(self.support_size, "support_size", 1, p)
+        )
+
+    @property
+    def n(self) -> int:
+        """Number of rows; private under add-remove."""
+        return int(self.X.shape[0])
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns to choose from: every feature is one column."""
+        return int(self.X.shape[1])
+
+    def bound(self, name: str) -> float:
+        """A bound by its name; `InvalidInput` if it is missing or not a finite number > 0."""
+        value = getattr(self, name)
+        if value is None:
+            raise InvalidInput(f"{name} must be given; choose it without looking at the data")
+        return checked_positive(value, name)
+
+
+class RowsMethod(PrivateMethod):
+    """A method that draws from scores or values of its own, computed from `Rows`."""
+
+    def mechanism(self, rows: Rows, rng: Rng = None) -> Mechanism[Support]:
+        """Compute what is needed from the rows, and return the distribution. Nothing is drawn.
+
+        Parameters
+        ----------
+        rows : Rows
+        rng : None, int, random.Random or numpy.random.Generator
+            For choices that do not depend on the data and are not part of the law, such as how
+            ties are broken. None is the operating system's generator.
+
+        Raises
+        ------
+        InvalidInput
+            From the mechanism, or if a bound is missing or out of its range.
+
+        Notes
+        -----
+        NumPy does not warn meanwhile; see `SupportMethod.mechanism`.
+        """
+        source, _ = generator(rng)
+        with np.errstate(all="ignore"):
+            return self._mechanism(rows, source)
+
+    @abstractmethod
+    def _mechanism(self, rows: Rows, source: random.Random) -> Mechanism[Support]:
+        """See `mechanism`; `source` is its `rng`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoreMethod(RowsMethod):
+    """A `RowsMethod` whose ε can be stated under either relation.
+
+    Parameters
+    ----------
+    epsilon : float
+        ε of one draw, under `relation`.
+    relation : {"replace-one", "add-remove"}
+        Under the second n is private.
+    """
+
+    relation: str = "replace-one"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checked_relation(self.relation, BOTH_RELATIONS)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """(ε, 0) under the relation, without conditions."""
+        return Guarantee(self.epsilon, relation=self.relation)
+
+    @property
+    def bounds(self) -> tuple[str, ...]:
+        """None: the scores do not depend on the units of the data."""
+        return ()

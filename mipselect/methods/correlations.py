@@ -1,0 +1,132 @@
+"""DP-SIS: a private top-k of the correlations of single columns with the target."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import gen_batches
+
+from mipselect.arrays import FloatArray
+from mipselect.errors import InvalidInput
+from mipselect.mechanisms import (
+    CanonicalLipschitz,
+    JointExponential,
+    Mechanism,
+    OneShotTopK,
+    Peeling,
+)
+from mipselect.mechanisms.base import Support
+from mipselect.mechanisms.scores.sample_aggregate import TopK
+from mipselect.methods.base import Rows, ScoreMethod
+
+SENSITIVITIES = {"add-remove": 1.0, "replace-one": 2.0}
+"""Of |x_j·y| with entries in [-1, 1]: one term comes or goes, or is replaced by its opposite."""
+
+MECHANISMS: dict[str, TopK] = {
+    "canonical": CanonicalLipschitz,
+    "peeling": Peeling,
+    "one-shot": OneShotTopK,
+    "joint": JointExponential,
+}
+
+UNIT = 2.0**32
+"""The terms of a score are multiples of 1/UNIT: their sums are exact, in any order."""
+
+CHUNK = 1 << 20
+"""So many entries of X are worked on at a time."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SISMethod(ScoreMethod):
+    """See `SISSelector`: the s columns with the largest |x_j·y| of clipped, rescaled data.
+
+    Parameters
+    ----------
+    epsilon : float
+        ε of one draw, under `relation`.
+    relation : {"replace-one", "add-remove"}
+    top_k : {"canonical", "peeling", "one-shot", "joint"} or callable
+        What selects from the scores.
+    """
+
+    top_k: str | TopK = "canonical"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        top_k_named(self.top_k, MECHANISMS)
+
+    @property
+    def bounds(self) -> tuple[str, ...]:
+        """b_x and b_y."""
+        return ("x_bound", "y_bound")
+
+    def _mechanism(self, rows: Rows, source: random.Random) -> Mechanism[Support]:
+        scores = exact_correlations(
+            in_units_of(rows.bound("x_bound"), rows.X), in_units_of(rows.bound("y_bound"), rows.y)
+        )
+        return top_k_named(self.top_k, MECHANISMS)(
+            scores,
+            rows.support_size,
+            self.epsilon,
+            sensitivity=SENSITIVITIES[self.relation],
+            relation=self.relation,
+        )
+
+
+def in_units_of(bound: float, values: Any) -> Any:
+    """Clip to ± bound and divide by it, in double precision; of a CSR matrix the stored values.
+
+    The quotient of two doubles with |x| ≤ b is at most 1, for rounding is monotone.
+    """
+    if not sparse.issparse(values):
+        return np.clip(np.asarray(values, dtype=np.float64), -bound, bound) / bound
+    result = values.astype(np.float64)
+    # Duplicates of one entry, each within the bound, could add up to more.
+    result.sum_duplicates()
+    result.data = in_units_of(bound, result.data)
+    return result
+
+
+def exact_correlations(table: Any, target: FloatArray) -> FloatArray:
+    """|Σ_i x_ij y_i|, every product rounded to a multiple of 1/UNIT and then summed exactly.
+
+    Parameters
+    ----------
+    table : float array or CSR matrix, shape (n, p), n < 2^31
+        Entries in [-1, 1].
+    target : float array, shape (n,)
+        Entries in [-1, 1].
+
+    Returns
+    -------
+    float array, shape (p,)
+    """
+    rows, columns = table.shape
+    sums = np.zeros(columns, dtype=np.int64)
+    if sparse.issparse(table):
+        entries = table.tocoo()
+        np.add.at(sums, entries.col, _in_units(entries.data * target[entries.row]))
+    else:
+        for part in gen_batches(rows, max(1, CHUNK // columns)):
+            sums += _in_units(table[part] * target[part, None]).sum(axis=0)
+    return np.abs(sums) / UNIT
+
+
+def _in_units(products: FloatArray) -> np.ndarray[Any, np.dtype[np.int64]]:
+    units: np.ndarray[Any, np.dtype[np.int64]] = np.rint(products * UNIT).astype(np.int64)
+    return units
+
+
+def top_k_named(top_k: str | TopK, known: Mapping[str, TopK]) -> TopK:
+    """Return a callable as it is and a name's mechanism, or raise `InvalidInput`."""
+    if isinstance(top_k, str) and top_k in known:
+        return known[top_k]
+    if isinstance(top_k, str) or not callable(top_k):
+        names = ", ".join(repr(name) for name in known)
+        raise InvalidInput(f"top_k must be one of {names}, or a callable, got {top_k!r}")
+    return top_k

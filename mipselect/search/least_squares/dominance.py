@@ -1,0 +1,34 @@
+"""Diagonals that a positive definite matrix dominates: H - M ⪰ 0 on every small set of rows."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mipselect.arrays import FloatArray
+
+
+def dominated_diagonal(h: FloatArray, off_sums: FloatArray, ridge: float) -> FloatArray:
+    """M = (λ+ν) + θD with D = h - (λ+ν) - off_sums and the largest safe θ ∈ [0, 1] (MATH, 3).
+
+    H - M is positive semidefinite on every set of features whose off-diagonal row sums
+    `off_sums` bounds, because θD is valid for H - (λ+ν)I whenever D is.
+    """
+    D = h - ridge - off_sums
+    worst = float(np.min(D, initial=0.0))
+    theta = 1.0 if worst > -0.5 * ridge else 0.5 * ridge / -worst
+    return ridge + theta * D
+
+
+def largest_sum(shares: FloatArray, count: int) -> float:
+    """Sum of the `count` largest entries."""
+    if count <= 0:
+        return 0.0
+    if count >= len(shares):
+        return float(shares.sum())
+    return float(np.partition(shares, len(shares) - count)[len(shares) - count :].sum())
+
+
+def largest_sums(rows: FloatArray, count: int) -> FloatArray:
+    """The sum of the `count` ≥ 1 largest entries of every row, shape (L,); `rows` is reordered."""
+    rows.partition(rows.shape[1] - count, axis=1)
+    return np.asarray(rows[:, rows.shape[1] - count :].sum(axis=1))

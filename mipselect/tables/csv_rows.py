@@ -1,0 +1,180 @@
+"""A CSV file as columns of bytes: every record is one row, whatever stands in it.
+
+A record is a line, or several where a value in quotes has line breaks. A record with more or
+fewer values than the header, and an empty line, is a row without values. No type is guessed and
+nothing is refused, for either would depend on the rows.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import gzip
+import io
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import IO, Any
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import compute
+from pyarrow import csv as arrow_csv
+
+from mipselect.errors import InvalidInput
+
+BYTE_FOR_BYTE = "latin-1"
+"""Every byte is a letter of it, so that PyArrow never meets text that it cannot read."""
+
+BLOCK = 1 << 22
+LARGEST_BLOCK = 1 << 30
+"""Bytes that PyArrow looks at together; a record must fit into them."""
+
+Opener = Callable[[], IO[bytes]]
+
+
+class CsvRows:
+    """The records of one file, which `opener` opens at its beginning.
+
+    Parameters
+    ----------
+    label : str
+        The name of the file, for messages.
+    opener : callable
+        Returns a binary stream; of the compressed bytes if `compressed`.
+    compressed : bool
+        By gzip.
+    """
+
+    def __init__(self, label: str, opener: Opener, *, compressed: bool) -> None:
+        self.label = label
+        self._opener, self._compressed = opener, compressed
+        self.header = self._read_header()
+
+    def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """The columns of these names as bytes, in this order; null in a row without values."""
+        positions = [self.header.index(name) for name in names]
+        done, block = 0, BLOCK
+        while True:
+            seen = 0
+            try:
+                for batch in self._parsed(positions, block):
+                    # After a new start with larger blocks the first rows are there already.
+                    fresh = batch.slice(min(batch.num_rows, max(0, done - seen)))
+                    seen += batch.num_rows
+                    done += fresh.num_rows
+                    if fresh.num_rows:
+                        yield fresh
+                return
+            except pa.ArrowInvalid as error:
+                if "Empty CSV" in str(error):  # A header without a line end.
+                    return
+                if block >= LARGEST_BLOCK:
+                    raise MemoryError(f"{self.label}: a record is larger than 1 GiB") from error
+                block *= 16
+            except (OSError, EOFError, zlib.error) as error:
+                raise InvalidInput(f"{self.label}: cannot be read: {_reason(error)}") from error
+
+    def _parsed(self, positions: Sequence[int], block: int) -> Iterator[pa.RecordBatch]:
+        columns = [f"f{k}" for k in positions]
+        kept = _KeptRecords()
+        with self._open() as file:
+            reader = arrow_csv.open_csv(
+                file,
+                # The header is read as a record, for two of its names may be the same.
+                read_options=arrow_csv.ReadOptions(
+                    autogenerate_column_names=True,
+                    block_size=block,
+                    use_threads=False,
+                    encoding=BYTE_FOR_BYTE,
+                ),
+                parse_options=arrow_csv.ParseOptions(
+                    newlines_in_values=True,
+                    ignore_empty_lines=False,
+                    invalid_row_handler=kept.skip,
+                ),
+                convert_options=arrow_csv.ConvertOptions(
+                    include_columns=columns,
+                    column_types=dict.fromkeys(columns, pa.string()),
+                    strings_can_be_null=False,
+                ),
+            )
+            header = 1
+            for batch in reader:
+                if batch.num_rows:
+                    places = kept.places(batch.num_rows)
+                    arrays = [_as_bytes(column.take(places)) for column in batch.columns]
+                    yield pa.record_batch(arrays, columns).slice(header)
+                    header = 0
+            rest = pa.nulls(kept.left, pa.binary())
+            yield pa.record_batch([rest] * len(columns), columns)
+
+    def _read_header(self) -> tuple[str, ...]:
+        try:
+            with self._open() as file:
+                text = codecs.getreader(BYTE_FOR_BYTE)(file)
+                header = next(csv.reader(text), [])
+            return tuple(name.encode(BYTE_FOR_BYTE).decode("utf-8") for name in header)
+        except (OSError, EOFError, zlib.error) as error:
+            raise InvalidInput(f"{self.label}: cannot be read: {_reason(error)}") from error
+        except csv.Error as error:
+            raise InvalidInput(f"{self.label}: the header cannot be read: {error}") from error
+        except UnicodeDecodeError as error:
+            raise InvalidInput(
+                f"{self.label}: the header is not UTF-8; save the file as UTF-8"
+            ) from error
+
+    @contextmanager
+    def _open(self) -> Iterator[IO[bytes]]:
+        """The text behind its byte order mark."""
+        with ExitStack() as files:
+            file: Any = files.enter_context(self._opener())
+            if self._compressed:
+                file = files.enter_context(gzip.GzipFile(fileobj=file, mode="rb"))
+            buffered = files.enter_context(io.BufferedReader(file))
+            mark = buffered.peek(4)[:4]
+            if mark.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+                raise InvalidInput(f"{self.label}: this is UTF-16; save the file as UTF-8")
+            if mark.startswith(codecs.BOM_UTF8):
+                buffered.read(len(codecs.BOM_UTF8))
+            yield buffered
+
+
+class _KeptRecords:
+    """Which records PyArrow skips, so that each leaves a row without values where it stood."""
+
+    def __init__(self) -> None:
+        self._next, self._skipped = 1, list[int]()
+
+    def skip(self, record: arrow_csv.InvalidRow) -> str:
+        """Note the number of a record that has not as many values as the header."""
+        self._skipped.append(record.number)
+        return "skip"
+
+    @property
+    def left(self) -> int:
+        """How many were skipped behind the last one that was kept."""
+        return len(self._skipped)
+
+    def places(self, kept: int) -> pa.Array:
+        """The place of each record up to the last of `kept` ones, null where it was skipped."""
+        skipped = np.array(self._skipped, dtype=np.int64) - self._next
+        among = skipped[skipped - np.arange(len(skipped)) < kept]
+        is_skipped = np.zeros(kept + len(among), dtype=bool)
+        is_skipped[among] = True
+        del self._skipped[: len(among)]
+        self._next += len(is_skipped)
+        return pa.array(np.cumsum(~is_skipped) - 1, mask=is_skipped)
+
+
+def _as_bytes(column: pa.Array) -> pa.Array:
+    """The bytes that stand in the file."""
+    if compute.all(compute.string_is_ascii(column), min_count=0).as_py() is not False:
+        return column.cast(pa.binary())
+    encoded = column.dictionary_encode()
+    known = [text.encode(BYTE_FOR_BYTE) for text in encoded.dictionary.to_pylist()]
+    return pa.DictionaryArray.from_arrays(encoded.indices, pa.array(known, pa.binary()))
+
+
+def _reason(error: Exception) -> str:
+    return error.strerror if isinstance(error, OSError) and error.strerror else "it is damaged"

@@ -1,0 +1,33 @@
+"""Public defaults for the two numbers that nobody knows by heart; no row is looked at.
+
+Features and target lie in [-1, 1] and n, s and the ranges are public, so both may depend on them.
+"""
+
+from __future__ import annotations
+
+import math
+
+ROWS_PER_UNIT_OF_RIDGE = 1000
+
+
+def default_coef_bound(support_size: int, always: int, intercept: bool) -> float:
+    """r = 1/√(s + a), or 2/√(s + a + 1) with an intercept, so that U = 1 or 2.
+
+    U = 1 lets predictions reach both ends of the range of the target. An intercept needs room of
+    its own, for a mean that is far from the middle of the range: else features that hardly vary
+    would stand in for it. Δ does not grow with the size then.
+
+    Parameters
+    ----------
+    support_size : int
+        s, the largest number of features that may be chosen.
+    always : int
+        a, the fields that are always in.
+    intercept : bool
+    """
+    return (1.0 + intercept) / math.sqrt(support_size + always + intercept)
+
+
+def default_ridge(n: int) -> float:
+    """λ = max(1, n/1000): as much as one row, or as a thousandth of all of them."""
+    return max(1.0, n / ROWS_PER_UNIT_OF_RIDGE)

@@ -1,0 +1,179 @@
+"""From a field to columns in [-1, 1]: the public map of one value, nothing of it fitted.
+
+Within the columns of one field a row has Euclidean norm at most 1, so that a category with 200
+levels costs no more sensitivity than a number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from mipselect.errors import InvalidInput
+from mipselect.tables import values
+from mipselect.tables.fields import Field
+from mipselect.validation import SMALLEST_SCALE, shown
+
+MISSING_COLUMN = "missing"
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of X, in units of the table.
+
+    Attributes
+    ----------
+    name : str
+        "age", "age=missing", "icd=J".
+    scale, offset : float
+        An entry x stands for offset + scale · x: units of the field for a number, places among
+        the categories for ordered ones, 0 and 1 for truth values and indicators.
+    """
+
+    name: str
+    scale: float = 1.0
+    offset: float = 0.0
+
+
+class Encoder(Protocol):
+    """What a field becomes."""
+
+    @property
+    def field(self) -> Field:
+        """Of which it is made."""
+        ...
+
+    def columns(self) -> tuple[Column, ...]:
+        """The columns, `=missing` last."""
+        ...
+
+    def encode(self, column: pa.Array, out: NDArray[np.float32]) -> None:
+        """Write the rows of a batch to `out`, shape (rows, number of columns)."""
+        ...
+
+
+@dataclass(frozen=True)
+class Scaled:
+    """A number: clip((2v - lo - hi)/(hi - lo)) and `=missing`; a missing value is 0."""
+
+    field: Field
+    low: float
+    high: float
+
+    def columns(self) -> tuple[Column, ...]:
+        """The number, and `=missing`."""
+        half = 0.5 * (self.high - self.low)
+        number = Column(self.field.name, half, 0.5 * (self.low + self.high))
+        return (number, *_missing_column(self.field))
+
+    def scaled(self, column: pa.Array) -> NDArray[np.float64]:
+        """The values in [-1, 1], NaN where missing, shape (rows,)."""
+        v = np.clip(values.numbers(column, self.field), self.low, self.high)
+        return np.clip((2.0 * v - self.low - self.high) / (self.high - self.low), -1.0, 1.0)
+
+    def encode(self, column: pa.Array, out: NDArray[np.float32]) -> None:
+        """Write the number and `=missing`."""
+        _write(self.scaled(column), out)
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """K ≥ 2 values in an order: 2k/(K-1) - 1 and `=missing`; one that is in no list is 0.
+
+    A boolean, two categories or ordered ones.
+    """
+
+    field: Field
+    levels: int
+
+    def columns(self) -> tuple[Column, ...]:
+        """The place among the values, and `=missing`."""
+        name, categories = self.field.name, self.field.categories
+        if categories is not None and not self.field.ordered:
+            name = _indicator(self.field, 1)
+        half = 0.5 * (self.levels - 1)
+        return (Column(name, half, half), *_missing_column(self.field))
+
+    def scaled(self, column: pa.Array) -> NDArray[np.float64]:
+        """The places in [-1, 1], NaN where missing, shape (rows,)."""
+        codes = values.codes(column, self.field)
+        places = 2.0 * codes / (self.levels - 1) - 1.0
+        places[codes == values.UNLISTED] = 0.0
+        places[codes == values.MISSING] = np.nan
+        return places
+
+    def encode(self, column: pa.Array, out: NDArray[np.float32]) -> None:
+        """Write the place and `=missing`."""
+        _write(self.scaled(column), out)
+
+
+@dataclass(frozen=True)
+class Indicators:
+    """K categories: as many indicators, of which at most one is 1, and `=missing`."""
+
+    field: Field
+    levels: int
+
+    def columns(self) -> tuple[Column, ...]:
+        """One for each category, and `=missing`."""
+        names = (_indicator(self.field, k) for k in range(self.levels))
+        return (*(Column(name) for name in names), *_missing_column(self.field))
+
+    def encode(self, column: pa.Array, out: NDArray[np.float32]) -> None:
+        """Write the indicators and `=missing`."""
+        codes = values.codes(column, self.field)
+        out[:] = 0.0
+        listed = np.flatnonzero(codes >= 0)
+        out[listed, codes[listed]] = 1.0
+        if not self.field.required:
+            out[codes == values.MISSING, self.levels] = 1.0
+
+
+def encoder_of(field: Field, ranges: Mapping[str, tuple[float, float]]) -> Encoder:
+    """What a field becomes; raise `InvalidInput` if the schema says too little of it."""
+    if field.type == "boolean":
+        return Ranked(field, 2)
+    if field.categories is not None:
+        levels = len(field.categories)
+        in_order = levels == 2 or (field.ordered and levels > 1)
+        return Ranked(field, levels) if in_order else Indicators(field, levels)
+    if field.name in ranges:
+        return Scaled(field, *ranges[field.name])
+    if field.minimum is None or field.maximum is None:
+        raise InvalidInput(f"field {shown(field.name)} ({field.type}) has no {field.gap}")
+    return Scaled(field, *checked_range(field.minimum, field.maximum, f"field {field.name}"))
+
+
+def checked_range(low: float, high: float, what: str) -> tuple[float, float]:
+    """Return a range that is wide enough for its middle to lie between its ends."""
+    if not (high - low >= SMALLEST_SCALE and low < 0.5 * (low + high) < high):
+        raise InvalidInput(
+            f"{what}: a range must be lo < hi and not too narrow for numbers of this size, got "
+            f"{shown(low)} to {shown(high)}"
+        )
+    return low, high
+
+
+def _write(scaled: NDArray[np.float64], out: NDArray[np.float32]) -> None:
+    missing = np.isnan(scaled)
+    scaled[missing] = 0.0
+    # Rounding keeps what is at most 1 at most 1.
+    out[:, 0] = scaled
+    if out.shape[1] > 1:
+        out[:, 1] = missing
+
+
+def _missing_column(field: Field) -> tuple[Column, ...]:
+    return () if field.required else (Column(f"{field.name}={MISSING_COLUMN}"),)
+
+
+def _indicator(field: Field, k: int) -> str:
+    """The name of the column of a category; one that is called "missing" is put in quotes."""
+    value = (field.categories or ())[k]
+    text = value if isinstance(value, str) else f"{value:.15g}"
+    return f"{field.name}='{text}'" if text == MISSING_COLUMN else f"{field.name}={text}"

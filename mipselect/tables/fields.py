@@ -1,0 +1,202 @@
+"""A field of a Table Schema: what is public about one column."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mipselect.errors import InvalidInput
+from mipselect.validation import LAST_INTEGER, checked_name, shown
+
+NUMBERS = ("integer", "number")
+MAPPED = (*NUMBERS, "boolean", "string")
+"""The types that can become features."""
+
+TRUE = ("true", "True", "TRUE", "1")
+FALSE = ("false", "False", "FALSE", "0")
+"""How the standard writes truth values."""
+
+NUMBER = r"[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|inf|infinity)"
+"""A number as text in any case, after `decimalChar` and `groupChar` are replaced."""
+
+TRUTHS = {"true": 1.0, "false": 0.0}
+"""Truth values, however they are stored, count as numbers in a field of numbers."""
+
+BLANKS = " \t\r\n\v\f"
+"""What does not count at either end of a value."""
+
+Category = str | float | bool
+
+
+@dataclass(frozen=True)
+class Field:
+    """One field of a `TableSchema`; everything in it is public.
+
+    Attributes
+    ----------
+    name : str
+    type : str
+        As in the standard; only integer, number, boolean and string can become features.
+    minimum, maximum : float or None
+        The range of a number, in its units.
+    required : bool
+        Whether a value is always there: then the field has no column `=missing`.
+    categories : tuple of str, float or bool, or None
+        From `categories`, else from `constraints.enum`; as many and in the order as written.
+    ordered : bool
+        `categoriesOrdered`.
+    missing_values : tuple of str
+        Texts that stand for no value.
+    true_values, false_values : tuple of str
+        Texts of a boolean.
+    decimal_char, group_char : str
+        In the text of a number.
+    """
+
+    name: str
+    type: str
+    minimum: float | None = None
+    maximum: float | None = None
+    required: bool = False
+    categories: tuple[Category, ...] | None = None
+    ordered: bool = False
+    missing_values: tuple[str, ...] = ("",)
+    true_values: tuple[str, ...] = TRUE
+    false_values: tuple[str, ...] = FALSE
+    decimal_char: str = "."
+    group_char: str = ""
+
+    @property
+    def is_number(self) -> bool:
+        """Whether its values are numbers, be they measured or the codes of categories."""
+        return self.type in NUMBERS
+
+    @property
+    def gap(self) -> str:
+        """What a person has to write before the field can be used; "" if nothing."""
+        if self.type == "boolean" or self.categories is not None:
+            return ""
+        if self.type == "string":
+            return "categories"
+        if self.type not in MAPPED:
+            return f"nothing helps: a field of type {self.type} cannot be used"
+        ends = {"constraints.minimum": self.minimum, "constraints.maximum": self.maximum}
+        needed = " and ".join(name for name, end in ends.items() if end is None)
+        return f"{needed}, or categories" if needed else ""
+
+    def number(self, text: str) -> float | None:
+        """The number that a text stands for, or None; the rule for every value of the field."""
+        text = text.strip(BLANKS)
+        if text.lower() in TRUTHS:
+            return TRUTHS[text.lower()]
+        if self.group_char:
+            text = text.replace(self.group_char, "")
+        if self.decimal_char != ".":
+            text = text.replace(self.decimal_char, ".")
+        return float(text) if re.fullmatch(NUMBER, text, re.IGNORECASE) else None
+
+
+def field_of(content: Mapping[str, Any], missing: tuple[str, ...], where: str) -> Field:
+    """Make a field of its JSON object, whose shape is known to be right.
+
+    Parameters
+    ----------
+    content : mapping
+    missing : tuple of str
+        The `missingValues` of the table.
+    where : str
+        Its path in the file, for messages.
+    """
+    name, kind = content["name"], content["type"]
+    checked_name(name, f"{where}.name")
+    constraints = content.get("constraints", {})
+    is_number = kind in NUMBERS
+    ends = [constraints.get(key) if is_number else None for key in ("minimum", "maximum")]
+    low, high = (None if end is None else float(end) for end in ends)
+    if low is not None and high is not None and not low < high:
+        raise InvalidInput(
+            f"{where}.constraints (field {name}): minimum must be below maximum, got "
+            f"{shown(low)} and {shown(high)}"
+        )
+    if "missingValues" in content:
+        missing = values_of(content["missingValues"])
+    field = Field(
+        name=name,
+        type=kind,
+        minimum=low,
+        maximum=high,
+        required=constraints.get("required", False),
+        categories=_categories(content, constraints, kind, f"{where} (field {name})"),
+        ordered=content.get("categoriesOrdered", False),
+        missing_values=_texts(missing),
+        true_values=_texts(content.get("trueValues", TRUE)),
+        false_values=_texts(content.get("falseValues", FALSE)),
+        decimal_char=content.get("decimalChar", "."),
+        group_char=content.get("groupChar", ""),
+    )
+    _check_texts(field, content, f"{where} (field {name})")
+    return field
+
+
+def values_of(entries: Sequence[Any]) -> tuple[Any, ...]:
+    """The values of a list whose entries are values, or objects with `value` and `label`."""
+    return tuple(entry["value"] if isinstance(entry, Mapping) else entry for entry in entries)
+
+
+def _texts(values: Iterable[str]) -> tuple[str, ...]:
+    """Without outer blanks, each once."""
+    return tuple(dict.fromkeys(text.strip(BLANKS) for text in values))
+
+
+def _categories(
+    content: Mapping[str, Any], constraints: Mapping[str, Any], kind: str, where: str
+) -> tuple[Category, ...] | None:
+    """The categories of a field as values of its type; truth values need none."""
+    entries, called = content.get("categories"), "categories"
+    if entries is None:
+        entries, called = constraints.get("enum"), "constraints.enum"
+    if entries is None or kind == "boolean" or kind not in MAPPED:
+        return None
+    result: list[Category] = []
+    for j, value in enumerate(values_of(entries)):
+        at = f"{where}: {called}[{j}]"
+        if kind == "string":
+            if not isinstance(value, str):
+                raise InvalidInput(f"{at} must be a text as the field is, got {shown(value)}")
+            value = checked_name(value.strip(BLANKS), at)
+        elif isinstance(value, bool | str):
+            raise InvalidInput(f"{at} must be a number as the field is, got {shown(value)}")
+        elif not abs(value) <= LAST_INTEGER:
+            raise InvalidInput(f"{at} is beyond 2⁵³; make the field one of type string")
+        else:
+            value = float(value)
+        if value in result:
+            raise InvalidInput(f"{at} is listed twice: {shown(value)}")
+        result.append(value)
+    return tuple(result)
+
+
+def _check_texts(field: Field, content: Mapping[str, Any], where: str) -> None:
+    """Raise `InvalidInput` where texts contradict each other."""
+    if content.get("bareNumber") is False:
+        raise InvalidInput(
+            f"{where}: bareNumber must be true: numbers between other letters are not read"
+        )
+    if field.decimal_char == field.group_char:
+        raise InvalidInput(f"{where}: decimalChar and groupChar must differ")
+    for called in (field.decimal_char, field.group_char):
+        if called and called in "+-0123456789eE":
+            raise InvalidInput(f"{where}: decimalChar and groupChar must be no part of a number")
+    both = set(field.true_values) & set(field.false_values)
+    if both:
+        raise InvalidInput(f"{where}: {shown(both.pop())} stands in trueValues and in falseValues")
+    for value in field.categories or ():
+        written = {value} if isinstance(value, str) else set()
+        numbers = {field.number(text) for text in field.missing_values}
+        if written & set(field.missing_values) or (field.is_number and value in numbers):
+            raise InvalidInput(
+                f"{where}: {shown(value)} is a category and one of the missingValues; give the "
+                "field its own missingValues"
+            )

@@ -1,0 +1,176 @@
+"""`map_table`: a table through the public map, batch by batch, into one array of float32."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from mipselect.errors import InvalidInput
+from mipselect.tables import values
+from mipselect.tables.people import checked_rule, one_row_each
+from mipselect.tables.public_map import PublicMap, Ranges
+from mipselect.tables.schema import TableSchema
+from mipselect.tables.sources import Part, open_source
+from mipselect.tables.units import Units
+from mipselect.validation import listed
+
+FIRST_ROWS = 1 << 16
+GROWTH = 1.25
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureTable:
+    """A table after the public map. X and y are sensitive, the rest is public.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n, q), float32, C-ordered, read-only
+        Entries in [-1, 1]; within the columns of one feature a row has Euclidean norm at most 1.
+    y : ndarray of shape (n,), float64, read-only
+        In [-1, 1], or -1 and +1. A missing target is 0, the midpoint.
+    feature_names : tuple of str
+        The fields to choose from.
+    groups : tuple of tuple of int
+        The columns of each of them.
+    always_groups : tuple of tuple of int
+        The columns of each field that is always in.
+    units : Units
+        What turns columns back into the units of the table, and what one row is about.
+    """
+
+    X: NDArray[np.float32] = field(repr=False)
+    y: NDArray[np.float64] = field(repr=False)
+    feature_names: tuple[str, ...]
+    groups: tuple[tuple[int, ...], ...]
+    always_groups: tuple[tuple[int, ...], ...]
+    units: Units
+
+    @property
+    def always(self) -> tuple[int, ...]:
+        """The columns that are always in."""
+        return tuple(j for group in self.always_groups for j in group)
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        """The names of the columns of X."""
+        return tuple(column.name for column in self.units.columns)
+
+
+def map_table(
+    source: Any,
+    schema: TableSchema,
+    *,
+    target: str,
+    always: Sequence[str] = (),
+    never: Sequence[str] = (),
+    ranges: Ranges | None = None,
+    unit_rule: str = "first",
+) -> FeatureTable:
+    """Map every row of a table by what is public about it.
+
+    Parameters
+    ----------
+    source : path or table
+        See `mipselect.tables.sources.open_source`.
+    schema : TableSchema
+    target : str
+        The field to predict: a number with a range, or two classes.
+    always : sequence of str
+        Fields that are always in.
+    never : sequence of str
+        Fields that are left out.
+    ranges : mapping of str to (float, float), optional
+        Public ranges that replace those of the schema, in units of the fields.
+    unit_rule : {"first", "last", "mean"}
+        What becomes of several rows of one person, if the schema has a privacy unit: the first
+        or the last row, or the means of numbers with the rest from the first row.
+
+    Raises
+    ------
+    InvalidInput
+        For what is wrong with the schema, the question or a header, before a row is read. Nothing
+        is raised because of the rows.
+
+    Notes
+    -----
+    Nothing is fitted. One changed row (or one person whose rows are changed) changes one row of
+    the result.
+    """
+    public = PublicMap.of(schema, target=target, always=always, never=never, ranges=ranges)
+    checked_rule(unit_rule, schema.privacy_unit)
+    X, y = read_rows(open_table(source, public), public, unit_rule)
+    y[np.isnan(y)] = 0.0
+    X.flags.writeable = False
+    y.flags.writeable = False
+    blocks = [tuple(block) for block in public.blocks]
+    k = len(public.features)
+    return FeatureTable(
+        X=X,
+        y=y,
+        feature_names=tuple(e.field.name for e in public.features),
+        groups=tuple(blocks[:k]),
+        always_groups=tuple(blocks[k:]),
+        units=public.units,
+    )
+
+
+def open_table(source: Any, public: PublicMap) -> tuple[Part, ...]:
+    """Look at the headers of a table; raise `InvalidInput` for a column that is not there."""
+    parts = open_source(source)
+    for part in parts:
+        counts = Counter(part.names)
+        absent = [name for name in public.names if name not in counts]
+        if absent:
+            hint = " (values must be separated by commas)" if len(part.names) == 1 else ""
+            raise InvalidInput(
+                f"{part.label}: there is no column {listed(absent)}; columns: "
+                f"{listed(part.names)}{hint}"
+            )
+        repeated = [name for name in public.names if counts[name] > 1]
+        if repeated:
+            raise InvalidInput(f"{part.label}: two columns are called {listed(repeated)}")
+    return parts
+
+
+def read_rows(
+    parts: Sequence[Part], public: PublicMap, unit_rule: str, spare: int = 0
+) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+    """Map all rows, and leave one for each person.
+
+    Returns
+    -------
+    X : ndarray of shape (n, q + spare), float32
+        The last `spare` columns are for the caller to fill.
+    y : ndarray of shape (n,)
+        NaN where there is no target.
+    """
+    q = len(public.columns)
+    known = [part.rows for part in parts]
+    room = FIRST_ROWS if None in known else sum(rows for rows in known if rows is not None)
+    X, y = np.empty((room, q + spare), np.float32), np.empty(room, np.float64)
+    identities: list[pa.Array] = []
+    n = 0
+    for part in parts:
+        for batch in part.read(public.names):
+            end = n + batch.num_rows
+            if end > len(y):
+                room = max(end, int(GROWTH * len(y)))
+                X.resize((room, q + spare), refcheck=False)
+                y.resize(room, refcheck=False)
+            public.encode(batch, X[n:end, :q], y[n:end])
+            if public.unit is not None:
+                identities.append(values.identities(batch.column(len(public.names) - 1)))
+            n = end
+    if n and public.unit is not None:
+        n = one_row_each(X[:n], y[:n], identities, unit_rule, public)
+    if n == 0:
+        raise InvalidInput(f"{parts[0].label}: the table has no rows")
+    X.resize((n, q + spare), refcheck=False)
+    y.resize(n, refcheck=False)
+    return X, y

@@ -1,0 +1,109 @@
+"""Several rows of one person made into one: by a public rule, applied to each person alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, get_args
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from mipselect.arrays import FloatArray
+from mipselect.errors import InvalidInput
+from mipselect.tables.encoders import Scaled
+from mipselect.tables.public_map import PublicMap
+from mipselect.validation import checked_choice
+
+Rule = Literal["first", "last", "mean"]
+
+
+def checked_rule(rule: str, unit: str | None) -> str:
+    """Return the rule; raise `InvalidInput` if it is unknown, or not "first" without a unit."""
+    checked_choice(rule, "unit_rule", get_args(Rule))
+    if unit is None and rule != "first":
+        raise InvalidInput(
+            f"unit_rule {rule!r} needs csvw-eo:privacyUnit in the schema: the field that says "
+            "whose row it is"
+        )
+    return rule
+
+
+def one_row_each(
+    X: NDArray[np.float32],
+    y: NDArray[np.float64],
+    identities: Sequence[pa.Array],
+    rule: str,
+    public: PublicMap,
+) -> int:
+    """Leave one row for each identity at the beginning of X and y, and return how many.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, q), changed in place
+    y : ndarray of shape (n,), changed in place
+        NaN where there is no target.
+    identities : sequence of arrow arrays, n values in all
+        Whose row it is. Rows without a value are those of one person.
+    rule : {"first", "last", "mean"}
+        Which row stays; "mean" takes means of numbers over the rows where there is one, and the
+        rest from the first row.
+    public : PublicMap
+
+    Notes
+    -----
+    People stand in the order of the row that stays.
+    """
+    rows = pa.chunked_array(list(identities), pa.string()).dictionary_encode("encode")
+    person = rows.combine_chunks().indices.to_numpy()
+    order = np.arange(len(person)) if rule != "last" else np.arange(len(person))[::-1]
+    _, places = np.unique(person[order], return_index=True)
+    kept = np.sort(order[places])
+    if rule == "mean":
+        _mean_of_numbers(X, y, person, kept, public)
+    # Rows move up only, so that none is overwritten before it is read.
+    for start in range(0, len(kept), 1 << 16):
+        chunk = kept[start : start + (1 << 16)]
+        X[start : start + len(chunk)] = X[chunk]
+        y[start : start + len(chunk)] = y[chunk]
+    return len(kept)
+
+
+def _mean_of_numbers(
+    X: NDArray[np.float32],
+    y: NDArray[np.float64],
+    person: NDArray[np.int64],
+    kept: NDArray[np.int64],
+    public: PublicMap,
+) -> None:
+    """Write the means of each person's numbers to the row that stays."""
+    who = person[kept]
+    for encoder, block in zip(public.encoders, public.blocks, strict=True):
+        if not isinstance(encoder, Scaled):
+            continue
+        number, present = X[:, block.start], np.ones(len(person), dtype=bool)
+        if not encoder.field.required:
+            present = X[:, block.start + 1] == 0.0
+        mean, count = _means(number, present, person)
+        X[kept, block.start] = mean[who]
+        if not encoder.field.required:
+            X[kept, block.start + 1] = count[who] == 0
+    if isinstance(public.target.encoder, Scaled):
+        present = ~np.isnan(y)
+        mean, count = _means(np.where(present, y, 0.0), present, person)
+        y[kept] = np.where(count[who] > 0, mean[who], np.nan)
+
+
+def _means(
+    numbers: FloatArray,
+    present: NDArray[np.bool_],
+    person: NDArray[np.int64],
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """The mean of each person's present numbers, 0 if there is none, and their count.
+
+    Numbers in [-1, 1] have a mean in [-1, 1], also when rounded: a sum of k of them is never
+    rounded beyond k.
+    """
+    count = np.bincount(person, weights=present).astype(np.int64)
+    total = np.bincount(person, weights=np.where(present, numbers, 0.0))
+    return total / np.maximum(count, 1), count

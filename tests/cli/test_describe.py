@@ -1,0 +1,79 @@
+"""`mipselect describe`: names and types of a table, and what a person must fill in."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from commandline import Run
+from pyarrow import parquet
+
+from mipselect.tables import TableSchema
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    columns = {"age": [18, 99], "sex": ["f", "m"], "smoker": [True, None], "when": [None, None]}
+    stored = pa.table(columns).cast(
+        pa.schema([("age", "int32"), ("sex", "string"), ("smoker", "bool"), ("when", "date32")])
+    )
+    parquet.write_table(stored, tmp_path / "t.parquet")
+    return tmp_path / "t.parquet"
+
+
+def test_the_text_lists_what_to_fill_in(run: Run, table: Path) -> None:
+    outcome = run("describe", table)
+    assert outcome.code == 0
+    for words in ("age", "constraints.minimum", "categories", "smoker", "type date", "codebook"):
+        assert words in outcome.out
+    assert "-1 or +1 and =missing" in outcome.out
+    assert "99" not in outcome.out
+
+
+def test_json_and_the_file(run: Run, table: Path) -> None:
+    path = table.with_name("new.schema.json")
+    report = run("describe", table, "--json", "--output", path).report
+    assert report["sensitive"] is False
+    assert [entry["type"] for entry in report["fields"]] == ["integer", "string", "boolean", "date"]
+    assert report["fields"][1]["to_fill_in"] == "categories"
+    assert json.loads(path.read_text()) == report["schema"]
+    assert TableSchema.read(path) == TableSchema.skeleton(table)
+    again = run("describe", table, "--output", path)
+    again.failed_with(2, "exists, and may hold what somebody has filled in")
+
+
+def test_a_schema_that_is_filled_in_is_checked(run: Run, table: Path) -> None:
+    path = table.with_name("t.schema.json")
+    fields = [
+        {"name": "age", "type": "integer", "constraints": {"minimum": 0, "maximum": 120}},
+        {"name": "sex", "type": "string", "categories": ["f", "m", "x"]},
+    ]
+    path.write_text(json.dumps({"fields": fields}))
+    outcome = run("describe", table, "--schema", path)
+    assert "0 to 120 and =missing" in outcome.out
+    assert "3 categories and =missing" in outcome.out
+    assert "2 columns" in outcome.err
+    fields[0]["name"] = "Age"
+    path.write_text(json.dumps({"fields": fields}))
+    run("describe", table, "--schema", path).failed_with(2, "has no column Age")
+    path.write_text(json.dumps({"fields": [{"name": "age", "type": "float"}]}))
+    run("describe", table, "--schema", path).failed_with(2, "fields[0].type must be one of")
+
+
+def test_rows_do_not_matter(run: Run, tmp_path: Path) -> None:
+    reports = []
+    for name, rows in (("a.csv", "1,x\n2,y\n"), ("b.csv", '\xff,"open\n3\n')):
+        (tmp_path / name).write_bytes(b"age,sex\n" + rows.encode("latin-1"))
+        outcome = run("describe", tmp_path / name, "--json")
+        reports.append({**outcome.report, "data": ""})
+        assert outcome.err == ""
+    assert reports[0] == reports[1]
+    assert "A CSV file has no types" in run("describe", tmp_path / "a.csv").out
+
+
+def test_what_is_no_table(run: Run, tmp_path: Path) -> None:
+    run("describe", tmp_path / "none.csv").failed_with(2, "no such file")
+    (tmp_path / "t.csv").write_text("")
+    run("describe", tmp_path / "t.csv").failed_with(2, "no header")

@@ -1,0 +1,171 @@
+"""`--dry-run`: what a release would say, without a row, a draw or a charge."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from commandline import BOUNDS, INSTANCE, TABLE, Run
+from pyarrow import parquet
+
+from mipselect.mechanisms import Mechanism
+
+METHODS: dict[str, tuple[int, tuple[str, ...]]] = {
+    "exponential": (4, ()),
+    "top-r": (4, ("--pool-size", "2")),
+    "mistakes": (4, ("--test-epsilon", "0.5", "--delta", "1e-3")),
+    "sis": (2, ("--top-k", "peeling")),
+    "kendall": (0, ("--relation", "add-remove")),
+    "sample-aggregate": (0, ("--blocks", "3")),
+    "mcmc": (3, ("--mcmc-steps", "50")),
+}
+"""How many of the bounds a method needs, and some option of its own."""
+
+DRAWS = ("--epsilon", "1", "--draws", "2", "--budget", "4")
+NOT_THERE = {"releases", "nearly_blind", "blind_sizes"}
+ONLY_THERE = {"dry_run", "budget"}
+BAD_ROWS = "a,b,c,y\n1,red,,\n1,2\n" + '"' + "\n\xff\n"
+
+
+def select(folder: Path, method: str, table: str = "data.csv") -> tuple[str | Path, ...]:
+    head = ("select", folder / table, "--target", "y", "--support-size", "2", *DRAWS)
+    needed, own = METHODS[method]
+    return (*head, "--method", method, *BOUNDS[: 2 * needed], *own)
+
+
+def release(instance: str | Path, method: str) -> tuple[str | Path, ...]:
+    return ("release", instance, *DRAWS, "--method", method, *METHODS[method][1])
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("stored", ["table", "diabetes", "paper-p100"])
+def test_it_agrees_with_the_release(run: Run, folder: Path, stored: str, method: str) -> None:
+    arguments = select(folder, method) if stored == "table" else release(stored, method)
+    planned = run(*arguments, "--dry-run", "--json")
+    assert (planned.code, planned.err) == (0, "")
+    dry, real = planned.report, run(*arguments, "--json").report
+    assert set(dry) - ONLY_THERE == set(real) - NOT_THERE
+    assert (dry["dry_run"], dry["budget"]["epsilon"]) == (True, 4.0)
+    unknown = {
+        "table": {"n", "sensitivity"},
+        "diabetes": {"features"},
+        "paper-p100": set[str](),
+    }[stored]
+    for key in set(dry) - ONLY_THERE:
+        if key in unknown:
+            assert dry[key] is None
+        elif key == "sensitivity" and real[key] is not None:
+            assert dry[key] == pytest.approx(real[key], rel=1e-12)
+        else:
+            assert dry[key] == real[key], key
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_it_reads_no_row_draws_nothing_and_charges_nobody(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
+    before = run(*select(folder, method), "--dry-run")
+    (folder / "data.csv").write_text(BAD_ROWS, encoding="latin-1")
+
+    def fail(*_: object, **__: object) -> None:
+        raise AssertionError("something was drawn, read or searched")
+
+    monkeypatch.setattr(Mechanism, "release", fail)
+    for module in ("release", "select"):
+        name = "load_problem" if module == "release" else "table_problem"
+        monkeypatch.setattr(f"mipselect.cli.{module}.{name}", fail)
+    monkeypatch.setattr("mipselect.methods.searched.top_supports", fail)
+    after = run(*select(folder, method), "--dry-run")
+    assert (before.code, before.err) == (0, "")
+    assert before.out == after.out
+    assert "no row was read, nothing drawn and nothing spent" in after.out
+    assert "of which" in after.out
+    assert run(*release(folder / "instance.toml", method), "--dry-run").code == 0
+
+
+def test_every_kind_of_table_has_a_header(run: Run, folder: Path) -> None:
+    rows = [line.split(",") for line in TABLE.splitlines()]
+    columns = {name: [float(row[j]) for row in rows[1:]] for j, name in enumerate(rows[0])}
+    parquet.write_table(pa.table(columns), folder / "data.parquet")
+    with gzip.open(folder / "data.csv.gz", "wt") as file:
+        file.write(TABLE)
+    (folder / "blank.csv").write_text("\n\n" + TABLE)
+    (folder / "mark.csv").write_text("\ufeff" + TABLE)
+    (folder / "quoted.csv").write_text('"a","b\r\nb",c,y\n1,2,3,4\n')
+    for name in ("data.csv", "data.csv.gz", "data.parquet", "mark.csv", "blank.csv"):
+        report = run(*select(folder, "sis", name), "--dry-run", "--json").report
+        assert report["features"] == ["a", "b", "c"], name
+    run(*select(folder, "sis", "quoted.csv"), "--dry-run").failed_with(2, "printable line")
+    run(*select(folder, "sis", "quoted.csv")).failed_with(2, "printable line")
+
+
+def test_an_npz_file_is_known_by_its_head(run: Run, folder: Path) -> None:
+    np.savez(folder / "data.npz", X=np.full((7, 4), np.nan), y=np.ones(7))
+    text = INSTANCE[: INSTANCE.index("[data]")] + '[data]\nsource = "npz"\npath = "data.npz"\n'
+    (folder / "instance.toml").write_text(text)
+    report = run(*release(folder / "instance.toml", "sis"), "--dry-run", "--json").report
+    assert (report["n"], report["p"], report["features"]) == (7, 4, ["x0", "x1", "x2", "x3"])
+    (folder / "data.npz").write_bytes(b"PK\x03\x04 and no more")
+    run(*release(folder / "instance.toml", "sis"), "--dry-run").failed_with(2, "data.npz")
+    np.savez(folder / "data.npz", X=np.ones(7), y=np.ones(7))
+    run(*release(folder / "instance.toml", "sis"), "--dry-run").failed_with(2, "data.npz")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "the file is empty"),
+        ("\n\n", "the file is empty"),
+        ("a,b,c\n1,2,3\n", "there is no column 'y'"),
+        ("a,a,c,y\n1,2,3,4\n", "repeated: a"),
+        ("y\n1\n", "there is no feature"),
+        (",b,c,y\n1,2,3,4\n", "column 0 has no name"),
+        ('"a,b,c,y\n1,2,3,4\n', "header"),
+        ('"a"b,c,y\n1,2,3,4\n', "header"),
+        (TABLE.encode("utf-16"), "UTF-8"),
+        (b"a\xe9,b,c,y\n", "UTF-8"),
+    ],
+)
+def test_a_wrong_header_is_one_line(
+    run: Run, folder: Path, text: str | bytes, message: str
+) -> None:
+    (folder / "data.csv").write_bytes(text.encode() if isinstance(text, str) else text)
+    run(*select(folder, "exponential"), "--dry-run").failed_with(2, "data.csv", message)
+    assert run(*select(folder, "exponential")).code == 2
+
+
+def test_what_a_release_would_refuse_is_refused(run: Run, folder: Path) -> None:
+    plan = (*select(folder, "exponential"), "--dry-run")
+    run(*plan, "--budget", "1.5").failed_with(1, "asked for ε = 2.0")
+    run(*plan, "--x-bound", "1e26").failed_with(2, "x_bound must lie between")
+    run(*plan, "--support-size", "4").failed_with(2, "--support-size must be an integer in 1..3")
+    run(*plan, "--target", "z").failed_with(2, "there is no column 'z'")
+    run(*plan, "--output", folder / "data.csv").failed_with(2, "is what is read")
+    run(*select(folder, "mcmc"), "--dry-run", "--y-bound", "1e26").failed_with(2, "y_bound must")
+    run(*select(folder, "kendall"), "--dry-run", "--epsilon", "1e-300").failed_with(2, "psilon")
+    run(*release("diabetes", "top-r"), "--dry-run", "--pool-size", "x").failed_with(2, "pool-size")
+    without_ridge = folder / "without_ridge.toml"
+    without_ridge.write_text(INSTANCE.replace("ridge = 0.5", "ridge = 0"))
+    for method in ("top-r", "mistakes"):
+        for dry in ((), ("--dry-run",)):
+            run(*release(without_ridge, method), *dry).failed_with(2, "ridge > 0")
+    assert run(*release(without_ridge, "exponential"), "--dry-run").code == 0
+    run(*release("absent.toml", "kendall"), "--dry-run").failed_with(2, "no such file")
+    (folder / "data.txt").write_text(TABLE)
+    run(*select(folder, "kendall", "data.txt"), "--dry-run").failed_with(2, "must end in .csv")
+
+
+def test_a_seed_and_a_file(run: Run, folder: Path) -> None:
+    answer = folder / "plan.json"
+    outcome = run(*release("diabetes", "sis"), "--seed", "1", "--dry-run", "--output", answer)
+    assert "NOT PRIVATE" in outcome.out
+    assert "no promise, for the draw was seeded" in outcome.out
+    assert '"dry_run": true' in answer.read_text()
+
+
+def test_a_long_line_is_no_header(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mipselect.data.outline.LONGEST_HEADER", 3)
+    run(*select(folder, "kendall"), "--dry-run").failed_with(2, "data.csv", "header")

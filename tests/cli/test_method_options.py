@@ -1,0 +1,278 @@
+"""Every selector from the command line: its options, its relation, and nothing else."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from commandline import BOUNDS, Run
+
+from mipselect.cli.options import Method
+from mipselect.data.files import load_problem
+from mipselect.selectors import (
+    KendallSelector,
+    MCMCSelector,
+    SampleAggregateSelector,
+    SISSelector,
+)
+
+VALUES: Mapping[str, str] = {
+    "--sizes": "1-2",
+    "--complexity": "1",
+    "--test-epsilon": "0.5",
+    "--delta": "1e-6",
+    "--relation": "add-remove",
+    "--top-k": "peeling",
+    "--alpha": "0.1",
+    "--blocks": "4",
+    "--mcmc-steps": "30",
+    "--mcmc-radius": "2",
+    "--pool-size": "2",
+    "--solver": "highs",
+    "--tolerance": "0.1",
+    "--time-limit": "60",
+}
+SEARCH = ("--pool-size", "--solver", "--tolerance", "--time-limit")
+KNOWN: Mapping[str, tuple[str, ...]] = {
+    "exponential": ("--sizes", "--complexity", "--time-limit"),
+    "top-r": SEARCH,
+    "mistakes": ("--test-epsilon", "--delta", *SEARCH),
+    "sis": ("--relation", "--top-k"),
+    "kendall": ("--relation",),
+    "sample-aggregate": ("--relation", "--top-k", "--alpha", "--blocks"),
+    "mcmc": ("--delta", "--mcmc-steps", "--mcmc-radius"),
+}
+X, Y, COEF, RIDGE = (BOUNDS[k : k + 2] for k in range(0, 8, 2))
+NEEDED: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("exponential", "top-r", "mistakes"), BOUNDS),
+    "sis": (*X, *Y),
+    "kendall": (),
+    "sample-aggregate": (),
+    "mcmc": (*X, *Y, *COEF),
+}
+OF_SCORES = ("sis", "kendall", "sample-aggregate")
+OF_ROWS = (*OF_SCORES, "mcmc")
+PRIVATE = ("exponential", "top-r", *OF_ROWS)
+"""`mistakes` refuses data on which its condition is not met."""
+
+
+def select(folder: Path, method: str, *more: str) -> tuple[str | Path, ...]:
+    table = folder / "data.csv"
+    head = ("select", table, "--target", "y", "--support-size", "2", "--epsilon", "1")
+    return (*head, "--method", method, *NEEDED[method], *more)
+
+
+def release(folder: Path, method: str, *more: str) -> tuple[str | Path, ...]:
+    return ("release", folder / "instance.toml", "--epsilon", "1", "--method", method, *more)
+
+
+def test_the_tables_of_this_test_are_whole() -> None:
+    assert set(KNOWN) == set(NEEDED) == {method.value for method in Method}
+    assert set().union(*KNOWN.values()) == set(VALUES)
+
+
+@pytest.mark.parametrize("method", PRIVATE)
+@pytest.mark.parametrize("command", [select, release])
+def test_every_method_releases_names_under_its_relation(
+    run: Run, folder: Path, command: Any, method: str
+) -> None:
+    outcome = run(*command(folder, method, "--draws", "3", "--budget", "3", "--json"))
+    report = outcome.report
+    assert outcome.code == 0
+    assert outcome.err == "" or (method not in OF_ROWS and "on no data is a draw" in outcome.err)
+    assert (report["private"], report["sensitive"], report["method"]) == (True, False, method)
+    assert len(report["releases"]) == 3
+    for drawn in report["releases"]:
+        assert drawn["feature_names"] == ["abc"[j] for j in drawn["support"]]
+        assert len(set(drawn["support"])) == 2
+        assert drawn["guarantee"] == report["guarantee_of_one_draw"]
+    one, all_draws = (report[f"guarantee_of_{of}"] for of in ("one_draw", "all_draws"))
+    assert (one["epsilon"], all_draws["epsilon"]) == (1.0, 3.0)
+    assert (one["delta"], all_draws["delta"]) == ((1e-6, 3e-6) if method == "mcmc" else (0.0, 0.0))
+    assert one["relation"] == all_draws["relation"] == "replace-one"
+    assert bool(one["conditions"]) is (method == "mcmc")
+    assert report["n"] == 20
+    text = run(*command(folder, method)).out
+    assert "replacing one row" in text
+    assert ("after 5000 steps" in text) is (method == "mcmc")
+
+
+@pytest.mark.parametrize("method", KNOWN)
+@pytest.mark.parametrize("option", VALUES)
+def test_an_option_of_another_method_is_refused_by_name(
+    run: Run, folder: Path, method: str, option: str
+) -> None:
+    if option in KNOWN[method]:
+        return
+    owners = [name for name, options in KNOWN.items() if option in options]
+    for command in (select, release):
+        run(*command(folder, method, option, VALUES[option])).failed_with(
+            2, f"{option} does not apply to --method {method}, but to {', '.join(owners)}"
+        )
+
+
+@pytest.mark.parametrize("method", OF_ROWS)
+@pytest.mark.parametrize("option", [*BOUNDS[::2], "--loss"])
+def test_a_bound_that_a_method_does_not_use_is_refused_and_one_that_it_needs_is_asked_for(
+    run: Run, folder: Path, method: str, option: str
+) -> None:
+    given = select(folder, method)
+    if option in given:
+        place = given.index(option)
+        run(*given[:place], *given[place + 2 :]).failed_with(
+            2, f"{option}", "must be given", "without looking at the data"
+        )
+    else:
+        value = "hinge" if option == "--loss" else "1"
+        run(*given, option, value).failed_with(2, f"{option} does not apply to --method {method}")
+
+
+def test_a_radius_takes_the_place_of_a_bound_on_the_length(run: Run, folder: Path) -> None:
+    without = ("select", folder / "data.csv", "--target", "y", "--support-size", "2")
+    without = (*without, "--epsilon", "1", "--method", "mcmc", *X, *Y)
+    run(*without).failed_with(2, "--coef-bound (or --mcmc-radius) must be given")
+    report = run(*without, "--mcmc-radius", "2", "--mcmc-steps", "9", "--json").report
+    assert (report["mcmc_radius"], report["mcmc_steps"], report["coef_bound"]) == (2.0, 9, None)
+    assert "after 9 steps" in report["guarantee_of_one_draw"]["conditions"][0]
+    run(*without, "--mcmc-radius", "2", *COEF).failed_with(2, "beside --mcmc-radius")
+    report = run(*without, *COEF, "--json").report
+    assert report["coef_bound"] == 1.5
+    assert report["mcmc_radius"] == pytest.approx(1.5 * np.sqrt(2.0))
+
+
+@pytest.mark.parametrize("method", OF_SCORES)
+def test_under_add_remove_the_number_of_rows_is_not_told(
+    run: Run, folder: Path, method: str
+) -> None:
+    hidden = (*select(folder, method), "--relation", "add-remove")
+    report = run(*hidden, "--json").report
+    assert report["n"] is None
+    assert report["guarantee_of_all_draws"]["relation"] == "add-remove"
+    text = run(*hidden).out
+    assert "adding or removing one row" in text
+    assert "n = " not in text
+    assert not re.search(r"\b20\b", text)
+    assert "n = 20" in run(*select(folder, method)).out
+    run(*select(folder, method), "--relation", "swap").failed_with(
+        2, "--relation must be 'replace-one' or 'add-remove', got 'swap'"
+    )
+
+
+@pytest.mark.parametrize(
+    ("method", "option", "value", "message"),
+    [
+        ("sis", "--top-k", "laplace", "--top-k must be 'canonical' or 'peeling'"),
+        ("sample-aggregate", "--top-k", "joint", "--top-k must be 'peeling' or 'laplace'"),
+        ("sample-aggregate", "--alpha", "0", "--alpha must be a finite number > 0, got 0"),
+        ("sample-aggregate", "--blocks", "0", "--blocks must be an integer ≥ 1, got 0"),
+        ("mcmc", "--delta", "1", "--delta must be a number with 0 <"),
+        ("mcmc", "--mcmc-steps", "0", "--mcmc-steps must be an integer ≥ 1, got 0"),
+        ("mcmc", "--mcmc-radius", "1e26", "--mcmc-radius must lie between"),
+        ("mcmc", "--mcmc-radius", "nan", "--mcmc-radius must be a finite number > 0"),
+        ("kendall", "--epsilon", "0", "--epsilon must be a finite number > 0"),
+        ("kendall", "--budget", "0.5", "asked for ε = 1.0"),
+        ("mcmc", "--draws", "100000", ""),
+    ],
+)
+def test_wrong_values_are_one_line_before_anything_is_read(
+    run: Run,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    method: str,
+    option: str,
+    value: str,
+    message: str,
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise AssertionError("data were read")
+
+    monkeypatch.setattr("mipselect.cli.release.load_problem", fail)
+    code = 1 if option == "--budget" else 2
+    if option == "--draws":
+        arguments = release(folder, method, "--draws", value, "--delta", "0.1")
+        run(*arguments).failed_with(2, "--epsilon, --delta and --draws: the deltas add up to")
+        return
+    run(*release(folder, method), option, value).failed_with(code, message)
+
+
+def selector(method: str, size: int, seed: int) -> Any:
+    """As the command line builds it for diabetes."""
+    shared: dict[str, Any] = {"epsilon": 2.0, "random_state": seed}
+    bounds = {"x_bound": 0.05, "y_bound": 80.0}
+    match method:
+        case "sis":
+            return SISSelector(size, relation="replace-one", **bounds, **shared)
+        case "kendall":
+            return KendallSelector(size, relation="replace-one", **shared)
+        case "sample-aggregate":
+            return SampleAggregateSelector(size, relation="replace-one", **shared)
+        case _:
+            return MCMCSelector(size, coef_bound=1000.0 * np.sqrt(size), **bounds, **shared)
+
+
+@pytest.mark.parametrize("method", OF_ROWS)
+def test_a_seed_gives_the_draw_of_the_estimator(run: Run, method: str) -> None:
+    problem = load_problem("diabetes")
+    size = problem.settings["support_size"]
+    drawn, wanted = [], []
+    for seed in range(6):
+        arguments = ("release", "diabetes", "--epsilon", "2", "--method", method, "--json")
+        report = run(*arguments, "--seed", str(seed)).report
+        assert (report["private"], report["sensitive"]) == (False, True)
+        drawn.append(report["releases"][0]["support"])
+        fitted = selector(method, size, seed).fit(problem.X, problem.y)
+        wanted.append(list(fitted.release_.support))
+    assert drawn == wanted
+    assert len(set(map(tuple, drawn))) > 1
+
+
+def test_classes_are_minus_one_and_one_to_scores(run: Run, folder: Path) -> None:
+    rows = "".join(f"{1 - 2 * (i % 2)},{(i % 7) / 3 - 1:.3f},0,{7 + i % 2}\n" for i in range(400))
+    (folder / "data.csv").write_text("a,b,c,y\n" + rows)
+    text = (folder / "instance.toml").read_text()
+    hinge = text.replace("ridge = 0.5", 'ridge = 0.5\nloss = "hinge"').replace(
+        "size = 2", "size = 1"
+    )
+    (folder / "instance.toml").write_text(hinge)
+    for method in OF_SCORES:
+        report = run(*release(folder, method, "--draws", "20", "--json"), "--epsilon", "50").report
+        assert {drawn["feature_names"][0] for drawn in report["releases"]} == {"a"}
+        assert report["y_bound"] == (1.0 if method == "sis" else None)
+    run(*release(folder, "mcmc")).failed_with(
+        2, "instance.toml: --method mcmc is for the squared loss, not hinge"
+    )
+    (folder / "data.csv").write_text("a,b,c,y\n1,2,3,4\n1,2,3,4\n")
+    run(*release(folder, "kendall")).failed_with(2, "(sensitive)", "two classes")
+
+
+def test_sizes_of_an_instance_are_checked(run: Run, folder: Path) -> None:
+    text = (folder / "instance.toml").read_text()
+    (folder / "instance.toml").write_text(text.replace("support_size = 2", "support_size = 4"))
+    for method in OF_ROWS:
+        run(*release(folder, method)).failed_with(
+            2, "instance.toml: support_size must be an integer in 1..3, got 4"
+        )
+
+
+LARGE = ("0", "1", "-1", "3", "5e-324", "1e-310", "1e16", "1e154", "1e308", "-1.7e308", "1.7e308")
+
+
+@pytest.mark.parametrize("method", PRIVATE)
+def test_no_word_depends_on_the_rows(run: Run, folder: Path, method: str) -> None:
+    rng = np.random.default_rng(0)
+    told = set()
+    for _ in range(12):
+        rows = [",".join(rng.choice(LARGE, 4)) for _ in range(5)]
+        if rng.random() < 0.3:
+            rows = rows[:1] * 5
+        (folder / "data.csv").write_text("a,b,c,y\n" + "\n".join(rows) + "\n")
+        outcome = run(*select(folder, method, "--json"))
+        report = outcome.report
+        del report["releases"]
+        told.add((outcome.code, outcome.err, repr(report)))
+    assert len(told) == 1
+    assert told.pop()[0] == 0

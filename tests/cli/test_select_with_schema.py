@@ -1,0 +1,244 @@
+"""`mipselect select --schema`: from a real table to a release by what is public about it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from commandline import Outcome, Run
+
+DATA = Path(__file__).parents[3] / "shared" / "data" / "regression"
+SCHEMA = {
+    "missingValues": ["", "NA"],
+    "csvw-eo:privacyUnit": "id",
+    "fields": [
+        {"name": "id", "type": "string"},
+        {"name": "age", "type": "integer", "constraints": {"minimum": 18, "maximum": 100}},
+        {"name": "sex", "type": "string", "categories": ["f", "m"]},
+        {"name": "ward", "type": "string", "categories": ["a", "b", "c", "d"]},
+        {"name": "noise, plain", "type": "number", "constraints": {"minimum": 0, "maximum": 1}},
+        {"name": "stay", "type": "number", "constraints": {"minimum": 0, "maximum": 60}},
+        {"name": "died", "type": "boolean"},
+    ],
+}
+
+
+def rows(n: int, seed: int = 0) -> list[list[str]]:
+    rng = np.random.default_rng(seed)
+    lines = []
+    for i in range(n):
+        age, ward = rng.integers(18, 100), rng.choice(list("abcd"))
+        stay = 20 + 30 * (ward in "ab") - 15 * (ward == "c") + rng.normal()
+        died = rng.random() < (age > 60) * 0.9
+        line = [f"p{i}", str(age), rng.choice(["f", "m", "NA"]), ward, f"{rng.random():.3f}"]
+        lines.append([*line, f"{stay:.2f}", str(died)])
+    return lines
+
+
+def written(path: Path, lines: list[list[str]]) -> Path:
+    names = [f'"{entry["name"]}"' for entry in SCHEMA["fields"]]  # type: ignore[index, attr-defined]
+    path.write_text("\n".join(",".join(line) for line in [names, *lines]) + "\n")
+    path.with_name("schema.json").write_text(json.dumps(SCHEMA))
+    return path
+
+
+def select(run: Run, path: Path, *more: str, target: str = "stay") -> Outcome:
+    return run(
+        *("select", path, "--schema", path.with_name("schema.json"), "--target", target),
+        *("--support-size", "1", "--epsilon", "100", *more),
+    )
+
+
+def test_schema_target_size_and_epsilon_are_enough(run: Run, tmp_path: Path) -> None:
+    path = written(tmp_path / "t.csv", rows(300))
+    outcome = select(run, path, "--json")
+    report = outcome.report
+    assert report["private"] is True
+    assert report["releases"][0]["feature_names"] == ["ward"]
+    assert report["features"] == ["age", "sex", "ward", "noise, plain", "died"]
+    assert (report["n"], report["n_features"]) == (300, 5)
+    assert report["number_of_supports"] == 5
+    assert report["protected_unit"] == "id"
+    assert (report["target_scale"], report["target_offset"]) == (30.0, 30.0)
+    assert outcome.err == ""
+    text = select(run, path).out
+    assert "Protected: one id" in text
+    assert "an intercept" in text
+
+
+def test_the_question(run: Run, tmp_path: Path) -> None:
+    path = written(tmp_path / "t.csv", rows(300))
+    report = select(
+        run, path, "--always", 'sex,"noise, plain"', "--never", "ward,stay", "--range",
+        "age=20:60", "--no-intercept", "--coef-bound", "0.5", "--ridge", "3", "--loss", "hinge",
+        "--unit-rule", "last", "--json", target="died",
+    ).report  # fmt: skip
+    assert report["features"] == ["age"]
+    assert report["always"] == ["sex", "noise, plain"]
+    assert report["classes"] == ["false", "true"]
+    assert (report["intercept"], report["coef_bound"], report["ridge"]) == (False, 0.5, 3.0)
+    bound = 0.5 * 3**0.5
+    assert report["sensitivity"] == pytest.approx(min(2 * bound, 1 + bound) / 300)
+    sized = run(
+        *("select", path, "--schema", tmp_path / "schema.json", "--target", "stay"),
+        *("--sizes", "1-5", "--epsilon", "100", "--json"),
+    ).report
+    assert sized["support_size"] == 5
+    assert sized["coef_bound"] == pytest.approx(2 * 6**-0.5)
+
+
+@pytest.mark.parametrize(
+    ("more", "fragment"),
+    [
+        (("--x-bound", "1"), "--x-bound does not apply with --schema"),
+        (("--features", "age"), "--features does not apply with --schema"),
+        (("--target-shift", "1"), "--target-shift does not apply with --schema"),
+        (("--always", "ages"), "always: the schema has no field 'ages'; its fields"),
+        (("--always", '"age'), "--always: a double quote has no partner"),
+        (("--range", "age"), "--range must be a field with its ends"),
+        (("--range", "age=9:1"), "a range must be lo < hi"),
+        (("--unit-rule", "any"), "unit_rule must be 'first' or 'last' or 'mean'"),
+        (("--loss", "hinge"), "the hinge loss needs a target of two classes"),
+        (("--coef-bound", "0"), "coef_bound must be"),
+    ],
+)
+def test_bad_questions(run: Run, tmp_path: Path, more: tuple[str, ...], fragment: str) -> None:
+    select(run, written(tmp_path / "t.csv", rows(9)), *more).failed_with(2, fragment)
+
+
+def test_options_that_need_a_schema(run: Run, folder: Path) -> None:
+    given = ("select", folder / "data.csv", "--target", "y", "--support-size", "1")
+    for more in (("--always", "a"), ("--no-intercept",), ("--range", "a=0:1")):
+        run(*given, "--epsilon", "1", *more).failed_with(2, "needs --schema")
+    run(*given, "--epsilon", "1").failed_with(2, "--x-bound", "with --schema they follow")
+
+
+HOSTILE = [
+    ["p7", "old", "x", "?", "nan", "1e999", "perhaps"],
+    ["p7"] * 7,
+    ["p7", "", "", "", "", "", ""],
+    ["only", "three", "values"],
+    ["\x00", "-inf", "f", "a", "-1e300", "-1", "TRUE"],
+]
+
+
+def test_no_field_of_a_release_depends_on_the_rows(run: Run, tmp_path: Path) -> None:
+    """All but the drawn features; with bad rows, repeated people and every loss."""
+
+    def public(lines: list[list[str]], *more: str, target: str = "stay") -> tuple[Any, str, int]:
+        path = written(tmp_path / "t.csv", lines)
+        outcome = select(run, path, "--json", *more, target=target)
+        report = {key: value for key, value in outcome.report.items() if key != "releases"}
+        text = select(run, path, *more, target=target)
+        kept = [line for line in text.out.splitlines() if not line.startswith("│    1")]
+        assert text.err == ""
+        return report, "\n".join(line for line in kept if "┃" not in line and "━" not in line
+                                 and "─" not in line), outcome.code  # fmt: skip
+
+    plain = rows(60)
+    for more, target in (
+        ((), "stay"),
+        (("--loss", "hinge"), "died"),
+        (("--loss", "huber(0.2)"), "stay"),
+    ):
+        expected = public(plain, *more, target=target)
+        for row in HOSTILE:
+            changed = [list(line) for line in plain]
+            changed[7] = row
+            assert public(changed, *more, target=target) == expected
+
+
+def test_stored_instances(run: Run, tmp_path: Path) -> None:
+    written(tmp_path / "t.csv", rows(300))
+    (tmp_path / "stay.toml").write_text(
+        """
+[instance]
+support_size = 1
+[data]
+source = "table"
+path = "t.csv"
+schema = "schema.json"
+target = "stay"
+always = ["sex"]
+never = ["died"]
+intercept = false
+ranges = {age = [0, 100]}
+unit_rule = "mean"
+"""
+    )
+    report = run("release", tmp_path / "stay.toml", "--epsilon", "100", "--json").report
+    assert report["releases"][0]["feature_names"] == ["ward"]
+    assert report["always"] == ["sex"]
+    assert report["coef_bound"] == pytest.approx(2**-0.5)
+    solved = run("solve", tmp_path / "stay.toml", "--json")
+    assert solved.code == 0, solved.err
+    assert solved.report["sensitive"] is True
+    output = ("--output", tmp_path / "schema.json")
+    run("release", tmp_path / "stay.toml", "--epsilon", "1", *output).failed_with(
+        2, "is what is read"
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fragment"),
+    [
+        ("support_size = 1", "support_size = 1\nx_bound = 1.0", "unknown key 'x_bound'"),
+        ("support_size = 1", "support_size = 9", "support_size must be an integer in 1..5"),
+        ("schema.json", "none.json", "no such file"),
+        ('"stay"', '"stays"', "target: the schema has no field 'stays'"),
+        ('source = "table"', 'source = "table"\nintercept = "no"', "must be true or false"),
+        ('source = "table"', 'source = "table"\nranges = 3', "must be a table of names"),
+        ('source = "table"', 'source = "table"\nrange = 3', "unknown key 'range'"),
+        ('source = "table"', 'source = "table"\nranges = {age = [1]}', "must be two numbers"),
+    ],
+)
+def test_wrong_instance_files(run: Run, tmp_path: Path, old: str, new: str, fragment: str) -> None:
+    written(tmp_path / "t.csv", rows(9))
+    text = '[instance]\nsupport_size = 1\n[data]\nsource = "table"\npath = "t.csv"\n'
+    text += 'schema = "schema.json"\ntarget = "stay"\n'
+    path = tmp_path / "i.toml"
+    path.write_text(text.replace(old, new))
+    run("release", path, "--epsilon", "1").failed_with(2, str(path), fragment)
+
+
+@pytest.mark.skipif(not DATA.exists(), reason="the data are not here")
+@pytest.mark.parametrize(
+    ("data", "schema", "target", "never", "found"),
+    [
+        ("winequality_white.csv.gz", "wine", "quality", (), "alcohol"),
+        ("bike_sharing_hour.csv.gz", "bikes", "cnt", ("instant,dteday,casual,registered",), "hr"),
+    ],
+)
+def test_real_tables_from_file_to_release(
+    run: Run, repository: Path, data: str, schema: str, target: str, never: tuple[str], found: str
+) -> None:
+    outcome = run(
+        *("select", DATA / data, "--schema", repository / f"docs/tables/{schema}.schema.json"),
+        *("--target", target, "--support-size", "3", "--epsilon", "5", "--json"),
+        *(("--never", *never) if never else ()),
+    )
+    assert outcome.err == ""
+    assert found in outcome.report["releases"][0]["feature_names"]
+
+
+def test_a_dry_run_reads_no_row(run: Run, tmp_path: Path) -> None:
+    path = written(tmp_path / "t.csv", [["\x00"] * 7])
+    plan = select(run, path, "--dry-run", "--json").report
+    assert plan["dry_run"] is True
+    assert (plan["n"], plan["sensitivity"], plan["ridge"]) == (None, None, None)
+    assert plan["features"] == ["age", "sex", "ward", "noise, plain", "died"]
+    assert plan["coef_bound"] == pytest.approx(2**0.5)
+    assert "dry run" in select(run, path, "--dry-run").out
+    select(run, path, "--dry-run", "--never", "who").failed_with(2, "never: the schema has no")
+
+
+def test_methods_of_single_columns_are_refused(run: Run, tmp_path: Path) -> None:
+    path = written(tmp_path / "t.csv", rows(9))
+    for method in ("sis", "kendall", "sample-aggregate", "mcmc"):
+        select(run, path, "--method", method).failed_with(2, f"does not go with --method {method}")
+    top = ("--method", "top-r", "--json")
+    report = select(run, written(tmp_path / "u.csv", rows(300)), *top).report
+    assert report["releases"][0]["feature_names"] == ["ward"]

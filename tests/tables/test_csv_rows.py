@@ -1,0 +1,162 @@
+"""Every record of a CSV file is one row of the result, whatever bytes stand in it."""
+
+from __future__ import annotations
+
+import gzip
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from one_row_at_a_time import HOSTILE
+
+from mipselect.errors import InvalidInput
+from mipselect.tables import FeatureTable, TableSchema, csv_rows, map_table
+
+SCHEMA = TableSchema.of(
+    {
+        "missingValues": ["", "NA"],
+        "fields": [
+            {"name": "a", "type": "number", "constraints": {"minimum": 0, "maximum": 10}},
+            {"name": "b", "type": "string", "categories": ["é", "two  lines", 'q"q', "p, q"]},
+            {"name": "y", "type": "number", "constraints": {"minimum": 0, "maximum": 10}},
+        ],
+    }
+)
+HEADER = b"a,note,b,y\n"
+GOOD = [f"{i % 11},n{i},é,{i % 7}\n".encode() for i in range(40)]
+RAGGED = [
+    b"5\n",
+    b"5,x,\xc3\xa9\n",
+    b"5,x,\xc3\xa9,5,6,7,8\n",
+    b"\n",
+    b",,,,,,\n",
+    b"\xff\xfe\xe9\n",
+    b"5,\xff\xfe\n",
+    b'5,"a\nb"\n',
+    b"a,note,b,y,z\n",
+]
+STRANGE = [
+    b"5,x,\xe9,5\n",
+    b'5,"a\nb\r\nc",\xc3\xa9,5\n',
+    b'5,x,"q""q",5\n',
+    b'5,x,"p, q",5\n',
+    b'5,x,"two\nlines",5\n',
+    b'5,a"b"c,\xc3\xa9,5\n',
+    b'5,"a"b,\xc3\xa9,5\n',
+    b"5,\0,\0,\0\n",
+    b"5,x,\xc3\xa9,5\r\n",
+    b"5,x,\xc3\xa9,5\r",
+    b"\xef\xbb\xbf5,x,\xc3\xa9,5\n",
+    b"5," + b"x" * 20_000 + b",\xc3\xa9,5\n",
+    b",,,\n",
+    b"a,note,b,y\n",
+]
+
+
+def mapped(folder: Path, rows: list[bytes], header: bytes = HEADER) -> FeatureTable:
+    path = folder / "t.csv"
+    path.write_bytes(header + b"".join(rows))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        return map_table(path, SCHEMA, target="y")
+
+
+@pytest.fixture(params=[1 << 22, 64, 300])
+def block(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
+    monkeypatch.setattr(csv_rows, "BLOCK", request.param)
+    return request.param
+
+
+@pytest.mark.parametrize("record", [*RAGGED, *STRANGE], ids=lambda record: repr(record[:20]))
+def test_a_record_changes_its_row_only(tmp_path: Path, record: bytes, block: int) -> None:
+    before = mapped(tmp_path, GOOD)
+    for i in (0, 17, 39):
+        rows = list(GOOD)
+        rows[i] = record
+        after = mapped(tmp_path, rows)
+        others = np.arange(40) != i
+        np.testing.assert_array_equal(before.X[others], after.X[others])
+        np.testing.assert_array_equal(before.y[others], after.y[others])
+        if record in RAGGED:
+            assert after.X[i].tolist() == [0, 1, 0, 0, 0, 0, 1]
+            assert after.y[i] == 0
+        elif record.startswith(b"5"):
+            assert after.X[i, 0] == 0.0
+            assert after.y[i] == 0.0
+
+
+def test_many_ragged_records_in_a_row_keep_their_places(tmp_path: Path, block: int) -> None:
+    rows = [*RAGGED * 5, *GOOD, *RAGGED[:4] * 30, *GOOD[:3], *RAGGED[5:8] * 20]
+    table = mapped(tmp_path, rows)
+    assert len(table.y) == len(rows)
+    whole = np.array([row in GOOD for row in rows])
+    np.testing.assert_array_equal(table.X[:, 1] == 0.0, whole)
+    alone = mapped(tmp_path, [row for row in rows if row in GOOD])
+    np.testing.assert_array_equal(table.X[whole], alone.X)
+
+
+def test_only_ragged_records(tmp_path: Path, block: int) -> None:
+    assert len(mapped(tmp_path, RAGGED * 50).y) == 50 * len(RAGGED)
+
+
+def test_quoted_line_breaks_and_bytes_reach_their_category(tmp_path: Path) -> None:
+    rows = [b'1,x," two  lines\n",1\n', b'1,x,"q""q",1\n', b'1,x,"p, q",1\n', b'1,x,"\xc3\xa9",1']
+    table = mapped(tmp_path, rows)
+    np.testing.assert_array_equal(table.X[:, 2:6], np.eye(4)[[1, 2, 3, 0]])
+
+
+def test_a_mark_and_other_line_ends_are_no_values(tmp_path: Path) -> None:
+    plain = mapped(tmp_path, GOOD)
+    marked = mapped(tmp_path, GOOD, header=b"\xef\xbb\xbf" + HEADER)
+    windows = mapped(tmp_path, [row.replace(b"\n", b"\r\n") for row in GOOD], b"a,note,b,y\r\n")
+    quoted = mapped(tmp_path, GOOD, header=b'"a","no,\nte","b",y\n')
+    for other in (marked, windows, quoted):
+        np.testing.assert_array_equal(plain.X, other.X)
+
+
+def test_compressed_files(tmp_path: Path) -> None:
+    plain = mapped(tmp_path, GOOD)
+    packed = gzip.compress(HEADER + b"".join(GOOD))
+    path = tmp_path / "t.csv.gz"
+    path.write_bytes(packed)
+    np.testing.assert_array_equal(plain.X, map_table(path, SCHEMA, target="y").X)
+    for content, message in ((b"no gzip", "cannot be read"), (packed[:-9], "cannot be read")):
+        path.write_bytes(content)
+        with pytest.raises(InvalidInput, match=message):
+            map_table(path, SCHEMA, target="y")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "no header"),
+        (b"\n1,2,3\n", "no header"),
+        (b"a;b;y\n1;2;3\n", r"no column a, b, y.*separated by commas"),
+        (b"a,b\n1,2\n", "no column y; columns: a, b"),
+        (b"a,b,b,y\n1,2,3,4\n", "two columns are called b"),
+        (b"a,b,y,\xff\n1,2,3,4\n", "the header is not UTF-8"),
+        ("a,b,y\n1,2,3\n".encode("utf-16"), "UTF-16"),
+        (b"a,b,y\n", "the table has no rows"),
+        (b"a,b,y", "the table has no rows"),
+    ],
+)
+def test_a_wrong_header_is_one_line(tmp_path: Path, content: bytes, message: str) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes(content)
+    with pytest.raises(InvalidInput, match=message) as caught:
+        map_table(path, SCHEMA, target="y")
+    assert str(path) in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_columns_that_are_not_used_may_be_called_the_same(tmp_path: Path) -> None:
+    table = mapped(tmp_path, [b"1,x,x,\xc3\xa9,2\n"], header=b"a,n,n,b,y\n")
+    assert table.X[0, 2] == 1.0
+
+
+def test_an_unclosed_quote_raises_nothing(tmp_path: Path, block: int) -> None:
+    for value in HOSTILE:
+        row = b'5,"' + value.encode("utf-8", "surrogateescape") + b"\n"
+        table = mapped(tmp_path, [*GOOD[:3], row, *GOOD[3:]])
+        np.testing.assert_array_equal(table.X[:3, 1], np.zeros(3))

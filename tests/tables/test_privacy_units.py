@@ -1,0 +1,149 @@
+"""Several rows of one person: one row stays, and one changed person changes one row."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from mipselect.tables import FeatureTable, TableSchema, map_table, mapping
+
+CONTENT: dict[str, Any] = {
+    "csvw-eo:privacyUnit": "id",
+    "fields": [
+        {"name": "id", "type": "string"},
+        {"name": "dose", "type": "number", "constraints": {"minimum": -1, "maximum": 1}},
+        {
+            "name": "weight",
+            "type": "number",
+            "constraints": {"minimum": 0, "maximum": 2, "required": True},
+        },
+        {"name": "ward", "type": "string", "categories": ["a", "b", "c"]},
+        {"name": "y", "type": "number", "constraints": {"minimum": -1, "maximum": 1}},
+    ],
+}
+SCHEMA = TableSchema.of(CONTENT)
+RULES = ("first", "last", "mean")
+
+VISITS = [
+    ("p", 0.5, 2.0, "a", 1.0),
+    ("q", None, 1.0, "b", 0.0),
+    ("p", None, 0.0, "c", None),
+    (None, 1.0, 1.0, None, 1.0),
+    ("p", -1.0, None, "b", 0.0),
+    ("q", None, 1.0, "?", 0.5),
+    (None, 0.0, 2.0, "c", 0.0),
+    ("r", 9.0, 1.0, "c", -1.0),
+]
+
+
+def mapped(rows: list[Any], rule: str) -> FeatureTable:
+    names = [field.name for field in SCHEMA.fields]
+    columns = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
+    return map_table(pa.table(columns), SCHEMA, target="y", unit_rule=rule)
+
+
+@pytest.mark.parametrize(
+    ("rule", "X", "y"),
+    [
+        (
+            "first",
+            [
+                [0.5, 0, 1, 1, 0, 0, 0],
+                [0, 1, 0, 0, 1, 0, 0],
+                [1, 0, 0, 0, 0, 0, 1],
+                [1, 0, 0, 0, 0, 1, 0],
+            ],
+            [1, 0, 1, -1],
+        ),
+        (
+            "last",
+            [
+                [-1, 0, 0, 0, 1, 0, 0],
+                [0, 1, 0, 0, 0, 0, 0],
+                [0, 0, 1, 0, 0, 1, 0],
+                [1, 0, 0, 0, 0, 1, 0],
+            ],
+            [0, 0.5, 0, -1],
+        ),
+        (
+            "mean",
+            [
+                [-0.25, 0, 0, 1, 0, 0, 0],
+                [0, 1, 0, 0, 1, 0, 0],
+                [0.5, 0, 0.5, 0, 0, 0, 1],
+                [1, 0, 0, 0, 0, 1, 0],
+            ],
+            [0.5, 0.25, 0.5, -1],
+        ),
+    ],
+)
+def test_rules_by_hand(rule: str, X: list[list[float]], y: list[float]) -> None:
+    table = mapped(VISITS, rule)
+    np.testing.assert_array_equal(table.X, X)
+    np.testing.assert_array_equal(table.y, y)
+    assert table.units.unit == "id"
+    assert "id" not in table.feature_names
+
+
+def of_people(table: FeatureTable) -> Counter[Any]:
+    return Counter((tuple(x), y) for x, y in zip(table.X.tolist(), table.y.tolist(), strict=True))
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rows_at_once", [1, 3, 1 << 16])
+def test_one_changed_person_changes_one_row(
+    rule: str, rows_at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mipselect.tables.sources.ROWS", rows_at_once)
+    monkeypatch.setattr(mapping, "FIRST_ROWS", 2)
+    draw = random.Random(rows_at_once)
+
+    def visit(who: str | None) -> Any:
+        number = [None, 0.0, -1.0, 1.0, 1e300, float("nan"), float("-inf"), 0.3]
+        ward = draw.choice(["a", "b", "c", "?", None])
+        return (who, draw.choice(number), draw.choice(number), ward, draw.choice(number))
+
+    others: list[str | None] = [None, *(f"p{k}" for k in range(12))]
+    for _ in range(20):
+        rest = [visit(draw.choice(others)) for _ in range(50)]
+        tables = []
+        for _ in range(2):
+            rows = list(rest)
+            for _ in range(draw.randint(1, 9)):
+                rows.insert(draw.randint(0, len(rows)), visit("changed"))
+            tables.append(of_people(mapped(rows, rule)))
+        before, after = tables
+        assert before.total() == after.total() == len({row[0] for row in rest}) + 1
+        assert (before - after).total() <= 1
+        assert (after - before).total() <= 1
+
+
+def test_without_a_unit_nothing_is_grouped() -> None:
+    content = {**CONTENT, "fields": CONTENT["fields"][1:]}
+    del content["csvw-eo:privacyUnit"]
+    table = map_table(
+        pa.table({"dose": [1.0] * 3, "weight": [1.0] * 3, "ward": ["a"] * 3, "y": [0.0] * 3}),
+        TableSchema.of(content),
+        target="y",
+    )
+    assert len(table.y) == 3
+    assert table.units.unit == "row"
+
+
+def test_how_identities_are_stored_decides_nothing() -> None:
+    for ids in (
+        pa.array([7, 8, 7, None]),
+        pa.array([7.0, 8.0, 7.0, None]),
+        pa.array(["7", "8", " 7", None]),
+        pa.array(["7", "8", "7", None]).dictionary_encode(),
+        pa.array([b"\xff", b"\xfe", b"\xff", None]),
+    ):
+        rest = {"dose": [0.1, 0.2, 0.3, 0.4], "weight": [1.0] * 4, "ward": ["a"] * 4}
+        source = pa.table({"id": ids, **rest, "y": [0.0] * 4})
+        table = map_table(source, SCHEMA, target="y", unit_rule="last")
+        np.testing.assert_allclose(table.X[:, 0], [0.2, 0.3, 0.4], rtol=1e-6)

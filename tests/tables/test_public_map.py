@@ -1,0 +1,334 @@
+"""The public map: what each value becomes, by a map written by hand; one row changes one row."""
+
+from __future__ import annotations
+
+import csv
+import decimal
+import io
+import json
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from one_row_at_a_time import HOSPITAL, HOSTILE, ROWS, mapped_row
+from pyarrow import parquet
+
+from mipselect.errors import InvalidInput
+from mipselect.tables import FeatureTable, PublicMap, TableSchema, map_table
+from mipselect.tables.fields import field_of
+from mipselect.tables.values import numbers
+
+SCHEMA = TableSchema.of(HOSPITAL)
+NAMES = [field.name for field in SCHEMA.fields]
+
+
+def csv_bytes(rows: list[list[str]], names: list[str] = NAMES) -> bytes:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL)
+    writer.writerow(names)
+    writer.writerows(rows)
+    return text.getvalue().encode("utf-8", "surrogateescape")
+
+
+def mapped(path: Path, content: bytes) -> FeatureTable:
+    path.write_bytes(content)
+    return map_table(path, SCHEMA, target="los_days")
+
+
+def by_hand(row: list[str]) -> tuple[list[float], float]:
+    return mapped_row(SCHEMA, dict(zip(NAMES, row, strict=True)), "los_days")
+
+
+def only_row(i: int, before: FeatureTable, after: FeatureTable) -> None:
+    assert before.X.shape == after.X.shape
+    others = np.arange(len(before.y)) != i
+    np.testing.assert_array_equal(before.X[others], after.X[others])
+    np.testing.assert_array_equal(before.y[others], after.y[others])
+
+
+def test_every_value_becomes_what_the_page_says(tmp_path: Path) -> None:
+    rows = [*ROWS, *([value] * len(NAMES) for value in HOSTILE)]
+    table = mapped(tmp_path / "t.csv", csv_bytes(rows))
+    assert table.X.dtype == np.float32
+    assert table.X.flags.c_contiguous
+    assert not table.X.flags.writeable
+    assert not table.y.flags.writeable
+    for i, row in enumerate(rows):
+        x, y = by_hand(row)
+        np.testing.assert_array_equal(table.X[i], np.float32(x), err_msg=repr(row))
+        assert table.y[i] == y, row
+
+
+def test_names_groups_and_units(tmp_path: Path) -> None:
+    table = mapped(tmp_path / "t.csv", csv_bytes(ROWS))
+    assert table.feature_names == tuple(NAMES[:-1])
+    assert table.groups == ((0, 1), (2, 3), (4,), (5, 6), (7, 8), (9, 10, 11, 12, 13, 14), (15, 16))
+    assert table.always == ()
+    assert table.units.unit == "row"
+    assert table.column_names[2:7] == (
+        "sex=m",
+        "sex=missing",
+        "systolic",
+        "smoker",
+        "smoker=missing",
+    )
+    assert table.column_names[13:15] == ("icd='missing'", "icd=missing")
+    systolic = table.units.columns[4]
+    assert (systolic.scale, systolic.offset) == (60.0, 140.0)
+    assert (table.units.target_scale, table.units.target_offset) == (30.0, 30.0)
+    values = systolic.offset + systolic.scale * table.X[:3, 4]
+    np.testing.assert_allclose(values, [140, 80, 200])
+
+
+@pytest.mark.parametrize("value", HOSTILE)
+def test_a_value_changes_its_row_only_and_raises_nothing(tmp_path: Path, value: str) -> None:
+    before = mapped(tmp_path / "t.csv", csv_bytes(ROWS))
+    for k in range(len(NAMES)):
+        rows = [list(row) for row in ROWS]
+        rows[2][k] = value
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            only_row(2, before, mapped(tmp_path / "u.csv", csv_bytes(rows)))
+
+
+@given(
+    low=st.floats(-1e25, 1e25),
+    width=st.floats(1e-20, 1e25),
+    values=st.lists(st.floats(), min_size=1, max_size=20),
+)
+def test_numbers_stay_in_their_norm(low: float, width: float, values: list[float]) -> None:
+    ends = {"minimum": low, "maximum": min(low + width, 1e25)}
+    schema = {"fields": [{"name": "a", "type": "number", "constraints": ends}]}
+    schema["fields"].append({"name": "y", "type": "boolean"})
+    source = pa.table({"a": values, "y": [True] * len(values)})
+    middle = 0.5 * (low + ends["maximum"])
+    if not low < middle < ends["maximum"]:
+        with pytest.raises(InvalidInput, match=r"minimum must be below|too narrow"):
+            map_table(source, TableSchema.of(schema), target="y")
+        return
+    table = map_table(source, TableSchema.of(schema), target="y")
+    assert np.isfinite(table.X).all()
+    assert (np.abs(table.X) <= 1.0).all()
+    assert (np.linalg.norm(table.X.astype(float), axis=1) <= 1.0).all()
+    rows = np.isfinite(values)
+    inside = (np.array(values) >= ends["minimum"]) & (np.array(values) <= ends["maximum"])
+    back = table.units.columns[0].offset + table.units.columns[0].scale * table.X[:, 0].astype(
+        float
+    )
+    slack = 1e-6 * (abs(low) + width)
+    assert np.allclose(back[rows & inside], np.array(values)[rows & inside], rtol=0, atol=slack)
+
+
+@given(st.data())
+def test_a_row_of_a_feature_has_norm_at_most_one(data: st.DataObject) -> None:
+    cell = st.one_of(st.sampled_from(HOSTILE), st.text(max_size=5), st.floats().map(repr))
+    row = [data.draw(cell).encode("utf-8", "replace").decode() for _ in NAMES]
+    table = map_table(
+        pa.table({name: [value] for name, value in zip(NAMES, row, strict=True)}),
+        SCHEMA,
+        target="los_days",
+    )
+    for group in table.groups:
+        assert np.linalg.norm(table.X[0, list(group)].astype(float)) <= 1.0
+    x, y = by_hand(row)
+    np.testing.assert_array_equal(table.X[0], np.float32(x))
+    assert table.y[0] == y
+
+
+@given(st.lists(st.text(alphabet="0123456789.eE+-infatyINF x_\0", max_size=8), max_size=6))
+def test_what_a_number_is_does_not_depend_on_its_company(texts: list[str]) -> None:
+    field = field_of({"name": "a", "type": "number"}, ("",), "fields[0]")
+    together = numbers(pa.array([*texts, "no number"]), field)[:-1]
+    alone = [numbers(pa.array([text]), field)[0] for text in texts]
+    by_python = [field.number(text) for text in texts]
+    np.testing.assert_array_equal(together, alone)
+    np.testing.assert_array_equal(together, [np.nan if v is None else v for v in by_python])
+
+
+WAYS: dict[str, Any] = {
+    "int8": pa.array([1, 2, None, 4], pa.int8()),
+    "uint64": pa.array([1, 2, None, 4], pa.uint64()),
+    "half": pa.array(np.array([1, 2, np.nan, 4], np.float16)),
+    "float": pa.array([1.0, 2.0, None, 4.0], pa.float32()),
+    "double": pa.array([1.0, 2.0, float("nan"), 4.0]),
+    "decimal": pa.array([decimal.Decimal("1.00"), decimal.Decimal(2), None, decimal.Decimal(4)]),
+    "string": pa.array(["1", "2.0", None, " 4 "]),
+    "large": pa.array(["1", "2", "", "4"], pa.large_string()),
+    "view": pa.array(["1", "2", "", "4"]).cast(pa.string_view()),
+    "bytes": pa.array([b"1", b"2", b"\xff", b"4"]),
+    "dictionary": pa.array(["1", "2", None, "4"]).dictionary_encode(),
+    "numbers by dictionary": pa.array([1, 2, None, 4]).dictionary_encode(),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_how_a_column_is_stored_decides_nothing(way: str) -> None:
+    schema = {
+        "fields": [
+            {"name": "as number", "type": "number", "constraints": {"minimum": 0, "maximum": 4}},
+            {"name": "as code", "type": "integer", "categories": [4, 1, 2]},
+            {"name": "as text", "type": "string", "categories": ["4", "1"]},
+            {"name": "as truth", "type": "boolean"},
+            {"name": "y", "type": "number", "constraints": {"minimum": 1, "maximum": 4}},
+        ]
+    }
+    names = [entry["name"] for entry in schema["fields"]]
+    source = pa.table(dict.fromkeys(names, WAYS[way]))
+    table = map_table(source, TableSchema.of(schema), target="y", never=["as text"])
+    np.testing.assert_array_equal(table.X[:, :2], [[-0.5, 0], [0, 0], [0, 1], [1, 0]])
+    codes = [[0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1], [1, 0, 0, 0]]
+    np.testing.assert_array_equal(table.X[:, 2:6], codes)
+    np.testing.assert_array_equal(table.X[[0, 1, 3], 6], [1, 0, 0])
+    np.testing.assert_allclose(table.y, [-1, -1 / 3, 0, 1])
+    if way not in {"bytes", "string"}:  # There the values are other texts.
+        texts = map_table(source, TableSchema.of(schema), target="y", never=names[:2])
+        np.testing.assert_array_equal(texts.X[:, :2], [[1, 0], [0, 0], [0, 1], [-1, 0]])
+
+
+NESTED = [
+    pa.array([[1], [2], None]),
+    pa.array([{"a": 1}, {"a": 2}, None]),
+    pa.array([0, 10**6, None], pa.timestamp("us", "Europe/Zurich")),
+    pa.array([0, 2**62, None], pa.timestamp("s")),
+    pa.array([2**31 - 1, 0, None], pa.date32()),
+    pa.array([1, 2, None], pa.duration("s")),
+    pa.array([(1, 2, 3), None, None], pa.month_day_nano_interval()),
+    pa.nulls(3),
+    pa.array([True, False, None]),
+    pa.array([10**38, 0, None], pa.decimal256(60, 0)),
+]
+
+
+@pytest.mark.parametrize("column", NESTED, ids=lambda column: str(column.type))
+def test_no_type_of_column_raises(column: pa.Array) -> None:
+    table = map_table(pa.table(dict.fromkeys(NAMES, column)), SCHEMA, target="los_days")
+    assert np.isfinite(table.X).all()
+    assert np.isfinite(table.y).all()
+    assert (table.X[2, [1, 3, 6, 8]] == 1.0).all()
+
+
+def test_a_value_may_change_the_type_of_a_stored_column(tmp_path: Path) -> None:
+    columns = {name: [row[k] for row in ROWS] for k, name in enumerate(NAMES)}
+    columns["age"] = [18, 100, 59, None, -99, 60, 20]
+    columns["nyha"] = [1, 4, 2, None, 9, 3, 7]
+    parquet.write_table(pa.table(columns), tmp_path / "a.parquet")
+    before = map_table(tmp_path / "a.parquet", SCHEMA, target="los_days")
+    reference = mapped(tmp_path / "t.csv", csv_bytes(ROWS))
+    np.testing.assert_array_equal(before.X, reference.X)
+    as_text = [None if v is None else str(v) for v in columns["age"]]
+    as_float = [None if v is None else float(v) for v in columns["nyha"]]
+    as_text[2], as_float[2] = "many", 0.5
+    parquet.write_table(
+        pa.table({**columns, "age": as_text, "nyha": as_float}), tmp_path / "b.parquet"
+    )
+    only_row(2, before, map_table(tmp_path / "b.parquet", SCHEMA, target="los_days"))
+
+
+def test_classes(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes(csv_bytes(ROWS))
+    table = map_table(path, SCHEMA, target="sex")
+    assert table.units.classes == ("f", "m")
+    assert table.y.tolist() == [-1, 1, 1, 0, 0, -1, 0]
+    table = map_table(path, SCHEMA, target="smoker", always=["sex", "icd"], never=["dose"])
+    assert table.units.classes == ("false", "true")
+    assert table.y.tolist() == [1, -1, -1, 0, 0, 1, 0]
+    assert table.feature_names == ("age", "systolic", "nyha", "los_days")
+    assert table.units.always_names == ("sex", "icd")
+    assert table.always == tuple(range(7, 15))
+    assert table.always_groups[0] == (7, 8)
+
+
+def test_ranges_of_the_question(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes(csv_bytes(ROWS))
+    table = map_table(path, SCHEMA, target="los_days", ranges={"age": (0, 50), "los_days": (0, 10)})
+    assert table.X[:3, 0].tolist() == [np.float32(-0.28), 1.0, 1.0]
+    assert table.y[:3].tolist() == [-1, 1, 1]
+    assert table.units.target_scale == 5.0
+
+
+Question = dict[str, Any]
+
+
+@pytest.mark.parametrize(
+    ("question", "message"),
+    [
+        (
+            {"target": "los_day"},
+            "target: the schema has no field 'los_day'.*did you mean 'los_days'",
+        ),
+        ({"target": "icd"}, "target 'icd' must be a number with a range.*5 categories"),
+        ({"always": ["ages"]}, "always: the schema has no field 'ages'"),
+        ({"always": "age"}, "always must be a list of field names"),
+        ({"always": ["age"], "never": ["age"]}, "in always and in never: age"),
+        ({"never": ["los_days"]}, "the target 'los_days' cannot be in never"),
+        ({"never": NAMES[:-1]}, "no field to choose from"),
+        ({"ranges": {"age": (3, 3)}}, "ranges: field age: a range must be lo < hi"),
+        ({"ranges": {"age": (3,)}}, "must be two numbers"),
+        ({"ranges": {"age": (0, float("nan"))}}, "must be a number between"),
+        ({"ranges": {"sex": (0, 1)}}, "must be one of numbers without categories"),
+        ({"ranges": {"age": (0, 1)}, "never": ["age"]}, "fields that are not used: age"),
+        ({"unit_rule": "mean"}, "needs csvw-eo:privacyUnit"),
+        ({"unit_rule": "middle"}, "unit_rule must be 'first' or 'last' or 'mean'"),
+    ],
+)
+def test_a_wrong_question_is_one_line_before_a_row_is_read(
+    question: Question, message: str
+) -> None:
+    def rows() -> Any:
+        raise AssertionError("a row was read")
+        yield
+
+    source = pa.RecordBatchReader.from_batches(
+        pa.schema([(name, pa.string()) for name in NAMES]), rows()
+    )
+    with pytest.raises(InvalidInput, match=message) as caught:
+        map_table(source, SCHEMA, **{"target": "los_days", **question})
+    assert "\n" not in str(caught.value)
+
+
+def test_fields_without_range_or_categories_are_refused_together() -> None:
+    content = json.loads(json.dumps(HOSPITAL))
+    del content["fields"][0]["constraints"]["maximum"]
+    content["fields"] += [{"name": "note", "type": "string"}, {"name": "day", "type": "date"}]
+    schema = TableSchema.of(content)
+    with pytest.raises(InvalidInput) as caught:
+        PublicMap.of(schema, target="los_days")
+    message = str(caught.value)
+    for part in ("'age' needs constraints.maximum", "'note' needs categories", "type date"):
+        assert part in message
+    public = PublicMap.of(schema, target="los_days", never=["note", "day"], ranges={"age": (0, 99)})
+    assert len(public.features) == 7
+
+
+def test_columns_must_not_be_called_the_same() -> None:
+    content = json.loads(json.dumps(HOSPITAL))
+    content["fields"].append({"name": "icd=E", "type": "boolean"})
+    with pytest.raises(InvalidInput, match="two columns would be called 'icd=E'"):
+        PublicMap.of(TableSchema.of(content), target="los_days")
+
+
+def test_a_category_with_many_levels_is_one_feature() -> None:
+    levels = [f"c{k}" for k in range(200)]
+    schema = TableSchema.of(
+        {
+            "fields": [
+                {"name": "a", "type": "string", "categories": levels},
+                {"name": "one", "type": "string", "categories": ["only"]},
+                {"name": "y", "type": "boolean"},
+            ]
+        }
+    )
+    source = pa.table({"a": [*levels, "x", None], "one": ["only"] * 202, "y": [True] * 202})
+    table = map_table(source, schema, target="y")
+    assert len(table.groups[0]) == 201
+    np.testing.assert_array_equal(table.X[:200, :200], np.eye(200))
+    assert not table.X[200, :201].any()
+    assert table.X[201, 200] == 1.0
+    assert (table.X[:, 201] == 1.0).all()

@@ -1,0 +1,279 @@
+"""The same table from every source gives the same features."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import gzip
+import json
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import dataset, feather, ipc, parquet
+
+from mipselect.errors import InvalidInput
+from mipselect.tables import TableSchema, map_table
+
+SCHEMA = TableSchema.of(
+    {
+        "fields": [
+            {"name": "age", "type": "integer", "constraints": {"minimum": 0, "maximum": 100}},
+            {"name": "dose", "type": "number", "constraints": {"minimum": -1, "maximum": 1}},
+            {"name": "sex", "type": "string", "categories": ["f", "m", "x"]},
+            {"name": "smoker", "type": "boolean"},
+            {"name": "y", "type": "number", "constraints": {"minimum": -5, "maximum": 5}},
+        ]
+    }
+)
+ROWS = 1000
+
+
+def columns() -> dict[str, list[Any]]:
+    rng = np.random.default_rng(3)
+    some = rng.random(ROWS) < 0.1
+    return {
+        "extra": ["free text"] * ROWS,
+        "y": rng.normal(0, 2, ROWS).tolist(),
+        "smoker": [
+            None if s else bool(v) for s, v in zip(some, rng.random(ROWS) < 0.3, strict=True)
+        ],
+        "age": [
+            None if s else int(v)
+            for s, v in zip(some[::-1], rng.integers(0, 120, ROWS), strict=True)
+        ],
+        "sex": [["f", "m", "x", "?", None][k] for k in rng.integers(0, 5, ROWS)],
+        "dose": rng.normal(0, 1, ROWS).tolist(),
+    }
+
+
+TABLE = pa.table(columns())
+EXPECTED = map_table(TABLE, SCHEMA, target="y")
+
+
+def same(source: Any) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        table = map_table(source, SCHEMA, target="y")
+    np.testing.assert_array_equal(table.X, EXPECTED.X)
+    np.testing.assert_array_equal(table.y, EXPECTED.y)
+
+
+def test_arrow_in_memory() -> None:
+    assert EXPECTED.X.shape == (ROWS, 10)
+    assert EXPECTED.X.any(axis=0).sum() == 9
+    same(TABLE.to_reader(max_chunksize=77))
+    same(TABLE.combine_chunks().to_batches()[0])
+    same(dataset.dataset(TABLE))
+    same(pa.concat_tables([TABLE.slice(0, 10), TABLE.slice(10)]))
+
+
+def test_a_filter_of_a_dataset_is_kept() -> None:
+    source = dataset.dataset(TABLE).filter(dataset.field("age") > 50)
+    table = map_table(source, SCHEMA, target="y")
+    assert 0 < len(table.y) < ROWS
+    assert (table.X[:, 0] > 0).all()
+
+
+def test_files(tmp_path: Path) -> None:
+    import pyarrow.csv as arrow_csv
+
+    arrow_csv.write_csv(TABLE, tmp_path / "t.csv")
+    (tmp_path / "t.csv.gz").write_bytes(gzip.compress((tmp_path / "t.csv").read_bytes()))
+    parquet.write_table(TABLE, tmp_path / "t.parquet", row_group_size=300)
+    feather.write_feather(TABLE, str(tmp_path / "t.feather"))
+    with ipc.new_stream(str(tmp_path / "t.arrow"), TABLE.schema) as stream:
+        stream.write_table(TABLE, max_chunksize=99)
+    for ending in ("csv", "csv.gz", "parquet", "feather", "arrow"):
+        same(tmp_path / f"t.{ending}")
+        same(str(tmp_path / f"t.{ending}"))
+        same((tmp_path / f"t.{ending}").as_uri())
+
+
+def test_folders_and_patterns(tmp_path: Path) -> None:
+    pieces = [TABLE.slice(start, 250) for start in range(0, ROWS, 250)]
+    (tmp_path / "deep" / "er").mkdir(parents=True)
+    for k, piece in enumerate(pieces):
+        folder = tmp_path / "deep" / "er" if k == 0 else tmp_path / "deep"
+        parquet.write_table(piece, folder / f"part-{k}.parquet")
+    (tmp_path / "deep" / "_SUCCESS").write_text("")
+    (tmp_path / "deep" / ".part.crc").write_text("")
+    same(tmp_path / "deep")
+    same((tmp_path / "deep").as_uri())
+    same(f"{tmp_path}/**/part-*.parquet")
+    same(dataset.dataset(tmp_path / "deep", format="parquet"))
+
+
+def test_folders_named_by_a_column(tmp_path: Path) -> None:
+    for sex in ("f", "m"):
+        folder = tmp_path / f"sex={sex}"
+        folder.mkdir()
+        parquet.write_table(TABLE.drop_columns("sex").slice(0, 5), folder / "t.parquet")
+    table = map_table(tmp_path, SCHEMA, target="y")
+    assert table.X[:, 4:7].tolist() == [[1, 0, 0]] * 5 + [[0, 1, 0]] * 5
+
+
+def test_files_of_a_folder_may_store_a_column_differently(tmp_path: Path) -> None:
+    head, tail = TABLE.slice(0, 500), TABLE.slice(500)
+    texts = pa.array([None if v is None else str(v) for v in tail["age"].to_pylist()])
+    other = tail.set_column(tail.column_names.index("age"), "age", texts)
+    parquet.write_table(head, tmp_path / "a.parquet")
+    parquet.write_table(other, tmp_path / "b.parquet")
+    same(tmp_path)
+    parquet.write_table(tail.drop_columns("age"), tmp_path / "b.parquet")
+    with pytest.raises(InvalidInput, match=r"b.parquet: there is no column age"):
+        map_table(tmp_path, SCHEMA, target="y")
+
+
+def test_data_frames() -> None:
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(columns())
+    same(frame)
+    same(frame.convert_dtypes())
+    same(frame.convert_dtypes(dtype_backend="pyarrow"))
+    same(frame.astype({"sex": "category", "smoker": "category", "age": "category"}))
+    same(frame.astype(object))
+    same(frame.astype({"dose": np.longdouble}))
+    frame[7] = "a label that is no text"
+    same(frame)
+
+
+OBJECTS = [
+    "a",
+    b"\xff",
+    "\udce9",
+    10**5000,
+    -(10**5000),
+    2**70,
+    decimal.Decimal("NaN"),
+    decimal.Decimal("1E+400"),
+    1 + 2j,
+    datetime.date(2020, 1, 1),
+    datetime.datetime(9999, 1, 1),
+    [1, 2],
+    {"a": 1},
+    object(),
+    float("inf"),
+    np.float32(0.5),
+    np.datetime64("NaT"),
+    np.array([1, 2]),
+    True,
+    "1",
+]
+
+
+@pytest.mark.parametrize("cell", OBJECTS, ids=lambda cell: type(cell).__name__)
+def test_an_object_in_a_frame_changes_its_row_only(cell: Any) -> None:
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(columns())
+    for name in ("age", "dose", "sex", "smoker", "y"):
+        changed = frame.copy()
+        changed[name] = changed[name].astype(object)
+        changed.at[5, name] = cell
+        table = map_table(changed, SCHEMA, target="y")
+        others = np.arange(ROWS) != 5
+        np.testing.assert_array_equal(table.X[others], EXPECTED.X[others])
+        np.testing.assert_array_equal(table.y[others], EXPECTED.y[others])
+        kept = [v if isinstance(v, str | bytes) else None for v in changed[name]]
+        known = pd.Index(list(dict.fromkeys(v for v in kept if v is not None)), dtype=object)
+        changed[name] = pd.Categorical.from_codes(
+            [-1 if v is None else known.get_loc(v) for v in kept], known
+        )
+        map_table(changed, SCHEMA, target="y")
+
+
+def test_polars() -> None:
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame(columns())
+    same(frame)
+    same(frame.lazy())
+    same(
+        frame.lazy()
+        .filter(polars.lit(True))
+        .with_columns(polars.col("sex").cast(polars.Categorical))
+    )
+    with pytest.raises(InvalidInput, match="there is no column sex"):
+        map_table(frame.lazy().drop("sex"), SCHEMA, target="y")
+
+
+def test_duckdb(tmp_path: Path) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    with duckdb.connect() as connection:
+        connection.register("people", TABLE)
+        same(connection.sql("select * from people"))
+        same(connection.table("people").project("y, dose, sex, age, smoker"))
+
+
+class Stream:
+    """What is known only by its Arrow stream."""
+
+    def __arrow_c_stream__(self, requested: object = None) -> object:
+        return TABLE.__arrow_c_stream__(requested)
+
+
+def test_anything_with_an_arrow_stream() -> None:
+    same(Stream())
+
+
+def test_what_is_no_table(tmp_path: Path) -> None:
+    (tmp_path / "t.txt").write_text("a")
+    (tmp_path / "bad.parquet").write_text("a")
+    (tmp_path / "bad.arrow").write_text("a")
+    (tmp_path / "mixed").mkdir()
+    (tmp_path / "mixed" / "a.csv").write_text("a\n1\n")
+    (tmp_path / "mixed" / "b.parquet").write_text("a")
+    (tmp_path / "empty").mkdir()
+    for source, message in [
+        (np.zeros((3, 2)), "a table must be a path.*got a ndarray"),
+        ({"a": [1]}, "got a dict"),
+        (tmp_path / "t.txt", "must end in .csv"),
+        (tmp_path / "none.csv", "no such file"),
+        (f"{tmp_path}/*.pq", "no file is called so"),
+        ("wss://somewhere/t.csv", "no such place is known here"),
+        (tmp_path / "bad.parquet", "cannot be read as Parquet"),
+        (tmp_path / "bad.arrow", "cannot be read as Arrow"),
+        (tmp_path / "mixed", "must be of one kind"),
+        (tmp_path / "empty", "the folder has no files"),
+        (dataset.dataset(tmp_path / "mixed" / "a.csv", format="csv"), "guesses types from rows"),
+        (TABLE.slice(0, 0), "the table has no rows"),
+    ]:
+        with pytest.raises(InvalidInput, match=message) as caught:
+            map_table(source, SCHEMA, target="y")
+        assert "\n" not in str(caught.value)
+
+
+def test_a_damaged_file_says_nothing_of_its_rows(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    parquet.write_table(TABLE, path, compression="gzip", use_dictionary=False)
+    content = bytearray(path.read_bytes())
+    content[len(content) // 4 : len(content) // 2] = bytes(len(content) // 4 + 1)
+    path.write_bytes(content)
+    with pytest.raises(InvalidInput, match=r"t.parquet: the file is damaged$"):
+        map_table(path, SCHEMA, target="y")
+
+
+def test_skeletons_have_names_and_types_only(tmp_path: Path) -> None:
+    parquet.write_table(TABLE, tmp_path / "t.parquet")
+    expected = {
+        "fields": [
+            {"name": "extra", "type": "string"},
+            {"name": "y", "type": "number"},
+            {"name": "smoker", "type": "boolean"},
+            {"name": "age", "type": "integer"},
+            {"name": "sex", "type": "string"},
+            {"name": "dose", "type": "number"},
+        ],
+        "missingValues": [""],
+    }
+    assert json.loads(TableSchema.skeleton(tmp_path / "t.parquet").text) == expected
+    # Of other rows it is the same.
+    other = pa.table({name: TABLE[name].take([5, 5]) for name in TABLE.column_names})
+    assert TableSchema.skeleton(other) == TableSchema.skeleton(TABLE)
+    (tmp_path / "t.csv").write_text("a,b\n1,2\n")
+    assert [f.type for f in TableSchema.skeleton(tmp_path / "t.csv").fields] == ["string"] * 2
+    (tmp_path / "t.csv").write_text("a,a\n1,2\n")
+    with pytest.raises(InvalidInput, match=r"its columns make no schema.*must differ"):
+        TableSchema.skeleton(tmp_path / "t.csv")
