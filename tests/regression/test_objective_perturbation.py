@@ -279,6 +279,53 @@ def test_with_one_column_the_law_is_whole_and_its_atoms_keep_epsilon() -> None:
         assert inside + sum(atoms[0]) == pytest.approx(1.0, abs=1e-7)
 
 
+def circle_density(
+    loss: SmoothLoss, table: Table, angle: float, radius: float, chosen: Perturbation
+) -> float:
+    """The density over angles of a minimiser on the circle ‖β‖ = r, two columns.
+
+    The noise is b(β) - νβ/r for some ν ≥ 0, and (angle, ν) to it has the Jacobian
+    r τᵀ(H + cI)τ + ν, τ the tangent.
+    """
+    out = np.array([math.cos(angle), math.sin(angle)])
+    tangent = np.array([-out[1], out[0]])
+    rows, y = table[:, :-1], table[:, -1]
+    curvatures = loss.values(y, radius * rows @ out)[2]
+    along = radius * float(curvatures @ (rows @ tangent) ** 2 + chosen.ridge)
+    start, scale = noise_at(loss, table, radius * out, chosen.ridge), chosen.noise_scale
+
+    def density(nu: float) -> float:
+        return math.exp(-float(np.linalg.norm(start - nu * out)) / scale) * (along + nu)
+
+    # The peak is where the noise is shortest.
+    peak = max(0.0, float(start @ out))
+    parts = [(0.0, peak), (peak, peak + 10.0 * scale), (peak + 10.0 * scale, peak + 60.0 * scale)]
+    return sum(quad(density, *part)[0] for part in parts) / (2.0 * math.pi * scale**2)
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("loss", [Squared(), Logistic()], ids=lambda loss: loss.name)
+def test_the_boundary_of_a_disc_keeps_epsilon(loss: SmoothLoss, relation: str) -> None:
+    radius, worst = 0.3, 0.0
+    chosen = calibrated(loss, 1.0, 0.0, relation, 1.0, 1.0, radius, 2)
+    for one, other in hostile_pairs(relation, 2, 1.0, 9)[:8]:
+        for angle in np.linspace(0.0, 2.0 * math.pi, 7)[:-1]:
+            pair = [circle_density(loss, table, angle, radius, chosen) for table in (one, other)]
+            worst = max(worst, abs(math.log(pair[0] / pair[1])))
+    assert 0.15 < worst <= 1.0
+    angles = np.linspace(0.0, 2.0 * math.pi, 25)[:-1]
+    outside = np.mean([circle_density(loss, one, a, radius, chosen) for a in angles]) * 2 * math.pi
+    source, rows, y = random.Random(1), one[:, :-1], one[:, -1]
+    draws = [
+        perturbed_minimiser(
+            loss, rows, y, chosen.ridge, euclidean_laplace(source, 2, chosen.noise_scale), radius
+        )
+        for _ in range(700)
+    ]
+    share = float((np.linalg.norm(draws, axis=1) >= radius * (1.0 - 1e-9)).mean())
+    assert abs(share - outside) <= 5.0 * math.sqrt(outside * (1.0 - outside) / 700) + 1e-3
+
+
 @pytest.mark.parametrize("loss", [Squared(), Logistic()], ids=lambda loss: loss.name)
 def test_draws_have_that_law(loss: SmoothLoss) -> None:
     rng = np.random.default_rng(7)
