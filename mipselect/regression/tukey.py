@@ -216,10 +216,10 @@ class TukeyRegressor(PrivateRegressor):
 def enough_blocks(columns: int, epsilon: float, delta: float) -> int:
     """How many blocks let the test pass, for models that are about normal; public.
 
-    (16 + 1.6d)(ln(1/2δ) + 3)/ε_t: an eighth or more above what passes with a probability of 0.9
-    for models with normal errors and with those of Student's t, 3 degrees, for d up to 21.
+    (11 + 1.2d)(ln(1/2δ) + 3)/ε_t: a quarter above what passes with a probability of 0.9 for models
+    with normal errors, for d up to 21.
     """
-    return math.ceil((16.0 + 1.6 * columns) * (math.log(0.5 / delta) + 3.0) / epsilon)
+    return math.ceil((11.0 + 1.2 * columns) * (math.log(0.5 / delta) + 3.0) / epsilon)
 
 
 def block_models(
