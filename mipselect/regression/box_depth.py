@@ -44,7 +44,7 @@ class DepthLaw:
     T(y) = min over axes and sides of the number of points that are not beyond y, and at most
     ⌈m/2⌉. One point that is replaced moves T by at most 1, up **or** down: m is fixed. So the
     weights take ε/2 and not ε. S_i = {T ≥ i} is the box ∏[x_(i), x_(m-i+1)] of order statistics,
-    t = ⌊m/10⌋: any public t would do, and the published ⌊m/4⌋ takes a third more models for the
+    t = ⌊m/10⌋: any public t would do, and the published ⌊m/4⌋ takes 40 % more models for the
     test to pass.
 
     With q = e^{ε_s/2}, rounded down, u is any sequence of integers with 1 ≤ u(i+1)/u(i) ≤ q.
