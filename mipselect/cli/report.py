@@ -166,6 +166,7 @@ def _common_report(
             "names": [instance.feature_names[j] for j in best],
             "value": float(found.values[0]),
             "coef": fit.coef.tolist(),
+            **_in_units(instance, best),
             "multiplier": fit.multiplier,
         },
         "expected": None
@@ -206,10 +207,11 @@ def _print_problem(
     best.add_column("name", overflow="fold")
     best.add_column("coefficient", justify="right")
     best.add_column("clipped", justify="right")
-    for j, coefficient in zip(support, instance.fit(support).coef, strict=True):
+    columns = [j for feature in support for j in instance.groups[feature]]
+    for j, coefficient in zip(columns, instance.fit(support).coef, strict=True):
         best.add_row(
             str(j),
-            escape(instance.feature_names[j]),
+            escape(instance.column_names[j]),
             f"{coefficient:.6g}",
             f"{clipping.columns[j]:.1%}",
         )
@@ -218,9 +220,20 @@ def _print_problem(
     console.print(
         f"Clipped by the bounds: {clipping.target:.1%} of the target; of the columns "
         f"{fmean(clipping.columns):.1%} on average, at most {clipping.columns[most]:.1%} "
-        f"({instance.feature_names[most]})",
+        f"({instance.column_names[most]})",
         markup=False,
     )
+    if instance.units is not None:
+        heading(console, "The same in the units of the table")
+        console.print(str(instance.fit_in_units(support)), markup=False)
+
+
+def _in_units(instance: Instance, support: list[int]) -> dict[str, Any]:
+    """Part of the JSON object for a table with a schema."""
+    if instance.units is None:
+        return {}
+    rule = instance.fit_in_units(support)
+    return {"in_units": {"intercept": rule.intercept, "by_column": dict(rule.by_column)}}
 
 
 def _print_verdict(

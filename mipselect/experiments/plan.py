@@ -25,7 +25,7 @@ from mipselect.experiments.plan_chances import (
 from mipselect.experiments.plan_tables import Guesses, Simulation
 from mipselect.instance import Instance
 from mipselect.tables import PublicMap, TableSchema
-from mipselect.tables.defaults import default_coef_bound, default_ridge
+from mipselect.tables.defaults import DEFAULT_RIDGE, default_coef_bound
 from mipselect.tables.public_map import Ranges
 from mipselect.validation import (
     checked_epsilon,
@@ -318,16 +318,11 @@ def plan_selection(
         source = random.Random(f"{seed} {number} {setting}")
         return Case(made, simulation.right(number), eps, source, time_limit)
 
-    lam = default_ridge(rows) if ridge is None else checked_nonnegative(ridge, "ridge")
+    lam = DEFAULT_RIDGE if ridge is None else checked_nonnegative(ridge, "ridge")
     start = Setting(METHOD, EXPONENTIAL, rows, coef_bound, lam)
     first = list(_at_hand(start, dict.fromkeys((EXPONENTIAL, *methods))))
     later = [
-        replace(
-            start,
-            about=ROWS,
-            rows=rows * 2**k,
-            ridge=default_ridge(rows * 2**k) if ridge is None else lam,
-        )
+        replace(start, about=ROWS, rows=rows * 2**k)
         for k in range(1, DOUBLINGS + 1)
         if rows * 2**k * len(public.columns) <= MOST_ENTRIES
     ]

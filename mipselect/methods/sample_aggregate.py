@@ -5,17 +5,19 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from mipselect.arrays import FloatArray
+from mipselect.errors import InvalidInput
 from mipselect.mechanisms import OneShotTopK, Peeling, SampleAggregate
 from mipselect.mechanisms.base import Mechanism, Support
-from mipselect.mechanisms.scores.sample_aggregate import TopK
+from mipselect.mechanisms.scores.sample_aggregate import Ballot, TopK, checked_blocks
 from mipselect.methods.base import Rows, ScoreMethod
 from mipselect.methods.correlations import top_k_named
 from mipselect.methods.lasso_path import lasso_path
-from mipselect.validation import checked_integer, checked_positive
+from mipselect.validation import checked_choice, checked_flag, checked_positive
 
 MECHANISMS: dict[str, TopK] = {
     "peeling": Peeling,
@@ -34,59 +36,91 @@ class SampleAggregateMethod(ScoreMethod):
     relation : {"replace-one", "add-remove"}
     alpha : float, optional
         The penalty of each Lasso; None is the largest at which s coefficients are not zero.
-    n_blocks : int, optional
-        None is about √n.
+    penalty : float, optional
+        In place of `alpha`: λ of ½‖y - Xβ‖² + λ‖β‖₁ in every block.
+    votes : {"largest", "nonzero"}
+        A block votes for at most s columns, or for all whose coefficients are not zero.
+    penalise_intercept : bool
+        Whether the intercept is a column of ones with a penalty like all others.
+    n_blocks : int, "n/k" or None
+        None is about √n, "n/k" blocks of s rows.
     top_k : {"peeling", "laplace"} or callable
         What selects from the votes.
     """
 
     alpha: float | None = None
-    n_blocks: int | None = None
+    penalty: float | None = None
+    votes: str = "largest"
+    penalise_intercept: bool = False
+    n_blocks: int | str | None = None
     top_k: str | TopK = "peeling"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.alpha is not None:
-            checked_positive(self.alpha, "alpha")
-        if self.n_blocks is not None:
-            checked_integer(self.n_blocks, "n_blocks", 1)
+        for name in ("alpha", "penalty"):
+            if getattr(self, name) is not None:
+                checked_positive(getattr(self, name), name)
+        checked_choice(self.votes, "votes", ("largest", "nonzero"))
+        checked_flag(self.penalise_intercept, "penalise_intercept")
+        checked_blocks(self.n_blocks)
         top_k_named(self.top_k, MECHANISMS)
+        if self.alpha is not None and self.penalty is not None:
+            raise InvalidInput("alpha and penalty are the same number in two units; give one")
+        along_the_path = self.alpha is None and self.penalty is None
+        if along_the_path and (self.votes != "largest" or self.penalise_intercept):
+            raise InvalidInput("votes and penalise_intercept need an alpha or a penalty")
 
     def _mechanism(self, rows: Rows, source: random.Random) -> Mechanism[Support]:
-        s = rows.support_size
-        if self.alpha is None:
-            ballot = partial(path_ballot, k=s)
-        else:
-            ballot = partial(lasso_ballot, k=s, alpha=float(self.alpha))
         return SampleAggregate(
             rows.X,
             rows.y,
-            s,
+            rows.support_size,
             self.epsilon,
-            ballot=ballot,
+            ballot=self._ballot(rows.support_size),
             n_blocks=self.n_blocks,
             top_k=top_k_named(self.top_k, MECHANISMS),
             relation=self.relation,
         )
 
+    def _ballot(self, s: int) -> Ballot:
+        """The votes of a block."""
+        most = s if self.votes == "largest" else None
+        options: dict[str, Any] = {"k": most, "penalise_intercept": self.penalise_intercept}
+        if self.alpha is not None:
+            return partial(lasso_ballot, alpha=float(self.alpha), **options)
+        if self.penalty is not None:
+            return partial(penalty_ballot, penalty=float(self.penalty), **options)
+        return partial(path_ballot, k=s)
 
-def lasso_ballot(X: FloatArray, y: FloatArray, *, k: int, alpha: float) -> list[int]:
-    """Vote for the k largest |coefficients| of a Lasso with this penalty.
 
-    scikit-learn's alpha is λ/m of `lasso_path`, in the units of the block and of its m rows.
-    """
+def lasso_ballot(
+    X: FloatArray, y: FloatArray, *, k: int | None, alpha: float, penalise_intercept: bool = False
+) -> list[int]:
+    """Vote by a Lasso with scikit-learn's alpha: λ/m of `lasso_path` in a block of m rows."""
+    with np.errstate(all="ignore"):
+        penalty = float(np.float64(y.size) * alpha)
+    return penalty_ballot(X, y, k=k, penalty=penalty, penalise_intercept=penalise_intercept)
+
+
+def penalty_ballot(
+    X: FloatArray, y: FloatArray, *, k: int | None, penalty: float, penalise_intercept: bool = False
+) -> list[int]:
+    """Vote for the k largest |coefficients| of a Lasso with this λ, or for all that are not 0."""
     if y.size < 2:
         return []
     with np.errstate(all="ignore"):
-        table, x_unit = centred(X.astype(np.float64))
-        target, y_unit = centred(y[:, None])
-        penalty = float(y.size * alpha / x_unit / y_unit)
-        coefficients: FloatArray = np.zeros(X.shape[1])
+        if penalise_intercept:
+            ones = np.column_stack([X.astype(np.float64), np.ones(y.size)])
+            (table, x_unit), (target, y_unit) = with_largest_one(ones), with_largest_one(y[:, None])
+        else:
+            (table, x_unit), (target, y_unit) = centred(X.astype(np.float64)), centred(y[:, None])
+        scaled = float(np.float64(penalty) / x_unit / y_unit)
+        coefficients: FloatArray = np.zeros(table.shape[1])
         for segment in lasso_path(table, target[:, 0]):
-            coefficients = segment.at(penalty)
-            if segment.penalties[1] <= penalty:
+            coefficients = segment.at(scaled)
+            if segment.penalties[1] <= scaled:
                 break
-        return largest(coefficients, k)
+        return largest(coefficients[: X.shape[1]], k)
 
 
 def path_ballot(X: FloatArray, y: FloatArray, *, k: int) -> list[int]:
@@ -123,8 +157,11 @@ def with_largest_one(values: FloatArray) -> tuple[FloatArray, np.float64]:
     return values / size, size
 
 
-def largest(coefficients: FloatArray, k: int) -> list[int]:
-    """Return the places of the k largest |coefficients| above zero, of equal ones the earlier."""
+def largest(coefficients: FloatArray, k: int | None) -> list[int]:
+    """Return the places of the k largest |coefficients| above zero, of equal ones the earlier.
+
+    None is for all above zero.
+    """
     sizes = np.abs(coefficients)
     order = np.argsort(-sizes, kind="stable")[:k]
     chosen: list[int] = order[sizes[order] > 0.0].tolist()

@@ -28,7 +28,7 @@ from mipselect.experiments.plan_answers import answers
 from mipselect.experiments.plan_chances import Case, Chance
 from mipselect.experiments.plan_tables import Guesses, Simulation
 from mipselect.tables import PublicMap, TableSchema
-from mipselect.tables.defaults import default_coef_bound, default_ridge
+from mipselect.tables.defaults import DEFAULT_RIDGE, default_coef_bound
 
 
 def number(name: str, low: float = 0.0, high: float = 100.0, **more: Any) -> dict[str, Any]:
@@ -128,7 +128,7 @@ def test_a_plan_is_reproducible_and_monotone() -> None:
     plan = small_plan(progress=steps.append)
     assert plan == small_plan()
     assert plan != small_plan(seed=1)
-    assert (plan.coef_bound, plan.ridge) == (default_coef_bound(2, 0, True), default_ridge(400))
+    assert (plan.coef_bound, plan.ridge) == (default_coef_bound(2, 0, True), DEFAULT_RIDGE)
     assert [step.done for step in steps] == list(range(len(steps)))
     assert steps[-1].done < steps[-1].total
     shares = [chance.found for line in plan.by_rows if (chance := line.chance(0))]

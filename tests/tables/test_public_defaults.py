@@ -10,7 +10,7 @@ import pytest
 
 from mipselect import Instance
 from mipselect.tables import TableSchema
-from mipselect.tables.defaults import default_coef_bound, default_ridge
+from mipselect.tables.defaults import DEFAULT_RIDGE, default_coef_bound
 
 DATA = Path(__file__).parents[3] / "shared" / "data" / "regression"
 
@@ -28,16 +28,12 @@ def test_predictions_reach_as_far_whatever_the_size(size: int, always: int) -> N
             x_bound=1,
             y_bound=1,
             coef_bound=default_coef_bound(size, always, intercept),
-            ridge=default_ridge(40),
+            ridge=DEFAULT_RIDGE,
             always=list(range(always)),
             intercept=intercept,
         )
         assert instance.prediction_bound == pytest.approx(reach)
         assert instance.sensitivity == pytest.approx(0.5 * (1 + reach) ** 2 / 40)
-
-
-def test_the_ridge_is_a_row_or_a_thousandth_of_them() -> None:
-    assert [default_ridge(n) for n in (1, 1000, 2500)] == [1.0, 1.0, 2.5]
 
 
 @pytest.mark.skipif(not DATA.exists(), reason="the data are not here")
