@@ -5,34 +5,21 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.table import Table
 
 from mipselect.cli.options import AsJson
 from mipselect.cli.output import check_output, deliver, heading, write_whole
+from mipselect.cli.plan_report import SIMULATED, legend, picture, plan_report, plan_table
 from mipselect.cli.streams import say
 from mipselect.cli.table_options import TABLE_PANEL, Always, Never, NoIntercept, Ranges, asked
 from mipselect.cli.trial_watch import TrialWatch
 from mipselect.errors import InvalidInput
-from mipselect.experiments.figure import SUFFIXES, Line, Panel, Picture, drawn, require_matplotlib
-from mipselect.experiments.plan import (
-    COEF_BOUND,
-    METHOD,
-    REFERENCE,
-    RIDGE,
-    ROWS,
-    TOO_SLOW,
-    Progress,
-    SelectionPlan,
-    Step,
-    plan_selection,
-)
-from mipselect.experiments.plan import Line as PlanLine
+from mipselect.experiments.figure import SUFFIXES, drawn, require_matplotlib
+from mipselect.experiments.plan import Progress, Step, plan_selection
 from mipselect.experiments.plan_answers import answers
 from mipselect.experiments.plan_chances import METHODS
 from mipselect.experiments.plan_tables import Guesses
@@ -48,8 +35,6 @@ mipselect plan --schema patients.schema.json --target los_days --rows 5000 --sup
 
 GUESSES_PANEL = "Guesses about the rows"
 EXPERIMENT_PANEL = "Simulation"
-BLIND = "blind"
-SIMULATED = "Simulated tables; no row of yours was read. A plan is no promise."
 
 
 def plan(
@@ -221,7 +206,7 @@ def plan(
             **question,
         )
     if plot is not None:
-        write_whole(plot, drawn(_picture(result, target), plot.suffix), sensitive=False)
+        write_whole(plot, drawn(picture(result, target), plot.suffix), sensitive=False)
 
     def render(console: Console) -> None:
         heading(
@@ -229,15 +214,15 @@ def plan(
             f"{schema}: {target} by {support_size} of {result.features} fields, {rows:,} rows, "
             f"{tables} simulated tables",
         )
-        console.print(_table(result))
-        console.print(_legend(result), markup=False, soft_wrap=True)
+        console.print(plan_table(result))
+        console.print(legend(result), markup=False, soft_wrap=True)
         for question, answer in answers(result):
             console.print(f"{question} {answer}.", markup=False, soft_wrap=True)
         console.print(SIMULATED, soft_wrap=True)
         if plot is not None:
             console.print(f"Drawn in {plot}.", markup=False, soft_wrap=True)
 
-    report = _report(result, schema, target, tables, plot)
+    report = plan_report(result, schema, target, tables, plot)
     deliver(report, render, as_json=as_json, output=None)
 
 
@@ -267,142 +252,3 @@ def _numbers(option: str, text: str) -> list[float]:
         return [float(item) for item in text.split(",")]
     except ValueError:
         raise InvalidInput(f"{option} must be numbers between commas, got {text!r}") from None
-
-
-def _name(line: PlanLine) -> str:
-    setting = line.setting
-    return {
-        METHOD: setting.method,
-        COEF_BOUND: f"coef_bound {setting.coef_bound:.3g}",
-        RIDGE: f"ridge {setting.ridge:.3g}",
-        ROWS: f"{setting.rows:,} rows",
-        REFERENCE: setting.method,
-    }[setting.about]
-
-
-def _table(plan: SelectionPlan) -> Table:
-    table = Table()
-    table.add_column("")
-    for epsilon in plan.epsilons:
-        table.add_column(f"ε = {epsilon:g}", justify="right")
-    about = METHOD
-    for line in plan.lines:
-        if line.setting.about != about:
-            table.add_section()
-            about = line.setting.about
-        table.add_row(_name(line), *(_cell(line, k) for k in range(len(plan.epsilons))))
-    table.add_row(BLIND, *(f"{plan.blind:.0%}" for _ in plan.epsilons))
-    return table
-
-
-def _cell(line: PlanLine, k: int) -> str:
-    chance = line.chance(k)
-    return "-" if chance is None else f"{chance.found:.0%} ({chance.all_found:.0%})"
-
-
-def _legend(plan: SelectionPlan) -> str:
-    """What the numbers of the table are."""
-    text = "Share of the right columns that a draw finds; in brackets how often it finds all."
-    places = range(len(plan.epsilons))
-    errors = [line.error(k) for line in plan.lines if line.tables for k in places]
-    known = [error for error in errors if error is not None]
-    if known:
-        text += f" Standard errors are at most {max(known):.0%}."
-    if any(line.remark for line in plan.lines):
-        text += f" - was {TOO_SLOW} (--time-limit); the draw from your table may take as long."
-    return text
-
-
-def _report(
-    plan: SelectionPlan, schema: Path, target: str, tables: int, plot: Path | None
-) -> dict[str, Any]:
-    places = range(len(plan.epsilons))
-    return {
-        "command": "plan",
-        "sensitive": False,
-        "private": False,
-        "randomness": "seeded",
-        "simulated": True,
-        "schema": str(schema),
-        "target": target,
-        "rows": plan.rows,
-        "support_size": plan.support_size,
-        "features": plan.features,
-        "epsilons": list(plan.epsilons),
-        "relation": "replace-one",
-        "coef_bound": plan.coef_bound,
-        "ridge": plan.ridge,
-        "guesses": asdict(plan.guesses),
-        "tables": tables,
-        "seed": plan.seed,
-        "lines": [
-            {**asdict(line.setting), "remark": line.remark, "cells": _cells(line, places)}
-            for line in plan.lines
-        ],
-        "blind": plan.blind,
-        "goal": plan.goal,
-        "rows_needed": [plan.rows_needed(k) for k in places],
-        "answers": dict(answers(plan)),
-        "plot": None if plot is None else str(plot),
-    }
-
-
-def _cells(line: PlanLine, places: range) -> list[dict[str, float | None]] | None:
-    """Of a report: one for every ε."""
-    chances = [(line.chance(k), line.error(k)) for k in places if line.tables]
-    return [
-        {"found": chance.found, "standard_error": error, "all_found": chance.all_found}
-        for chance, error in chances
-        if chance is not None
-    ] or None
-
-
-def _picture(plan: SelectionPlan, target: str) -> Picture:
-    """A panel for each question, ε across."""
-    start = plan.about(METHOD)[0]
-    titles = {
-        METHOD: "method",
-        COEF_BOUND: f"coef_bound, now {plan.coef_bound:.3g}",
-        RIDGE: f"ridge, now {plan.ridge:.3g}",
-        ROWS: f"rows, now {plan.rows:,}",
-    }
-    names = dict.fromkeys(_name(line) for line in (start, *plan.lines))
-    blindly = Line(
-        BLIND,
-        plan.epsilons,
-        tuple(plan.blind for _ in plan.epsilons),
-        tuple(None for _ in plan.epsilons),
-    )
-    panels = []
-    for about, title in titles.items():
-        own = plan.about(about)
-        beside = [] if about == METHOD else [start]
-        lines = [line for line in (*beside, *own) if line.tables]
-        if own and lines:
-            panels.append(Panel(title, (*(_drawn_line(line, plan) for line in lines), blindly)))
-    if not panels:
-        raise InvalidInput("there is nothing to draw: all of it took longer than --time-limit")
-    return Picture(
-        title=f"{target} by {plan.support_size} of {plan.features} fields, {plan.rows:,} rows",
-        x_label="ε of one draw, under replace-one",
-        y_label="right columns found",
-        panels=tuple(panels),
-        names=(*names, BLIND),
-        yardstick=BLIND,
-        fraction=True,
-        log_x=True,
-        log_y=False,
-        notes=(SIMULATED,),
-        alarming=False,
-    )
-
-
-def _drawn_line(line: PlanLine, plan: SelectionPlan) -> Line:
-    order = sorted(range(len(plan.epsilons)), key=plan.epsilons.__getitem__)
-    chances = [line.chance(k) for k in order]
-    return Line(
-        _name(line),
-        tuple(plan.epsilons[k] for k in order),
-        tuple(chance.found for chance in chances if chance is not None),
-        tuple(line.error(k) for k in order),
-    )

@@ -1,0 +1,167 @@
+"""A plan as a table, as a JSON object and as a figure."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+
+from mipselect.errors import InvalidInput
+from mipselect.experiments.figure import Line, Panel, Picture
+from mipselect.experiments.plan import (
+    COEF_BOUND,
+    METHOD,
+    REFERENCE,
+    RIDGE,
+    ROWS,
+    TOO_SLOW,
+    SelectionPlan,
+)
+from mipselect.experiments.plan import Line as PlanLine
+from mipselect.experiments.plan_answers import answers
+
+BLIND = "blind"
+SIMULATED = "Simulated tables; no row of yours was read. A plan is no promise."
+
+
+def _name(line: PlanLine) -> str:
+    setting = line.setting
+    return {
+        METHOD: setting.method,
+        COEF_BOUND: f"coef_bound {setting.coef_bound:.3g}",
+        RIDGE: f"ridge {setting.ridge:.3g}",
+        ROWS: f"{setting.rows:,} rows",
+        REFERENCE: setting.method,
+    }[setting.about]
+
+
+def plan_table(plan: SelectionPlan) -> Table:
+    """A line for every setting, a column for every ε."""
+    table = Table()
+    table.add_column("")
+    for epsilon in plan.epsilons:
+        table.add_column(f"ε = {epsilon:g}", justify="right")
+    about = METHOD
+    for line in plan.lines:
+        if line.setting.about != about:
+            table.add_section()
+            about = line.setting.about
+        table.add_row(_name(line), *(_cell(line, k) for k in range(len(plan.epsilons))))
+    table.add_row(BLIND, *(f"{plan.blind:.0%}" for _ in plan.epsilons))
+    return table
+
+
+def _cell(line: PlanLine, k: int) -> str:
+    chance = line.chance(k)
+    return "-" if chance is None else f"{chance.found:.0%} ({chance.all_found:.0%})"
+
+
+def legend(plan: SelectionPlan) -> str:
+    """What the numbers of the table are."""
+    text = "Share of the right columns that a draw finds; in brackets how often it finds all."
+    places = range(len(plan.epsilons))
+    errors = [line.error(k) for line in plan.lines if line.tables for k in places]
+    known = [error for error in errors if error is not None]
+    if known:
+        text += f" Standard errors are at most {max(known):.0%}."
+    if any(line.remark for line in plan.lines):
+        text += f" - was {TOO_SLOW} (--time-limit); the draw from your table may take as long."
+    return text
+
+
+def plan_report(
+    plan: SelectionPlan, schema: Path, target: str, tables: int, plot: Path | None
+) -> dict[str, Any]:
+    """The JSON object."""
+    places = range(len(plan.epsilons))
+    return {
+        "command": "plan",
+        "sensitive": False,
+        "private": False,
+        "randomness": "seeded",
+        "simulated": True,
+        "schema": str(schema),
+        "target": target,
+        "rows": plan.rows,
+        "support_size": plan.support_size,
+        "features": plan.features,
+        "epsilons": list(plan.epsilons),
+        "relation": "replace-one",
+        "coef_bound": plan.coef_bound,
+        "ridge": plan.ridge,
+        "guesses": asdict(plan.guesses),
+        "tables": tables,
+        "seed": plan.seed,
+        "lines": [
+            {**asdict(line.setting), "remark": line.remark, "cells": _cells(line, places)}
+            for line in plan.lines
+        ],
+        "blind": plan.blind,
+        "goal": plan.goal,
+        "rows_needed": [plan.rows_needed(k) for k in places],
+        "answers": dict(answers(plan)),
+        "plot": None if plot is None else str(plot),
+    }
+
+
+def _cells(line: PlanLine, places: range) -> list[dict[str, float | None]] | None:
+    """Of a report: one for every ε."""
+    chances = [(line.chance(k), line.error(k)) for k in places if line.tables]
+    return [
+        {"found": chance.found, "standard_error": error, "all_found": chance.all_found}
+        for chance, error in chances
+        if chance is not None
+    ] or None
+
+
+def picture(plan: SelectionPlan, target: str) -> Picture:
+    """A panel for each question, ε across."""
+    start = plan.about(METHOD)[0]
+    titles = {
+        METHOD: "method",
+        COEF_BOUND: f"coef_bound, now {plan.coef_bound:.3g}",
+        RIDGE: f"ridge, now {plan.ridge:.3g}",
+        ROWS: f"rows, now {plan.rows:,}",
+    }
+    names = dict.fromkeys(_name(line) for line in (start, *plan.lines))
+    blindly = Line(
+        BLIND,
+        plan.epsilons,
+        tuple(plan.blind for _ in plan.epsilons),
+        tuple(None for _ in plan.epsilons),
+    )
+    panels = []
+    for about, title in titles.items():
+        own = plan.about(about)
+        beside = [] if about == METHOD else [start]
+        lines = [line for line in (*beside, *own) if line.tables]
+        if own and lines:
+            panels.append(Panel(title, (*(_drawn_line(line, plan) for line in lines), blindly)))
+    if not panels:
+        raise InvalidInput("there is nothing to draw: all of it took longer than --time-limit")
+    return Picture(
+        title=f"{target} by {plan.support_size} of {plan.features} fields, {plan.rows:,} rows",
+        x_label="ε of one draw, under replace-one",
+        y_label="right columns found",
+        panels=tuple(panels),
+        names=(*names, BLIND),
+        yardstick=BLIND,
+        fraction=True,
+        log_x=True,
+        log_y=False,
+        notes=(SIMULATED,),
+        alarming=False,
+    )
+
+
+def _drawn_line(line: PlanLine, plan: SelectionPlan) -> Line:
+    order = sorted(range(len(plan.epsilons)), key=plan.epsilons.__getitem__)
+    chances = [line.chance(k) for k in order]
+    return Line(
+        _name(line),
+        tuple(plan.epsilons[k] for k in order),
+        tuple(chance.found for chance in chances if chance is not None),
+        tuple(line.error(k) for k in order),
+    )
