@@ -35,11 +35,12 @@ def deliver_plan(
     InvalidInput
         As the release would, but for what is wrong with the rows.
     """
-    blank = posed(outline.blank(), plan.method)
+    problem = outline.blank()
+    blank = posed(problem, plan.method)
     check_sizes(plan.method, blank.n_features, title)
     with about(title):
         _refuse(plan.method, blank)
-        facts = facts_of(blank, plan.method, outline.target_shift)
+        facts = facts_of(blank, plan.method, problem)
     settings = settings_report(facts.of(outline), plan.method)
     planned = planned_report(plan)
 

@@ -145,7 +145,7 @@ def release_from(
     check_sizes(plan.method, given.n_features, title)
     with about(title), Watch(title, details=False) as watch:
         drawn = draw(given, plan, watch)
-    settings = settings_report(facts_of(given, plan.method, problem.target_shift), plan.method)
+    settings = settings_report(facts_of(given, plan.method, problem), plan.method)
     blind = blindness(given, plan.method)
 
     def render(console: Console) -> None:

@@ -6,7 +6,7 @@ import random
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -43,6 +43,8 @@ class PrivateMethod(ABC):
     """
 
     epsilon: float
+    looks_at_always: ClassVar[bool] = True
+    """Whether columns that are always in change what is drawn from."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
@@ -121,7 +123,7 @@ class Rows:
     Attributes
     ----------
     layout : Layout
-        Which columns make a feature; its bounds are 1 where there is no `x_bound`.
+        Which columns make a feature, without their bounds; see `bounded`.
 
     Raises
     ------
@@ -142,20 +144,28 @@ class Rows:
     layout: Layout = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        layout = laid_out(
-            self.n_columns,
-            None,
-            self.feature_names or None,
-            groups=self.groups,
-            always=self.always,
-            intercept=self.intercept,
-            x_bound=1.0 if self.x_bound is None else self.x_bound,
-            always_bound=self.always_bound,
-        )
+        layout = self._laid_out(1.0, self.feature_names)
         size = checked_integer(self.support_size, "support_size", 1, len(layout.groups))
         object.__setattr__(self, "layout", layout)
         object.__setattr__(self, "feature_names", layout.feature_names)
         object.__setattr__(self, "support_size", size)
+
+    def _laid_out(self, x_bound: float | Sequence[float], names: Sequence[str]) -> Layout:
+        return laid_out(
+            self.n_columns,
+            None,
+            names or None,
+            groups=self.groups,
+            always=self.always,
+            intercept=self.intercept,
+            x_bound=x_bound,
+            always_bound=self.always_bound,
+        )
+
+    @property
+    def bounded(self) -> Layout:
+        """The layout with the bounds of all features; `InvalidInput` if they are not right."""
+        return self._laid_out(self._given("x_bound"), self.layout.column_names)
 
     @property
     def n(self) -> int:
@@ -178,16 +188,14 @@ class Rows:
         return self.X if self.layout.in_order else self.X[:, self.layout.order]
 
     def bound(self, name: str) -> float:
-        """A bound by its name, the largest of several.
+        """A bound by its name; `InvalidInput` if it is missing or not a finite number > 0."""
+        return checked_positive(self._given(name), name)
 
-        `InvalidInput` if it is missing or not a finite number > 0.
-        """
+    def _given(self, name: str) -> Any:
         value = getattr(self, name)
         if value is None:
             raise InvalidInput(f"{name} must be given; choose it without looking at the data")
-        if name == "x_bound":
-            return float(self.layout.bounds.max())
-        return checked_positive(value, name)
+        return value
 
 
 class RowsMethod(PrivateMethod):

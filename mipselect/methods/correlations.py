@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import pairwise
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -63,6 +64,7 @@ class SISMethod(ScoreMethod):
     """
 
     top_k: str | TopK = "canonical"
+    looks_at_always: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -74,13 +76,12 @@ class SISMethod(ScoreMethod):
         return ("x_bound", "y_bound")
 
     def _mechanism(self, rows: Rows, source: random.Random) -> Mechanism[Support]:
-        bound, target = rows.bound("x_bound"), in_units_of(rows.bound("y_bound"), rows.y)
-        layout = rows.layout
-        alike = layout.features.plain and layout.in_order and bool((layout.bounds == bound).all())
-        if alike:
-            scores = exact_correlations(in_units_of(bound, rows.X), target)
+        target = in_units_of(rows.bound("y_bound"), rows.y)
+        plain = rows.layout.features.plain and rows.layout.in_order
+        if plain and not isinstance(rows.x_bound, Sequence | np.ndarray):
+            scores = exact_correlations(in_units_of(rows.bound("x_bound"), rows.X), target)
         else:
-            scores = exact_lengths(layout, rows.X, target)
+            scores = exact_lengths(rows.bounded, rows.X, target)
         return top_k_named(self.top_k, MECHANISMS)(
             scores,
             rows.support_size,
@@ -164,7 +165,7 @@ def exact_lengths(layout: Layout, table: Any, target: FloatArray) -> FloatArray:
         terms = clipped / bounds * factors * target[part, None]
         sums += np.trunc(terms * UNIT).astype(np.int64).sum(axis=0)
     squares = [value * value for value in sums.tolist()]
-    lengths = [math.isqrt(sum(squares[i:j])) for i, j in zip(starts, starts[1:], strict=False)]
+    lengths = [math.isqrt(sum(squares[i:j])) for i, j in pairwise(starts.tolist())]
     return np.array(lengths, dtype=np.float64) / UNIT
 
 

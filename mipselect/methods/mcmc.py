@@ -69,10 +69,9 @@ class MCMCMethod(RowsMethod):
         return checked_scale(largest, "coef_bound · √support_size")
 
     def _mechanism(self, rows: Rows, source: random.Random) -> MetropolisHastings:
-        x_bound, y_bound = (
-            checked_scale(rows.bound(name), name) for name in ("x_bound", "y_bound")
-        )
-        radius, layout = self.radius_of(rows), rows.layout
+        y_bound = checked_scale(rows.bound("y_bound"), "y_bound")
+        radius, layout = self.radius_of(rows), rows.bounded
+        x_bound = float(layout.bounds.max())
         if layout.always:
             x_bound = max(x_bound, layout.always_bound)
         if layout.intercept:

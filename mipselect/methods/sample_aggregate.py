@@ -86,7 +86,8 @@ def lasso_ballot(
 ) -> list[int]:
     """Vote for the k features with the longest coefficients of a Lasso with this penalty.
 
-    Without `features` every column is one. scikit-learn's alpha is λ/m of `lasso_path`, in the units of the block and of its m rows.
+    Without `features` every column is one. scikit-learn's alpha is λ/m of `lasso_path`, in the
+    units of the block and of its m rows.
     """
     if y.size < 2:
         return []

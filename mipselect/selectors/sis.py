@@ -53,7 +53,8 @@ class SISSelector(PrivateSelector):
 
     Notes
     -----
-    X may be sparse; it is not made dense, or with `groups` a few rows at a time. float32 is added up in double precision.
+    X may be sparse; it is not made dense, or with `groups` a few rows at a time. float32
+    is added up in double precision.
 
     An entry divided by its bound never exceeds 1 in floating point either. For the draw each
     product x_ij y_i is rounded to a multiple of 2^-32, so that the sum of n < 2^31 products is
