@@ -39,6 +39,9 @@ def correlated(seed: int, p: int, s: int, n: int = 60) -> Instance:
     )  # fmt: skip
 
 
+CORRELATED = correlated(1, p=11, s=3)
+
+
 def grouped(base: Instance) -> Instance:
     """The same columns: features of one to three, one that is always in, an intercept."""
     groups = [[0, 1], [2], [3, 4, 5], [6], [7, 8], [9], *([j] for j in range(10, base.p - 1))]
@@ -104,7 +107,8 @@ def test_instances_that_need_many_cuts(name: str) -> None:
 def test_grouped_instances_of_other_losses(name: str, loss: str) -> None:
     masters = 0
     for seed in range(1 if name in EXECUTABLES else 4):
-        instance = with_loss(random_grouped_instance(seed + 20, max_p=6, max_s=3), loss)
+        base = random_grouped_instance(seed + 20, max_p=6, max_s=3) if seed else grouped(CORRELATED)
+        instance = with_loss(base, loss)
         masters += check_levels(instance, name, 0.05)
         masters += check_pool(instance, max(1, instance.number_of_supports // 3), name, 0.05)
     if name not in EXECUTABLES:
