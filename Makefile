@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types check hostile compare system-solvers bench clean
+.PHONY: demo test lint types check hostile faults compare system-solvers bench clean
 
 # Installed once, and again when the dependencies change.
 $(VENV)/installed: pyproject.toml
@@ -33,6 +33,10 @@ check: $(VENV)/installed
 # Every case of bad input and hostile surroundings on the command line, and how many hold.
 hostile: $(VENV)/installed
 	$(BIN)/python tests/cli/hostile_commands.py
+
+# Ten thousand processes killed while they charge a ledger, and what came of it: four minutes.
+faults: $(VENV)/installed
+	$(BIN)/python tests/privacy/ledger_faults.py
 
 # Every solver that is installed on small instances, with its masters and its whole models.
 compare: $(VENV)/installed

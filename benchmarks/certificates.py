@@ -1,8 +1,9 @@
 """Certificates of every back end against enumeration, on problems that hurt a MIP solver.
 
 Columns of very different scale, tiny ridges, features of several columns, and every subproblem left
-to a master: none is enumerated. Prints the certificates that are wrong; there must be none. "liar" is a back end that
-claims of every master that it is infeasible: no certificate may depend on what it is told.
+to a master: none is enumerated. Prints the certificates that are wrong; there must be none. "liar"
+is a back end that claims of every master that it is infeasible: no certificate may depend on what
+it is told.
 
 python benchmarks/certificates.py                                  # 20 problems for each back end
 python benchmarks/certificates.py --solvers glpk,liar --count 1000 --seed 7

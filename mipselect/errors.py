@@ -84,3 +84,11 @@ class RelationMismatch(MipselectError):
 
 class NotPrivate(MipselectError):
     """The mechanism is kept for comparison only; it promises nothing and releases nothing."""
+
+
+class LedgerBroken(MipselectError):
+    """A ledger's file is damaged, or was changed by something else than a ledger."""
+
+
+class LedgerNotWritten(MipselectError):
+    """A charge could not be written to the ledger's file; nothing was drawn."""

@@ -223,7 +223,7 @@ class Instance:
             r, in the units of columns and a target in [-1, 1]; default 2/√(s + a + 1) with a
             fields that are always in and an intercept, so that U = 2, else 1/√(s + a).
         ridge : float, optional
-            λ; default max(1, n/1000).
+            λ; default 1, as much as one row.
         loss : str or Loss
             As for `Instance`; κ of Huber's is in units of half the target's range.
         ranges : mapping of str to (float, float), optional
@@ -248,7 +248,7 @@ class Instance:
         docs/tables.md; "Differentially Private High-dimensional Variable Selection via Integer
         Programming", section 4, for the sensitivity.
         """
-        from mipselect.tables.defaults import default_coef_bound, default_ridge
+        from mipselect.tables.defaults import DEFAULT_RIDGE, default_coef_bound
         from mipselect.tables.mapping import open_table, read_rows
         from mipselect.tables.people import checked_rule
         from mipselect.tables.public_map import PublicMap
@@ -261,15 +261,13 @@ class Instance:
             raise InvalidInput(
                 f"the {law.name} loss needs a target of two classes; {target!r} is a number"
             )
-        k, _names = len(public.features), [e.field.name for e in public.features]
+        names = [encoder.field.name for encoder in public.features]
+        k = len(names)
         layout = laid_out(
             len(units.columns),
             None,
             [column.name for column in units.columns],
-            groups={
-                e.field.name: block
-                for e, block in zip(public.features, public.blocks[:k], strict=True)
-            },
+            groups=dict(zip(names, public.blocks[:k], strict=True)),
             always=public.blocks[k:],
             intercept=intercept,
             x_bound=1.0,
@@ -280,7 +278,7 @@ class Instance:
             coef_bound = default_coef_bound(support_size, len(public.always), intercept)
         new = cls.__new__(cls)
         new._hold_public(
-            layout, law, support_size, 1.0, coef_bound, 1.0 if ridge is None else ridge
+            layout, law, support_size, 1.0, coef_bound, DEFAULT_RIDGE if ridge is None else ridge
         )
         spare = layout.features.size - len(units.columns)
         X, y = read_rows(open_table(source, public), public, unit_rule, spare)
@@ -291,8 +289,6 @@ class Instance:
         if wants_classes:
             unknown = y == 0.0
             y[unknown], X[unknown] = -1.0, 0.0
-        if ridge is None:
-            new.ridge = default_ridge(len(y))
         new._hold(X, y, units.classes, units)
         return new
 

@@ -25,6 +25,10 @@ SMALLEST_SENSITIVITY = 1e-250
 LARGEST_SENSITIVITY = 1e250
 """Within these no quotient of scores and Δ overflows or underflows before it is cut off."""
 
+SMALLEST_BUDGET = 1e-9
+LARGEST_BUDGET = 1e6
+"""ε of a regression lies between these."""
+
 LAST_INTEGER = 2**53
 """Up to here every integer is a double."""
 
@@ -93,6 +97,26 @@ def checked_scale(
     return number
 
 
+def checked_scales(values: float | ArrayLike, what: str, size: int) -> tuple[float, ...]:
+    """Return one `checked_scale` number for each of `size` columns; one number is for all."""
+    listed_values = np.asarray(values, dtype=object)
+    if listed_values.ndim == 0:
+        return (checked_scale(listed_values.item(), what),) * size
+    if listed_values.shape != (size,):
+        raise InvalidInput(
+            f"{what} must be one number, or {size}, one for each column; got {shown(values)}"
+        )
+    return tuple(checked_scale(value, what) for value in listed_values.tolist())
+
+
+def checked_finite(values: Iterable[float], what: str, count: int) -> tuple[float, ...]:
+    """Return `count` finite numbers as floats."""
+    numbers = tuple(checked_number(value, what, "finite numbers") for value in values)
+    if len(numbers) != count:
+        raise InvalidInput(f"{what} must be {count} numbers, got {len(numbers)}")
+    return numbers
+
+
 def checked_sensitivity(value: float, what: str = "sensitivity") -> float:
     """Return Δ > 0 in the range where double precision holds for scores in units of Δ."""
     return checked_scale(value, what, SMALLEST_SENSITIVITY, LARGEST_SENSITIVITY)
@@ -106,6 +130,24 @@ def checked_nonnegative(value: float, what: str, unit: str = "") -> float:
 def checked_epsilon(epsilon: float, what: str = "epsilon") -> float:
     """Return a finite ε > 0."""
     return checked_positive(epsilon, what)
+
+
+def checked_budget(epsilon: float, what: str = "epsilon") -> float:
+    """Return ε where the noise of a regression is neither 0 nor infinite in doubles."""
+    number = checked_epsilon(epsilon, what)
+    if not SMALLEST_BUDGET <= number <= LARGEST_BUDGET:
+        raise InvalidInput(
+            f"{what} must lie between {SMALLEST_BUDGET:g} and {LARGEST_BUDGET:g}, got "
+            f"{shown(epsilon)}"
+        )
+    return number
+
+
+def checked_delta(delta: float) -> float:
+    """Return a number with 1e-100 ≤ δ < 1/2."""
+    return checked_number(
+        delta, "delta", "a number with 1e-100 ≤ delta < 1/2", lambda v: 1e-100 <= v < 0.5
+    )
 
 
 def checked_share(value: float, what: str, *, closed: bool) -> float:

@@ -49,6 +49,7 @@ def search_by(
     enumerated: int = 500,
     patience: int = 30,
     screening: Screening = SCREENING,
+    cheap: int = 200,
     batches: Batches = BATCHES,
 ) -> Search:
     """A search by this solver; `enumerated=0` sends small subproblems to a master too."""
@@ -62,7 +63,7 @@ def search_by(
         masters = SquaredMasters if squared else FenchelMasters
         engine = masters(loop, columns=columns, enumerated=enumerated)
     method = (
-        LeastSquaresMethod(problem, engine, screening)
+        LeastSquaresMethod(problem, engine, screening, patience=cheap)
         if squared
         else ConvexMethod(problem, engine, batches)
     )

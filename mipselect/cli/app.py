@@ -11,12 +11,16 @@ import typer
 
 from mipselect.cli.bench import EXAMPLES as BENCH_EXAMPLES
 from mipselect.cli.bench import InterruptedRun, bench
+from mipselect.cli.card import EXAMPLES as CARD_EXAMPLES
+from mipselect.cli.card import card
 from mipselect.cli.compare import EXAMPLES as COMPARE_EXAMPLES
 from mipselect.cli.compare import compare
 from mipselect.cli.demo import demo
 from mipselect.cli.describe import EXAMPLES as DESCRIBE_EXAMPLES
 from mipselect.cli.describe import describe
 from mipselect.cli.interruptions import Interruptions
+from mipselect.cli.ledger import EXAMPLES as LEDGER_EXAMPLES
+from mipselect.cli.ledger import app as ledger
 from mipselect.cli.listings import instances, solvers
 from mipselect.cli.output import InterruptedDelivery
 from mipselect.cli.plot import EXAMPLES as PLOT_EXAMPLES
@@ -61,6 +65,8 @@ app.command(epilog=PLOT_EXAMPLES)(plot)
 app.command()(instances)
 app.command()(solvers)
 app.command()(demo)
+app.command(epilog=CARD_EXAMPLES)(card)
+app.add_typer(ledger, name="ledger", epilog=LEDGER_EXAMPLES)
 
 
 @app.callback(invoke_without_command=True)

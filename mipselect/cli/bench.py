@@ -156,6 +156,11 @@ def bench(
         for n in all_rows:
             for data_seed in all_seeds:
                 problem = load_problem(name, n=n, seed=data_seed)
+                if problem.made is not None:
+                    raise InvalidInput(
+                        f"{name}: bench compares selectors of single columns; a table with a "
+                        "schema has features of several"
+                    )
                 instance = problem.instance()
                 data = DataSet.of(name, problem, instance)
                 if data.identity in [other.identity for other in plan.cells]:

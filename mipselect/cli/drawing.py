@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -15,6 +18,7 @@ from rich.table import Table
 from mipselect.cli.asked import MethodOptions, method_asked_for
 from mipselect.cli.options import Method, about, require_positive
 from mipselect.cli.output import NOT_PRIVATE, banner, heading
+from mipselect.cli.sizes import sizes_in_words
 from mipselect.errors import (
     BoundViolated,
     ConditionNotMet,
@@ -29,6 +33,14 @@ from mipselect.search.progress import ProgressCallback
 from mipselect.validation import checked_integer
 
 MOST_DRAWS = 100_000
+NOT_SPENT = "no budget is spent"
+
+NOTED = (
+    *("command", "instance", "data", "schema", "target", "p", "support_size", "complexity"),
+    *("x_bound", "y_bound", "coef_bound", "ridge", "loss", "target_shift", "pool_size"),
+    *("tolerance", "top_k", "alpha", "blocks", "mcmc_steps", "mcmc_radius", "mipselect"),
+)
+"""What a ledger notes of what was asked, by the keys of a report."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +57,8 @@ class Plan:
         A seed takes the privacy away.
     budget : Guarantee
         The most that all draws together may cost.
+    ledger : Ledger or None
+        Pays for them all at once, and remembers it.
     """
 
     name: str
@@ -52,16 +66,34 @@ class Plan:
     draws: int
     seed: int | None
     budget: Guarantee
+    ledger: Ledger | None = None
 
     @property
     def one(self) -> Guarantee:
-        """What one draw will promise."""
-        return replace(self.method.guarantee, private=self.seed is None)
+        """What one draw will promise, under the relation of the ledger if there is one."""
+        return replace(_stated(self.method, self.ledger), private=self.seed is None)
+
+    def noting(self, asked: Mapping[str, Any]) -> Plan:
+        """The same with a ledger that notes what is asked: what is public and short, never n."""
+        if self.ledger is None:
+            return self
+        told = {key: asked[key] for key in NOTED if asked.get(key) is not None}
+        if "schema" in told:
+            told["schema_sha256"] = sha256(Path(told["schema"]).read_bytes()).hexdigest()
+        for key in ("data", "schema"):
+            if key in told:
+                told[key] = Path(told[key]).name
+        if asked.get("sizes") is not None:
+            told["sizes"] = sizes_in_words(asked["sizes"])
+        if asked.get("features") is not None:
+            told["features_sha256"] = sha256(json.dumps(asked["features"]).encode()).hexdigest()
+        told |= {"method": self.name, "epsilon": self.method.epsilon, "draws": self.draws}
+        return replace(self, ledger=self.ledger.noting(told))
 
     @property
     def cost(self) -> str:
         """One plain sentence on the price."""
-        each, total = _amount(self.one), _amount(self.one.times(self.draws))
+        each, total = amount(self.one), amount(self.one.times(self.draws))
         if self.draws == 1:
             return f"1 draw at {each}"
         return f"{self.draws} draws at {each} each: {total} in total"
@@ -75,6 +107,7 @@ def plan_draws(
     draws: int,
     budget: float | None,
     seed: int | None,
+    ledger: Ledger | None = None,
 ) -> Plan:
     """Check the options of a release before any data are read.
 
@@ -83,20 +116,32 @@ def plan_draws(
     InvalidInput
         Naming the option.
     BudgetExceeded
-        If all draws together cost more than `budget`.
+        If all draws together cost more than `budget`, or than is left in the ledger.
+    RelationMismatch
+        If the ledger is kept under another relation.
     """
     chosen = method_asked_for(method, epsilon, options)
     checked_integer(draws, "--draws", 1, MOST_DRAWS)
     if seed is not None:
         checked_integer(seed, "--seed", 0)
     with about("--epsilon, --delta and --draws"):
-        total = chosen.guarantee.times(draws)
+        total = _stated(chosen, ledger).times(draws)
     allowed = replace(total, conditions=())
     if budget is not None:
         require_positive("--budget", budget)
         allowed = replace(allowed, epsilon=budget)
         ledger_of(allowed).spend(total)
-    return Plan(method.value, chosen, draws, seed, allowed)
+    # Where ρ is counted the mechanism may state one that only the data's shape settles.
+    if ledger is not None and (ledger.currency != "rho" or total.rho is not None):
+        ledger.check(total)
+    return Plan(method.value, chosen, draws, seed, allowed, ledger)
+
+
+def _stated(method: PrivateMethod, ledger: Ledger | None) -> Guarantee:
+    """What one draw promises, under the relation of the ledger if the method states it."""
+    if ledger is None:
+        return method.guarantee
+    return ledger.promised(method.guarantees.get(ledger.relation, method.guarantee))
 
 
 def ledger_of(budget: Guarantee) -> Ledger:
@@ -120,7 +165,7 @@ class Drawn:
     @property
     def total(self) -> Guarantee:
         """The guarantee of all draws together."""
-        return self.ledger.spent
+        return self.one.times(len(self.releases))
 
     @property
     def private(self) -> bool:
@@ -129,7 +174,9 @@ class Drawn:
 
 
 def draw(given: Instance | Rows, plan: Plan, progress: ProgressCallback) -> Drawn:
-    """Prepare, and release `plan.draws` supports, each paid from a ledger with `plan.budget`.
+    """Prepare, and release `plan.draws` supports, paid at once.
+
+    They are paid from the plan's ledger or, without one, from one with `plan.budget`.
 
     Raises
     ------
@@ -137,16 +184,19 @@ def draw(given: Instance | Rows, plan: Plan, progress: ProgressCallback) -> Draw
         Without any number in the message: such numbers are sensitive.
     """
     rng = None if plan.seed is None else random.Random(plan.seed)
-    ledger = ledger_of(plan.budget)
+    ledger = ledger_of(plan.budget) if plan.ledger is None else plan.ledger
     names = given.feature_names
-    with _without_numbers(plan.method):
+    with _without_numbers(plan.method, NOT_SPENT):
         mechanism = _mechanism(given, plan.method, progress, rng)
-        drawn = (mechanism.release(ledger, rng=rng) for _ in range(plan.draws))
-        # Scores have no names; the features do.
-        releases = tuple(
-            replace(release, feature_names=tuple(names[j] for j in release.support))
-            for release in drawn
-        )
+        mechanism.prepare()
+    spent = NOT_SPENT if plan.ledger is None else "what was charged to the ledger stays charged"
+    with _without_numbers(plan.method, spent):
+        drawn = mechanism.releases(plan.draws, ledger, rng=rng)
+    # Scores have no names; the features do.
+    releases = tuple(
+        replace(release, feature_names=tuple(names[j] for j in release.support))
+        for release in drawn
+    )
     return Drawn(releases, plan, ledger)
 
 
@@ -218,32 +268,31 @@ def print_drawn(console: Console, drawn: Drawn, title: str) -> None:
 
 
 @contextmanager
-def _without_numbers(method: PrivateMethod) -> Iterator[None]:
-    """Take what depends on the data out of the messages of errors."""
+def _without_numbers(method: PrivateMethod, spent: str) -> Iterator[None]:
+    """Take what depends on the data out of the messages of errors; `spent` says what it cost."""
     details = "; 'mipselect solve' shows the details, which are sensitive"
     try:
         yield
     except SolverFailure:
         raise SolverFailure(
-            f"the solver failed, so nothing was released and no budget is spent{details}"
+            f"the solver failed, so nothing was released and {spent}{details}"
         ) from None
     except NotCertified:
         if isinstance(method, ExponentialMethod):
             raise NotCertified(
-                "no exact draw was made within the time limit, so nothing was released and no "
-                "budget is spent; allow more time, a smaller ε or smaller sizes, or use another "
-                "method",
+                "no exact draw was made within the time limit, so nothing was released and "
+                f"{spent}; allow more time, a smaller ε or smaller sizes, or use another method",
                 bound=float("-inf"),
             ) from None
         raise NotCertified(
-            "not certified within the tolerance, so nothing was released and no budget is spent; "
+            f"not certified within the tolerance, so nothing was released and {spent}; "
             f"allow more time or use another solver{details}",
             bound=float("-inf"),
         ) from None
     except BoundViolated:
         raise BoundViolated(
             "a proven bound was wrong, which no data should bring about, so nothing was released "
-            "and no budget is spent: this is an error of mipselect; please report it"
+            f"and {spent}: this is an error of mipselect; please report it"
         ) from None
     except ConditionNotMet:
         raise ConditionNotMet(
@@ -254,7 +303,8 @@ def _without_numbers(method: PrivateMethod) -> Iterator[None]:
         ) from None
 
 
-def _amount(guarantee: Guarantee) -> str:
+def amount(guarantee: Guarantee) -> str:
+    """(ε, δ) in short, or ε alone."""
     if guarantee.delta == 0.0:
         return f"ε = {guarantee.epsilon:.15g}"
     return f"(ε, δ) = ({guarantee.epsilon:.15g}, {guarantee.delta:.15g})"

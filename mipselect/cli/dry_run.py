@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
-from mipselect.cli.drawing import Plan, ledger_of, planned_report
+from mipselect.cli.drawing import Plan, amount, ledger_of, planned_report
 from mipselect.cli.facts import facts_of, posed
 from mipselect.cli.options import about
 from mipselect.cli.output import NOT_PRIVATE, banner, deliver, heading
@@ -17,6 +18,7 @@ from mipselect.cli.sizes import check_sizes
 from mipselect.data.outline import Outline
 from mipselect.instance import Instance
 from mipselect.methods import MistakesMethod, PrivateMethod, Rows, RowsMethod, TopRMethod
+from mipselect.privacy import Guarantee, Ledger
 from mipselect.search.options import require_ridge
 
 
@@ -40,28 +42,31 @@ def deliver_plan(
     check_sizes(plan.method, blank.n_features, title)
     with about(title):
         _refuse(plan.method, blank)
-        facts = facts_of(blank, plan.method, problem)
-    settings = settings_report(facts.of(outline), plan.method)
-    planned = planned_report(plan)
+        facts = facts_of(blank, plan.method, problem).of(outline)
+    hidden = plan.one.relation == "add-remove"
+    settings = settings_report(facts.without_n() if hidden else facts, plan.method)
+    one = _one(plan, blank)
+    total = one.times(plan.draws)
 
     def render(console: Console) -> None:
         if plan.seed is not None:
             banner(console, NOT_PRIVATE)
         heading(console, f"{title}: dry run; no row was read, nothing drawn and nothing spent")
         console.print(f"Would be drawn: by {plan.name}, {plan.cost}.")
-        console.print(f"Budget: {budget_in_words(plan)}.")
-        console.print(
-            f"Would be promised of all draws together: {plan.one.times(plan.draws)}.", markup=False
-        )
+        console.print(f"Budget: {budget_in_words(plan, total)}.", markup=False)
+        console.print(f"Would be promised of all draws together: {total}.", markup=False)
         print_settings(console, settings)
 
     report = {
         **head,
         "dry_run": True,
         "sensitive": False,
-        **planned,
+        **planned_report(plan),
+        "guarantee_of_one_draw": one.to_dict(),
+        "guarantee_of_all_draws": total.to_dict(),
         "budget": {"epsilon": plan.budget.epsilon, "delta": plan.budget.delta},
         **settings,
+        "ledger": None if plan.ledger is None else _ledger_after(plan.ledger, total),
     }
     deliver(report, render, as_json=as_json, output=output)
 
@@ -76,10 +81,33 @@ def _refuse(method: PrivateMethod, blank: Instance | Rows) -> None:
             require_ridge(blank)
 
 
-def budget_in_words(plan: Plan) -> str:
+def _one(plan: Plan, blank: Instance | Rows) -> Guarantee:
+    """What one draw will promise; scores say their ρ once the number of columns is known."""
+    match plan.method, blank:
+        case RowsMethod(), Rows():
+            rho = plan.method.mechanism(blank).guarantee.rho
+            return replace(plan.one, rho=rho)
+    return plan.one
+
+
+def budget_in_words(plan: Plan, total: Guarantee) -> str:
     """What all draws may cost together, and what they would leave."""
+    if plan.ledger is not None:
+        before, after = plan.ledger.remaining, plan.ledger.after(total)
+        if before.rho is not None and after.rho is not None:
+            return f"the ledger has ρ = {before.rho:.15g} left, and would have {after.rho:.15g}"
+        return f"the ledger has {amount(before)} left, and would have {amount(after)}"
     ledger = ledger_of(plan.budget)
-    ledger.spend(plan.one.times(plan.draws))
+    ledger.spend(total)
     left = ledger.remaining.epsilon
     rest = f"of which {left:.15g} would be left" if left else "all of which would be spent"
     return f"ε = {plan.budget.epsilon:.15g}, {rest}"
+
+
+def _ledger_after(ledger: Ledger, total: Guarantee) -> Mapping[str, Any]:
+    """What the ledger has, and what it would have."""
+    return {
+        "identity": ledger.identity,
+        "remaining": ledger.remaining.to_dict(),
+        "would_remain": ledger.after(total).to_dict(),
+    }

@@ -71,6 +71,10 @@ class Facts:
     mcmc_radius: float | None = None
     table: Mapping[str, Any] = field(default_factory=dict)
 
+    def without_n(self) -> Facts:
+        """The same where n is private: without it, and without the sensitivity, which tells it."""
+        return replace(self, n=None, sensitivity=None)
+
     def of(self, outline: Outline) -> Facts:
         """Those of an outline, from those of its blank: what only the rows would tell is None."""
         if outline.n is None or self.n is None:
@@ -79,10 +83,8 @@ class Facts:
             n, blank = outline.n, self.sensitivity
             # nΔ does not depend on n.
             sensitivity = None if blank is None else blank * self.n / n
-        # The default ridge of a table with a schema depends on n.
-        ridge = None if n is None and "ridge" not in outline.settings else self.ridge
         names = None if outline.feature_names is None else self.feature_names
-        return replace(self, n=n, sensitivity=sensitivity, ridge=ridge, feature_names=names)
+        return replace(self, n=n, sensitivity=sensitivity, feature_names=names)
 
 
 def posed(problem: Problem, method: PrivateMethod) -> Instance | Rows:

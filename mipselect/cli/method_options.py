@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -39,6 +40,26 @@ Budget = Annotated[
         "--budget",
         metavar="E",
         help="Refuse, before anything is read, if all draws together cost more than ε = E.",
+        rich_help_panel=PRIVACY_PANEL,
+    ),
+]
+LedgerFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--ledger",
+        metavar="FILE",
+        help="Charge this ledger before anything is drawn; 'mipselect ledger create' makes one.",
+        show_default="nothing remembers the release",
+        rich_help_panel=PRIVACY_PANEL,
+    ),
+]
+LedgerPart = Annotated[
+    str | None,
+    typer.Option(
+        "--part",
+        metavar="COLUMN=VALUE",
+        help="With --ledger: the data are all rows with this value of a public column; draws from "
+        "disjoint parts count once.",
         rich_help_panel=PRIVACY_PANEL,
     ),
 ]

@@ -9,6 +9,7 @@ from typing import Any
 from rich.console import Console
 
 from mipselect.cli.asked import MethodOptions
+from mipselect.cli.charging import charged_report, opened, print_charged, told_of_the_ledger
 from mipselect.cli.drawing import Plan, draw, drawn_report, plan_draws, print_drawn
 from mipselect.cli.dry_run import deliver_plan
 from mipselect.cli.facts import facts_of, posed
@@ -21,6 +22,8 @@ from mipselect.cli.method_options import (
     Draws,
     DryRun,
     Epsilon,
+    LedgerFile,
+    LedgerPart,
     MCMCRadius,
     MCMCSteps,
     MethodName,
@@ -80,6 +83,8 @@ def release(
     method: MethodName = Method.EXPONENTIAL,
     draws: Draws = 1,
     budget: Budget = None,
+    ledger: LedgerFile = None,
+    part: LedgerPart = None,
     relation: Relation = None,
     delta: Delta = None,
     seed: Seed = None,
@@ -122,9 +127,15 @@ def release(
         time_limit=time_limit,
     )
     plan = plan_draws(
-        method=method, epsilon=epsilon, options=options, draws=draws, budget=budget, seed=seed
+        method=method,
+        epsilon=epsilon,
+        options=options,
+        draws=draws,
+        budget=budget,
+        seed=seed,
+        ledger=opened(ledger, part),
     )
-    check_output(output, files_of(instance))
+    check_output(output, [*files_of(instance), *([] if ledger is None else [ledger])])
     head = {"command": "release", "instance": instance}
     if dry_run:
         deliver_plan(instance_outline(instance), plan, instance, head, as_json, output)
@@ -143,13 +154,20 @@ def release_from(
     """Draw as planned and deliver; say so where the public numbers promise little."""
     given = posed(problem, plan.method)
     check_sizes(plan.method, given.n_features, title)
-    with about(title), Watch(title, details=False) as watch:
-        drawn = draw(given, plan, watch)
-    settings = settings_report(facts_of(given, plan.method, problem), plan.method)
-    blind = blindness(given, plan.method)
+    hidden = plan.one.relation == "add-remove"
+    with about(title):
+        facts = facts_of(given, plan.method, problem)
+        settings = settings_report(facts.without_n() if hidden else facts, plan.method)
+    with told_of_the_ledger(plan.ledger):
+        with about(title), Watch(title, details=False) as watch:
+            drawn = draw(given, plan.noting({**head, **settings}), watch)
+        # It is told from n.
+        blind = None if hidden else blindness(given, plan.method)
+        charged = charged_report(plan.ledger)
 
     def render(console: Console) -> None:
         print_drawn(console, drawn, title)
+        print_charged(console, charged)
         print_settings(console, settings)
 
     report = {
@@ -158,6 +176,7 @@ def release_from(
         "nearly_blind": None if blind is None else blind.entirely,
         "blind_sizes": None if blind is None else list(blind.sizes),
         **settings,
+        "ledger": charged,
     }
     deliver(report, render, as_json=as_json, output=output)
     if blind is not None and blind.sentence:

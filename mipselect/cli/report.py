@@ -172,8 +172,8 @@ def _common_report(
             "coef": fit.coef.tolist(),
             "always": _names_always_in(instance),
             "always_coef": fit.always.tolist(),
+            **_in_units(instance, best),
             "multiplier": fit.multiplier,
-            "in_units": None if instance.units is None else asdict(instance.fit_in_units(best)),
         },
         "expected": None
         if comparison is None
@@ -228,6 +228,7 @@ def _print_problem(
         best.add_row("always", INTERCEPT, f"{coefficients[-1]:.6g}", "-")
     console.print(best)
     if instance.units is not None:
+        heading(console, "The same in the units of the table")
         console.print(str(instance.fit_in_units(support)), markup=False)
     if clipping is None:
         return
@@ -238,6 +239,14 @@ def _print_problem(
         f"({instance.column_names[most]})",
         markup=False,
     )
+
+
+def _in_units(instance: Instance, support: list[int]) -> dict[str, Any]:
+    """Part of the JSON object for a table with a schema."""
+    if instance.units is None:
+        return {}
+    rule = instance.fit_in_units(support)
+    return {"in_units": {"intercept": rule.intercept, "by_column": dict(rule.by_column)}}
 
 
 def _print_verdict(

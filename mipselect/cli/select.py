@@ -10,6 +10,7 @@ from typing import Annotated, Any, TypedDict
 import typer
 
 from mipselect.cli.asked import MethodOptions, option_named
+from mipselect.cli.charging import opened
 from mipselect.cli.drawing import Plan, plan_draws
 from mipselect.cli.dry_run import deliver_plan
 from mipselect.cli.method_options import (
@@ -21,6 +22,8 @@ from mipselect.cli.method_options import (
     Draws,
     DryRun,
     Epsilon,
+    LedgerFile,
+    LedgerPart,
     MCMCRadius,
     MCMCSteps,
     MethodName,
@@ -153,6 +156,8 @@ def select(
     method: MethodName = Method.EXPONENTIAL,
     draws: Draws = 1,
     budget: Budget = None,
+    ledger: LedgerFile = None,
+    part: LedgerPart = None,
     relation: Relation = None,
     delta: Delta = None,
     seed: Seed = None,
@@ -199,7 +204,13 @@ def select(
         time_limit=time_limit,
     )
     plan = plan_draws(
-        method=method, epsilon=epsilon, options=options, draws=draws, budget=budget, seed=seed
+        method=method,
+        epsilon=epsilon,
+        options=options,
+        draws=draws,
+        budget=budget,
+        seed=seed,
+        ledger=opened(ledger, part),
     )
     if support_size is not None and sizes is not None:
         raise InvalidInput("--support-size and --sizes: give one of them, not both")
@@ -207,6 +218,7 @@ def select(
         or_sizes = ", or --sizes to choose it privately," if method is Method.EXPONENTIAL else ""
         raise InvalidInput(f"--support-size{or_sizes} must be given")
     bounds = {"x_bound": x_bound, "y_bound": y_bound, "coef_bound": coef_bound, "ridge": ridge}
+    books = [] if ledger is None else [ledger]
     # With --sizes the method replaces it by the largest of them.
     size = 1 if support_size is None else support_size
     head = {"command": "select", "data": data, "target": target}
@@ -221,7 +233,7 @@ def select(
             "target_shift": target_shift,
             "settings": {"support_size": size, **settings},
         }
-        check_output(output, [Path(data)])
+        check_output(output, [Path(data), *books])
         if dry_run:
             outline = table_outline(Path(data), **described)
             checked_integer(size, f"{data}: --support-size", 1, outline.p)
@@ -234,10 +246,15 @@ def select(
         question |= {"path": data, "schema": str(schema), "target": target}
         if isinstance(plan.method, ExponentialMethod) and plan.method.sizes is not None:
             size = max(plan.method.sizes)
+        if ridge is None and plan.one.relation == "add-remove":
+            raise InvalidInput(
+                "--ridge must be given with a ledger under add-remove: its default is told from "
+                "the number of rows, which is private there"
+            )
         given = {name: value for name, value in bounds.items() if value is not None}
         _refuse_others(given, plan)
         settings = {"support_size": size, **_checked_loss(loss, plan), **given}
-        check_output(output, [Path(data), schema])
+        check_output(output, [Path(data), schema, *books])
         if dry_run:
             outline = schema_outline(Path(data), Path(), question, settings)
         else:

@@ -226,7 +226,6 @@ def blank_problem(
     """The same on two rows without values, for a header that is right; and n if it is known."""
     import pyarrow as pa
 
-    from mipselect.tables.defaults import default_ridge
     from mipselect.tables.mapping import open_table
     from mipselect.tables.public_map import PublicMap
 
@@ -237,8 +236,6 @@ def blank_problem(
     rows = [part.rows for part in open_table(_source(data["path"], folder), public)]
     known = schema.privacy_unit is None and None not in rows
     n = sum(count for count in rows if count is not None) if known else None
-    if n is not None:
-        settings = {"ridge": default_ridge(n), **settings}
     # Two people, where the schema says whose row it is.
     blank = pa.table({name: ["", "1"] for name in public.names})
     made = Instance.from_table(blank, schema, **question, **settings)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Generic, TypeVar
 
@@ -15,7 +16,7 @@ from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.ledger import Ledger
 from mipselect.privacy.randomness import Rng, generator
 from mipselect.privacy.release import Release
-from mipselect.validation import shown
+from mipselect.validation import checked_integer, shown
 
 Support = tuple[int, ...]
 Outcome = TypeVar("Outcome", bound=int | Support)
@@ -74,8 +75,11 @@ class Mechanism(ABC, Generic[Outcome]):
             None is the operating system's generator; anything else is not private.
         """
 
+    def prepare(self) -> None:
+        """Do what every draw needs, or refuse, before anything is paid for or drawn."""
+
     def release(self, ledger: Ledger | None = None, *, rng: Rng = None) -> Release:
-        """Charge the ledger, under its own relation if the draw states it, then draw.
+        """Prepare, charge the ledger, under its own relation if the draw states it, then draw.
 
         Parameters
         ----------
@@ -92,22 +96,41 @@ class Mechanism(ABC, Generic[Outcome]):
         InvalidInput
             If `ledger` is something else.
         """
+        return self.releases(1, ledger, rng=rng)[0]
+
+    def releases(
+        self, draws: int, ledger: Ledger | None = None, *, rng: Rng = None
+    ) -> tuple[Release, ...]:
+        """Release independent draws, paid all at once; the other parameters as for `release`.
+
+        Parameters
+        ----------
+        draws : int
+            At least 1; they cost so many times as much.
+        """
         if not (ledger is None or isinstance(ledger, Ledger)):
             raise InvalidInput(f"ledger must be a Ledger or None, got {shown(ledger)}")
+        draws = checked_integer(draws, "draws", 1)
         source, private = generator(rng)
         stated = self.guarantee
         if ledger is not None:
             stated = self.guarantees.get(ledger.relation, stated)
-        guarantee = replace(stated, private=private)
-        if ledger is not None:
-            ledger.spend(guarantee, what=self.name)
+        one = replace(stated, private=private)
+        total = one if draws == 1 else one.times(draws)
+        what = self.name if draws == 1 else f"{self.name}, {draws} draws"
+        self.prepare()
+        paid = nullcontext(total) if ledger is None else ledger.charged(total, what)
         # A warning would tell about the data. NumPy's state is that of the thread, not global.
-        with np.errstate(all="ignore"):
-            outcome = self.sample(source)
+        with paid as promised, np.errstate(all="ignore"):
+            outcomes = [self.sample(source) for _ in range(draws)]
+        guarantee = replace(one, conditions=promised.conditions)
+        return tuple(self._release(outcome, guarantee) for outcome in outcomes)
+
+    def _release(self, outcome: Outcome, guarantee: Guarantee) -> Release:
         chosen = (outcome,) if isinstance(outcome, int) else outcome
         names = self.feature_names
         named = tuple(names[j] for j in chosen) if names else ()
-        return Release(chosen, named, guarantee, self.name, private)
+        return Release(chosen, named, guarantee, self.name, guarantee.private)
 
 
 class SupportMechanism(Distribution[Support], Mechanism[Support]):

@@ -15,6 +15,7 @@ from mipselect.errors import InvalidInput
 from mipselect.instance import Instance
 from mipselect.layout import Column, Columns, Layout, laid_out
 from mipselect.mechanisms.base import Mechanism, Support, SupportMechanism
+from mipselect.privacy.concentrated import bounded_range_rho
 from mipselect.privacy.guarantee import Guarantee, checked_relation
 from mipselect.privacy.randomness import Rng, generator
 from mipselect.search.progress import ProgressCallback
@@ -55,6 +56,11 @@ class PrivateMethod(ABC):
         return Guarantee(self.epsilon)
 
     @property
+    def guarantees(self) -> dict[str, Guarantee]:
+        """The same by neighbouring relation, for all relations that it is stated for."""
+        return {self.guarantee.relation: self.guarantee}
+
+    @property
     @abstractmethod
     def bounds(self) -> tuple[str, ...]:
         """The public bounds it needs, by the names of `Instance`."""
@@ -62,6 +68,11 @@ class PrivateMethod(ABC):
 
 class SupportMethod(PrivateMethod):
     """A method that draws from the values R(S) of an `Instance`; ε is under replace-one."""
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """(ε, 0) and, of an exponential mechanism, ρ = ε²/8."""
+        return Guarantee(self.epsilon, rho=bounded_range_rho(self.epsilon))
 
     @property
     def bounds(self) -> tuple[str, ...]:

@@ -10,7 +10,9 @@ from numpy.typing import ArrayLike
 from mipselect.instance import Instance
 from mipselect.mechanisms.supports.exponential import ExponentialMechanism
 from mipselect.mechanisms.supports.gibbs import checked_sizes
+from mipselect.mechanisms.supports.relations import both_relations, one_direction
 from mipselect.methods.base import SupportMethod
+from mipselect.privacy.guarantee import Guarantee
 from mipselect.search.progress import ProgressCallback
 from mipselect.validation import checked_number, checked_time_limit
 
@@ -51,6 +53,11 @@ class ExponentialMethod(SupportMethod):
         )
         if self.time_limit is not None:
             checked_time_limit(self.time_limit)
+
+    @property
+    def guarantees(self) -> dict[str, Guarantee]:
+        """See `ExponentialMechanism.guarantees`."""
+        return both_relations(self.guarantee, one_direction(self.epsilon))
 
     def sized(self, instance: Instance) -> Instance:
         """The instance with the largest size that may be drawn."""

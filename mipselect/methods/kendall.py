@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
@@ -15,11 +16,15 @@ from mipselect.mechanisms.base import Mechanism, Support
 from mipselect.mechanisms.scores.adaptive_peeling import AdaptivePeeling
 from mipselect.methods.base import Rows, ScoreMethod
 from mipselect.methods.kendall_tau import IntArray, Rankings
+from mipselect.validation import checked_choice
 
 SENSITIVITIES = {"add-remove": 1.5, "replace-one": 2.0}
 """How far τ̂ can move between neighbours, and so the largest |τ̂| of several columns."""
 
 SEED_BITS = 256
+
+REDUNDANCIES: dict[str, Callable[..., FloatArray]] = {"max": np.max, "mean": np.mean}
+"""From the strengths of the chosen columns to what is subtracted."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +34,21 @@ class KendallMethod(ScoreMethod):
     The |τ̂| of a feature of several columns is the largest of theirs; each of them moves by at
     most Δ between neighbours, so their maximum does. Columns that are always in count as chosen
     before the first round, which then has a redundancy and the sensitivity 2Δ of later rounds.
+
+    Parameters
+    ----------
+    epsilon : float
+        ε of one draw, under `relation`.
+    relation : {"replace-one", "add-remove"}
+    redundancy : {"max", "mean"}
+        What is subtracted of the correlations with what is chosen or always in.
     """
+
+    redundancy: str = "max"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checked_choice(self.redundancy, "redundancy", REDUNDANCIES)
 
     def _mechanism(self, rows: Rows, source: random.Random) -> Mechanism[Support]:
         one, k = SENSITIVITIES[self.relation], rows.support_size
@@ -37,7 +56,7 @@ class KendallMethod(ScoreMethod):
         columns = Rankings.of(rows.columns, source.getrandbits(SEED_BITS))
         first = 2.0 * one if rows.layout.always else one
         return AdaptivePeeling(
-            RelevanceLessRedundancy(columns, target, layout=rows.layout),
+            RelevanceLessRedundancy(columns, target, self.redundancy, layout=rows.layout),
             k,
             self.epsilon,
             sensitivities=[first] + [2.0 * one] * (k - 1),
@@ -47,7 +66,9 @@ class KendallMethod(ScoreMethod):
 
 @dataclass(frozen=True, eq=False)
 class RelevanceLessRedundancy:
-    """|τ̂(X_j, Y)| - mean of |τ̂(X_j, X_j')| over j' chosen or always in, for every feature j.
+    """|τ̂(X_j, Y)| less the largest or the mean |τ̂(X_j, X_j')| over j' chosen or always in.
+
+    For every feature j.
 
     The correlations with a chosen column are computed once and kept.
 
@@ -57,12 +78,14 @@ class RelevanceLessRedundancy:
         Of the columns of the features, one after another, then those always in.
     target : int array, shape (n,)
         The ranks of the rows in Y.
+    redundancy : {"max", "mean"}
     layout : Layout, optional
         Default: every column is a feature.
     """
 
     columns: Rankings
     target: IntArray = field(repr=False)
+    redundancy: str = "max"
     layout: Layout | None = field(default=None, kw_only=True)
     _kept: dict[int, FloatArray] = field(default_factory=dict, init=False, repr=False)
 
@@ -74,8 +97,7 @@ class RelevanceLessRedundancy:
         if not parts:
             return relevance
         each = [np.max([self._strengths(c) for c in part], axis=0) for part in parts]
-        redundancy: FloatArray = np.mean(each, axis=0)
-        return relevance - redundancy
+        return relevance - REDUNDANCIES[self.redundancy](each, axis=0)
 
     def _strengths(self, c: int) -> FloatArray:
         """|τ̂| of every feature with column c, or with the target for -1."""

@@ -5,18 +5,20 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from mipselect.arrays import FloatArray
+from mipselect.errors import InvalidInput
 from mipselect.losses.features import Features, plain_features
 from mipselect.mechanisms import OneShotTopK, Peeling, SampleAggregate
 from mipselect.mechanisms.base import Mechanism, Support
-from mipselect.mechanisms.scores.sample_aggregate import TopK
+from mipselect.mechanisms.scores.sample_aggregate import Ballot, TopK, checked_blocks
 from mipselect.methods.base import Rows, ScoreMethod
 from mipselect.methods.correlations import top_k_named
 from mipselect.methods.lasso_path import lasso_path
-from mipselect.validation import checked_integer, checked_positive
+from mipselect.validation import checked_choice, checked_flag, checked_positive
 
 DEPENDENT = 1e-8
 """A column that is always in depends on earlier ones if less than this share of it is left."""
@@ -42,63 +44,108 @@ class SampleAggregateMethod(ScoreMethod):
     relation : {"replace-one", "add-remove"}
     alpha : float, optional
         The penalty of each Lasso; None is the largest at which s coefficients are not zero.
-    n_blocks : int, optional
-        None is about √n.
+    penalty : float, optional
+        In place of `alpha`: λ of ½‖y - Xβ‖² + λ‖β‖₁ in every block.
+    votes : {"largest", "nonzero"}
+        A block votes for at most s columns, or for all whose coefficients are not zero.
+    penalise_intercept : bool
+        Whether the intercept is a column of ones with a penalty like all others.
+    n_blocks : int, "n/k" or None
+        None is about √n, "n/k" blocks of s rows.
     top_k : {"peeling", "laplace"} or callable
         What selects from the votes.
     """
 
     alpha: float | None = None
-    n_blocks: int | None = None
+    penalty: float | None = None
+    votes: str = "largest"
+    penalise_intercept: bool = False
+    n_blocks: int | str | None = None
     top_k: str | TopK = "peeling"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.alpha is not None:
-            checked_positive(self.alpha, "alpha")
-        if self.n_blocks is not None:
-            checked_integer(self.n_blocks, "n_blocks", 1)
+        for name in ("alpha", "penalty"):
+            if getattr(self, name) is not None:
+                checked_positive(getattr(self, name), name)
+        checked_choice(self.votes, "votes", ("largest", "nonzero"))
+        checked_flag(self.penalise_intercept, "penalise_intercept")
+        checked_blocks(self.n_blocks)
         top_k_named(self.top_k, MECHANISMS)
+        if self.alpha is not None and self.penalty is not None:
+            raise InvalidInput("alpha and penalty are the same number in two units; give one")
+        along_the_path = self.alpha is None and self.penalty is None
+        if along_the_path and (self.votes != "largest" or self.penalise_intercept):
+            raise InvalidInput("votes and penalise_intercept need an alpha or a penalty")
 
     def _mechanism(self, rows: Rows, source: random.Random) -> Mechanism[Support]:
-        s, features = rows.support_size, rows.layout.features
-        # What is not clipped needs no column of ones, nor one to fill up with.
-        features = Features(features.widths, sum(map(len, rows.layout.always)))
-        if self.alpha is None:
-            ballot = partial(path_ballot, k=s, features=features)
-        else:
-            ballot = partial(lasso_ballot, k=s, alpha=float(self.alpha), features=features)
         return SampleAggregate(
             rows.columns,
             rows.y,
-            s,
+            rows.support_size,
             self.epsilon,
-            ballot=ballot,
+            ballot=self._ballot(rows),
             n_blocks=self.n_blocks,
             top_k=top_k_named(self.top_k, MECHANISMS),
             relation=self.relation,
             n_items=rows.n_features,
         )
 
+    def _ballot(self, rows: Rows) -> Ballot:
+        """The votes of a block."""
+        # What is not clipped needs no column to fill up with, and has an intercept anyway.
+        always = sum(map(len, rows.layout.always))
+        features = Features(rows.layout.features.widths, always)
+        most = rows.support_size if self.votes == "largest" else None
+        options: dict[str, Any] = {"k": most, "features": features}
+        options["penalise_intercept"] = self.penalise_intercept
+        if self.alpha is not None:
+            return partial(lasso_ballot, alpha=float(self.alpha), **options)
+        if self.penalty is not None:
+            return partial(penalty_ballot, penalty=float(self.penalty), **options)
+        return partial(path_ballot, k=rows.support_size, features=features)
+
 
 def lasso_ballot(
-    X: FloatArray, y: FloatArray, *, k: int, alpha: float, features: Features | None = None
+    X: FloatArray,
+    y: FloatArray,
+    *,
+    k: int | None,
+    alpha: float,
+    penalise_intercept: bool = False,
+    features: Features | None = None,
 ) -> list[int]:
-    """Vote for the k features with the longest coefficients of a Lasso with this penalty.
+    """Vote by a Lasso with scikit-learn's alpha: λ/m of `lasso_path` in a block of m rows."""
+    with np.errstate(all="ignore"):
+        penalty = float(np.float64(y.size) * alpha)
+    return penalty_ballot(
+        X, y, k=k, penalty=penalty, penalise_intercept=penalise_intercept, features=features
+    )
 
-    Without `features` every column is one. scikit-learn's alpha is λ/m of `lasso_path`, in the
-    units of the block and of its m rows.
+
+def penalty_ballot(
+    X: FloatArray,
+    y: FloatArray,
+    *,
+    k: int | None,
+    penalty: float,
+    penalise_intercept: bool = False,
+    features: Features | None = None,
+) -> list[int]:
+    """Vote for the k features with the longest coefficients of a Lasso with this λ.
+
+    None is for all whose coefficients are not 0. Without `features` every column is one.
     """
     if y.size < 2:
         return []
     with np.errstate(all="ignore"):
         features = plain_features(X.shape[1]) if features is None else features
-        table, x_unit, target, y_unit = centred_block(X, y, features)
-        penalty = float(y.size * alpha / x_unit / y_unit)
+        table, x_unit, target, y_unit = in_block(X, y, features, penalise_intercept)
+        scaled = float(np.float64(penalty) / x_unit / y_unit)
         lengths: FloatArray = np.zeros(features.count)
         for segment in lasso_path(table, target):
-            lengths = lengths_of(segment.at(penalty), features)
-            if segment.penalties[1] <= penalty:
+            lengths = lengths_of(segment.at(scaled), features)
+            if segment.penalties[1] <= scaled:
                 break
         return largest(lengths, k)
 
@@ -115,7 +162,7 @@ def path_ballot(
         return []
     with np.errstate(all="ignore"):
         features = plain_features(X.shape[1]) if features is None else features
-        table, _, target, _ = centred_block(X, y, features)
+        table, _, target, _ = in_block(X, y, features)
         lengths: FloatArray = np.zeros(features.count)
         for segment in lasso_path(table, target):
             lengths = lengths_of(segment.middle, features)
@@ -124,17 +171,22 @@ def path_ballot(
         return largest(lengths, k)
 
 
-def centred_block(
-    X: FloatArray, y: FloatArray, features: Features
+def in_block(
+    X: FloatArray, y: FloatArray, features: Features, penalise_intercept: bool = False
 ) -> tuple[FloatArray, np.float64, FloatArray, np.float64]:
     """The features' columns and the target of a block, and the units of both.
 
-    Centred, and beside the columns that are always in: a Lasso on what they do not explain is one
-    in which they have no penalty.
+    Centred, or with a column of ones behind them. Beside the columns that are always in: a Lasso
+    on what they do not explain is one in which they have no penalty.
     """
-    table, x_unit = centred(X.astype(np.float64))
-    target, y_unit = centred(y[:, None])
-    end = features.starts[-1]
+    end, columns = features.starts[-1], X.astype(np.float64)
+    if penalise_intercept:
+        ones = np.ones((y.size, 1))
+        table, x_unit = with_largest_one(np.hstack([columns[:, :end], ones, columns[:, end:]]))
+        target, y_unit = with_largest_one(y[:, None])
+        end += 1
+    else:
+        (table, x_unit), (target, y_unit) = centred(columns), centred(y[:, None])
     if features.always:
         fixed, more = table[:, end:], np.hstack([table[:, :end], target])
         rest = unexplained(more, fixed)
@@ -161,7 +213,8 @@ def unexplained(columns: FloatArray, fixed: FloatArray) -> FloatArray:
 
 
 def lengths_of(coefficients: FloatArray, features: Features) -> FloatArray:
-    """‖β_F‖ of every feature."""
+    """‖β_F‖ of every feature; what stands behind their columns is left out."""
+    coefficients = coefficients[: features.starts[-1]]
     if features.singles:
         return np.abs(coefficients)
     return np.sqrt(features.sums(coefficients**2, np.arange(features.count)))
@@ -183,8 +236,11 @@ def with_largest_one(values: FloatArray) -> tuple[FloatArray, np.float64]:
     return values / size, size
 
 
-def largest(sizes: FloatArray, k: int) -> list[int]:
-    """Return the places of the k largest sizes above zero, of equal ones the earlier."""
+def largest(sizes: FloatArray, k: int | None) -> list[int]:
+    """Return the places of the k largest sizes above zero, of equal ones the earlier.
+
+    None is for all above zero.
+    """
     order = np.argsort(-sizes, kind="stable")[:k]
     chosen: list[int] = order[sizes[order] > 0.0].tolist()
     return chosen

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from mipselect.errors import InvalidInput
 from mipselect.instance import Instance
 from mipselect.mechanisms.supports.mistakes import GAP_CONDITION, Mistakes
+from mipselect.mechanisms.supports.relations import (
+    both_relations,
+    gap_in_one_direction,
+    one_direction,
+)
 from mipselect.mechanisms.supports.top_r import TopR
 from mipselect.methods.base import SupportMethod
+from mipselect.privacy.decimals import exact, round_up
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.search import mistake_levels, top_supports
+from mipselect.search.options import DEFAULT_TOLERANCE
 from mipselect.search.progress import ProgressCallback
 from mipselect.validation import checked_epsilon
 
@@ -29,12 +36,23 @@ class SearchOptions:
         """What every search takes, as keyword arguments."""
         return {"solver": self.solver, "tolerance": self.tolerance, "time_limit": self.time_limit}
 
+    @property
+    def proven_tolerance(self) -> float:
+        """τ of the search in units of the sensitivity."""
+        return DEFAULT_TOLERANCE if self.tolerance is None else self.tolerance
+
 
 @dataclass(frozen=True, kw_only=True)
 class TopRMethod(SupportMethod):
     """See `TopR`."""
 
     search: SearchOptions = field(default_factory=SearchOptions)
+
+    @property
+    def guarantees(self) -> dict[str, Guarantee]:
+        """See `TopR.guarantees`."""
+        cost = one_direction(self.epsilon, self.search.proven_tolerance)
+        return both_relations(self.guarantee, cost)
 
     def _mechanism(self, instance: Instance, progress: ProgressCallback | None) -> TopR:
         options = self.search
@@ -73,8 +91,18 @@ class MistakesMethod(SupportMethod):
     def guarantee(self) -> Guarantee:
         """See `Mistakes.guarantee`."""
         if self.test_epsilon is None or self.delta is None:
-            return Guarantee(self.epsilon, conditions=(GAP_CONDITION,))
+            return replace(super().guarantee, conditions=(GAP_CONDITION,))
         return Guarantee(self.test_epsilon, self.delta) + Guarantee(self.epsilon)
+
+    @property
+    def guarantees(self) -> dict[str, Guarantee]:
+        """See `Mistakes.guarantees`."""
+        tolerance = self.search.proven_tolerance
+        cost = one_direction(self.epsilon, tolerance)
+        if self.test_epsilon is not None:
+            test = gap_in_one_direction(self.test_epsilon, tolerance)
+            cost = round_up(exact(test) + exact(cost))
+        return both_relations(self.guarantee, cost)
 
     def _mechanism(self, instance: Instance, progress: ProgressCallback | None) -> Mistakes:
         levels = mistake_levels(instance, **self.search.keywords(), progress=progress)

@@ -1,7 +1,8 @@
 """What is promised, what has been spent, what may leave, and exact draws. Knows no data."""
 
+from mipselect.privacy.composition import Statement, statements
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.ledger import Ledger, LedgerEntry
 from mipselect.privacy.release import Release
 
-__all__ = ["Guarantee", "Ledger", "LedgerEntry", "Release"]
+__all__ = ["Guarantee", "Ledger", "LedgerEntry", "Release", "Statement", "statements"]

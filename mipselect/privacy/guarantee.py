@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
 from mipselect.errors import InvalidInput, RelationMismatch
+from mipselect.privacy.concentrated import pure_rho
 from mipselect.privacy.decimals import exact, round_up, total
 from mipselect.validation import (
     checked_choice,
@@ -48,6 +49,10 @@ class Guarantee:
     private : bool
         False marks the guarantee of a seeded draw: the numbers are what the draw would have
         cost, and nothing is promised. The mark stays through sums and conversions.
+    rho : float, optional
+        A ρ of zero-concentrated privacy that is promised as well, under the same relation and
+        conditions and without any δ. None states none; `concentrated` says what follows from ε.
+        Two guarantees with the same (ε, δ) are equal, whatever else they state.
 
     Raises
     ------
@@ -60,6 +65,7 @@ class Guarantee:
     relation: str = "replace-one"
     conditions: tuple[str, ...] = ()
     private: bool = True
+    rho: float | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", checked_nonnegative(self.epsilon, "epsilon"))
@@ -70,12 +76,20 @@ class Guarantee:
         checked_relation(self.relation)
         object.__setattr__(self, "conditions", _conditions(self.conditions))
         object.__setattr__(self, "private", checked_flag(self.private, "private"))
+        if self.rho is not None:
+            object.__setattr__(self, "rho", checked_nonnegative(self.rho, "rho"))
+
+    @property
+    def concentrated(self) -> float | None:
+        """ρ: what is stated or, where δ = 0 and that is less, ε²/2. None: nothing follows."""
+        pure = pure_rho(self.epsilon) if self.delta == 0.0 else None
+        return min((rho for rho in (self.rho, pure) if rho is not None), default=None)
 
     def to(self, relation: str) -> Guarantee:
         """State the same promise under another neighbouring relation.
 
         Replacing a row is removing one and adding another, so (ε, δ) under add-remove is
-        (2ε, (1 + e^ε)δ) under replace-one. Nothing follows in the other direction.
+        (2ε, (1 + e^ε)δ) under replace-one, and ρ is 4ρ. Nothing follows in the other direction.
 
         Raises
         ------
@@ -93,7 +107,8 @@ class Guarantee:
             )
         delta = 0.0 if self.delta == 0.0 else _two_steps(self.epsilon, self.delta)
         epsilon = 2 * exact(self.epsilon)
-        return _composed(epsilon, exact(delta), relation, self.conditions, self.private)
+        rho = None if self.rho is None else 4 * exact(self.rho)
+        return _composed(epsilon, exact(delta), relation, self.conditions, self.private, rho)
 
     def times(self, count: int) -> Guarantee:
         """Return the promise of `count` releases together, by basic composition: (kε, kδ).
@@ -105,7 +120,8 @@ class Guarantee:
         """
         count = checked_integer(count, "count", 1)
         epsilon, delta = exact(self.epsilon) * count, exact(self.delta) * count
-        return _composed(epsilon, delta, self.relation, self.conditions, self.private)
+        rho = None if self.rho is None else exact(self.rho) * count
+        return _composed(epsilon, delta, self.relation, self.conditions, self.private, rho)
 
     def __add__(self, other: Guarantee) -> Guarantee:
         """Basic composition of two releases; `RelationMismatch` if their relations differ."""
@@ -114,13 +130,15 @@ class Guarantee:
         return compose([self, other], self.relation)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields, ready for JSON."""
+        """Return the fields, ready for JSON; "rho" only where one is stated."""
+        stated = {} if self.rho is None else {"rho": self.rho}
         return {
             "epsilon": self.epsilon,
             "delta": self.delta,
             "relation": self.relation,
             "conditions": list(self.conditions),
             "private": self.private,
+            **stated,
         }
 
     def __str__(self) -> str:
@@ -142,9 +160,10 @@ def checked_relation(relation: str, known: Collection[str] = RELATIONS) -> str:
 
 
 def compose(guarantees: Iterable[Guarantee], relation: str) -> Guarantee:
-    """Add up ε and δ, exactly, and unite the conditions in their order.
+    """Add up ε, δ and ρ, exactly, and unite the conditions in their order.
 
-    One seeded draw among them takes the promise from all.
+    A ρ is stated if one of them states it and it follows for all. One seeded draw among them
+    takes the promise from all.
 
     Raises
     ------
@@ -166,18 +185,32 @@ def compose(guarantees: Iterable[Guarantee], relation: str) -> Guarantee:
         relation,
         (condition for guarantee in together for condition in guarantee.conditions),
         all(guarantee.private for guarantee in together),
+        _total_rho(together),
     )
 
 
+def _total_rho(together: Collection[Guarantee]) -> Fraction | None:
+    if all(guarantee.rho is None for guarantee in together):
+        return None
+    known = [rho for guarantee in together if (rho := guarantee.concentrated) is not None]
+    return total(known) if len(known) == len(together) else None
+
+
 def _composed(
-    epsilon: Fraction, delta: Fraction, relation: str, conditions: Iterable[str], private: bool
+    epsilon: Fraction,
+    delta: Fraction,
+    relation: str,
+    conditions: Iterable[str],
+    private: bool,
+    rho: Fraction | None,
 ) -> Guarantee:
     if delta >= 1:
         raise InvalidInput(f"the deltas add up to {float(delta)!r}; from 1 on nothing is promised")
     if epsilon > sys.float_info.max:
         raise InvalidInput("the epsilons add up to more than a float can hold")
     united = tuple(dict.fromkeys(conditions))
-    return Guarantee(round_up(epsilon), round_up(delta), relation, united, private)
+    stated = None if rho is None or rho > sys.float_info.max else round_up(rho)
+    return Guarantee(round_up(epsilon), round_up(delta), relation, united, private, stated)
 
 
 def _two_steps(epsilon: float, delta: float) -> float:

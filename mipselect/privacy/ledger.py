@@ -3,34 +3,36 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
-from threading import Lock
-from typing import NoReturn
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Self
 
-from mipselect.errors import BudgetExceeded, InvalidInput, LedgerForked, RelationMismatch
-from mipselect.privacy.decimals import exact, round_down
-from mipselect.privacy.guarantee import Guarantee, compose
-from mipselect.validation import shown
+from mipselect.errors import InvalidInput, LedgerNotWritten, MipselectError
+from mipselect.privacy.account import Account
+from mipselect.privacy.books import Book, MemoryBook
+from mipselect.privacy.entries import (
+    DRAWN,
+    FAILED,
+    LedgerEntry,
+    Part,
+    Terms,
+    checked_entry,
+    checked_note,
+    checked_part,
+)
+from mipselect.privacy.guarantee import Guarantee
+from mipselect.privacy.ledger_chain import Row
+from mipselect.privacy.ledger_file import FileBook, create_file
 
-
-@dataclass(frozen=True)
-class LedgerEntry:
-    """One release that was paid for.
-
-    Attributes
-    ----------
-    guarantee : Guarantee
-        Its `private` is false for a seeded draw.
-    what : str
-        What was released; for people.
-    """
-
-    guarantee: Guarantee
-    what: str
+__all__ = ["Ledger", "LedgerEntry"]
 
 
 class Ledger:
-    """The privacy budget of one data set, spent by basic composition.
+    """The privacy budget of one data set, in memory or in a file.
+
+    `Ledger(...)` is a budget in memory, for this process. `Ledger.create` makes one that lasts, in
+    a file, and `Ledger.open` opens it again.
 
     Parameters
     ----------
@@ -38,6 +40,12 @@ class Ledger:
         The budget.
     relation : {"replace-one", "add-remove"}
         The relation under which the budget is meant; every guarantee must be under the same.
+    rho : float, keyword only
+        In place of `epsilon`: a budget of ρ. The currency is then ρ of zero-concentrated privacy:
+        a draw costs the ρ that its guarantee states or, if it is pure, ε²/2, and `delta` is the δ
+        in 0 < δ < 1 at which `spent` states an ε.
+    unit : str, keyword only
+        Whom or what one row stands for, such as "patient"; for people.
 
     Raises
     ------
@@ -53,25 +61,97 @@ class Ledger:
     Conditions are not a matter of the budget: `spent` carries those of every entry, and promises
     nothing if one of them was a seeded draw.
 
-    A ledger can be charged only in the process that made it. A forked child may read it, and
-    sees what it was at the fork.
+    A ledger in memory can be charged only in the process that made it. A forked child may read
+    it, and sees what it was at the fork. A ledger in a file can be charged by any process of one
+    machine, at any time, pickled, forked and sent to workers; see docs/ledger.md.
+
+    Each draw may depend on what came before it: sums of ε and δ hold then, and a limit on ρ too.
+
+    References
+    ----------
+    Dwork and Roth, "The algorithmic foundations of differential privacy", 2014, section 3.5;
+    Whitehouse, Ramdas, Rogers and Wu, "Fully-adaptive composition in differential privacy", 2023,
+    theorem 1, for ρ.
     """
 
-    def __init__(self, epsilon: float, delta: float = 0.0, relation: str = "replace-one") -> None:
-        self._budget = Guarantee(epsilon, delta, relation)
-        self._left_epsilon = exact(self._budget.epsilon)
-        self._left_delta = exact(self._budget.delta)
-        self._entries: list[LedgerEntry] = []
-        self._lock = Lock()
-        self._process = os.getpid()
+    def __init__(
+        self,
+        epsilon: float | None = None,
+        delta: float = 0.0,
+        relation: str = "replace-one",
+        *,
+        rho: float | None = None,
+        unit: str = "row",
+    ) -> None:
+        self._set(MemoryBook(Terms(epsilon, delta, relation, unit, rho)))
+
+    @classmethod
+    def create(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        epsilon: float | None = None,
+        delta: float = 0.0,
+        relation: str = "replace-one",
+        unit: str = "row",
+        rho: float | None = None,
+    ) -> Self:
+        """Make a ledger in a new file; the other parameters are those of the class.
+
+        Parameters
+        ----------
+        path : str or path-like
+            There must be no file of this name: a ledger is never replaced.
+
+        Raises
+        ------
+        InvalidInput
+            If the budget is not valid or the file exists.
+        LedgerNotWritten
+            If the file cannot be written.
+        """
+        terms = Terms(epsilon, delta, relation, unit, rho)
+        return cls.__new__(cls)._set(create_file(Path(path), terms))
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> Self:
+        """Open a ledger in a file; all its rows are checked.
+
+        Raises
+        ------
+        InvalidInput
+            If there is no such file, or it is no ledger.
+        LedgerBroken
+            If it is damaged or was changed by something else.
+        """
+        return cls.__new__(cls)._set(FileBook(Path(path)))
+
+    def _set(
+        self, book: Book, part: Part | None = None, asked: Mapping[str, Any] | None = None
+    ) -> Self:
+        self._book, self._part, self._asked = book, part, asked
+        return self
 
     def __repr__(self) -> str:
-        spent = self.spent
-        forked = "" if self._process == os.getpid() else ", as it was at the fork"
+        try:
+            return self._book.look(self._described)
+        except MipselectError as error:
+            return f"<Ledger: {error}>"
+
+    def _described(self, account: Account) -> str:
+        terms, spent = account.terms, account.spent(self._part)
+        if terms.rho is not None:
+            amount = f"ρ = {spent.rho:.15g} of {terms.rho:.15g} (δ = {terms.delta:.15g})"
+        else:
+            amount = (
+                f"ε = {spent.epsilon:.15g} of {terms.budget.epsilon:.15g} and "
+                f"δ = {spent.delta:.15g} of {terms.delta:.15g}"
+            )
+        place = self._book.place if isinstance(self._book, MemoryBook) else f", in {self.path}"
+        part = "" if self._part is None else f", where {self._part[0]} is {self._part[1]}"
         return (
-            f"<Ledger: ε = {spent.epsilon:.15g} of {self._budget.epsilon:.15g} and "
-            f"δ = {spent.delta:.15g} of {self._budget.delta:.15g} spent in "
-            f"{len(self._entries)} releases, {self._budget.relation}{forked}>"
+            f"<Ledger: {amount} spent in {len(account.entries)} releases, "
+            f"{terms.relation}{part}{place}>"
         )
 
     def __copy__(self) -> Ledger:
@@ -82,18 +162,86 @@ class Ledger:
         """Return the ledger itself, also when scikit-learn clones an estimator that has one."""
         return self
 
-    def __reduce__(self) -> NoReturn:
-        """Refuse to be pickled: the same budget would be there twice."""
-        raise TypeError(
-            "a Ledger cannot be pickled or sent to another process, where the same budget would "
-            "be spent again; fit in this process (n_jobs=1, or threads), and store fitted "
-            "estimators without it (set_params(ledger=None))"
-        )
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle the path of a file; refuse in memory, where the budget would be there twice."""
+        if not isinstance(self._book, FileBook):
+            raise TypeError(
+                "a Ledger in memory cannot be pickled or sent to another process, where the same "
+                "budget would be spent again; keep it in a file (Ledger.create), fit in this "
+                "process (n_jobs=1, or threads), or store fitted estimators without it "
+                "(set_params(ledger=None))"
+            )
+        return _reopened, (str(self._book.path), self._book.identity, self._part, self._asked)
+
+    @property
+    def terms(self) -> Terms:
+        """The budget as it was fixed, and what it is counted in."""
+        return self._book.terms
 
     @property
     def relation(self) -> str:
         """The relation under which the budget is meant."""
-        return self._budget.relation
+        return self._book.terms.relation
+
+    @property
+    def unit(self) -> str:
+        """Whom or what one row stands for."""
+        return self._book.terms.unit
+
+    @property
+    def currency(self) -> str:
+        """What is counted: "epsilon", "epsilon-delta" or "rho"."""
+        return self._book.terms.currency
+
+    @property
+    def budget(self) -> Guarantee:
+        """What all releases together may cost."""
+        return self._book.terms.budget
+
+    @property
+    def path(self) -> Path | None:
+        """The file; None in memory."""
+        return self._book.path if isinstance(self._book, FileBook) else None
+
+    @property
+    def identity(self) -> str | None:
+        """What names the ledger of a file, wherever the file is; None in memory."""
+        return self._book.identity if isinstance(self._book, FileBook) else None
+
+    def part(self, column: str, value: str) -> Ledger:
+        """The same ledger, for draws from the rows with one value of a public column.
+
+        The parts of a column have no row in common, so that together they cost what the dearest
+        of them costs. Under add-remove that is true as it stands; under replace-one a row must be
+        replaced by one of the same part, which becomes a condition of everything that is drawn.
+
+        Parameters
+        ----------
+        column, value : str
+            Such as "hospital" and "A". That the draw looks at no other rows is up to you, and so is
+            that the values are public.
+
+        Raises
+        ------
+        InvalidInput
+            If a name is not a short printable text, or this is the ledger of a part already.
+        """
+        if self._part is not None:
+            raise InvalidInput(
+                f"this is the ledger of a part already, where {self._part[0]} is {self._part[1]}; "
+                "for a part of it name one column that tells both"
+            )
+        return Ledger.__new__(Ledger)._set(self._book, checked_part(column, value), self._asked)
+
+    def noting(self, asked: Mapping[str, Any]) -> Ledger:
+        """The same ledger, which notes these settings with everything that is charged.
+
+        Parameters
+        ----------
+        asked : mapping
+            Ready for JSON. Public settings: never anything that was computed from the data.
+        """
+        return Ledger.__new__(Ledger)._set(self._book, self._part, checked_note(asked))
 
     def spend(self, guarantee: Guarantee, what: str = "") -> None:
         """Charge a release, before it is drawn.
@@ -112,57 +260,116 @@ class Ledger:
         RelationMismatch
             If the guarantee is under another relation than the budget; nothing is charged.
         LedgerForked
-            In a forked child; nothing is charged.
+            In a forked child of a ledger in memory; nothing is charged.
+        LedgerBroken, LedgerNotWritten
+            If the file of the ledger is damaged or cannot be written.
         """
-        if not isinstance(guarantee, Guarantee):
-            raise InvalidInput(f"a ledger is charged with a Guarantee, got {shown(guarantee)}")
-        # Before the lock, which a thread of the parent may have held at the fork.
-        if self._process != os.getpid():
-            raise LedgerForked(
-                "a ledger cannot be charged in a forked process, where every child would spend "
-                "the same budget again; draw in the process that made it (n_jobs=1, or threads). "
-                "Nothing was drawn"
-            )
-        budget = self._budget
-        if guarantee.relation != budget.relation:
-            remedy = (
-                "convert it with guarantee.to('replace-one'), or ask a selector for "
-                "relation='replace-one'"
-                if budget.relation == "replace-one"
-                else "it cannot be converted; use a ledger under replace-one"
-            )
-            raise RelationMismatch(
-                f"the ledger is kept under {budget.relation}, the guarantee is under "
-                f"{guarantee.relation}: {remedy}"
-            )
-        epsilon, delta = exact(guarantee.epsilon), exact(guarantee.delta)
-        with self._lock:
-            if epsilon > self._left_epsilon or delta > self._left_delta:
-                raise BudgetExceeded(
-                    f"asked for {_amount(guarantee)}, but only {_amount(self.remaining)} is left "
-                    f"of the budget {_amount(budget)}; nothing was drawn"
-                )
-            self._left_epsilon -= epsilon
-            self._left_delta -= delta
-            self._entries.append(LedgerEntry(guarantee, what))
+        self._charge(guarantee, what)
+
+    def promised(self, guarantee: Guarantee) -> Guarantee:
+        """What a draw promises when this ledger pays: for a part, with its condition."""
+        return checked_entry(guarantee, "", self._part, self._asked).guarantee
+
+    def check(self, guarantee: Guarantee) -> None:
+        """Raise what `spend` would raise; nothing is charged."""
+        entry = checked_entry(guarantee, "", self._part, self._asked)
+        self._book.look(lambda account: account.admit(entry))
+
+    def after(self, guarantee: Guarantee) -> Guarantee:
+        """What `remaining` would be after `spend`, which raises the same; nothing is charged."""
+        entry = checked_entry(guarantee, "", self._part, self._asked)
+
+        def left(account: Account) -> Guarantee:
+            tried = Account(account.terms)
+            for paid in account.entries:
+                tried.add(paid)
+            tried.admit(entry)
+            tried.add(entry)
+            return tried.remaining(self._part)
+
+        return self._book.look(left)
+
+    @contextmanager
+    def charged(self, guarantee: Guarantee, what: str = "") -> Iterator[Guarantee]:
+        """Charge a release as `spend` does, and note whether what follows ends with a draw.
+
+        Yields
+        ------
+        Guarantee
+            What is promised: with a further condition if the ledger is that of a part.
+        """
+        number, promised = self._charge(guarantee, what)
+        try:
+            yield promised
+        except BaseException:
+            self._settle(number, FAILED)
+            raise
+        self._settle(number, DRAWN)
+
+    def _charge(self, guarantee: Guarantee, what: str) -> tuple[int, Guarantee]:
+        entry = checked_entry(guarantee, what, self._part, self._asked)
+        return self._book.charge(entry), entry.guarantee
+
+    def _settle(self, number: int, status: str) -> None:
+        try:
+            self._book.settle(number, status)
+        except LedgerNotWritten:
+            # It is paid for, which is what counts; the entry stays "charged".
+            return
 
     @property
     def entries(self) -> tuple[LedgerEntry, ...]:
         """Every release that was charged, in order."""
-        return tuple(self._entries)
+        return self._book.look(lambda account: tuple(account.entries))
 
     @property
     def spent(self) -> Guarantee:
-        """What all entries promise together, with all their conditions."""
-        return compose((entry.guarantee for entry in self.entries), self._budget.relation)
+        """What all entries promise together, with all their conditions.
+
+        For the ledger of a part: those that touch it. Where ρ is counted, the ε is that which
+        follows at `delta`.
+        """
+        return self._book.look(lambda account: account.spent(self._part))
 
     @property
     def remaining(self) -> Guarantee:
-        """The largest (ε, δ) that `spend` still accepts."""
-        return Guarantee(
-            round_down(self._left_epsilon), round_down(self._left_delta), self._budget.relation
-        )
+        """The largest promise that `spend` still accepts.
+
+        Where ρ is counted, ε is the largest of a draw of which nothing but its ε is known.
+        """
+        return self._book.look(lambda account: account.remaining(self._part))
+
+    @property
+    def head(self) -> Row | None:
+        """The last row of a file; None in memory."""
+        return self._book.head() if isinstance(self._book, FileBook) else None
+
+    def rows(self) -> list[Row]:
+        """All rows of a file as they are stored, read anew and checked; in memory there are none.
+
+        Raises
+        ------
+        LedgerBroken
+            Naming the first row that does not fit.
+        """
+        return self._book.rows() if isinstance(self._book, FileBook) else []
+
+    def verify(self) -> Row | None:
+        """Read a file anew and check every row and every page; return the last row.
+
+        Its hash stands for all that was ever charged: written down elsewhere, it shows later that
+        nothing was taken away. In memory there is nothing to check, and None is returned.
+
+        Raises
+        ------
+        LedgerBroken
+            Naming the first row that does not fit.
+        """
+        return rows[-1] if (rows := self.rows()) else None
 
 
-def _amount(guarantee: Guarantee) -> str:
-    return f"ε = {guarantee.epsilon!r}, δ = {guarantee.delta!r}"
+def _reopened(
+    path: str, identity: str, part: Part | None, asked: Mapping[str, Any] | None
+) -> Ledger:
+    """What unpickling calls: the same ledger, and none that took its place."""
+    return Ledger.__new__(Ledger)._set(FileBook(Path(path), identity), part, asked)

@@ -16,9 +16,9 @@ from mipselect.selectors.problem import Always, Groups
 class KendallSelector(PrivateSelector):
     """Select columns that go with the target and not with each other, by rank correlation.
 
-    Round 1 scores column j by |τ̂(X_j, Y)|; a later round by that less the mean of |τ̂(X_j, X_j')|
-    over the columns j' that were chosen. Each of the k rounds draws a column with Gumbel noise
-    and ε/k.
+    Round 1 scores column j by |τ̂(X_j, Y)|; a later round by that less the largest of
+    |τ̂(X_j, X_j')| over the columns j' that were chosen. Each of the k rounds draws a column with
+    Gumbel noise and ε/k.
 
     No bounds on the data are needed: a rank correlation sees the order of the values and not
     their size, so one row counts for as much as any other, wherever it lies.
@@ -34,6 +34,9 @@ class KendallSelector(PrivateSelector):
         moves by no more than each; many columns have more chances to be large by accident. Columns
         that are always in count as chosen before round 1, which then has the sensitivity of later
         rounds.
+    redundancy : {"max", "mean"}
+        What is subtracted of the |τ̂(X_j, X_j')|. "mean" is as published; a copy of one of several
+        chosen columns comes back with it, for its |τ̂| is divided by their number.
     relation : {"add-remove", "replace-one"}
         Under the first n is private.
     ledger : Ledger, optional
@@ -47,7 +50,10 @@ class KendallSelector(PrivateSelector):
     The sensitivity of τ̂ = n/2 - 2d/(n-1), and so of |τ̂|, is 3/2 under add-remove (lemma 3.2).
     Under replace-one it is 2: n stays, and a row is in n - 1 pairs, so that d moves by at most
     n - 1 and 2d/(n-1) by at most 2. A score of a later round is the difference of one such |τ̂|
-    and a mean of them: twice as much.
+    and a mean or a maximum of them, which move by no more than each does: twice as much.
+
+    Theorem 3.8 of the paper, that exactly one of each group of copies is chosen, is false for the
+    mean from the third round on.
 
     Ties are broken by random priorities of the rows, drawn at each fit (see `Rankings`). What
     `mechanism` returns is the law given how they were broken; it is ε-differentially private
@@ -66,6 +72,7 @@ class KendallSelector(PrivateSelector):
         epsilon: float = 1.0,
         groups: Groups = None,
         always: Always = None,
+        redundancy: str = "max",
         relation: str = "add-remove",
         ledger: Ledger | None = None,
         random_state: Any = None,
@@ -74,10 +81,13 @@ class KendallSelector(PrivateSelector):
         self.epsilon = epsilon
         self.groups = groups
         self.always = always
+        self.redundancy = redundancy
         self.relation = relation
         self.ledger = ledger
         self.random_state = random_state
 
     def _mechanism(self, X: FloatArray, y: Any, source: random.Random) -> Mechanism[Any]:
-        method = KendallMethod(epsilon=self.epsilon, relation=self.relation)
+        method = KendallMethod(
+            epsilon=self.epsilon, relation=self.relation, redundancy=self.redundancy
+        )
         return method.mechanism(self._rows(X, y), source)

@@ -21,6 +21,10 @@ class SampleAggregateSelector(PrivateSelector):
     with intercept, of those that are not zero; of equal ones for the earlier. A private top-k
     selects from the votes. Nothing is clipped, and no bounds are needed.
 
+    SubLasso as published is ``alpha=1.0, n_blocks="n/k", penalise_intercept=True``; the baseline
+    of the integer programming paper ``penalty=20.0, votes="nonzero", top_k="laplace"`` under
+    replace-one.
+
     Parameters
     ----------
     n_features_to_select : int
@@ -34,8 +38,15 @@ class SampleAggregateSelector(PrivateSelector):
         The penalty of `sklearn.linear_model.Lasso`; a public constant. None is, for each block,
         the largest at which k coefficients are not zero, from the path on the centred block; it
         does not depend on the units of X and y.
-    n_blocks : int, optional
-        How many blocks; public. None is about √n: see `SampleAggregate`.
+    penalty : float, optional
+        In place of `alpha`: λ of ½‖y - Xβ‖² + λ‖β‖₁ in every block, alpha times its rows.
+    votes : {"largest", "nonzero"}
+        A block votes for at most k columns, or for all whose coefficients are not zero.
+    penalise_intercept : bool
+        Whether the intercept is a column of ones with a penalty like all others.
+    n_blocks : int, "n/k" or None
+        How many blocks; an int is public. None is about √n, "n/k" blocks of k rows: see
+        `SampleAggregate`.
     top_k : {"peeling", "laplace"} or callable
         "peeling" is `Peeling` with Gumbel noise, "laplace" the k largest of the votes with
         Laplace noise of scale 2k/ε. A callable ``(scores, k, epsilon, *, sensitivity,
@@ -70,7 +81,10 @@ class SampleAggregateSelector(PrivateSelector):
         groups: Groups = None,
         always: Always = None,
         alpha: float | None = None,
-        n_blocks: int | None = None,
+        penalty: float | None = None,
+        votes: str = "largest",
+        penalise_intercept: bool = False,
+        n_blocks: int | str | None = None,
         top_k: str | TopK = "peeling",
         relation: str = "add-remove",
         ledger: Ledger | None = None,
@@ -81,6 +95,9 @@ class SampleAggregateSelector(PrivateSelector):
         self.groups = groups
         self.always = always
         self.alpha = alpha
+        self.penalty = penalty
+        self.votes = votes
+        self.penalise_intercept = penalise_intercept
         self.n_blocks = n_blocks
         self.top_k = top_k
         self.relation = relation
@@ -91,6 +108,9 @@ class SampleAggregateSelector(PrivateSelector):
         method = SampleAggregateMethod(
             epsilon=self.epsilon,
             alpha=self.alpha,
+            penalty=self.penalty,
+            votes=self.votes,
+            penalise_intercept=self.penalise_intercept,
             n_blocks=self.n_blocks,
             top_k=self.top_k,
             relation=self.relation,

@@ -112,8 +112,9 @@ class CsvRows:
     def _read_header(self) -> tuple[str, ...]:
         try:
             with self._open() as file:
-                text = codecs.getreader(BYTE_FOR_BYTE)(file)
+                text = io.TextIOWrapper(file, BYTE_FOR_BYTE, newline="")
                 header = next(csv.reader(text), [])
+                text.detach()
             return tuple(name.encode(BYTE_FOR_BYTE).decode("utf-8") for name in header)
         except (OSError, EOFError, zlib.error) as error:
             raise InvalidInput(f"{self.label}: cannot be read: {_reason(error)}") from error

@@ -1,13 +1,15 @@
 """Public defaults for the two numbers that nobody knows by heart; no row is looked at.
 
-Features and target lie in [-1, 1] and n, s and the ranges are public, so both may depend on them.
+Features and target lie in [-1, 1]. Neither depends on n: what is said of a release when a row is
+added or removed needs an objective without it.
 """
 
 from __future__ import annotations
 
 import math
 
-ROWS_PER_UNIT_OF_RIDGE = 1000
+DEFAULT_RIDGE = 1.0
+"""λ: as much as one row."""
 
 
 def default_coef_bound(support_size: int, always: int, intercept: bool) -> float:
@@ -26,8 +28,3 @@ def default_coef_bound(support_size: int, always: int, intercept: bool) -> float
     intercept : bool
     """
     return (1.0 + intercept) / math.sqrt(support_size + always + intercept)
-
-
-def default_ridge(n: int) -> float:
-    """λ = max(1, n/1000): as much as one row, or as a thousandth of all of them."""
-    return max(1.0, n / ROWS_PER_UNIT_OF_RIDGE)

@@ -80,6 +80,8 @@ class Field:
             return ""
         if self.type == "string":
             return "categories"
+        if self.type == "any":
+            return "type (integer, number, boolean or string), then a range or categories"
         if self.type not in MAPPED:
             return f"nothing helps: a field of type {self.type} cannot be used"
         ends = {"constraints.minimum": self.minimum, "constraints.maximum": self.maximum}
@@ -109,7 +111,7 @@ def field_of(content: Mapping[str, Any], missing: tuple[str, ...], where: str) -
     where : str
         Its path in the file, for messages.
     """
-    name, kind = content["name"], content["type"]
+    name, kind = content["name"], content.get("type", "any")
     checked_name(name, f"{where}.name")
     constraints = content.get("constraints", {})
     is_number = kind in NUMBERS

@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from mipselect.errors import InvalidInput
 from mipselect.tables import values
+from mipselect.tables.parts import Part
 from mipselect.tables.people import checked_rule, one_row_each
 from mipselect.tables.public_map import PublicMap, Ranges
 from mipselect.tables.schema import TableSchema
-from mipselect.tables.sources import Part, open_source
+from mipselect.tables.sources import open_source
 from mipselect.tables.units import Units
 from mipselect.validation import listed
 

@@ -81,6 +81,10 @@ class PublicMap:
         InvalidInput
             Naming the fields of which the schema says too little, and what is lacking.
         """
+        if not isinstance(schema, TableSchema):
+            raise InvalidInput(
+                f"schema must be a TableSchema, such as TableSchema.read(path); got {shown(schema)}"
+            )
         narrowed = _checked_ranges(schema, ranges or {})
         aim = _target_of(schema.field(target, "target"), narrowed)
         kept_in = _checked_names(schema, always, "always", target)

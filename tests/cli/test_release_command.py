@@ -32,6 +32,7 @@ def test_a_release_is_a_support_with_its_guarantee(run: Run, method: str) -> Non
         "relation": "replace-one",
         "conditions": [],
         "private": True,
+        "rho": 0.5,
     }
     assert report["guarantee_of_one_draw"] == report["guarantee_of_all_draws"] == guarantee
     (release,) = report["releases"]

@@ -181,6 +181,14 @@ unit_rule = "mean"
     solved = run("solve", tmp_path / "stay.toml", "--json")
     assert solved.code == 0, solved.err
     assert solved.report["sensitive"] is True
+    in_units = solved.report["best"]["in_units"]["by_column"]
+    assert in_units["ward=a"] > in_units["ward=d"] > in_units["ward=c"]
+    text = run("solve", tmp_path / "stay.toml").out
+    assert "ward=a" in text
+    assert "SENSITIVE: stay = " in text
+    plan = run("release", tmp_path / "stay.toml", "--epsilon", "1", "--dry-run", "--json").report
+    assert plan["features"] == ["age", "ward", "noise, plain"]
+    run("bench", tmp_path / "stay.toml").failed_with(2, "bench compares selectors of single")
     output = ("--output", tmp_path / "schema.json")
     run("release", tmp_path / "stay.toml", "--epsilon", "1", *output).failed_with(
         2, "is what is read"
@@ -233,7 +241,7 @@ def test_a_dry_run_reads_no_row(run: Run, tmp_path: Path) -> None:
     path = written(tmp_path / "t.csv", [["\x00"] * 7])
     plan = select(run, path, "--dry-run", "--json").report
     assert plan["dry_run"] is True
-    assert (plan["n"], plan["sensitivity"], plan["ridge"]) == (None, None, None)
+    assert (plan["n"], plan["sensitivity"], plan["ridge"]) == (None, None, 1.0)
     assert plan["features"] == ["age", "sex", "ward", "noise, plain", "died"]
     assert plan["coef_bound"] == pytest.approx(2**0.5)
     assert "dry run" in select(run, path, "--dry-run").out

@@ -87,7 +87,10 @@ def test_the_method_and_the_selector_give_the_mechanism_made_by_hand(name: str) 
 
 @pytest.mark.parametrize("name", METHODS)
 def test_the_guarantee_is_known_before_there_are_data(name: str) -> None:
-    assert METHODS[name].guarantee == METHODS[name].mechanism(instance()).guarantee
+    method, mechanism = METHODS[name], METHODS[name].mechanism(instance())
+    assert method.guarantee == mechanism.guarantee
+    assert method.guarantee.rho == mechanism.guarantee.rho
+    assert method.guarantees == mechanism.guarantees
 
 
 def test_sizes_reach_the_mechanism_from_the_method_and_the_selector() -> None:
@@ -175,7 +178,8 @@ def plan(**changes: Any) -> Any:
 
 def test_every_draw_of_the_command_line_is_paid_from_its_ledger() -> None:
     drawn = draw(instance(), plan(budget=0.5), lambda _: None)
-    assert [entry.guarantee for entry in drawn.ledger.entries] == [Guarantee(0.1)] * 3
+    assert [entry.guarantee for entry in drawn.ledger.entries] == [Guarantee(0.3)]
+    assert len(drawn.releases) == 3
     assert drawn.total == drawn.ledger.spent == Guarantee(0.3)
     assert drawn.ledger.remaining == Guarantee(0.2)
     tested = draw(

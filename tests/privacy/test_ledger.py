@@ -130,7 +130,7 @@ def test_a_forked_child_spends_nothing() -> None:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 def test_a_lock_that_was_held_at_the_fork_does_not_hang_the_child() -> None:
     ledger = Ledger(1.0)
-    with ledger._lock:
+    with ledger._book._lock:
         child = os.fork()
         if child == 0:
             code = 1

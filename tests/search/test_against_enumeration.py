@@ -74,6 +74,7 @@ def test_bounds_alone(design: Design, solver: str, seed: int) -> None:
     settings = (
         {"patience": ENDLESS, "pairs": 2048},
         {"patience": 2, "screening": Screening(dense=0), "pairs": 3, "columns": 4},
+        {"patience": 2, "cheap": -1, "pairs": 3, "columns": 4},
     )
     for k in range(10):
         instance = design(seed + k)

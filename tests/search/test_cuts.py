@@ -14,14 +14,19 @@ from mipselect.losses.squared import PreparedSquared
 from mipselect.search import mistake_levels, top_supports
 from mipselect.search.convex.cuts import fenchel_cut
 from mipselect.search.least_squares.additions import additions_to, gain_shares, screened
+from mipselect.search.least_squares.branch_and_bound import screened_around_centres
+from mipselect.search.least_squares.centring import Budget, GainBound, best_centred
 from mipselect.search.least_squares.closed_form import ClosedForm
+from mipselect.search.least_squares.curvature import curvature_of, spectral_curvatures
 from mipselect.search.least_squares.cuts import sparse_diagonal_cut
 from mipselect.search.least_squares.method import (
     LeastSquaresNeighbourhood,
     center_at,
+    centred_cut,
     level_bound,
     root_cut,
 )
+from mipselect.search.least_squares.persistence import Persistence
 from mipselect.search.progress import Run
 from mipselect.search.removed_sets import removed_sets
 
@@ -95,6 +100,21 @@ def test_sparse_diagonal_cuts_and_shares(seed: int, design: Design) -> None:
         kept, _ = screened(sub, threshold, do_nothing)
         below = supports[values < threshold]
         assert set(below[:, base_size:].ravel()) <= set(kept.live)
+        none, everything = np.empty(0, dtype=np.intp), np.arange(p)
+        whole = additions_to(problem, none, 1, everything, 0.0, None)
+        curvatures = [curvature_of(whole), *spectral_curvatures(whole, (1e-3, 0.1, 1.0))]
+        split = int(rng.integers(0, min(size, len(live) - 1) + 1)) if len(live) > size else 0
+        halves = [np.arange(len(live) // 2), np.arange(len(live) // 2, len(live))]
+        budgets = [Budget(halves[0], split), Budget(halves[1], size - split)]
+        starts = (np.full(len(live), size / len(live)), np.eye(len(live))[0])
+        for start, curvature in itertools.product(starts, curvatures):
+            centred = best_centred(sub, curvature.at(sub), budgets, start, -np.inf)
+            gains = centred.constant + centred.shares[sets].sum(axis=1)
+            assert close_below(np.array([sub.lower_bound(float(gain)) for gain in gains]), values)
+        nothing = GainBound(0.0, np.full(len(live), np.inf))
+        kept, bound = screened_around_centres(sub, nothing, threshold, Persistence(problem))
+        assert set(below[:, base_size:].ravel()) <= set(kept.live)
+        assert len(bound.shares) == len(kept.live)
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -130,17 +150,23 @@ def test_root_cut_holds_at_every_distance(seed: int, design: Design) -> None:
     values = instance.objectives(supports)
     support = supports[np.random.default_rng(seed).integers(len(supports))]
     center = center_at(problem, support, instance.objective(support), Run.start())
-    neighbourhood = LeastSquaresNeighbourhood(center, ClosedForm())
+    neighbourhood = LeastSquaresNeighbourhood(center, ClosedForm(), Persistence(problem))
     level_of = distances(supports, support)
     for level in range(1, center.levels):
-        cut = root_cut(center, level)
-        for row, value in zip(supports[level_of == level], values[level_of == level], strict=True):
-            out = ~np.isin(support, row)
-            into = np.isin(center.candidates, row)
-            doubled = cut.costs[out].sum() - cut.credits[into].sum()
-            assert center.floor + doubled / (2 * instance.n) <= value * (1 + 1e-9)
-        assert level_bound(center, cut) <= values[level_of == level].min() * (1 + 1e-9)
-        assert neighbourhood.level_bound(level) == level_bound(center, cut)
+        plain = root_cut(center, level)
+        assert neighbourhood.level_bound(level) == level_bound(center, plain)
+        for cut in (
+            plain,
+            centred_cut(center, plain, Persistence(problem).level_curvature, np.inf),
+        ):
+            for row, value in zip(
+                supports[level_of == level], values[level_of == level], strict=True
+            ):
+                out = ~np.isin(support, row)
+                into = np.isin(center.candidates, row)
+                doubled = cut.costs[out].sum() - cut.credits[into].sum()
+                assert cut.value + doubled / (2 * instance.n) <= value * (1 + 1e-9)
+            assert level_bound(center, cut) <= values[level_of == level].min() * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 6])

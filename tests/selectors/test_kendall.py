@@ -41,9 +41,9 @@ def correlations(X: np.ndarray, y: np.ndarray) -> np.ndarray:
     return Rankings.of(X, 1).correlations(Rankings.of(y[:, None], 2).ranks[0])
 
 
-def scorer(rows: Rows, seed: int = 1) -> RelevanceLessRedundancy:
+def scorer(rows: Rows, seed: int = 1, redundancy: str = "max") -> RelevanceLessRedundancy:
     ranks = Rankings.of(rows, seed).ranks
-    return RelevanceLessRedundancy(Rankings(ranks[:-1]), ranks[-1])
+    return RelevanceLessRedundancy(Rankings(ranks[:-1]), ranks[-1], redundancy)
 
 
 @pytest.mark.parametrize("n", SIZES)
@@ -144,15 +144,23 @@ def test_the_sensitivity_of_a_correlation(relation: str, sensitivity: float) -> 
     np.testing.assert_allclose(np.max(moves, axis=0), sensitivity, rtol=1e-12)
 
 
-def audited(relation: str, p: int, k: int, epsilon: float, one: float | None = None) -> float:
+def audited(
+    relation: str,
+    p: int,
+    k: int,
+    epsilon: float,
+    one: float | None = None,
+    redundancy: str = "max",
+) -> float:
     """The largest loss in units of ε; with Δ = `one`, then 2 `one`, in place of the right ones."""
 
     def build(rows: Rows) -> AdaptivePeeling:
         if one is None:
-            selector = KendallSelector(k, epsilon=epsilon, relation=relation)
+            selector = KendallSelector(k, epsilon=epsilon, relation=relation, redundancy=redundancy)
             return selector.mechanism(rows[:, :-1], rows[:, -1])
         widths = [one] + [2 * one] * (k - 1)
-        return AdaptivePeeling(scorer(rows), k, epsilon, sensitivities=widths, relation=relation)
+        scores = scorer(rows, redundancy=redundancy)
+        return AdaptivePeeling(scores, k, epsilon, sensitivities=widths, relation=relation)
 
     law = law_of(build, list(combinations(range(p), k)))
     found: dict[bytes, np.ndarray] = {}
@@ -173,8 +181,11 @@ SETTINGS = [(3, 1, 4.0, 0.75), (3, 1, 0.5, 0.45), (5, 2, 6.0, 0.5), (4, 3, 6.0, 
 
 @pytest.mark.parametrize(("p", "k", "epsilon", "reached"), SETTINGS)
 @pytest.mark.parametrize("relation", RELATIONS)
-def test_audit(relation: str, p: int, k: int, epsilon: float, reached: float) -> None:
-    ratio = audited(relation, p, k, epsilon)
+@pytest.mark.parametrize("redundancy", ["max", "mean"])
+def test_audit(
+    redundancy: str, relation: str, p: int, k: int, epsilon: float, reached: float
+) -> None:
+    ratio = audited(relation, p, k, epsilon, redundancy=redundancy)
     print(f"{relation}, p = {p}, k = {k}, ε = {epsilon}: {ratio:.3f} ε")
     assert reached < ratio <= ROUNDING
 
@@ -264,16 +275,33 @@ def test_a_copy_of_a_chosen_column_is_not_chosen() -> None:
     assert selector.release_.support in [(0, 2), (1, 2)]
 
 
-def test_scores_are_the_formula() -> None:
+@pytest.mark.parametrize("redundancy", ["max", "mean"])
+def test_scores_are_the_formula(redundancy: str) -> None:
     rows = np.random.default_rng(2).normal(size=(30, 5))
-    scores = scorer(rows)
+    scores = scorer(rows, redundancy=redundancy)
     y = rows[:, -1]
     for chosen in ((), (2,), (0, 3), (0, 1, 3)):
         for j in set(range(4)).difference(chosen):
             expected = abs(directly(rows[:, j], y))
             if chosen:
-                expected -= np.mean([abs(directly(rows[:, j], rows[:, i])) for i in chosen])
+                common = [abs(directly(rows[:, j], rows[:, i])) for i in chosen]
+                expected -= max(common) if redundancy == "max" else np.mean(common)
             assert scores(chosen)[j] == pytest.approx(expected, abs=1e-12)
+
+
+def test_a_copy_comes_back_under_the_mean_and_not_under_the_maximum() -> None:
+    """Correlations .9, .2, .2, .2, .2 with the target, and a copy of the first: theorem 3.8."""
+    rng = np.random.default_rng(11)
+    n = 2000
+    y = rng.normal(size=n)
+    sine = np.sin(np.pi / 2.0 * np.array([0.9, 0.2, 0.2, 0.2, 0.2]))
+    X = sine * y[:, None] + np.sqrt(1.0 - sine**2) * rng.normal(size=(n, 5))
+    X = np.column_stack([X, X[:, 0] + 1e-6 * rng.normal(size=n)])
+    for redundancy, copies in (("mean", 2), ("max", 1)):
+        selector = KendallSelector(5, epsilon=1e5, redundancy=redundancy, random_state=0).fit(X, y)
+        assert len({0, 5}.intersection(selector.release_.support)) == copies
+        two = KendallSelector(2, epsilon=1e5, redundancy=redundancy, random_state=0).fit(X, y)
+        assert len({0, 5}.intersection(two.release_.support)) == 1
 
 
 def test_what_only_the_order_of_the_values_decides() -> None:
@@ -355,6 +383,9 @@ def test_bad_data_and_parameters_are_refused() -> None:
         KendallSelector(2).fit(X, ["a"] * 400)
     with pytest.raises(InvalidInput, match="relation must be 'add-remove' or 'replace-one'"):
         KendallSelector(2, relation="swap").fit(X, y)
+    for wrong in ("median", None, ["max"]):
+        with pytest.raises(InvalidInput, match="redundancy must be 'max' or 'mean'"):
+            KendallSelector(2, redundancy=wrong).fit(X, y)  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="epsilon must be"):
         KendallSelector(2, epsilon=0.0).fit(X, y)
     with pytest.raises(InvalidInput, match=r"n_features_to_select must be an integer in 1..6"):

@@ -17,7 +17,7 @@ from sklearn.utils.estimator_checks import check_estimator
 from mipselect import Ledger
 from mipselect.errors import InvalidInput
 from mipselect.mechanisms import OneShotTopK, Peeling, SampleAggregate
-from mipselect.methods.sample_aggregate import lasso_ballot, path_ballot
+from mipselect.methods.sample_aggregate import lasso_ballot, path_ballot, penalty_ballot
 from mipselect.privacy.audit import largest_loss, lower_bound
 from mipselect.selectors import SampleAggregateSelector
 
@@ -169,6 +169,84 @@ def test_how_many_blocks_there_are_and_what_the_count_costs() -> None:
     assert noisy.votes([[0], [1], [2]])[0] == 3.0
 
 
+def block_sizes(n: int, **options: Any) -> list[int]:
+    """The sizes of the blocks of one draw that have rows."""
+    counted: list[int] = []
+
+    def ballot(X: Table, y: Table) -> list[int]:
+        counted.append(len(y))
+        return [0]
+
+    built(np.zeros(n), ballot=ballot, **options).sample(3)
+    return sorted(counted)
+
+
+def test_blocks_are_balanced() -> None:
+    """At a large ε the noisy number of rows is the true one, give or take one."""
+    sizes = block_sizes(400, epsilon=1e5, k=4)
+    assert sum(sizes) in (399, 400)
+    assert len(sizes) in (19, 20)
+    assert sizes[0] >= 19
+    assert sizes[-1] <= 22
+    by_k = block_sizes(400, epsilon=1e5, k=4, n_blocks="n/k")
+    assert len(by_k) in (99, 100)
+    assert by_k[-1] == 4
+    assert by_k[:3] in ([3, 4, 4], [4, 4, 4])
+    assert block_sizes(40, relation="replace-one", k=4, n_blocks="n/k") == [4] * 10
+    assert block_sizes(3, relation="replace-one", k=4, n_blocks="n/k") == [3]
+    # Too few places: rows are left out. Too many: places stay empty.
+    for rng in range(30):
+        counted: list[int] = []
+
+        def ballot(X: Table, y: Table, counted: list[int] = counted) -> list[int]:
+            counted.append(len(y))
+            return [0]
+
+        built(np.zeros(50), ballot=ballot, epsilon=0.5, k=2, n_blocks="n/k").sample(rng)
+        assert max(counted) <= 2
+        assert sum(counted) <= 50
+
+
+def divisions(rows: int, count: int, height: int) -> Iterator[list[list[int]]]:
+    """Every injection of rows into places, or of places into rows, as blocks."""
+    total = count * height
+    for taken in permutations(range(max(rows, total)), min(rows, total)):
+        place_of = dict(enumerate(taken)) if rows <= total else {r: p for p, r in enumerate(taken)}
+        yield [
+            [row for row in place_of if place_of[row] // height == block] for block in range(count)
+        ]
+
+
+@pytest.mark.parametrize("rows", [2, 3, 4, 5])
+def test_a_law_over_balanced_blocks_keeps_its_epsilon(rows: int) -> None:
+    """Two blocks of two places, and one row more or less: below, at and above four rows."""
+    rng = np.random.default_rng(rows)
+    epsilon, worst, halved = 2.0, 0.0, 0.0
+    for _ in range(25):
+        votes = {
+            key: rng.integers(0, WIDTH, 3).tolist()
+            for size in range(3)
+            for key in combinations(range(rows + 1), size)
+        }
+
+        def law(n: int, sensitivity: float, votes: Any = votes) -> Table:
+            laws = []
+            for blocks in divisions(n, 2, 2):
+                counts = np.zeros(WIDTH)
+                for block in blocks:
+                    if block:
+                        counts[sorted(set(votes[tuple(sorted(block))]))] += 1.0
+                logs = epsilon * counts / (2.0 * sensitivity)
+                laws.append(np.exp(logs - np.logaddexp.reduce(logs)))
+            return np.log(np.mean(laws, axis=0))
+
+        one, other = law(rows, 1.0), law(rows + 1, 1.0)
+        worst = max(worst, float(np.abs(one - other).max()))
+        halved = max(halved, float(np.abs(law(rows, 0.25) - law(rows + 1, 0.25)).max()))
+    assert worst <= epsilon
+    assert halved > worst
+
+
 @pytest.mark.parametrize("epsilon", [1e-9, 1.0])
 def test_a_noisy_count_of_any_size_gives_a_draw(epsilon: float) -> None:
     for rng in (None, 1, 2):
@@ -186,6 +264,36 @@ def test_the_ballot_of_a_penalty() -> None:
     assert lasso_ballot(X, y, k=1, alpha=0.3) == [4]
     assert lasso_ballot(X[:1], y[:1], k=3, alpha=0.3) == []
     assert lasso_ballot(X, np.zeros(30), k=3, alpha=0.3) == []
+
+
+def test_the_ballots_of_the_published_baselines() -> None:
+    rng = np.random.default_rng(12)
+    X = rng.normal(size=(40, 8)) + 3.0
+    y = 5.0 + X[:, 1] - 2.0 * X[:, 4] + 0.5 * X[:, 6] + 0.1 * rng.normal(size=40)
+    for alpha in (0.05, 0.5):
+        ones = np.column_stack([X, np.ones(40)])
+        model = Lasso(alpha=alpha, fit_intercept=False, tol=1e-12, max_iter=10**6).fit(ones, y)
+        order = np.argsort(-np.abs(model.coef_[:8]))[:3].tolist()
+        assert lasso_ballot(X, y, k=3, alpha=alpha, penalise_intercept=True) == order
+        free = Lasso(alpha=alpha, tol=1e-12, max_iter=10**6).fit(X, y).coef_
+        found = penalty_ballot(X, y, k=None, penalty=40.0 * alpha)
+        assert sorted(found) == np.flatnonzero(free).tolist()
+        assert penalty_ballot(X, y, k=2, penalty=40.0 * alpha) == found[:2]
+    assert penalty_ballot(X[:1], y[:1], k=None, penalty=1.0) == []
+
+
+def test_the_published_baselines_find_a_signal() -> None:
+    rng = np.random.default_rng(13)
+    X = rng.normal(size=(2500, 12))
+    y = 2.0 * X[:, 3] - 2.0 * X[:, 8] + 0.3 * rng.normal(size=2500)
+    of_the_programme = SampleAggregateSelector(
+        2, epsilon=5.0, penalty=20.0, votes="nonzero", top_k="laplace", relation="replace-one"
+    )
+    sub_lasso = SampleAggregateSelector(
+        2, epsilon=5.0, alpha=0.5, n_blocks="n/k", penalise_intercept=True
+    )
+    for selector in (of_the_programme, sub_lasso):
+        assert selector.fit(X, y).get_support(indices=True).tolist() == [3, 8]
 
 
 def test_the_ballot_of_the_path_is_the_first_model_with_k_and_has_no_units() -> None:
@@ -267,7 +375,12 @@ def test_top_k_by_name() -> None:
 
 
 def test_conventions_and_refusals() -> None:
-    for options in ({}, {"alpha": 0.1, "relation": "replace-one"}):
+    for options in (
+        {},
+        {"alpha": 0.1, "relation": "replace-one"},
+        {"alpha": 1.0, "n_blocks": "n/k", "penalise_intercept": True},
+        {"penalty": 2.0, "votes": "nonzero", "top_k": "laplace"},
+    ):
         selector = SampleAggregateSelector(1, random_state=0, **options)  # type: ignore[arg-type]
         assert len(check_estimator(selector, on_skip=None)) > 40
     X, y = np.eye(4), np.arange(4.0)
@@ -275,11 +388,20 @@ def test_conventions_and_refusals() -> None:
         ("alpha", 0.0),
         ("n_blocks", 0),
         ("n_blocks", 1.5),
+        ("n_blocks", "k/n"),
+        ("penalty", 0.0),
+        ("votes", "all"),
+        ("votes", "nonzero"),
+        ("penalise_intercept", True),
         ("top_k", "joint"),
         ("relation", "swap"),
         ("epsilon", -1.0),
     ):
         with pytest.raises(InvalidInput, match=name):
             SampleAggregateSelector(2, **{name: wrong}).fit(X, y)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="give one"):
+        SampleAggregateSelector(2, alpha=1.0, penalty=1.0).fit(X, y)
+    with pytest.raises(InvalidInput, match="penalise_intercept must be"):
+        SampleAggregateSelector(2, alpha=1.0, penalise_intercept=1).fit(X, y)  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="shape"):
         SampleAggregate(X, y[:2], 1, 1.0, ballot=flipping)

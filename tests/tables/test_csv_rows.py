@@ -8,6 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from one_row_at_a_time import HOSTILE
 
 from mipselect.errors import InvalidInput
@@ -43,6 +45,7 @@ STRANGE = [
     b'5,x,"p, q",5\n',
     b'5,x,"two\nlines",5\n',
     b'5,a"b"c,\xc3\xa9,5\n',
+    b'5,a"b,\xc3\xa9,5\n',
     b'5,"a"b,\xc3\xa9,5\n',
     b"5,\0,\0,\0\n",
     b"5,x,\xc3\xa9,5\r\n",
@@ -150,6 +153,16 @@ def test_a_wrong_header_is_one_line(tmp_path: Path, content: bytes, message: str
     assert "\n" not in str(caught.value)
 
 
+def test_a_header_in_any_language(tmp_path: Path) -> None:
+    for name in ("Ålder", "Größe (cm)", "年齢"):
+        path = tmp_path / "t.csv"
+        path.write_text(f'"{name}",y\n10,10\n', encoding="utf-8")
+        assert TableSchema.skeleton(path).fields[0].name == name
+        number = {"type": "number", "constraints": {"minimum": 0, "maximum": 10}}
+        schema = TableSchema.of({"fields": [{"name": name, **number}, {"name": "y", **number}]})
+        assert map_table(path, schema, target="y").X[0, 0] == 1.0
+
+
 def test_columns_that_are_not_used_may_be_called_the_same(tmp_path: Path) -> None:
     table = mapped(tmp_path, [b"1,x,x,\xc3\xa9,2\n"], header=b"a,n,n,b,y\n")
     assert table.X[0, 2] == 1.0
@@ -160,3 +173,14 @@ def test_an_unclosed_quote_raises_nothing(tmp_path: Path, block: int) -> None:
         row = b'5,"' + value.encode("utf-8", "surrogateescape") + b"\n"
         table = mapped(tmp_path, [*GOOD[:3], row, *GOOD[3:]])
         np.testing.assert_array_equal(table.X[:3, 1], np.zeros(3))
+
+
+@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(record=st.binary(max_size=60).map(lambda some: some.translate(None, b'\n\r"')))
+def test_any_bytes_change_their_row_only(tmp_path: Path, record: bytes) -> None:
+    before = mapped(tmp_path, GOOD[:3])
+    after = mapped(tmp_path, [GOOD[0], record + b"\n", GOOD[2]])
+    np.testing.assert_array_equal(before.X[[0, 2]], after.X[[0, 2]])
+    assert len(after.y) == 3
+    assert np.isfinite(after.X).all()
+    assert np.isfinite(after.y).all()

@@ -99,7 +99,7 @@ def of_people(table: FeatureTable) -> Counter[Any]:
 def test_one_changed_person_changes_one_row(
     rule: str, rows_at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mipselect.tables.sources.ROWS", rows_at_once)
+    monkeypatch.setattr("mipselect.tables.parts.ROWS", rows_at_once)
     monkeypatch.setattr(mapping, "FIRST_ROWS", 2)
     draw = random.Random(rows_at_once)
 

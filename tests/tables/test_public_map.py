@@ -293,6 +293,11 @@ def test_a_wrong_question_is_one_line_before_a_row_is_read(
     assert "\n" not in str(caught.value)
 
 
+def test_a_path_is_no_schema() -> None:
+    with pytest.raises(InvalidInput, match=r"TableSchema.read\(path\)"):
+        PublicMap.of("schema.json", target="y")  # type: ignore[arg-type]
+
+
 def test_fields_without_range_or_categories_are_refused_together() -> None:
     content = json.loads(json.dumps(HOSPITAL))
     del content["fields"][0]["constraints"]["maximum"]

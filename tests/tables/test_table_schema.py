@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -71,7 +72,7 @@ WRONG: list[tuple[list[Any], Any, str]] = [
     ([*FIRST, "name"], "a\nb", r"fields\[0\].name must be one printable line"),
     ([*FIRST, "name"], "x" * 201, r"fields\[0\].name must have at most 200 letters"),
     ([*FIRST, "name"], "sex", r"fields\[1\].name: field names must differ; fields\[0\] is 'sex'"),
-    ([*FIRST], {"name": "a"}, r"fields\[0\] lacks type"),
+    ([*FIRST], {"type": "any"}, r"fields\[0\] lacks name"),
     ([*FIRST], "age", r"fields\[0\] must be of type object, got 'age'"),
     ([*FIRST, "constraints", "minimum"], "18", r"constraints.minimum must be of type number"),
     ([*FIRST, "constraints", "minimum"], 1e30, r"constraints.minimum must be ≤ 1e\+25"),
@@ -147,6 +148,7 @@ def test_gaps_say_what_a_person_must_fill_in() -> None:
         {"name": "d", "type": "boolean"},
         {"name": "e", "type": "datetime"},
         {"name": "f", "type": "integer", "categories": [1]},
+        {"name": "g"},
     ]
     gaps = [field.gap for field in TableSchema.of({"fields": fields}).fields]
     assert gaps[0] == "constraints.minimum and constraints.maximum, or categories"
@@ -154,13 +156,18 @@ def test_gaps_say_what_a_person_must_fill_in() -> None:
     assert gaps[2] == "categories"
     assert gaps[3] == gaps[5] == ""
     assert "type datetime cannot be used" in gaps[4]
+    assert gaps[6].startswith("type (integer, number, boolean or string)")
 
 
 def test_example_files_are_of_the_standard(repository: Path) -> None:
     frictionless = pytest.importorskip("frictionless")
-    files = sorted((repository / "docs").glob("*.schema.json"))
-    files += sorted((repository / "tests" / "tables").glob("*.schema.json"))
-    contents = [HOSPITAL, *(json.loads(path.read_text()) for path in files)]
+    files = sorted((repository / "docs" / "tables").glob("*.schema.json"))
+    assert len(files) == 2
+    (on_the_page,) = re.findall(
+        r"```json\n(.*?)```", (repository / "docs" / "tables.md").read_text(), re.DOTALL
+    )
+    texts = [on_the_page, *(path.read_text() for path in files)]
+    contents = [HOSPITAL, *map(json.loads, texts)]
     for content in contents:
         assert list(frictionless.Schema.metadata_validate(content)) == []
         assert TableSchema.of(content).fields

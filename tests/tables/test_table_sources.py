@@ -199,6 +199,17 @@ def test_polars() -> None:
         map_table(frame.lazy().drop("sex"), SCHEMA, target="y")
 
 
+def test_a_query_that_stops_at_a_row_says_nothing_of_it(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    lines = ["age,dose,sex,smoker,y", *["40,0.5,f,true,1"] * 20_000, "secret,0.5,f,true,1"]
+    path.write_text("\n".join(lines))
+    polars = pytest.importorskip("polars")
+    with pytest.raises(InvalidInput, match=r"could not be computed.*give the path") as caught:
+        map_table(polars.scan_csv(path, infer_schema_length=100), SCHEMA, target="y")
+    assert "secret" not in str(caught.value)
+    assert len(map_table(path, SCHEMA, target="y").y) == 20_001
+
+
 def test_duckdb(tmp_path: Path) -> None:
     duckdb = pytest.importorskip("duckdb")
     with duckdb.connect() as connection:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+import numpy as np
+
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
 
@@ -32,6 +34,17 @@ def laplace(value: float, epsilon: float, sensitivity: float) -> float:
         return dp.m.make_laplace(*space, scale=scale)
 
     return float(_within(build, epsilon, sensitivity, 1.0 / epsilon)(value))
+
+
+def gaussian(values: FloatArray, deviation: float) -> FloatArray:
+    """Draw values + independent Gaussian noise of this deviation by `make_gaussian`.
+
+    Its sampler is exact; what the noise promises is the caller's to compute.
+    """
+    dp = _opendp()
+    space = dp.vector_domain(dp.atom_domain(T=float, nan=False)), dp.l2_distance(T=float)
+    noisy = dp.m.make_gaussian(*space, scale=deviation)(values.ravel().tolist())
+    return np.array(noisy, dtype=np.float64).reshape(values.shape)
 
 
 def _opendp() -> Any:

@@ -16,6 +16,7 @@ from mipselect.errors import InvalidInput
 from mipselect.mechanisms.base import Support
 from mipselect.mechanisms.scores.base import Estimate, ScoreMechanism, set_checked
 from mipselect.mechanisms.scores.utilities import spendable, utilities
+from mipselect.privacy.concentrated import bounded_range_rho
 from mipselect.privacy.decimals import exact, round_down
 from mipselect.privacy.guarantee import checked_relation
 from mipselect.privacy.randomness import IntegerWeights, Rng, generator
@@ -92,6 +93,11 @@ class AdaptivePeeling(ScoreMechanism[Support]):
     def name(self) -> str:
         """What the mechanism is called in a release."""
         return "adaptive-peeling"
+
+    @property
+    def rho(self) -> float | None:
+        """ε²/8k: of k exponential mechanisms at ε/k."""
+        return bounded_range_rho(self.epsilon, self.k)
 
     @property
     def exact(self) -> bool:

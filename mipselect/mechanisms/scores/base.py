@@ -69,9 +69,14 @@ class ScoreMechanism(ScoreDistribution[Outcome], Mechanism[Outcome]):
     relation: str
 
     @property
+    def rho(self) -> float | None:
+        """ρ of zero-concentrated privacy, where less than ε²/2 is proven; else None."""
+        return None
+
+    @property
     def guarantee(self) -> Guarantee:
-        """(ε, 0) under `relation`, without conditions."""
-        return Guarantee(self.epsilon, relation=self.relation)
+        """(ε, 0) under `relation`, without conditions, with `rho`."""
+        return Guarantee(self.epsilon, relation=self.relation, rho=self.rho)
 
 
 def set_checked(instance: Any, **fields: Any) -> None:

@@ -19,6 +19,7 @@ from mipselect.mechanisms.scores.base import (
     set_checked,
 )
 from mipselect.mechanisms.scores.utilities import LARGEST, differences, reach, scaled, spendable
+from mipselect.privacy.concentrated import bounded_range_rho
 from mipselect.privacy.guarantee import checked_relation
 from mipselect.privacy.randomness import IntegerWeights, Rng, generator
 from mipselect.validation import (
@@ -101,6 +102,11 @@ class GeneralizedExponential(ScoreMechanism[int]):
     def name(self) -> str:
         """What the mechanism is called in a release."""
         return "generalized-exponential"
+
+    @property
+    def rho(self) -> float | None:
+        """ε²/8: it is an exponential mechanism."""
+        return bounded_range_rho(self.epsilon)
 
     @property
     def exact(self) -> bool:

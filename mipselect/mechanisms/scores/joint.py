@@ -17,6 +17,7 @@ from mipselect.mechanisms.base import Support
 from mipselect.mechanisms.scores.base import Estimate, ScoreMechanism, set_checked
 from mipselect.mechanisms.scores.utilities import differences, reach, scaled, spendable
 from mipselect.mechanisms.scores.utility_classes import accumulated
+from mipselect.privacy.concentrated import bounded_range_rho
 from mipselect.privacy.guarantee import checked_relation
 from mipselect.privacy.randomness import IntegerWeights, Rng, generator
 from mipselect.validation import (
@@ -91,6 +92,11 @@ class JointExponential(ScoreMechanism[Support]):
     def name(self) -> str:
         """What the mechanism is called in a release."""
         return "joint-exponential"
+
+    @property
+    def rho(self) -> float | None:
+        """ε²/8: it is an exponential mechanism."""
+        return bounded_range_rho(self.epsilon)
 
     @property
     def exact(self) -> bool:

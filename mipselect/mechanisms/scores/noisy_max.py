@@ -19,6 +19,7 @@ from mipselect.mechanisms.scores.permute_and_flip import (
     permute_and_flip_log_probability,
 )
 from mipselect.mechanisms.scores.utilities import spendable, utilities
+from mipselect.privacy.concentrated import bounded_range_rho
 from mipselect.privacy.guarantee import checked_relation
 from mipselect.privacy.randomness import IntegerWeights, Rng, generator
 from mipselect.validation import checked_epsilon, checked_index, checked_scores, checked_sensitivity
@@ -85,6 +86,11 @@ class NoisyMax(ScoreMechanism[int]):
     def name(self) -> str:
         """What the mechanism is called in a release."""
         return f"noisy-max-{self.noise}"
+
+    @property
+    def rho(self) -> float | None:
+        """ε²/8 with Gumbel noise, the exponential mechanism; nothing is claimed for the others."""
+        return bounded_range_rho(self.epsilon) if self.noise == "gumbel" else None
 
     @property
     def exact(self) -> bool:

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from numbers import Integral
 from typing import Any, Protocol
 
 import numpy as np
@@ -21,13 +22,22 @@ from mipselect.mechanisms.scores.base import Estimate, ScoreMechanism, set_check
 from mipselect.mechanisms.scores.top_k import Peeling
 from mipselect.privacy.guarantee import checked_relation
 from mipselect.privacy.randomness import Rng, generator
-from mipselect.validation import checked_count, checked_epsilon, checked_integer, checked_items
+from mipselect.validation import (
+    checked_choice,
+    checked_count,
+    checked_epsilon,
+    checked_integer,
+    checked_items,
+)
 
 Ballot = Callable[[FloatArray, FloatArray], Sequence[int]]
 """From the rows of a block, shapes (m, p) and (m,), to the items it votes for."""
 
 COUNT_SHARE = 0.05
 """What a noisy number of rows costs, of ε."""
+
+MOST_ROWS = 2.0**48
+"""A noisy number of rows above it counts as this."""
 
 PARTITIONS = 64
 """So many partitions a probability is averaged over."""
@@ -60,9 +70,10 @@ class SampleAggregate(ScoreMechanism[Support]):
         ``ballot(X_block, y_block)`` returns indices of items; each counts once. It may be
         anything that looks at its block alone, and must not raise, whatever is in the block: an
         error would tell about the rows. Sensitive.
-    n_blocks : int, optional
-        How many blocks; public. None is ⌊√n⌋ under replace-one, where n is public. Under
-        add-remove it is ⌊√ñ⌋, at least 1, with ñ = n + Laplace noise, which costs 5% of ε.
+    n_blocks : int, "n/k" or None
+        How many blocks, at least 1. An int is public. None is ⌊√n⌋ and "n/k" is ⌊n/k⌋ under
+        replace-one, where n is public. Under add-remove n is ñ = n + Laplace noise in both, which
+        costs 5% of ε.
     top_k : callable
         From votes, k, ε, their sensitivity and the relation to a mechanism.
     relation : {"add-remove", "replace-one"}
@@ -76,12 +87,14 @@ class SampleAggregate(ScoreMechanism[Support]):
 
     Notes
     -----
-    Under replace-one a random permutation of the rows is cut into blocks of nearly equal size;
-    under add-remove every row goes to a block of its own choice, independently. Given what
-    happens to all other rows, one row changes the ballot of one block. So each vote count moves
-    by at most 1, under both relations. The counts are **not** monotone, under add-remove
-    neither: with one row more a block may drop one item and vote for another. Half the
-    sensitivity, which counts otherwise allow, would not be private.
+    Under replace-one a random permutation of the rows is cut into blocks of nearly equal size.
+    Under add-remove rows are sent to the places of m blocks by a random injection
+    (`random_blocks`), k places for "n/k" and ⌈ñ/m⌉ for None; with a public m, where no noisy n is
+    paid for, every row goes to a block of its own choice, independently. Given what happens to
+    all other rows, one row changes the ballot of one block, or takes the place of another row in
+    it. So each vote count moves by at most 1, under both relations. The counts are **not**
+    monotone, under add-remove neither: with one row more a block may drop one item and vote for
+    another. Half the sensitivity, which counts otherwise allow, would not be private.
 
     The law is a mixture over partitions. `estimate` averages the law of `top_k` over 64 of them,
     drawn with a fixed seed; the error bar is two standard errors. Probabilities of all outcomes
@@ -103,7 +116,7 @@ class SampleAggregate(ScoreMechanism[Support]):
     k: int
     epsilon: float
     ballot: Ballot = field(repr=False, kw_only=True)
-    n_blocks: int | None = field(default=None, kw_only=True)
+    n_blocks: int | str | None = field(default=None, kw_only=True)
     top_k: TopK = field(default=Peeling, kw_only=True)
     relation: str = field(default="add-remove", kw_only=True)
     n_items: int | None = field(default=None, kw_only=True)
@@ -123,8 +136,9 @@ class SampleAggregate(ScoreMechanism[Support]):
             k=checked_count(self.k, items),
             epsilon=checked_epsilon(self.epsilon),
         )
-        if self.n_blocks is not None:
-            checked_integer(self.n_blocks, "n_blocks", 1)
+        checked_blocks(self.n_blocks)
+        if isinstance(self.n_blocks, Integral):
+            set_checked(self, n_blocks=int(self.n_blocks))
         checked_relation(self.relation)
 
     @property
@@ -177,23 +191,33 @@ class SampleAggregate(ScoreMechanism[Support]):
         rows = np.asarray(self.X).shape[0]
         if self.relation == "replace-one":
             order = source.sample(range(rows), rows)
-            count = int(self.n_blocks or max(1, math.isqrt(rows)))
+            count = self._number_of_blocks(rows)
             return self.votes([order[start::count] for start in range(min(count, rows))])
-        count = int(self.n_blocks or self._noisy_root(rows, source, private))
+        if not isinstance(self.n_blocks, int):
+            known = self._noisy_rows(rows, source, private)
+            count = self._number_of_blocks(known)
+            height = self.k if self.n_blocks == "n/k" else -(-known // count)
+            return self.votes(random_blocks(rows, count, height, source))
         blocks: dict[int, list[int]] = {}
         for row in range(rows):
-            blocks.setdefault(source.randrange(count), []).append(row)
+            blocks.setdefault(source.randrange(self.n_blocks), []).append(row)
         return self.votes(list(blocks.values()))
 
-    def _noisy_root(self, rows: int, source: random.Random, private: bool) -> int:
-        """max(1, ⌊√ñ⌋)."""
+    def _number_of_blocks(self, rows: int) -> int:
+        """m, from n or ñ."""
+        if isinstance(self.n_blocks, int):
+            return self.n_blocks
+        return max(1, math.isqrt(rows) if self.n_blocks is None else rows // self.k)
+
+    def _noisy_rows(self, rows: int, source: random.Random, private: bool) -> int:
+        """ñ, at least 1."""
         noisy = plus_laplace(float(rows), self._count_epsilon, 1.0, source, private=private)
-        return math.isqrt(int(max(noisy, 1.0)))
+        return int(min(max(noisy, 1.0), MOST_ROWS))
 
     @property
     def _count_epsilon(self) -> float:
         """What the number of blocks costs."""
-        free = self.n_blocks is not None or self.relation == "replace-one"
+        free = isinstance(self.n_blocks, int) or self.relation == "replace-one"
         return 0.0 if free else COUNT_SHARE * self.epsilon
 
     @property
@@ -208,3 +232,36 @@ class SampleAggregate(ScoreMechanism[Support]):
         source = random.Random(0)
         drawn = Counter(tuple(self._draw_votes(source, False)) for _ in range(PARTITIONS))
         return [(self.selection(np.array(votes)), count) for votes, count in drawn.items()]
+
+
+def random_blocks(rows: int, count: int, height: int, source: random.Random) -> list[list[int]]:
+    """Send rows to `count` blocks of `height` places by a random injection.
+
+    Returns
+    -------
+    list of lists of int
+        The rows of every block that has any, in the order of the blocks and of the places. With
+        fewer places than rows, a random injection of the places into the rows.
+
+    Notes
+    -----
+    With one row more, the others can keep their places if there is one left: the row takes a
+    free one, each equally likely. If there is none it takes that of a random row, or is left
+    out. So two data sets that differ by one row, and the same random numbers but for it, have
+    blocks that differ in one place.
+    """
+    total = count * height
+    taken = source.sample(range(total), rows) if rows <= total else range(total)
+    chosen = range(rows) if rows <= total else source.sample(range(rows), total)
+    blocks: dict[int, list[int]] = {}
+    for place, row in sorted(zip(taken, chosen, strict=True)):
+        blocks.setdefault(place // height, []).append(row)
+    return list(blocks.values())
+
+
+def checked_blocks(n_blocks: int | str | None) -> None:
+    """Raise `InvalidInput` unless this is a positive number, "n/k" or None."""
+    if isinstance(n_blocks, str):
+        checked_choice(n_blocks, "n_blocks", ("n/k",))
+    elif n_blocks is not None:
+        checked_integer(n_blocks, "n_blocks", 1)

@@ -22,6 +22,7 @@ from mipselect.mechanisms.noise.order_statistics import Competitors
 from mipselect.mechanisms.scores.base import Estimate, ScoreMechanism, set_checked
 from mipselect.mechanisms.scores.permute_and_flip import permute_and_flip
 from mipselect.mechanisms.scores.utilities import spendable, utilities
+from mipselect.privacy.concentrated import bounded_range_rho
 from mipselect.privacy.guarantee import checked_relation
 from mipselect.privacy.randomness import IntegerWeights, Rng, generator
 from mipselect.validation import (
@@ -63,6 +64,11 @@ class _NoisyTopK(ScoreMechanism[Support]):
         spendable(self.epsilon / self.k)
         noise_named(self.noise)
         checked_relation(self.relation)
+
+    @property
+    def rho(self) -> float | None:
+        """ε²/8k with Gumbel noise, k exponential mechanisms at ε/k; else nothing is claimed."""
+        return bounded_range_rho(self.epsilon, self.k) if self.noise == "gumbel" else None
 
     @property
     def exact(self) -> bool:

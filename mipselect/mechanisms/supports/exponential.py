@@ -25,10 +25,9 @@ from mipselect.mechanisms.supports.intervals import Interval
 from mipselect.mechanisms.supports.listed_draws import ListedDraws
 from mipselect.mechanisms.supports.relations import both_relations, one_direction
 from mipselect.mechanisms.supports.soft_draws import SoftDraws
+from mipselect.privacy.concentrated import bounded_range_rho
 from mipselect.privacy.guarantee import Guarantee
-from mipselect.privacy.ledger import Ledger
 from mipselect.privacy.randomness import Rng, generator
-from mipselect.privacy.release import Release
 from mipselect.search.progress import ProgressCallback, Run
 from mipselect.validation import (
     checked_epsilon,
@@ -169,8 +168,8 @@ class ExponentialMechanism(SupportMechanism):
 
     @property
     def guarantee(self) -> Guarantee:
-        """(ε, 0) under replace-one, without conditions."""
-        return Guarantee(self._epsilon)
+        """(ε, 0) under replace-one, without conditions, and ρ = ε²/8."""
+        return Guarantee(self._epsilon, rho=bounded_range_rho(self._epsilon))
 
     @property
     def guarantees(self) -> dict[str, Guarantee]:
@@ -199,11 +198,6 @@ class ExponentialMechanism(SupportMechanism):
         """
         source, _ = generator(rng)
         return self._draws.draw(source)
-
-    def release(self, ledger: Ledger | None = None, *, rng: Rng = None) -> Release:
-        """Prepare, charge the ledger, then draw. See `Mechanism.release`."""
-        self.prepare()
-        return super().release(ledger, rng=rng)
 
     @np.errstate(all="ignore")
     def log_probability(self, outcome: ArrayLike) -> float:

@@ -21,11 +21,10 @@ from mipselect.mechanisms.supports.relations import (
     one_direction,
 )
 from mipselect.mechanisms.supports.top_r import TopR
+from mipselect.privacy.concentrated import bounded_range_rho
 from mipselect.privacy.decimals import exact, round_up
 from mipselect.privacy.guarantee import Guarantee
-from mipselect.privacy.ledger import Ledger
 from mipselect.privacy.randomness import IntegerWeights, Rng, generator, uniform_subset
-from mipselect.privacy.release import Release
 from mipselect.search.pool import MistakeLevels, SupportPool
 from mipselect.validation import checked_epsilon, checked_support
 
@@ -135,7 +134,8 @@ class Mistakes(SupportMechanism):
     def guarantee(self) -> Guarantee:
         """(ε, 0) on `GAP_CONDITION`, or (ε₀ + ε, δ) without conditions; under replace-one."""
         if self._tested is None:
-            return Guarantee(self._epsilon, conditions=(GAP_CONDITION,))
+            rho = bounded_range_rho(self._epsilon)
+            return Guarantee(self._epsilon, conditions=(GAP_CONDITION,), rho=rho)
         test = self._tested.test
         return Guarantee(test.epsilon, test.delta) + Guarantee(self._epsilon)
 
@@ -178,15 +178,13 @@ class Mistakes(SupportMechanism):
             )
         )
 
-    def release(self, ledger: Ledger | None = None, *, rng: Rng = None) -> Release:
-        """Charge the ledger, then draw. See `Mechanism.release`.
+    def prepare(self) -> None:
+        """Refuse where the condition is not proven. See `Mechanism.release`.
 
         Raises
         ------
         ConditionNotMet
             In the published form, if the gap is not proven to exceed 2Δ; nothing is charged.
-        BudgetExceeded, RelationMismatch
-            From the ledger, before anything is drawn.
         """
         levels = self._levels
         if self._tested is None and not exceeds_condition(levels.gap, levels.sensitivity):
@@ -196,7 +194,6 @@ class Mistakes(SupportMechanism):
                 "have told that these data meet the condition. The form without a condition "
                 "never refuses: give test_epsilon and delta, and to Mistakes a fallback too"
             )
-        return super().release(ledger, rng=rng)
 
     @cached_property
     def _weights(self) -> IntegerWeights:

@@ -7,13 +7,21 @@ what two directions would cost is saved; what τ leaves open may still be on eit
 
 from __future__ import annotations
 
+from mipselect.privacy.concentrated import bounded_range_rho
 from mipselect.privacy.decimals import exact, round_up
 from mipselect.privacy.guarantee import Guarantee
 
 
 def both_relations(guarantee: Guarantee, epsilon_add_remove: float) -> dict[str, Guarantee]:
-    """A guarantee under replace-one, and the same draw's ε under add-remove."""
-    other = Guarantee(epsilon_add_remove, guarantee.delta, "add-remove", guarantee.conditions)
+    """A guarantee under replace-one, and the same draw's ε under add-remove.
+
+    Where the draw states a ρ it is of bounded range, and so it is in one direction: the log
+    weights that move by between 0 and ε of add-remove are no more than that apart.
+    """
+    rho = None if guarantee.rho is None else bounded_range_rho(epsilon_add_remove)
+    other = Guarantee(
+        epsilon_add_remove, guarantee.delta, "add-remove", guarantee.conditions, rho=rho
+    )
     return {guarantee.relation: guarantee, other.relation: other}
 
 

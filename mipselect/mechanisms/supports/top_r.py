@@ -14,6 +14,7 @@ from mipselect.errors import InvalidInput, NotCertified
 from mipselect.mechanisms.base import Support, SupportMechanism, score_log_weights
 from mipselect.mechanisms.supports.ranks import rank, unrank
 from mipselect.mechanisms.supports.relations import both_relations, one_direction
+from mipselect.privacy.concentrated import bounded_range_rho
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.randomness import IntegerWeights, Rng, generator, uniform_subset
 from mipselect.search.pool import MistakeLevels, SupportPool
@@ -83,8 +84,8 @@ class TopR(SupportMechanism):
 
     @property
     def guarantee(self) -> Guarantee:
-        """(ε, 0) under replace-one, without conditions."""
-        return Guarantee(self.epsilon)
+        """(ε, 0) under replace-one, without conditions, and ρ = ε²/8."""
+        return Guarantee(self.epsilon, rho=bounded_range_rho(self.epsilon))
 
     @property
     def guarantees(self) -> dict[str, Guarantee]:

@@ -300,7 +300,7 @@ def screened(
         shares = gain_shares(sub)
         if len(shares) < sub.size:
             return sub, shares
-        keep = np.flatnonzero(_best_gains(shares, sub.size) > sub.needed_gain(threshold))
+        keep = np.flatnonzero(best_gains(shares, sub.size) > sub.needed_gain(threshold))
         much = len(keep) <= 0.7 * len(shares)
         if len(keep) < len(shares):
             sub, shares = sub.restricted(keep), shares[keep]
@@ -315,7 +315,7 @@ def screened(
             sub = replace(sub, row_tops=tops)
 
 
-def _best_gains(shares: FloatArray, size: int) -> FloatArray:
+def best_gains(shares: FloatArray, size: int) -> FloatArray:
     """For every feature the largest sum of `size` shares that includes its own, shape (L,)."""
     if size == 1:
         return shares

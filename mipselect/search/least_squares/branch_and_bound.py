@@ -14,20 +14,32 @@ import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.search.collectors import Collector
-from mipselect.search.least_squares.additions import Additions, screened
+from mipselect.search.least_squares.additions import Additions, best_gains, screened
+from mipselect.search.least_squares.centring import Budget, GainBound
+from mipselect.search.least_squares.persistence import Persistence
 from mipselect.search.neighbourhood import Engine
 from mipselect.search.progress import Run
 
 
 def branch_and_bound(
-    sub: Additions, collector: Collector, engine: Engine[Additions], run: Run
+    sub: Additions,
+    collector: Collector,
+    engine: Engine[Additions],
+    run: Run,
+    persistence: Persistence,
 ) -> None:
-    """Offer every set of additions below the threshold and settle a bound for all others."""
+    """Offer every set of additions below the threshold and settle a bound for all others.
+
+    Where the search is long, those that are above the target are settled as well.
+    """
     run.statistics.subproblems += 1
     run.tick()
-    threshold = collector.threshold
+    threshold = persistence.limit(collector, run)
     before = len(sub.live)
     sub, shares = screened(sub, threshold, run.tick)
+    bound = GainBound(0.0, shares)
+    if persistence.worth_a_centre(sub, run):
+        sub, bound = screened_around_centres(sub, bound, threshold, persistence)
     if len(sub.live) < before:
         collector.settle(threshold)
     if len(sub.live) < sub.size:
@@ -35,14 +47,34 @@ def branch_and_bound(
     if sub.size == 1:
         offer_additions(sub, np.arange(len(sub.live))[:, None], collector)
     elif not (engine.takes(sub) and engine.settle(sub, collector, run)):
-        order = np.argsort(-shares, kind="stable")
+        order = np.argsort(-bound.shares, kind="stable")
         for k in range(len(order) - sub.size + 1):
-            gain = float(shares[order[k : k + sub.size]].sum())
-            if gain <= sub.needed_gain(collector.threshold):
-                collector.settle(collector.threshold)
+            gain = bound.constant + float(bound.shares[order[k : k + sub.size]].sum())
+            limit = persistence.limit(collector, run)
+            if gain <= sub.needed_gain(limit):
+                collector.settle(limit)
                 break
             child = sub.with_feature(int(order[k]), order[k + 1 :])
-            branch_and_bound(child, collector, engine, run)
+            branch_and_bound(child, collector, engine, run, persistence)
+
+
+def screened_around_centres(
+    sub: Additions, bound: GainBound, threshold: float, persistence: Persistence
+) -> tuple[Additions, GainBound]:
+    """Drop every live feature whose best completion, bounded around a centre, is not below it.
+
+    Returns the smaller subproblem and the better one of the two bounds.
+    """
+    budget = Budget(np.arange(len(sub.live)), sub.size)
+    likely = np.argsort(-bound.shares, kind="stable")[: 2 * sub.size]
+    start = np.zeros(len(sub.live))
+    start[likely] = sub.size / len(likely)
+    needed = sub.needed_gain(threshold)
+    centred = persistence.centred(sub, [budget], start, needed)
+    keep = np.flatnonzero(centred.constant + best_gains(centred.shares, sub.size) > needed)
+    if centred.constant + budget.worst(centred) < budget.worst(bound):
+        bound = centred
+    return sub.restricted(keep), GainBound(bound.constant, bound.shares[keep])
 
 
 def offer_additions(sub: Additions, positions: IntArray, collector: Collector) -> FloatArray:

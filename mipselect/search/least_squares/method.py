@@ -19,11 +19,14 @@ from mipselect.search.least_squares.additions import (
     greedy_completion,
 )
 from mipselect.search.least_squares.branch_and_bound import branch_and_bound
+from mipselect.search.least_squares.centring import Budget, best_centred
+from mipselect.search.least_squares.curvature import Curvature
 from mipselect.search.least_squares.dominance import (
     dominated_diagonal,
     largest_sum,
     largest_sums,
 )
+from mipselect.search.least_squares.persistence import Persistence
 from mipselect.search.least_squares.swaps import best_by_swaps
 from mipselect.search.neighbourhood import Engine, offer_nearby
 from mipselect.search.progress import Run
@@ -109,16 +112,19 @@ def center_at(
 class RootCut:
     """The cut (3.2) at Ŝ for supports at distance `level`: what leaving costs and entering gains.
 
-    2n·R(S') ≥ 2n·R(Ŝ) + Σ_{j∈Ŝ\\S'} costs_j - Σ_{j∈S'\\Ŝ} credits_j
+    2n·R(S') ≥ 2n·value + Σ_{j∈Ŝ\\S'} costs_j - Σ_{j∈S'\\Ŝ} credits_j
 
     Attributes
     ----------
     level : int
+    value : float
+        What the cut says of R where nothing leaves.
     costs : ndarray of shape (s,)
     credits : ndarray of shape (p-s,)
     """
 
     level: int
+    value: float
     costs: FloatArray
     credits: FloatArray
 
@@ -129,7 +135,8 @@ def root_cut(center: Center, level: int) -> RootCut:
     features, ridge = center.problem.features, center.ridge
     if whole.ridge > ridge and not features.plain:
         # G is singular as it is rounded: nothing can be said of what is left of it.
-        return RootCut(level, np.zeros(len(support)), np.full(len(candidates), np.inf))
+        nothing = np.zeros(len(support)), np.full(len(candidates), np.inf)
+        return RootCut(level, center.floor, *nothing)
     if not features.singles:
         return _root_cut_by_blocks(center, level)
     inside = whole.whitened[:, support]
@@ -144,7 +151,9 @@ def root_cut(center: Center, level: int) -> RootCut:
     )
     diagonal = whole.h[np.concatenate([support, candidates])] - (whole.ridge - ridge)
     M = dominated_diagonal(diagonal, off_sums, ridge)
-    return RootCut(level, M[: len(support)] * center.coef**2, w**2 / M[len(support) :])
+    return RootCut(
+        level, center.floor, M[: len(support)] * center.coef**2, w**2 / M[len(support) :]
+    )
 
 
 def _among_candidates(center: Center, count: int) -> FloatArray:
@@ -173,30 +182,67 @@ def _root_cut_by_blocks(center: Center, level: int) -> RootCut:
         )
     M = blocks.dominated(off_sums)
     costs, credits = blocks.sums(M * coef**2), blocks.sums(w**2 / M)
-    return RootCut(level, costs[support], credits[candidates])
+    return RootCut(level, center.floor, costs[support], credits[candidates])
+
+
+def centred_cut(center: Center, cut: RootCut, curvature: Curvature, threshold: float) -> RootCut:
+    """The cut of the best centre for a whole level (MATH, section 15).
+
+    With two budgets, s - i features of Ŝ and i others, the bound on the gain is one on R whose
+    shares are what leaving costs and entering gains.
+
+    Parameters
+    ----------
+    center : Center
+    cut : RootCut
+        That of `root_cut`, where the centre begins.
+    curvature : Curvature
+    threshold : float
+        A cut that proves it for the level needs no improvement.
+    """
+    whole, support, candidates, level = center.whole, center.support, center.candidates, cut.level
+    entering = candidates[np.argsort(-cut.credits, kind="stable")[: 2 * level]]
+    start = np.zeros(len(whole.live))
+    start[support] = 1.0 - level / len(support)
+    start[entering] = level / len(entering)
+    budgets = [Budget(support, len(support) - level), Budget(candidates, level)]
+    needed = whole.needed_gain(threshold)
+    bound = best_centred(whole, curvature.at(whole), budgets, start, needed)
+    costs, credits = bound.shares[support], bound.shares[candidates]
+    value = whole.lower_bound(bound.constant + float(costs.sum()))
+    return RootCut(level, value, costs, credits)
 
 
 def level_bound(center: Center, cut: RootCut) -> float:
     """What the cut proves for its whole level: a sort. No value is negative."""
     doubled = np.sort(cut.costs)[: cut.level].sum() - largest_sum(cut.credits, cut.level)
-    return max(0.0, center.floor + float(doubled) / (2.0 * center.problem.n))
+    return max(0.0, cut.value + float(doubled) / (2.0 * center.problem.n))
 
 
 def search_level(
-    center: Center, cut: RootCut, collector: Collector, engine: Engine[Additions], run: Run
+    center: Center,
+    cut: RootCut,
+    collector: Collector,
+    engine: Engine[Additions],
+    run: Run,
+    persistence: Persistence,
 ) -> None:
     """Offer every support of the cut's level below the threshold; settle a bound for the rest."""
     doubled_n = 2.0 * center.problem.n
+    limit = persistence.limit(collector, run)
+    if persistence.wanted(run) and level_bound(center, cut) < limit:
+        other = centred_cut(center, cut, persistence.level_curvature, limit)
+        cut = max(cut, other, key=lambda each: level_bound(center, each))
     best_credit = largest_sum(cut.credits, cut.level)
     for cost, removed in removed_sets(cut.costs, cut.level):
-        run.reporter.bound = center.floor + (cost - best_credit) / doubled_n
+        run.reporter.bound = cut.value + (cost - best_credit) / doubled_n
         run.reporter.incumbent = collector.threshold
         run.tick()
-        if run.reporter.bound >= collector.threshold:
+        if run.reporter.bound >= persistence.limit(collector, run):
             collector.settle(run.reporter.bound)
             return
         sub = additions_after_removal(center, removed, cut.level, collector)
-        branch_and_bound(sub, collector, engine, run)
+        branch_and_bound(sub, collector, engine, run, persistence)
         run.reporter.done += 1
 
 
@@ -236,10 +282,12 @@ class LeastSquaresNeighbourhood:
     ----------
     center : Center
     engine : Engine of Additions
+    persistence : Persistence
     """
 
     center: Center
     engine: Engine[Additions]
+    persistence: Persistence
 
     @property
     def support(self) -> IntArray:
@@ -273,7 +321,8 @@ class LeastSquaresNeighbourhood:
 
     def search_level(self, level: int, collector: Collector, run: Run) -> None:
         """Offer every support of a level below the threshold; settle a bound for the rest."""
-        search_level(self.center, self._cuts[level - 1], collector, self.engine, run)
+        cut = self._cuts[level - 1]
+        search_level(self.center, cut, collector, self.engine, run, self.persistence)
 
     @cached_property
     def _cuts(self) -> list[RootCut]:
@@ -292,12 +341,15 @@ class LeastSquaresMethod:
     screening : Screening
     few : int
         Evaluating so many supports takes less time than bounding them.
+    patience : int
+        Subproblems that are tried with cheap bounds alone.
     """
 
     problem: PreparedSquared
     engine: Engine[Additions]
     screening: Screening = SCREENING
     few: int = 20_000
+    patience: int = 200
 
     @property
     def name(self) -> str:
@@ -314,5 +366,12 @@ class LeastSquaresMethod:
     def center_at(self, support: IntArray, value: float, run: Run) -> LeastSquaresNeighbourhood:
         """The neighbourhood of a support whose value is known."""
         return LeastSquaresNeighbourhood(
-            center_at(self.problem, support, value, run, self.screening), self.engine
+            center_at(self.problem, support, value, run, self.screening),
+            self.engine,
+            self.persistence,
         )
+
+    @cached_property
+    def persistence(self) -> Persistence:
+        """What it knows of bounds around centres, for all centres."""
+        return Persistence(self.problem, self.patience)

@@ -16,10 +16,11 @@ from mipselect.search.least_squares.additions import (
     gains_alone,
     off_diagonal_sums,
 )
+from mipselect.search.least_squares.centring import Centring
+from mipselect.search.least_squares.curvature import Curvature, UniformCurvature, curvature_of
 from mipselect.search.least_squares.dominance import dominated_diagonal
 from mipselect.search.soft.bounds import ModularBound, Target
 from mipselect.search.soft.cells import Cut, Family
-from mipselect.search.soft.curvature import Curvature, curvature_of
 from mipselect.search.soft.pairs import PairLaw, pair_law
 
 PAIR_COLUMNS = 1500
@@ -75,7 +76,10 @@ class AdditionsFamily:
         if sub.size == 1 or not sub.problem.features.singles:
             gains = gain_shares(sub)
         else:
-            gains = sub.g**2 / dominated_diagonal(sub.h, self._off_sums, self.curvature.least)
+            least = sub.ridge
+            if isinstance(self.curvature, UniformCurvature):
+                least += self.curvature.excess
+            gains = sub.g**2 / dominated_diagonal(sub.h, self._off_sums, least)
         shares = self._bound(0.0, gains)
         return [shares] if len(sub.base) else [shares, nothing]
 
@@ -97,29 +101,18 @@ class AdditionsFamily:
     def centred(self, inclusion: FloatArray) -> ModularBound | None:
         """The bound around the coefficients that are expected at these inclusion probabilities.
 
-        With Q = H - D ⪰ 0, for any x,
-
-            g_Tᵀ H_TT⁻¹ g_T ≤ xᵀQx + Σ_{j∈T} (g - Qx)_jᵀ D_j⁻¹ (g - Qx)_j
-
-        (MATH, section 15). The total of the cell is smallest at x = (Q + diag(D_j / π_j))⁻¹ g
-        with the inclusion probabilities π of the law that x makes.
+        The total of the cell is smallest at x = (Q + D/π)⁻¹ g with the inclusion probabilities π
+        of the law that x makes.
         """
-        sub, features = self.sub, self.sub.problem.features
         likely = np.flatnonzero(inclusion > LEAST_INCLUSION)
         if len(likely) > CENTRE_COLUMNS:
             likely = np.argpartition(-inclusion, CENTRE_COLUMNS)[:CENTRE_COLUMNS]
         if len(likely) == 0 or self.blurred:
             return None
-        X, columns = sub.places(likely), sub.columns
-        Q = sub.problem.gram.columns(columns[X])[columns] - sub.whitened.T @ sub.whitened[:, X]
-        Q[X, np.arange(len(X))] = sub.h[X]
-        chances = np.repeat(np.minimum(inclusion[likely], 1.0), features.widths[sub.live[likely]])
-        D = self.curvature.block(sub.live[likely])
-        Q[X] -= D
-        x = np.linalg.solve(Q[X] + D / np.sqrt(np.multiply.outer(chances, chances)), sub.g[X])
-        left = sub.g - Q @ x
-        constant = float(x @ (sub.g[X] - left[X])) + self._rounding_at(x)
-        return self._bound(constant, self.curvature.gains(left, sub.live))
+        centring = Centring(self.sub, self.curvature.at(self.sub))
+        centring.admit(likely)
+        bound, _ = centring.around(np.minimum(inclusion[centring.members], 1.0))
+        return self._bound(bound.constant, bound.shares)
 
     def pairs(self, target: Target) -> PairLaw | None:
         """The gains of all pairs, (h_l g_j² + h_j g_l² - 2 H_jl g_j g_l) / (h_j h_l - H_jl²)."""
@@ -149,21 +142,6 @@ class AdditionsFamily:
             return log_weights(np.array([j]), across[None])[0, j + 1 :]
 
         return pair_law(log_weights(np.arange(len(sub.live)), sub.dense()), row)
-
-    def _rounding_at(self, x: FloatArray) -> float:
-        """By how much rounding may lower a doubled gain that is bounded around x.
-
-        The computed g and Q belong to moments that are off by about k·EPS of their size, and
-        products with x add K·EPS. What this changes is at most
-        2·e(√d + Σ|β_j|√G_jj + Σ|x_j|√G_jj)², at the β that has to be bounded.
-        """
-        problem, terms = self.sub.problem, len(x) + len(self.sub.whitened) + 8
-        longest = min(problem.radius, np.sqrt(problem.target_norm / problem.ridge))
-        lengths = np.sqrt(problem.features.most_columns(self.size)) * longest + float(
-            np.abs(x).sum()
-        )
-        reach = np.sqrt(problem.target_norm) + np.sqrt(problem.gram.diagonal.max()) * lengths
-        return float(4.0 * EPS * terms * reach**2)
 
     def _second_sum(self) -> float:
         """By how much a pair's gain may change where H is computed a second time, row by row.
@@ -245,15 +223,15 @@ class LeastSquaresSpace:
         self._tops = None
         if problem.features.singles:
             self._tops = problem.gram.row_tops(everything, max(largest - 1, 1), tick)
-        self.curvature = curvature_of(self._whole(largest), problem.ridge + multiplier)
+        self.curvature = curvature_of(self._whole(largest, 0.0))
 
     def root(self, size: int) -> Family:
         """Every support of `size` features."""
-        return AdditionsFamily(self._whole(size), self.curvature)
+        return AdditionsFamily(self._whole(size, self._multiplier), self.curvature)
 
-    def _whole(self, size: int) -> Additions:
+    def _whole(self, size: int, multiplier: float) -> Additions:
         none, everything = np.empty(0, dtype=np.intp), np.arange(self._problem.features.count)
-        return additions_to(self._problem, none, size, everything, self._multiplier, self._tops)
+        return additions_to(self._problem, none, size, everything, multiplier, self._tops)
 
     def families(self, cuts: Sequence[Cut]) -> list[Family]:
         """Each by one step of elimination."""

@@ -1,0 +1,91 @@
+"""Private regressors against each other on real tables whose ranges are known: median test R².
+
+python -m benchmarks.private_regressors FOLDER [--trials 10]
+
+Columns and target are mapped from their ranges to [-1, 1]. The ranges are those of the tables, in
+place of a codebook; seeded: nothing here is private. FOLDER is as for regression_pipelines.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import r2_score
+
+from benchmarks.regression_pipelines import TABLES, TEST_SHARE, non_private, shown
+from mipselect.regression import (
+    AdaSSPRegressor,
+    BoostedAdaSSPRegressor,
+    ObjectivePerturbationRegressor,
+    SelectThenRegress,
+    TukeyRegressor,
+)
+from mipselect.selectors import KendallSelector
+
+DELTA = 1e-6
+SELECTION_SHARE = 0.2
+EPSILONS = (0.3, 1.0, 3.0)
+CHOSEN = 5
+
+REGRESSORS: dict[str, Callable[..., Any]] = {
+    "objective": lambda **options: ObjectivePerturbationRegressor(
+        x_bound=1.0, y_bound=1.0, coef_bound=2.0, **options
+    ),
+    "AdaSSP": lambda **options: AdaSSPRegressor(x_bound=1.0, y_bound=1.0, delta=DELTA, **options),
+    "boosted": lambda **options: BoostedAdaSSPRegressor(
+        x_bound=1.0, residual_bound=0.25, rounds=20, delta=DELTA, **options
+    ),
+    "Tukey": lambda **options: TukeyRegressor(delta=DELTA, **options),
+}
+
+
+def in_ranges(columns: np.ndarray) -> np.ndarray:
+    low, high = columns.min(axis=0), columns.max(axis=0)
+    return (2.0 * columns - low - high) / np.where(high > low, high - low, 1.0)
+
+
+def trial(X: np.ndarray, y: np.ndarray, epsilon: float, seed: int) -> dict[str, float]:
+    order = np.random.default_rng(seed).permutation(len(y))
+    cut = int(TEST_SHARE * len(y))
+    test, train = order[:cut], order[cut:]
+    found = {"NonDP": r2_score(y[test], non_private(X[train], y[train], X[test]))}
+    for name, regressor in REGRESSORS.items():
+        model = SelectThenRegress(
+            KendallSelector(CHOSEN, random_state=seed),
+            regressor(relation="add-remove", random_state=seed),
+            epsilon=epsilon,
+            selection_share=SELECTION_SHARE,
+        ).fit(X[train], y[train])
+        drawn = model.support_
+        # The same columns for all regressors: those of one seed.
+        chosen = non_private(X[train][:, drawn], y[train], X[test][:, drawn])
+        found["NonDP, chosen"] = r2_score(y[test], chosen)
+        released = model.release_.has_model
+        found[name] = r2_score(y[test], model.predict(X[test])) if released else -np.inf
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--trials", type=int, default=10)
+    options = parser.parse_args()
+    names = ["NonDP", "NonDP, chosen", *REGRESSORS]
+    print("| table | rows | ε |", " | ".join(names), "|")
+    print("| --- " * (len(names) + 3) + "|")
+    for table, source in TABLES.items():
+        X, y = source.load(options.folder)
+        X, y = in_ranges(X), in_ranges(y)
+        for epsilon in EPSILONS:
+            trials = [trial(X, y, epsilon, seed) for seed in range(options.trials)]
+            medians = [shown(statistics.median(one[name] for one in trials)) for name in names]
+            print(f"| {table} | {len(y):,} | {epsilon} |", " | ".join(medians), "|", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,72 @@
+"""`mipselect card`: what an ethics board asks about a release, as one page."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from mipselect.cli.card_content import card_of
+from mipselect.cli.card_pages import html_page, markdown_page
+from mipselect.cli.options import AsJson
+from mipselect.cli.output import check_output, deliver, write_whole
+from mipselect.cli.release_file import read_release
+from mipselect.errors import InvalidInput
+
+EXAMPLES = """Examples:
+
+mipselect release diabetes --epsilon 1 --output release.json
+
+mipselect card release.json --output card.html
+"""
+
+PAGES = {".md": markdown_page, ".html": html_page}
+
+
+def card(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="RELEASE.json", help="What 'release' or 'select' wrote with --output."
+        ),
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            metavar="FILE.md|html",
+            help="Receives the card.",
+            show_default="Markdown on standard output",
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write the privacy card of a release: what was done, what is promised, who answers for it.
+
+    Its parts are those of the registries of deployments of differential privacy: basic facts,
+    privacy unit and loss, model, accounting, implementation. What only people know is marked to be
+    filled in. Nothing in it depends on the data but the release itself.
+    """
+    if output is not None and output.suffix not in PAGES:
+        raise InvalidInput(f"--output must end in {' or '.join(PAGES)}, got {str(output)!r}")
+    check_output(output, [file])
+    made = card_of(read_release(file))
+    if output is not None:
+        write_whole(output, PAGES[output.suffix](made).encode(), sensitive=False)
+
+    def render(console: Console) -> None:
+        if output is None:
+            console.print(markdown_page(made), markup=False, soft_wrap=True, end="")
+        else:
+            blanks = sum(entry.text is None for part in made.parts for entry in part.entries)
+            console.print(
+                f"{output}: a privacy card, with {blanks} fields to be filled in",
+                markup=False,
+                soft_wrap=True,
+            )
+
+    report = {"command": "card", "sensitive": False, **asdict(made)}
+    deliver(report, render, as_json=as_json, output=None)

@@ -1,0 +1,255 @@
+"""What stands in a privacy card.
+
+The parts are those of the registry of deployments of differential privacy that OpenDP and NIST
+have begun: Nanayakkara, Ghazi and Vadhan, "Practitioners' perspectives on a differential privacy
+deployment registry", 2025.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from mipselect.cli.release_file import ReleaseFile
+from mipselect.cli.sizes import sizes_in_words
+from mipselect.privacy.guarantee import RELATIONS, Guarantee
+
+MECHANISMS = {
+    "exponential": "the exponential mechanism over all supports, drawn exactly (McSherry and "
+    "Talwar 2007)",
+    "top-r": "top-R: the exponential mechanism over the proven best supports and, as one class, "
+    "all others",
+    "mistakes": "mistakes: the exponential mechanism over the number of mistakes of a support",
+    "sis": "sure independence screening with a private choice of the largest correlations",
+    "kendall": "peeling by the exponential mechanism on Kendall rank correlations",
+    "sample-aggregate": "sample and aggregate: a private choice among the votes of blocks of rows",
+    "mcmc": "a Metropolis chain whose law is that of the exponential mechanism in the limit",
+}
+"""The methods of the command line in words."""
+
+PUBLIC = {
+    "n_features": "features to choose from",
+    "p": "columns that they make",
+    "support_size": "columns in a release",
+    "complexity": "complexity of the prior over sizes",
+    "x_bound": "features are clipped to ±",
+    "y_bound": "the target is clipped to ±",
+    "target_shift": "subtracted from the target",
+    "target_offset": "middle of the range of the target",
+    "target_scale": "half the range of the target",
+    "coef_bound": "largest length of the coefficients",
+    "ridge": "ridge",
+    "loss": "loss",
+    "pool_size": "supports in the pool",
+    "tolerance": "tolerance, in units of the sensitivity",
+    "top_k": "choice of the best",
+    "alpha": "weight of the Lasso",
+    "blocks": "blocks",
+    "mcmc_steps": "steps of the chain",
+    "mcmc_radius": "radius of the coefficients of the chain",
+}
+"""What is public whatever the relation: settings, in words."""
+
+OF_THE_ROWS = {"n": "rows", "sensitivity": "sensitivity"}
+"""Public only where rows are replaced, for n follows from them."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One field; without a text it is to be filled in by people, and `hint` says with what."""
+
+    name: str
+    text: str | None
+    hint: str = ""
+
+
+@dataclass(frozen=True)
+class CardPart:
+    """One part of a card."""
+
+    title: str
+    entries: tuple[Entry, ...]
+
+
+@dataclass(frozen=True)
+class Card:
+    """A privacy card."""
+
+    title: str
+    parts: tuple[CardPart, ...]
+
+
+def card_of(read: ReleaseFile) -> Card:
+    """The card of a release."""
+    return Card(
+        f"Privacy card: {read.name}",
+        (_facts(read), _loss(read), _model(), _accounting(read), _implementation(read)),
+    )
+
+
+def _facts(read: ReleaseFile) -> CardPart:
+    about = "" if read.target is None else f" that explain {read.target}"
+    return CardPart(
+        "Basic facts",
+        (
+            Entry("Name of the study", None, "a title and a reference number"),
+            Entry("Data curator", None, "who holds the data and answers for the release"),
+            Entry("Intended use", None, "what the release is for, and who will read it"),
+            Entry("Data", read.name),
+            Entry("People in the data", None, "who they are, where and when data were collected"),
+            Entry("Data product", f"Names of columns{about}; no coefficients, no values."),
+            *(
+                Entry(f"Release {number}", ", ".join(_chosen(release)))
+                for number, release in enumerate(
+                    ((r.support, r.feature_names) for r in read.releases), start=1
+                )
+            ),
+            Entry("Date and place of publication", None, "when and where it is published"),
+            Entry("Legal basis and approval", None, "consent, law, the vote of the ethics board"),
+        ),
+    )
+
+
+def _chosen(release: tuple[tuple[int, ...], tuple[str, ...]]) -> list[str]:
+    support, names = release
+    if not names:
+        return [str(j) for j in support]
+    return [f"{name} ({j})" for j, name in zip(support, names, strict=True)]
+
+
+def _loss(read: ReleaseFile) -> CardPart:
+    total = read.total
+    unit = None
+    if read.ledger is not None:
+        unit = f"One row, which stands for one {read.ledger.unit}."
+    elif read.protected is not None:
+        unit = f"All rows with one value of {read.protected}, made one row."
+    rho = total.concentrated
+    return CardPart(
+        "Privacy unit and privacy loss",
+        (
+            Entry("Kind of privacy", _kind(total)),
+            Entry("Privacy unit", unit, "whom one row stands for; one person must be in one row"),
+            Entry("Neighbouring tables", f"Tables that differ by {RELATIONS[total.relation]}."),
+            Entry("Privacy loss of one draw", _amount(read.one)),
+            Entry("Privacy loss of this release", _amount(total)),
+            *(() if rho is None else (Entry("In zero-concentrated privacy", f"ρ = {rho:.6g}"),)),
+            Entry("What that means", _meaning(total)),
+            Entry("Conditions", "; ".join(total.conditions) or "None."),
+        ),
+    )
+
+
+def _model() -> CardPart:
+    return CardPart(
+        "Model",
+        (
+            Entry(
+                "Trust model",
+                "Central: the curator holds the data in the clear, and only the release leaves.",
+            ),
+            Entry("Who had access to the data", None, "names or roles, before the release"),
+            Entry("Release", "Made once, of a fixed table; nobody can ask further questions."),
+        ),
+    )
+
+
+def _accounting(read: ReleaseFile) -> CardPart:
+    draws = len(read.releases)
+    how = "One draw." if draws == 1 else f"{draws} independent draws; ε and δ are added up."
+    if read.ledger is None:
+        remembered = Entry("Ledger", "None: nothing remembers this release.")
+    else:
+        remembered = Entry(
+            "Ledger",
+            f"Charged to ledger {read.ledger.identity} before the draw; its row "
+            f"{read.ledger.number} has the SHA-256 {read.ledger.hash}.",
+        )
+    return CardPart(
+        "Accounting",
+        (
+            Entry("Composition", how),
+            remembered,
+            Entry(
+                "Other releases from the same data",
+                None,
+                "their privacy losses add to this one; also of releases by other software",
+            ),
+            Entry("After the draw", "Nothing was changed or left out of what was drawn."),
+        ),
+    )
+
+
+def _implementation(read: ReleaseFile) -> CardPart:
+    words = dict(PUBLIC)
+    if read.total.relation == "replace-one":
+        words.update(OF_THE_ROWS)
+    public = [f"{words[name]}: {_number(v)}" for name, v in read.settings.items() if name in words]
+    if read.sizes is not None:
+        public.append(f"sizes: {sizes_in_words(read.sizes)}")
+    if read.intercept:
+        public.append("with an intercept")
+    if read.always:
+        public.append("always in: " + ", ".join(read.always))
+    software = f"mipselect {read.version}"
+    if read.solver is not None:
+        software += f", solver {read.solver}"
+    return CardPart(
+        "Implementation",
+        (
+            Entry("Mechanism", MECHANISMS.get(read.method, read.method)),
+            Entry("Software", software),
+            Entry("Public settings", "; ".join(public)),
+            *(
+                ()
+                if read.features is None
+                else (Entry("Columns that could be chosen", ", ".join(read.features)),)
+            ),
+            Entry(
+                "Where the public settings came from",
+                None,
+                "bounds, ridge, size, ε and δ must have been chosen without looking at these data",
+            ),
+            Entry("Preparation of the data", None, "what was done before, by public rules only"),
+            Entry(
+                "Randomness",
+                "From the operating system's generator; draws that are stated as exact are made in "
+                "integers.",
+            ),
+            Entry(
+                "Not covered",
+                "How long the computation took, whether it ended, and whatever else is published "
+                "about these data.",
+            ),
+        ),
+    )
+
+
+def _kind(total: Guarantee) -> str:
+    if total.delta == 0.0:
+        return "Pure differential privacy (ε)."
+    return "Approximate differential privacy (ε, δ)."
+
+
+def _amount(guarantee: Guarantee) -> str:
+    if guarantee.delta == 0.0:
+        return f"ε = {guarantee.epsilon:.15g}"
+    return f"ε = {guarantee.epsilon:.15g}, δ = {guarantee.delta:.15g}"
+
+
+def _meaning(total: Guarantee) -> str:
+    if total.epsilon > 20.0:
+        return (
+            f"Nothing that protects a person: the chance of a result may change by a factor of "
+            f"e^{total.epsilon:.6g} with one row."
+        )
+    factor = math.exp(total.epsilon)
+    rest = f", but for a probability of {total.delta:.3g}" if total.delta > 0.0 else ""
+    return (
+        f"By {RELATIONS[total.relation]} no result becomes more than {factor:.3g} times as "
+        f"likely, or less likely by more than that factor{rest}."
+    )
+
+
+def _number(value: float | str) -> str:
+    return value if isinstance(value, str) else f"{value:.15g}"

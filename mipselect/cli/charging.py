@@ -1,0 +1,86 @@
+"""The ledger that a release is charged to: opened before anything else, and told of at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from mipselect.cli.output import InterruptedDelivery
+from mipselect.errors import InvalidInput
+from mipselect.privacy import Ledger
+
+NOTHING_REMEMBERS = (
+    "No --ledger was given: nothing remembers this release, and further ones add to it."
+)
+
+
+class InterruptedDraw(InterruptedDelivery):
+    """An interrupt came when the ledger may have been charged already."""
+
+
+def opened(file: Path | None, part: str | None) -> Ledger | None:
+    """Open what --ledger names, for the part that --part names; raise `InvalidInput` for neither.
+
+    Raises
+    ------
+    InvalidInput, LedgerBroken
+    """
+    if file is None:
+        if part is not None:
+            raise InvalidInput("--part goes with --ledger: it says what the ledger is charged for")
+        return None
+    ledger = Ledger.open(file)
+    if part is None:
+        return ledger
+    column, equals, value = part.partition("=")
+    if not (column and equals and value):
+        raise InvalidInput(f"--part must be COLUMN=VALUE, such as hospital=A, got {part!r}")
+    return ledger.part(column, value)
+
+
+def charged_report(ledger: Ledger | None) -> Mapping[str, Any] | None:
+    """Where a release stands in its ledger, as part of a JSON object; None without one."""
+    if ledger is None or ledger.path is None or (head := ledger.head) is None:
+        return None
+    return {
+        "file": ledger.path.name,
+        "identity": ledger.identity,
+        "unit": ledger.unit,
+        "head": {"number": head.number, "hash": head.hash},
+        "remaining": ledger.remaining.to_dict(),
+    }
+
+
+def print_charged(console: Console, charged: Mapping[str, Any] | None) -> None:
+    """Print what `charged_report` tells."""
+    if charged is None:
+        console.print(NOTHING_REMEMBERS)
+        return
+    left = charged["remaining"]
+    amount = f"ρ = {left['rho']:.15g}" if "rho" in left else f"ε = {left['epsilon']:.15g}"
+    if left["delta"] > 0.0:
+        amount += f", δ = {left['delta']:.15g}"
+    console.print(
+        f"Ledger {charged['file']}: charged; {amount} is left. Its row "
+        f"{charged['head']['number']} is {charged['head']['hash']}.",
+        markup=False,
+        soft_wrap=True,
+    )
+
+
+@contextmanager
+def told_of_the_ledger(ledger: Ledger | None) -> Iterator[None]:
+    """Say of an interrupt that the ledger may have been charged."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if ledger is None:
+            raise
+        raise InterruptedDraw(
+            "interrupted: nothing was released, and what was charged to the ledger stays charged; "
+            f"'mipselect ledger show {ledger.path}' tells"
+        ) from None

@@ -1,0 +1,211 @@
+"""Reading what `release` and `select` wrote, strictly: a card repeats only what was checked."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mipselect.disk import small_text
+from mipselect.errors import InvalidInput, MipselectError
+from mipselect.privacy import Guarantee, Release
+from mipselect.validation import (
+    checked_flag,
+    checked_integer,
+    checked_line,
+    checked_name,
+    checked_number,
+    shown,
+)
+
+LARGEST = 100_000_000
+LONGEST_PATH = 4_096
+
+SETTINGS = {
+    "n": int,
+    "p": int,
+    "n_features": int,
+    "support_size": int,
+    "complexity": float,
+    "x_bound": float,
+    "y_bound": float,
+    "coef_bound": float,
+    "ridge": float,
+    "loss": str,
+    "sensitivity": float,
+    "target_shift": float,
+    "target_scale": float,
+    "target_offset": float,
+    "pool_size": int,
+    "tolerance": float,
+    "top_k": str,
+    "alpha": float,
+    "blocks": int,
+    "mcmc_steps": int,
+    "mcmc_radius": float,
+}
+"""What is public about a release beside its guarantee, by name: and of which type it is."""
+
+
+@dataclass(frozen=True)
+class LedgerNote:
+    """Where a release stands in a ledger."""
+
+    identity: str
+    unit: str
+    number: int
+    hash: str
+
+
+@dataclass(frozen=True)
+class ReleaseFile:
+    """A release that was read from a file, checked.
+
+    Attributes
+    ----------
+    name : str
+        Of the instance or the table, without its folder.
+    target : str or None
+    method : str
+    releases : tuple of Release
+    one, total : Guarantee
+        Of one draw and of all.
+    settings : mapping
+        By the names of `SETTINGS`, as far as they were given.
+    sizes : tuple of int or None
+    features : tuple of str or None
+    always : tuple of str
+        Names that are in every model.
+    intercept : bool
+    protected : str or None
+        The column of a schema that says whose row it is.
+    solver : str or None
+    ledger : LedgerNote or None
+    version : str
+        Of mipselect.
+    """
+
+    name: str
+    target: str | None
+    method: str
+    releases: tuple[Release, ...]
+    one: Guarantee
+    total: Guarantee
+    settings: Mapping[str, int | float | str]
+    sizes: tuple[int, ...] | None
+    features: tuple[str, ...] | None
+    always: tuple[str, ...]
+    intercept: bool
+    protected: str | None
+    solver: str | None
+    ledger: LedgerNote | None
+    version: str
+
+
+def read_release(path: Path) -> ReleaseFile:
+    """Read a release.
+
+    Raises
+    ------
+    InvalidInput
+        If it is none, or a seeded one, which promises nothing.
+    """
+    try:
+        report = json.loads(small_text(path, LARGEST), parse_constant=_no_number)
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise InvalidInput(f"{path}: is not JSON: {error}") from error
+    if not isinstance(report, dict) or "releases" not in report:
+        raise InvalidInput(
+            f"{path}: is no release; give what 'mipselect release' or 'select' wrote with --output"
+        )
+    if report.get("private") is not True or report.get("sensitive") is not False:
+        raise InvalidInput(
+            f"{path}: is not private: its draws were seeded, or it was computed from the data; "
+            "there is nothing that a card could promise"
+        )
+    try:
+        return _checked(report)
+    except KeyError as error:
+        raise InvalidInput(f"{path}: is no release: {error} is missing") from error
+    except (MipselectError, TypeError, AttributeError, ValueError) as error:
+        raise InvalidInput(f"{path}: is no release as mipselect writes it: {error}") from error
+
+
+def _checked(report: Mapping[str, Any]) -> ReleaseFile:
+    releases = tuple(
+        Release(
+            tuple(entry["support"]),
+            tuple(entry["feature_names"]),
+            _guarantee(entry["guarantee"]),
+            entry["mechanism"],
+            entry["private"],
+        )
+        for entry in report["releases"]
+    )
+    if not releases or not all(release.private for release in releases):
+        raise InvalidInput("it has no draws, or seeded ones")
+    one = _guarantee(report["guarantee_of_one_draw"])
+    total = _guarantee(report["guarantee_of_all_draws"])
+    if any(release.guarantee != one for release in releases) or total.epsilon < one.epsilon:
+        raise InvalidInput("its guarantees contradict each other")
+    features, sizes, solver = (report.get(key) for key in ("features", "sizes", "solver"))
+    protected = report.get("protected_unit")
+    source = report["data"] if "data" in report else report["instance"]
+    return ReleaseFile(
+        name=checked_name(Path(checked_line(source, "the source", LONGEST_PATH)).name, "the name"),
+        target=None if report.get("target") is None else checked_name(report["target"], "target"),
+        method=checked_name(report["method"], "method"),
+        releases=releases,
+        one=one,
+        total=total,
+        settings={
+            name: _setting(report[name], name) for name in SETTINGS if report.get(name) is not None
+        },
+        sizes=None if sizes is None else tuple(checked_integer(s, "a size", 1) for s in sizes),
+        features=None
+        if features is None
+        else tuple(checked_name(name, "a feature") for name in features),
+        always=tuple(checked_name(name, "a name of always") for name in report.get("always") or ()),
+        intercept=checked_flag(report.get("intercept", False), "intercept"),
+        protected=None if protected is None else checked_name(protected, "the protected unit"),
+        solver=None
+        if solver is None
+        else checked_name(f"{solver['name']} {solver['version']}", "the solver"),
+        ledger=None if report.get("ledger") is None else _ledger(report["ledger"]),
+        version=checked_name(report["mipselect"], "the version"),
+    )
+
+
+def _guarantee(fields: Mapping[str, Any]) -> Guarantee:
+    return Guarantee(
+        fields["epsilon"],
+        fields["delta"],
+        fields["relation"],
+        tuple(fields["conditions"]),
+        fields["private"],
+        fields.get("rho"),
+    )
+
+
+def _setting(value: Any, name: str) -> int | float | str:
+    kind = SETTINGS[name]
+    if kind is int:
+        return checked_integer(value, name, 0)
+    if kind is str:
+        return checked_name(value, name)
+    return checked_number(value, name, "a finite number", lambda v: abs(v) <= 1e300)
+
+
+def _ledger(note: Mapping[str, Any]) -> LedgerNote:
+    return LedgerNote(
+        checked_name(note["identity"], "the identity of the ledger"),
+        checked_name(note["unit"], "the unit"),
+        checked_integer(note["head"]["number"], "the row", 0),
+        checked_name(note["head"]["hash"], "the hash"),
+    )
+
+
+def _no_number(text: str) -> float:
+    raise InvalidInput(f"{shown(text)} is not JSON")

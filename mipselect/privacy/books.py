@@ -1,0 +1,75 @@
+"""Where the entries of a ledger are: what every book offers, and the one in memory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from threading import Lock
+from typing import Protocol, TypeVar
+
+from mipselect.errors import LedgerForked
+from mipselect.privacy.account import Account
+from mipselect.privacy.entries import LedgerEntry, Terms
+
+Result = TypeVar("Result")
+
+
+class Book(Protocol):
+    """Where the entries of a ledger are."""
+
+    @property
+    def terms(self) -> Terms:
+        """The budget and what it is counted in."""
+
+    def look(self, at: Callable[[Account], Result]) -> Result:
+        """Return what `at` makes of the account, which nobody changes meanwhile."""
+
+    def charge(self, entry: LedgerEntry) -> int:
+        """Add an entry for good, or raise; return its number."""
+
+    def settle(self, number: int, status: str) -> None:
+        """Note what came of an entry."""
+
+
+class MemoryBook:
+    """The entries of a ledger that lives in one process."""
+
+    def __init__(self, terms: Terms) -> None:
+        self.terms = terms
+        self._account = Account(terms)
+        self._lock = Lock()
+        self._process = os.getpid()
+
+    @property
+    def place(self) -> str:
+        """What a forked child should know."""
+        return "" if self._process == os.getpid() else ", as it was at the fork"
+
+    def look(self, at: Callable[[Account], Result]) -> Result:
+        """Return what `at` makes of the account, or of what it was at the fork."""
+        # A child has no threads that could change it, and the lock may have been held at the fork.
+        if self._process != os.getpid():
+            return at(self._account)
+        with self._lock:
+            return at(self._account)
+
+    def charge(self, entry: LedgerEntry) -> int:
+        """Add an entry, or raise; return its number."""
+        # Before the lock, which a thread of the parent may have held at the fork.
+        if self._process != os.getpid():
+            raise LedgerForked(
+                "a ledger in memory cannot be charged in a forked process, where every child would "
+                "spend the same budget again; draw in the process that made it (n_jobs=1, or "
+                "threads), or keep it in a file (Ledger.create). Nothing was drawn"
+            )
+        with self._lock:
+            self._account.admit(entry)
+            self._account.add(entry)
+            return len(self._account.entries) - 1
+
+    def settle(self, number: int, status: str) -> None:
+        """Note what came of an entry."""
+        with self._lock:
+            entries = self._account.entries
+            entries[number] = replace(entries[number], status=status)

@@ -1,0 +1,136 @@
+"""What a fixed set of releases promises together, counted in three ways.
+
+All three hold for a set that was fixed before the first of them was drawn. The sum also limits what
+is chosen step by step, and so does ρ where it is the currency; the others are told, and allow
+nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mipselect.privacy.account import Tally, total_rho
+from mipselect.privacy.concentrated import rho_epsilon
+from mipselect.privacy.decimals import exact, round_up
+from mipselect.privacy.entries import LedgerEntry
+from mipselect.validation import checked_share
+
+STEPS = 1_000_000
+"""Of a loss distribution at most; the library rounds losses up to the next of them."""
+
+MOST_LOSS = 500.0
+"""Above this sum of ε no loss distribution is asked for: e^ε leaves the floats."""
+
+SUM, LOSSES, RHO = "sum", "loss distributions", "rho"
+
+MEANINGS = {
+    SUM: "ε and δ added up; holds whatever was asked, also step by step",
+    LOSSES: "privacy-loss distributions of pure ε; for a set that was fixed beforehand",
+    RHO: "ρ of zero-concentrated privacy added up; for a set that was fixed beforehand",
+}
+"""The ways of counting, and the statement that belongs to each."""
+
+LIMITED = "ρ of zero-concentrated privacy added up; the ledger's limit on it holds step by step"
+
+
+@dataclass(frozen=True)
+class Statement:
+    """What a set of releases promises together, in one way of counting.
+
+    Attributes
+    ----------
+    way : {"sum", "loss distributions", "rho"}
+    epsilon : float or None
+        None where this way says nothing.
+    delta : float
+    rho : float or None
+        The sum, for "rho".
+    meaning : str
+        When it holds; or why it says nothing.
+    """
+
+    way: str
+    epsilon: float | None
+    delta: float
+    rho: float | None
+    meaning: str
+
+
+def statements(
+    entries: Sequence[LedgerEntry], delta: float, currency: str = "epsilon"
+) -> tuple[Statement, ...]:
+    """Count a set of entries by their sum, by loss distributions and by ρ, at δ = `delta`.
+
+    Parameters
+    ----------
+    entries : sequence of LedgerEntry
+        All under one relation. Loss distributions count disjoint parts of a table as if they were
+        not disjoint.
+    delta : float
+        0 < δ < 1, for the second and the third way; the sum has the δ that was charged.
+    currency : str
+        Of the ledger: where it counts ρ, its budget of ρ holds step by step.
+
+    References
+    ----------
+    Bun and Steinke, "Concentrated differential privacy", 2016; Koskela, Jälkö and Honkela,
+    "Computing tight differential privacy guarantees using FFT", 2020, and dp-accounting.
+    """
+    delta = checked_share(delta, "delta", closed=False)
+    return (_sum(entries), _losses(entries, delta), _concentrated(entries, delta, currency))
+
+
+def best(found: Sequence[Statement]) -> Statement:
+    """The statement with the least ε among those that say something."""
+    return min(
+        (statement for statement in found if statement.epsilon is not None),
+        key=lambda statement: (statement.epsilon, statement.delta),
+    )
+
+
+def _sum(entries: Sequence[LedgerEntry]) -> Statement:
+    epsilon, delta = Tally(), Tally()
+    for entry in entries:
+        epsilon.add(exact(entry.guarantee.epsilon), entry.part)
+        delta.add(exact(entry.guarantee.delta), entry.part)
+    return Statement(SUM, round_up(epsilon.at(None)), round_up(delta.at(None)), None, MEANINGS[SUM])
+
+
+def _concentrated(entries: Sequence[LedgerEntry], delta: float, currency: str) -> Statement:
+    rho = total_rho(entries)
+    if rho is None:
+        return Statement(RHO, None, delta, None, "no ρ follows from some of the entries")
+    total = round_up(rho)
+    meaning = LIMITED if currency == "rho" else MEANINGS[RHO]
+    return Statement(RHO, rho_epsilon(total, delta), delta, total, meaning)
+
+
+def _losses(entries: Sequence[LedgerEntry], delta: float) -> Statement:
+    try:
+        from dp_accounting.pld.common import DifferentialPrivacyParameters
+        from dp_accounting.pld.privacy_loss_distribution import from_privacy_parameters, identity
+    except ImportError:
+        return Statement(
+            LOSSES, None, delta, None, "needs dp-accounting: pip install 'mipselect[accounting]'"
+        )
+    charges = Counter((e.guarantee.epsilon, e.guarantee.delta) for e in entries)
+    losses = [epsilon for epsilon, _ in charges if epsilon > 0.0]
+    total = sum(epsilon * count for (epsilon, _), count in charges.items())
+    if not losses:
+        return Statement(LOSSES, 0.0, delta, None, MEANINGS[LOSSES])
+    if total > MOST_LOSS:
+        return Statement(LOSSES, None, delta, None, f"not computed above ε = {MOST_LOSS:g} in all")
+    step = max(total / STEPS, min(1e-3, min(losses) / 10.0))
+    together = identity(value_discretization_interval=step)
+    for (epsilon, own), count in charges.items():
+        one = from_privacy_parameters(
+            DifferentialPrivacyParameters(epsilon, own), value_discretization_interval=step
+        )
+        together = together.compose(one.self_compose(count))
+    found = float(together.get_epsilon_for_delta(delta))
+    if not math.isfinite(found):
+        return Statement(LOSSES, None, delta, None, "the δ that was charged exceeds this δ")
+    return Statement(LOSSES, found, delta, None, MEANINGS[LOSSES])

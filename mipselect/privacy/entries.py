@@ -1,0 +1,158 @@
+"""The terms of a ledger and its entries, checked."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any, cast
+
+from mipselect.errors import InvalidInput
+from mipselect.privacy.concentrated import rho_epsilon
+from mipselect.privacy.decimals import exact, round_up
+from mipselect.privacy.guarantee import Guarantee, checked_relation
+from mipselect.validation import (
+    checked_line,
+    checked_name,
+    checked_nonnegative,
+    checked_share,
+    shown,
+)
+
+CHARGED, DRAWN, FAILED = "charged", "drawn", "failed"
+
+LONGEST_NOTE = 20_000
+"""Characters of JSON in what was asked."""
+
+LONGEST_WHAT = 1_000
+"""Characters of the line that says what was released."""
+
+Part = tuple[str, str]
+"""A column that divides the table, and one of its values."""
+
+
+@dataclass(frozen=True)
+class Terms:
+    """The budget of a ledger and the currency that it is counted in.
+
+    Attributes
+    ----------
+    epsilon : float or None
+        The budget of ε; None where ρ is counted.
+    delta : float
+        The budget of δ or, where ρ is counted, the δ at which its ε is stated.
+    relation : {"replace-one", "add-remove"}
+    unit : str
+        Whom or what one row stands for; for people.
+    rho : float or None
+        The budget of ρ, for a ledger that counts ρ.
+    """
+
+    epsilon: float | None
+    delta: float
+    relation: str
+    unit: str
+    rho: float | None
+
+    def __post_init__(self) -> None:
+        if (self.epsilon is None) == (self.rho is None):
+            raise InvalidInput("a ledger needs a budget in epsilon or in rho: one of them")
+        if self.epsilon is not None:
+            budget = Guarantee(self.epsilon, self.delta, self.relation)
+            object.__setattr__(self, "epsilon", budget.epsilon)
+            object.__setattr__(self, "delta", budget.delta)
+        if self.rho is not None:
+            object.__setattr__(self, "rho", checked_nonnegative(self.rho, "rho"))
+            object.__setattr__(self, "delta", checked_share(self.delta, "delta", closed=False))
+        checked_relation(self.relation)
+        object.__setattr__(self, "unit", checked_name(self.unit, "unit"))
+
+    @property
+    def currency(self) -> str:
+        """ "epsilon", "epsilon-delta" or "rho"."""
+        if self.rho is not None:
+            return "rho"
+        return "epsilon-delta" if self.delta > 0.0 else "epsilon"
+
+    @property
+    def budget(self) -> Guarantee:
+        """What all releases together may cost, as a promise."""
+        if self.epsilon is not None:
+            return Guarantee(self.epsilon, self.delta, self.relation)
+        return self.promised(exact(cast(float, self.rho)))
+
+    def promised(self, rho: Fraction) -> Guarantee:
+        """The (ε, δ) that a sum of ρ promises at the δ of a ledger in ρ."""
+        stated = round_up(rho)
+        epsilon = rho_epsilon(stated, self.delta)
+        return Guarantee(epsilon, self.delta, self.relation, rho=stated)
+
+
+@dataclass(frozen=True)
+class LedgerEntry:
+    """One release that was paid for.
+
+    Attributes
+    ----------
+    guarantee : Guarantee
+        Its `private` is false for a seeded draw.
+    what : str
+        What was released; for people.
+    part : (str, str) or None
+        The part of the table that it was drawn from: a column and its value. None: all of it.
+    asked : mapping or None
+        Settings that were noted with it, ready for JSON; never data.
+    status : {"charged", "drawn", "failed"}
+        What came of it. All are paid; "charged" is also what a draw leaves behind that was
+        killed. Whether a draw failed may depend on the data.
+    time : str
+        When it was charged, in UTC; "" in memory.
+
+    Entries are equal if they were charged for the same, whatever came of it and when.
+    """
+
+    guarantee: Guarantee
+    what: str
+    part: Part | None = None
+    asked: Mapping[str, Any] | None = None
+    status: str = field(default=CHARGED, compare=False)
+    time: str = field(default="", compare=False)
+
+
+def checked_entry(
+    guarantee: Guarantee, what: str, part: Part | None, asked: Mapping[str, Any] | None
+) -> LedgerEntry:
+    """Return an entry as it may be charged.
+
+    A row may be replaced by one of another part, which would then cost both parts: so under
+    replace-one the promise of a part has a condition.
+    """
+    if not isinstance(guarantee, Guarantee):
+        raise InvalidInput(f"a ledger is charged with a Guarantee, got {shown(guarantee)}")
+    if what:
+        checked_line(what, "what is released", LONGEST_WHAT)
+    if part is not None and guarantee.relation == "replace-one":
+        condition = f"a row is replaced by one with the same, public, value of {part[0]!r}"
+        if condition not in guarantee.conditions:
+            guarantee = replace(guarantee, conditions=(*guarantee.conditions, condition))
+    return LedgerEntry(guarantee, what, part, asked)
+
+
+def checked_part(column: str, value: str) -> Part:
+    """Return the name of a part."""
+    return checked_name(column, "the column of a part"), checked_name(value, "the value of a part")
+
+
+def checked_note(asked: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a copy of settings that are ready for JSON and not too long."""
+    try:
+        text = json.dumps(dict(asked), allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(f"what was asked must be ready for JSON: {error}") from None
+    if len(text) > LONGEST_NOTE:
+        raise InvalidInput(
+            f"what was asked has {len(text):,} characters of JSON, more than {LONGEST_NOTE:,}"
+        )
+    copy: dict[str, Any] = json.loads(text)
+    return copy

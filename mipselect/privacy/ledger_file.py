@@ -1,0 +1,337 @@
+"""A ledger's rows in an SQLite file: appended to, never changed, by any number of processes.
+
+Every operation opens the file and closes it again, so that a process may fork and a ledger may be
+sent anywhere that sees the same file. A charge is one transaction: it takes SQLite's lock for
+writing, reads what others have appended, and is refused or written to the disk.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import secrets
+import sqlite3
+import stat
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+from threading import RLock
+from typing import TypeVar
+
+from mipselect.errors import InvalidInput, LedgerBroken, LedgerNotWritten
+from mipselect.privacy.account import Account
+from mipselect.privacy.entries import LedgerEntry, Terms
+from mipselect.privacy.ledger_chain import Chain, Row, created, rows_of
+from mipselect.privacy.ledger_layout import APPEND, check_layout, lay_out
+from mipselect.privacy.mounts import network_file_system
+from mipselect.validation import printable
+
+Result = TypeVar("Result")
+
+PATIENCE = 120.0
+"""Seconds to wait for others who are using the file."""
+
+ANYBODY_WRITES = 0o222
+
+_GATE = RLock()
+"""Held while the file is open: a fork waits for it.
+
+SQLite believes in locks that a child does not have, if it was forked while the file was open.
+"""
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_GATE.acquire, after_in_parent=_GATE.release, after_in_child=_GATE.release
+    )
+
+
+class FileBook:
+    """The entries of a ledger on disk.
+
+    Parameters
+    ----------
+    path : Path
+        Of a file that `create_file` made.
+    identity : str, optional
+        The identity that the ledger must have.
+
+    Raises
+    ------
+    InvalidInput
+        If there is no such file, or it is something else than a ledger.
+    LedgerBroken
+        If it is damaged, or a row does not fit.
+    """
+
+    def __init__(self, path: Path, identity: str | None = None) -> None:
+        self.path = Path(os.path.realpath(path))
+        self._check_file()
+        self._seen = (-1, "")
+        chain = self._run(self._chain_of)
+        self.identity, self.terms = chain.identity, chain.account.terms
+        if identity not in (None, self.identity):
+            raise LedgerBroken(f"{self.path}: is another ledger than the one that was here before")
+
+    def look(self, at: Callable[[Account], Result]) -> Result:
+        """Return what `at` makes of the account as it is on the disk now."""
+        return self._run(lambda connection: at(self._chain_of(connection).account))
+
+    def head(self) -> Row:
+        """The last row."""
+        return self._run(lambda connection: self._chain_of(connection).head)
+
+    def charge(self, entry: LedgerEntry) -> int:
+        """Append a charge, or refuse it; return the number of its row.
+
+        Raises
+        ------
+        BudgetExceeded, RelationMismatch
+            Nothing is charged.
+        LedgerBroken, LedgerNotWritten
+            Nothing may be drawn.
+        """
+        self._check_writable()
+
+        def charged(connection: sqlite3.Connection) -> Row:
+            chain = self._chain_of(connection)
+            chain.account.admit(entry)
+            return _appended(connection, chain, chain.charged(entry, _now()))
+
+        return self._write(charged).number
+
+    def settle(self, number: int, status: str) -> None:
+        """Append what came of a charge."""
+
+        def settled(connection: sqlite3.Connection) -> Row:
+            chain = self._chain_of(connection)
+            return _appended(connection, chain, chain.outcome(number, status))
+
+        self._write(settled)
+
+    def rows(self) -> list[Row]:
+        """All rows, as they are stored; raise `LedgerBroken` for the first that does not fit.
+
+        Everything is read anew, and SQLite looks at every page.
+        """
+
+        def checked(connection: sqlite3.Connection) -> list[Row]:
+            found = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
+            if found != "ok":
+                raise LedgerBroken(f"is damaged: {found}")
+            self._chain_of(connection)
+            return list(rows_of(connection.execute("SELECT * FROM entries ORDER BY number")))
+
+        return self._run(checked)
+
+    def _write(self, work: Callable[[sqlite3.Connection], Row]) -> Row:
+        """Run `work` in a transaction that may write; what it wrote is on the disk afterwards."""
+
+        def committed(connection: sqlite3.Connection) -> Row:
+            connection.execute("BEGIN IMMEDIATE")
+            row = work(connection)
+            connection.execute("COMMIT")
+            return row
+
+        return self._run(committed)
+
+    def _run(self, work: Callable[[sqlite3.Connection], Result]) -> Result:
+        """Do `work` on an open file; wait for others, and say in one line what is wrong."""
+        patience = time.monotonic() + PATIENCE
+        while True:
+            try:
+                with _GATE, closing(self._connected()) as connection:
+                    return work(connection)
+            except sqlite3.Error as error:
+                if _code(error) != sqlite3.SQLITE_BUSY:
+                    raise self._told(error) from error
+                if time.monotonic() > patience:
+                    raise LedgerNotWritten(
+                        f"{self.path}: others have been using it for {PATIENCE:g} seconds; nothing "
+                        "was drawn"
+                    ) from error
+            except LedgerBroken as error:
+                # It may quote what somebody wrote into the file.
+                raise LedgerBroken(f"{self.path}: {_one_line(error)}") from error
+            # Outside of the gate; at random, or all would come back at once.
+            time.sleep(random.uniform(0.0, 0.05))
+
+    def _connected(self) -> sqlite3.Connection:
+        self._check_file()
+        connection = sqlite3.connect(
+            f"{self.path.as_uri()}?mode=rw", uri=True, isolation_level=None, timeout=0.2
+        )
+        try:
+            connection.execute("PRAGMA trusted_schema = OFF")
+            # After a commit, what was written survives a loss of power.
+            connection.execute("PRAGMA synchronous = EXTRA")
+            connection.execute("PRAGMA fullfsync = ON")
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _chain_of(self, connection: sqlite3.Connection) -> Chain:
+        """All rows, checked, in one transaction: that of the caller, if there is one."""
+        nested = connection.in_transaction
+        if not nested:
+            connection.execute("BEGIN")
+        check_layout(connection, self.path)
+        chain: Chain | None = None
+        seen, known = self._seen
+        for row in rows_of(connection.execute("SELECT * FROM entries ORDER BY number")):
+            if row.number == seen and row.hash != known:
+                raise LedgerBroken(
+                    f"row {seen} is not what it was: the file was changed or replaced"
+                )
+            if chain is None:
+                chain = Chain(row)
+            else:
+                chain.take(row)
+        if chain is None:
+            raise LedgerBroken("row 0 is not there: the file has no rows")
+        (written,) = connection.execute("SELECT seq FROM sqlite_sequence").fetchone() or (None,)
+        # Whoever cuts the end off may forget to say so to SQLite, or to this process.
+        if written != chain.head.number or seen > chain.head.number:
+            raise LedgerBroken(
+                f"row {chain.head.number + 1} is not there, and there were later ones"
+            )
+        self._seen = (chain.head.number, chain.head.hash)
+        if not nested:
+            connection.execute("COMMIT")
+        return chain
+
+    def _check_file(self) -> None:
+        """Raise `InvalidInput` unless there is one regular file of this one name."""
+        try:
+            status = self.path.stat()
+        except (FileNotFoundError, NotADirectoryError):
+            raise InvalidInput(
+                f"{self.path}: no such file; 'mipselect ledger create' makes a ledger"
+            ) from None
+        except (OSError, ValueError) as error:
+            raise InvalidInput(f"{self.path}: cannot be read: {error}") from error
+        if not stat.S_ISREG(status.st_mode):
+            raise InvalidInput(f"{self.path}: is no ledger: it is not a regular file")
+        if status.st_size == 0:
+            raise InvalidInput(
+                f"{self.path}: is empty, for its creation was interrupted; delete it and create "
+                "the ledger again"
+            )
+        if status.st_nlink > 1:
+            raise InvalidInput(
+                f"{self.path}: has {status.st_nlink} names (hard links), under which SQLite could "
+                "not undo what was interrupted; leave it one"
+            )
+
+    def _check_writable(self) -> None:
+        self._check_file()
+        # To the owner of the machine everything is writable, so the mode is asked too.
+        if not (os.access(self.path, os.W_OK) and self.path.stat().st_mode & ANYBODY_WRITES):
+            raise LedgerNotWritten(
+                f"{self.path}: is read-only, so nothing can be charged; nothing was drawn"
+            )
+        refuse_network(self.path)
+
+    def _told(self, error: sqlite3.Error) -> InvalidInput | LedgerBroken | LedgerNotWritten:
+        """What an error of SQLite means here."""
+        code = _code(error)
+        if code == sqlite3.SQLITE_NOTADB:
+            return InvalidInput(f"{self.path}: is no ledger: it is not an SQLite file")
+        if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_SCHEMA) or code is None:
+            return LedgerBroken(f"{self.path}: is damaged ({_one_line(error)}); nothing was drawn")
+        if code == sqlite3.SQLITE_ERROR:
+            return LedgerBroken(f"{self.path}: is not what a ledger is ({_one_line(error)})")
+        reasons = {
+            sqlite3.SQLITE_FULL: "the disk is full",
+            sqlite3.SQLITE_IOERR: "the system could not read or write it, as when a disk is full",
+            sqlite3.SQLITE_READONLY: "it is read-only",
+            sqlite3.SQLITE_CANTOPEN: "its folder cannot be written to, or it cannot be opened",
+            sqlite3.SQLITE_PERM: "it may not be opened",
+        }
+        reason = reasons.get(code, _one_line(error))
+        return LedgerNotWritten(f"{self.path}: {reason}; nothing was drawn")
+
+
+def create_file(path: Path, terms: Terms) -> FileBook:
+    """Make a new ledger on disk, whole or not at all, readable by its owner only.
+
+    Raises
+    ------
+    InvalidInput
+        If there is a file of this name already, or the folder does not exist.
+    LedgerNotWritten
+        If it cannot be written.
+    """
+    path = path.absolute()
+    if os.path.lexists(path):
+        raise InvalidInput(f"{path}: exists already; a ledger is never replaced")
+    if not path.parent.is_dir():
+        raise InvalidInput(f"{path}: the folder {path.parent} does not exist")
+    refuse_network(path.parent)
+    try:
+        descriptor, draft = tempfile.mkstemp(dir=path.parent, prefix=".mipselect-")
+        os.close(descriptor)
+        try:
+            _write_first(Path(draft), created(terms, secrets.token_hex(8), _now()))
+            # Whoever claims the name first has it; replacing a file is one step for the system.
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+            os.replace(draft, path)
+        except BaseException:
+            Path(draft).unlink(missing_ok=True)
+            raise
+        _make_durable(path.parent)
+    except FileExistsError:
+        raise InvalidInput(f"{path}: exists already; a ledger is never replaced") from None
+    except (OSError, sqlite3.Error) as error:
+        raise LedgerNotWritten(f"{path}: could not be created: {error}") from error
+    return FileBook(path)
+
+
+def refuse_network(path: Path) -> None:
+    """Raise `LedgerNotWritten` where locks may not hold between machines."""
+    kind = network_file_system(path)
+    if kind is not None:
+        raise LedgerNotWritten(
+            f"{path}: is on a network file system ({kind}), where two machines could spend the "
+            "same budget; keep the ledger on a disk of one machine. Nothing was drawn"
+        )
+
+
+def _write_first(draft: Path, row: Row) -> None:
+    with _GATE, closing(sqlite3.connect(draft, isolation_level=None)) as connection:
+        connection.execute("PRAGMA synchronous = EXTRA")
+        lay_out(connection, row)
+
+
+def _appended(connection: sqlite3.Connection, chain: Chain, row: Row) -> Row:
+    """Append a row that fits: one that does not would end the ledger."""
+    chain.take(row)
+    connection.execute(APPEND, row.fields)
+    return row
+
+
+def _make_durable(folder: Path) -> None:
+    """Have the system write the names in a folder to the disk, where it can."""
+    if os.name == "posix":
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _now() -> str:
+    """The time, to the second: what came before a charge took its time on the data."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _one_line(error: Exception) -> str:
+    return printable(" ".join(str(error).split()))
+
+
+def _code(error: sqlite3.Error) -> int | None:
+    """The primary code of an error of SQLite; None if it came from the module."""
+    code = getattr(error, "sqlite_errorcode", None)
+    return None if code is None else code & 0xFF

@@ -1,0 +1,38 @@
+"""Which file system a path is on, where the system tells: locks do not hold on all of them."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+NETWORK = re.compile(
+    r"afs|beegfs|cifs|lustre|ncpfs|nfs4?|orangefs|smb3|smbfs"
+    r"|fuse\.(davfs2|gcsfuse|glusterfs|gvfsd-fuse|rclone|s3fs|sshfs)"
+)
+MOUNTS = Path("/proc/self/mountinfo")
+
+
+def network_file_system(path: Path) -> str | None:
+    """The kind of network file system that `path` is on; None if none is known."""
+    try:
+        lines = MOUNTS.read_text(errors="surrogateescape").splitlines()
+    except OSError:
+        return None
+    kind, deepest = "", -1
+    where = os.path.realpath(path)
+    for line in lines:
+        mounted, _, source = line.partition(" - ")
+        point = _unescaped(mounted.split(" ")[4])
+        inside = where == point or where.startswith(point.rstrip("/") + "/")
+        # Of two mounts at one place the later hides the earlier.
+        if inside and len(point) >= deepest:
+            kind, deepest = source.split(" ")[0], len(point)
+    return kind if NETWORK.fullmatch(kind) else None
+
+
+def _unescaped(name: str) -> str:
+    """The name of a mount point; blanks in it are written as octal numbers."""
+    for letter in (" ", "\t", "\n", "\\"):
+        name = name.replace(f"\\{ord(letter):03o}", letter)
+    return name

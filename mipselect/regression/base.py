@@ -1,0 +1,310 @@
+"""What all private models share: scikit-learn's conventions around one private draw."""
+
+from __future__ import annotations
+
+import random
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from mipselect.arrays import FloatArray
+from mipselect.errors import InvalidInput
+from mipselect.frames import numeric_matrix, numeric_vector, plain_array
+from mipselect.privacy.guarantee import Guarantee, checked_relation
+from mipselect.privacy.ledger import Ledger
+from mipselect.privacy.randomness import generator
+from mipselect.regression.release import ModelRelease
+from mipselect.regression.rows import RowMap
+from mipselect.validation import checked_feature_names
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """What a draw leaves behind; all of it is released.
+
+    Attributes
+    ----------
+    theta : float array, shape (columns of `rows`,), or None
+        Coefficients of mapped rows; None where no model is released.
+    rows : RowMap
+    mechanism : str
+    statistics, bounds, footnotes
+        See `ModelRelease`.
+    """
+
+    theta: FloatArray | None
+    rows: RowMap
+    mechanism: str
+    bounds: Mapping[str, float] = field(default_factory=dict)
+    statistics: Mapping[str, Any] = field(default_factory=dict)
+    footnotes: tuple[str, ...] = ()
+
+
+class ReleasedModel(BaseEstimator, ABC):  # type: ignore[misc]
+    """A linear model that is a private release, and what scikit-learn expects around it.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (p,)
+        Per unit of each column; zeros where no model was released.
+    intercept_ : float
+    guarantee_ : Guarantee
+        What the draw promises.
+    release_ : ModelRelease
+        The model with its guarantee and all that is public about it. Its `private` is false
+        after a fit with a `random_state`.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Only if X had names.
+    """
+
+    ledger: Ledger | None
+
+    coef_: FloatArray
+    intercept_: float
+    guarantee_: Guarantee
+    release_: ModelRelease
+    n_features_in_: int
+
+    @abstractmethod
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Draw the model, once. Every call draws again and costs the whole guarantee again."""
+
+    @abstractmethod
+    def _seeded(self) -> bool:
+        """Whether two fits give the same."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.non_deterministic = not self._seeded()
+        return tags
+
+    def _keep(self, release: ModelRelease) -> None:
+        self.release_ = release
+        self.guarantee_ = release.guarantee
+        self.coef_ = np.zeros(self.n_features_in_)
+        if release.coefficients is not None:
+            self.coef_[list(release.support)] = release.coefficients
+        self.intercept_ = release.intercept
+
+    def _validated(self, X: ArrayLike, y: ArrayLike) -> tuple[FloatArray, FloatArray]:
+        """Return finite X, shape (n, p), and y, shape (n,)."""
+        try:
+            # A warning of an overflowing sum would tell about the data.
+            with np.errstate(all="ignore"):
+                table, target = validate_data(self, X, y, dtype=[np.float64, np.float32])
+        except np.exceptions.DTypePromotionError:
+            numeric_matrix(X)  # Some columns are dates: this says which.
+            raise
+        # scikit-learn overlooks masks, dates and a stored index, and with `assume_finite` NaN too.
+        plain_array(y, "y")
+        return numeric_matrix(table)[0].astype(np.float64), self._encoded(target)
+
+    def _encoded(self, target: Any) -> FloatArray:
+        """The target as finite numbers."""
+        return numeric_vector(target).astype(np.float64)
+
+    def _table(self, X: ArrayLike) -> FloatArray:
+        """The columns of the release, for a prediction."""
+        check_is_fitted(self)
+        with np.errstate(all="ignore"):
+            table = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        columns: FloatArray = numeric_matrix(table)[0][:, list(self.release_.support)]
+        return columns
+
+    def _names(self) -> tuple[str, ...]:
+        """The p names: those of X, or x0, x1, ..."""
+        names = getattr(self, "feature_names_in_", None)
+        if names is None:
+            return tuple(f"x{j}" for j in range(self.n_features_in_))
+        return checked_feature_names([str(name) for name in names], len(names))
+
+
+class PrivateLinearModel(ReleasedModel):
+    """A linear model whose coefficients are one private draw.
+
+    A subclass is a constructor, which stores its arguments, `promise` and `_draw`.
+    """
+
+    epsilon: float
+    relation: str
+    random_state: Any
+
+    _per_column: ClassVar[tuple[str, ...]] = ("x_bound",)
+    """Parameters that may hold one number for each column."""
+
+    @abstractmethod
+    def promise(self, size: int) -> Guarantee:
+        """What a fit on `size` columns promises; nothing is drawn or charged.
+
+        Raises
+        ------
+        InvalidInput
+            If a parameter is missing or out of its range.
+        """
+
+    @abstractmethod
+    def _draw(self, X: FloatArray, y: FloatArray, source: random.Random, private: bool) -> Drawn:
+        """Draw a model from finite X, shape (n, p), and y, shape (n,).
+
+        It must neither fail nor warn, whatever the rows are; `promise` has checked the rest.
+        """
+
+    def for_columns(self, support: tuple[int, ...], size: int) -> Self:
+        """Return the same estimator, not fitted and without its ledger, for some of the columns.
+
+        Parameters
+        ----------
+        support : tuple of int
+            The columns that are kept, out of `size`.
+        size : int
+        """
+        cut: dict[str, Any] = {"ledger": None}
+        for name in self._with_columns(size):
+            value = np.asarray(getattr(self, name))
+            cut[name] = value[list(support)].tolist()
+        model: Self = clone(self).set_params(**cut)
+        return model
+
+    def has_columns(self, size: int) -> bool:
+        """Whether a parameter has one number for each of so many columns."""
+        return bool(self._with_columns(size))
+
+    def _with_columns(self, size: int) -> list[str]:
+        values = {name: getattr(self, name, None) for name in self._per_column}
+        arrays = {name: np.asarray(value, dtype=object) for name, value in values.items()}
+        return [name for name, array in arrays.items() if array.shape == (size,)]
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Draw the coefficients, once.
+
+        Every call draws again and costs the whole guarantee again.
+
+        Parameters
+        ----------
+        X : array_like of shape (n, p)
+            One row per person. Dense, without missing values.
+        y : array_like of shape (n,)
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        InvalidInput
+            If a parameter is missing or out of its range.
+        BudgetExceeded, RelationMismatch
+            From the ledger, before anything is drawn.
+        """
+        checked_ledger(self.ledger)
+        source, private = source_of(self.random_state)
+        table, target = self._validated(X, y)
+        size = table.shape[1]
+        names = self._names()
+        guarantee = replace(self.promise(size), private=private)
+        if self.ledger is not None:
+            self.ledger.spend(guarantee, what=type(self).__name__)
+        # A warning would tell about the data. NumPy's state is that of the thread.
+        with np.errstate(all="ignore"):
+            drawn = self._draw(table, target, source, private)
+        self._keep(released(drawn, tuple(range(size)), names, guarantee, self._classes()))
+        return self
+
+    def _seeded(self) -> bool:
+        return self.random_state is not None
+
+    def _classes(self) -> tuple[str, str] | None:
+        """The names of two classes, for a classifier."""
+        return None
+
+    def _require(self, **meanings: str) -> None:
+        """Raise `InvalidInput` if one of these parameters is None."""
+        missing = [f"{name} ({says})" for name, says in meanings.items() if not self._has(name)]
+        if missing:
+            raise InvalidInput(
+                f"{type(self).__name__} needs {', '.join(missing)}. These are public "
+                "assumptions, chosen without looking at the data: a default that is derived "
+                "from the data would leak"
+            )
+
+    def _has(self, name: str) -> bool:
+        return getattr(self, name) is not None
+
+    def _checked_relation(self) -> str:
+        return checked_relation(self.relation)
+
+
+class NumberPredictor(RegressorMixin, ReleasedModel):  # type: ignore[misc]
+    """A released model that predicts numbers."""
+
+    def predict(self, X: ArrayLike) -> FloatArray:
+        """Return predictions, shape (n,), for X of shape (n, p).
+
+        Raises
+        ------
+        InvalidInput
+            If no model was released.
+        """
+        table = self._table(X)
+        return self.release_.decision(table)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = True
+        return tags
+
+
+class PrivateRegressor(NumberPredictor, PrivateLinearModel):
+    """A private linear model that predicts numbers."""
+
+
+def released(
+    drawn: Drawn,
+    support: tuple[int, ...],
+    names: tuple[str, ...],
+    guarantee: Guarantee,
+    classes: tuple[str, str] | None = None,
+) -> ModelRelease:
+    """Return what was drawn for some columns with its guarantee; `names` are those of them."""
+    coef, intercept = None, 0.0
+    if drawn.theta is not None:
+        coefficients, intercept = drawn.rows.in_units_of_columns(drawn.theta)
+        coef = tuple(coefficients.tolist())
+    return ModelRelease(
+        support=support,
+        feature_names=names,
+        guarantee=guarantee,
+        mechanism=drawn.mechanism,
+        private=guarantee.private,
+        coefficients=coef,
+        intercept=intercept,
+        rows=drawn.rows,
+        bounds=drawn.bounds,
+        classes=classes,
+        statistics=drawn.statistics,
+        footnotes=drawn.footnotes,
+    )
+
+
+def checked_ledger(ledger: Ledger | None) -> None:
+    """Raise `InvalidInput` for what is no ledger."""
+    if not (ledger is None or isinstance(ledger, Ledger)):
+        raise InvalidInput(f"ledger must be a Ledger or None, got {ledger!r}")
+
+
+def source_of(random_state: Any) -> tuple[random.Random, bool]:
+    """Return a source of random integers, and whether its draws may be called private."""
+    try:
+        return generator(random_state)
+    except InvalidInput:
+        raise InvalidInput(
+            "random_state must be None (the operating system's generator), an integer, a "
+            f"numpy RandomState or Generator, or a random.Random, got {random_state!r}"
+        ) from None

@@ -1,0 +1,220 @@
+"""The law of the Tukey mechanism over a grid of integers, and its private test; all exact.
+
+Nothing here is a float: volumes count points of a grid, weights are integers.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mipselect.privacy.randomness import IntegerWeights
+
+Grid = NDArray[np.int64]
+
+WEIGHT_BITS = 4096
+"""Bits of the largest weight: shells whose weight is below 2^-4096 of it count as 2^-4096."""
+
+SHALLOWEST = 10
+"""Only points of depth m/10 and more are drawn."""
+
+RATIO_BITS = 40
+"""e^{ε/2} is rounded down to a multiple of 2^-40."""
+
+
+@dataclass(frozen=True)
+class DepthLaw:
+    """Draw a point with weight u(T), T its axis-aligned depth, among those with T ≥ t.
+
+    Parameters
+    ----------
+    points : int64 array, shape (m, d)
+        The models on the grid. Sensitive.
+    epsilon : float
+        ε_s: u grows by a factor of at most e^{ε_s/2} from one depth to the next.
+
+    Notes
+    -----
+    T(y) = min over axes and sides of the number of points that are not beyond y, and at most
+    ⌈m/2⌉. One point that is replaced moves T by at most 1, up **or** down: m is fixed. So the
+    weights take ε/2 and not ε. S_i = {T ≥ i} is the box ∏[x_(i), x_(m-i+1)] of order statistics,
+    t = ⌊m/10⌋: any public t would do, and the published ⌊m/4⌋ takes 40 % more models for the
+    test to pass.
+
+    With q = e^{ε_s/2}, rounded down, u is any sequence of integers with 1 ≤ u(i+1)/u(i) ≤ q.
+    """
+
+    points: Grid = field(repr=False)
+    epsilon: float
+
+    @property
+    def lowest(self) -> int:
+        """t = ⌊m/10⌋; 1 if that is 0."""
+        return max(1, len(self.points) // SHALLOWEST)
+
+    @property
+    def deepest(self) -> int:
+        """⌈m/2⌉, the largest depth there is."""
+        return (len(self.points) + 1) // 2
+
+    @cached_property
+    def ratio(self) -> Fraction:
+        """Return q ≤ e^{ε_s/2}, a multiple of 2^-`RATIO_BITS`."""
+        # Beyond e^700 a larger one could not be told from it: every weight is at its floor.
+        exponent = min(self.epsilon / 2.0, 700.0)
+        step = Fraction(1, 1 << RATIO_BITS)
+        return 1 + Fraction(math.expm1(exponent) * (1.0 - 1e-12)) // step * step
+
+    @cached_property
+    def weights(self) -> dict[int, int]:
+        """u(i) for i = t, ..., ⌈m/2⌉: from the deepest down, each at least the next one / q."""
+        found = {self.deepest: 1 << WEIGHT_BITS}
+        for depth in range(self.deepest - 1, self.lowest - 1, -1):
+            found[depth] = -(-found[depth + 1] * self.ratio.denominator // self.ratio.numerator)
+        return found
+
+    @cached_property
+    def volumes(self) -> list[int]:
+        """V_i = |S_i| for i = 1, ..., ⌈m/2⌉, and 0 beyond. V_0, all of the grid, is not used."""
+        found = [0]
+        for depth in range(1, self.deepest + 1):
+            low, high = self._box(depth)
+            found.append(math.prod(h - w + 1 for w, h in zip(low, high, strict=True)))
+        return [*found, *([0] * (self.deepest + 2))]
+
+    @cached_property
+    def totals(self) -> dict[int, int]:
+        """w(S_i) = Σ over the points of S_i of u(T), for i = t, ..., ⌈m/2⌉."""
+        found: dict[int, int] = {}
+        total = 0
+        for depth in range(self.deepest, self.lowest - 1, -1):
+            total += self._shell(depth) * self.weights[depth]
+            found[depth] = total
+        return found
+
+    def unsafe_share(self, k: int) -> Fraction:
+        """g_k = (V_{t-k} - V_{t+k+1}) u(t) q^k / w(S_{t+k}), 0 ≤ k < t.
+
+        Of neighbouring data one step away g_k is at most g_{k+1} here: boxes are nested,
+        S'_i ⊆ S_{i-1} and S_{i+1} ⊆ S'_i, and w'(S'_i) ≥ w'(S_{i+1}) ≥ w(S_{i+1})/q.
+        """
+        t = self.lowest
+        moved = self.volumes[t - k] - self.volumes[t + k + 1]
+        return moved * self.weights[t] * self.ratio**k / self.totals[t + k]
+
+    def distance(self, delta: float) -> int:
+        """M: the largest k in 0..t-2 with g_k + g_{k+1} ≤ δ, else -1; it moves by at most 1.
+
+        Where M ≥ 0 the law and that of any neighbour are (ε_s, δ)-indistinguishable. What is in
+        S_t and not in S'_t has no depth above t, so the share g_0 at most; the other way round
+        it is a share of g'_0 ≤ g_1; elsewhere weights differ by q and totals by q/(1 - g'_0).
+        """
+        if self.lowest < 2:
+            return -1
+        bound = Fraction(delta)
+
+        def holds(k: int) -> bool:
+            return self.unsafe_share(k) + self.unsafe_share(k + 1) <= bound
+
+        # g_k rises with k.
+        low, high = -1, self.lowest - 2
+        while low < high:
+            middle = (low + high + 1) // 2
+            low, high = (middle, high) if holds(middle) else (low, middle - 1)
+        return low
+
+    def draw(self, source: random.Random) -> tuple[int, ...]:
+        """Draw a point, shape (d,)."""
+        left = source.randrange(self.totals[self.lowest])
+        depth = self.lowest
+        while True:
+            left -= self._shell(depth) * self.weights[depth]
+            if left < 0:
+                break
+            depth += 1
+        return draw_in_shell(self._box(depth), self._inner_box(depth), source)
+
+    def probability(self, point: tuple[int, ...]) -> Fraction:
+        """The probability of a point of the grid. Sensitive."""
+        depth = self.depth(point)
+        if depth < self.lowest:
+            return Fraction(0)
+        return Fraction(self.weights[depth], self.totals[self.lowest])
+
+    def depth(self, point: tuple[int, ...]) -> int:
+        """T(y). Sensitive."""
+        y = np.array(point)
+        below = (self.points <= y).sum(axis=0)
+        above = (self.points >= y).sum(axis=0)
+        return min(int(np.minimum(below, above).min()), self.deepest)
+
+    def _shell(self, depth: int) -> int:
+        """How many points of the grid have this depth."""
+        return self.volumes[depth] - self.volumes[depth + 1]
+
+    @cached_property
+    def _sorted(self) -> Grid:
+        return np.sort(self.points, axis=0)
+
+    def _box(self, depth: int) -> tuple[list[int], list[int]]:
+        """x_(i) and x_(m-i+1) of every axis."""
+        low, high = self._sorted[depth - 1], self._sorted[len(self.points) - depth]
+        return low.tolist(), high.tolist()
+
+    def _inner_box(self, depth: int) -> tuple[list[int], list[int]] | None:
+        return self._box(depth + 1) if depth < self.deepest else None
+
+
+def draw_in_shell(
+    outer: tuple[list[int], list[int]],
+    inner: tuple[list[int], list[int]] | None,
+    source: random.Random,
+) -> tuple[int, ...]:
+    """Draw uniformly from a box without a smaller box in it.
+
+    Points are divided by the first axis j on which they are outside the inner box: earlier
+    coordinates are in its sides, coordinate j in what is left of side j, later ones anywhere.
+    """
+    low, high = outer
+    if inner is None:
+        return tuple(source.randrange(a, b + 1) for a, b in zip(low, high, strict=True))
+    inside = [(a, b) for a, b in zip(*inner, strict=True)]
+    sides = [(a, b) for a, b in zip(low, high, strict=True)]
+    parts = [
+        math.prod(_length(side) for side in inside[:j])
+        * (_length(sides[j]) - _length(inside[j]))
+        * math.prod(_length(side) for side in sides[j + 1 :])
+        for j in range(len(sides))
+    ]
+    left = source.randrange(sum(parts))
+    axis = 0
+    while left >= parts[axis]:
+        left -= parts[axis]
+        axis += 1
+    point = [source.randrange(a, b + 1) for a, b in [*inside[:axis], *sides[axis:]]]
+    (a, b), (c, d) = sides[axis], inside[axis]
+    place = source.randrange((c - a) + (b - d))
+    point[axis] = a + place if place < c - a else d + 1 + place - (c - a)
+    return tuple(point)
+
+
+def _length(side: tuple[int, int]) -> int:
+    return side[1] - side[0] + 1
+
+
+def pass_weights(distance: int, epsilon: float, delta: float) -> IntegerWeights:
+    """The law of passing (0) and failing (1): M + Lap(1/ε_t) > ln(1/2δ)/ε_t.
+
+    Where M = -1 it passes with a probability of δe^{-ε_t}; M moves by 1, and so does the log of
+    either probability by at most ε_t. The coin is drawn, and no noise.
+    """
+    margin = distance * epsilon + math.log(2.0 * delta)
+    rare = math.log(0.5) - abs(margin)
+    common = math.log1p(-math.exp(rare))
+    return IntegerWeights.from_logs([common, rare] if margin > 0.0 else [rare, common])

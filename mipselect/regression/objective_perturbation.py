@@ -1,0 +1,308 @@
+"""Objective perturbation: the minimiser of a loss plus a random linear term, pure ε."""
+
+from __future__ import annotations
+
+import random
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+
+from mipselect.arrays import FloatArray
+from mipselect.errors import InvalidInput
+from mipselect.frames import numeric_vector
+from mipselect.privacy.guarantee import Guarantee
+from mipselect.privacy.ledger import Ledger
+from mipselect.regression.base import Drawn, PrivateLinearModel, PrivateRegressor
+from mipselect.regression.double_draws import euclidean_laplace
+from mipselect.regression.perturbed_objective import (
+    ROUNDING,
+    Perturbation,
+    perturbation,
+    perturbed_minimiser,
+)
+from mipselect.regression.rows import RowMap, require_bounded
+from mipselect.regression.smooth_losses import (
+    SmoothLoss,
+    classification_loss,
+    regression_loss,
+)
+from mipselect.validation import checked_budget, checked_nonnegative, checked_scale
+
+STEPS = 2.0**20
+"""Released coefficients are multiples of coef_bound / STEPS."""
+
+FOOTNOTE = (
+    "noise and minimiser are computed in double precision and rounded to coef_bound / 2^20; "
+    "epsilon is proven for real numbers"
+)
+
+
+class _ObjectivePerturbation(PrivateLinearModel):
+    """What the regressor and the classifier share."""
+
+    x_bound: float | ArrayLike | None
+    coef_bound: float | None
+    ridge: float
+    fit_intercept: bool
+    row_bound: float | None
+    loss: str
+
+    def promise(self, size: int) -> Guarantee:
+        """What a fit on `size` columns promises: pure ε. See `PrivateLinearModel.promise`."""
+        self._perturbation(size)
+        return Guarantee(self.epsilon, relation=self._checked_relation())
+
+    @abstractmethod
+    def _loss(self) -> SmoothLoss:
+        """The loss, by its name."""
+
+    @abstractmethod
+    def _target_bound(self) -> float:
+        """B_y."""
+
+    def _rows(self, size: int) -> RowMap:
+        self._require(
+            x_bound="columns are clipped to ± this",
+            coef_bound="the largest length of the coefficients, with the intercept",
+        )
+        row_map = RowMap(
+            size,
+            self.fit_intercept,
+            x_bound=self.x_bound,  # type: ignore[arg-type]
+            row_bound=self.row_bound,
+        )
+        return require_bounded(row_map)
+
+    def _perturbation(self, size: int) -> Perturbation:
+        loss, rows, y_bound = self._loss(), self._rows(size), self._target_bound()
+        epsilon = checked_budget(self.epsilon)
+        radius = checked_scale(self.coef_bound, "coef_bound")  # type: ignore[arg-type]
+        if self._checked_relation() == "replace-one":
+            change = loss.replaced(rows.norm, y_bound, radius)
+        else:
+            change = rows.norm * loss.slope(y_bound, radius * rows.norm)
+        return perturbation(
+            epsilon,
+            checked_nonnegative(self.ridge, "ridge"),
+            change * (1.0 + ROUNDING),
+            rows.norm**2 * loss.curvature * (1.0 + ROUNDING),
+            radius,
+            rows.columns,
+        )
+
+    def _draw(self, X: FloatArray, y: FloatArray, source: random.Random, private: bool) -> Drawn:
+        rows, chosen, radius = self._rows(X.shape[1]), self._perturbation(X.shape[1]), self._radius
+        y_bound = self._target_bound()
+        noise = euclidean_laplace(source, rows.columns, chosen.noise_scale)
+        theta = perturbed_minimiser(
+            self._loss(), rows(X), np.clip(y, -y_bound, y_bound), chosen.ridge, noise, radius
+        )
+        return Drawn(
+            np.trunc(theta / radius * STEPS) / STEPS * radius,
+            rows,
+            f"objective-perturbation, {self._loss().name}",
+            bounds={
+                "y_bound": y_bound,
+                "coef_bound": radius,
+                "ridge": chosen.ridge,
+                "noise_scale": chosen.noise_scale,
+            },
+            footnotes=(FOOTNOTE,),
+        )
+
+    @property
+    def _radius(self) -> float:
+        return float(self.coef_bound)  # type: ignore[arg-type]
+
+
+class ObjectivePerturbationRegressor(PrivateRegressor, _ObjectivePerturbation):
+    """Least squares or Huber regression in a ball, with a random linear term: pure ε.
+
+    Parameters
+    ----------
+    epsilon : float
+        ε > 0, under `relation`.
+    x_bound : float or array_like of shape (p,)
+        Columns are clipped to ± this, in their units. Public; required.
+    y_bound : float
+        The target is clipped to ± this. Public; required.
+    coef_bound : float
+        r: the largest Euclidean length of the coefficients, the intercept among them. Public;
+        required.
+    ridge : float
+        γ ≥ 0 of the penalty (γ/2)‖β‖² on the sum of losses, the λ of an `Instance`.
+    loss : {"squared", "huber(κ)"}
+        κ in the units of y.
+    fit_intercept : bool
+        Whether a column of ones is added.
+    row_bound : float, optional
+        Rows, with the one in them, are shortened to this length: fewer digits of the data for
+        less noise.
+    relation : {"replace-one", "add-remove"}
+    ledger : Ledger, optional
+        Pays for each fit.
+    random_state : None, int or RandomState
+        None is the operating system's generator. Anything else is for tests and experiments, and
+        marks the release as not private.
+
+    Notes
+    -----
+    β minimises Σℓ + (c/2)‖β‖² + b·β over the ball; b has the density ∝ exp(-η‖b‖). Inside the
+    ball b = -(Σ∇ℓ(β) + cβ) is a function of β whose value at one β moves by at most Γ between
+    neighbours, so the density of b by at most e^{ηΓ}; the determinant of its Jacobian Σ∇²ℓ + cI
+    changes by at most 1 + λ̄/c, for one row adds a matrix of rank one and norm λ̄ at most. So
+    ηΓ + ln(1 + λ̄/c) = ε. The ball and losses with a kink in the slope are limits of smooth
+    functions (Kifer, Smith and Thakurta 2012, lemmas 20 and 22).
+
+    Γ is B(B_y + rB) when a row is added, B = √Σx_bound² with the one in it; and when a row is
+    replaced that of `Squared.replaced`, between 1 and 2 times as much. λ̄ = B². The published
+    constants (η = ε/2Γ, c at least 2λ̄/ε, Γ as for adding a row) lose 1.107ε under replace-one at
+    ε = 0.1, and waste half of the budget under add-remove.
+
+    References
+    ----------
+    Chaudhuri, Monteleoni and Sarwate, "Differentially private empirical risk minimization",
+    2011, section 3.3; Kifer, Smith and Thakurta, "Private convex empirical risk minimization and
+    high-dimensional regression", 2012, algorithm 1.
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 1.0,
+        x_bound: float | ArrayLike | None = None,
+        y_bound: float | None = None,
+        coef_bound: float | None = None,
+        ridge: float = 0.0,
+        loss: str = "squared",
+        fit_intercept: bool = True,
+        row_bound: float | None = None,
+        relation: str = "replace-one",
+        ledger: Ledger | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.x_bound = x_bound
+        self.y_bound = y_bound
+        self.coef_bound = coef_bound
+        self.ridge = ridge
+        self.loss = loss
+        self.fit_intercept = fit_intercept
+        self.row_bound = row_bound
+        self.relation = relation
+        self.ledger = ledger
+        self.random_state = random_state
+
+    def _loss(self) -> SmoothLoss:
+        return regression_loss(self.loss)
+
+    def _target_bound(self) -> float:
+        self._require(y_bound="the target is clipped to ± this")
+        return checked_scale(self.y_bound, "y_bound")  # type: ignore[arg-type]
+
+
+class ObjectivePerturbationClassifier(ClassifierMixin, _ObjectivePerturbation):  # type: ignore[misc]
+    """Logistic or smoothed hinge classification in a ball, with a random linear term: pure ε.
+
+    Parameters
+    ----------
+    loss : {"logistic", "smoothed-hinge", "smoothed-hinge(h)"}
+        h is the half width of the smoothed kink, 0.5 if none is given. The hinge itself has no
+        bounded curvature and would not be private.
+    classes : sequence of two names, optional
+        Public. Without it the two classes are those of y, which must be public knowledge. A row
+        of any other class counts as the first.
+    epsilon, x_bound, coef_bound, ridge, fit_intercept, row_bound, relation, ledger, random_state
+        See `ObjectivePerturbationRegressor`.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+        In sorted order: predicted where the linear predictor is not above 0, and above.
+
+    Notes
+    -----
+    As the regressor, with λ̄ = B²/4 for the logistic loss and B²/2h for the hinge, and
+    Γ = BL or 2BL, L the largest slope in the ball.
+
+    References
+    ----------
+    See `ObjectivePerturbationRegressor`.
+    """
+
+    classes_: np.ndarray[Any, Any]
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 1.0,
+        x_bound: float | ArrayLike | None = None,
+        coef_bound: float | None = None,
+        ridge: float = 0.0,
+        loss: str = "logistic",
+        classes: ArrayLike | None = None,
+        fit_intercept: bool = True,
+        row_bound: float | None = None,
+        relation: str = "replace-one",
+        ledger: Ledger | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.x_bound = x_bound
+        self.coef_bound = coef_bound
+        self.ridge = ridge
+        self.loss = loss
+        self.classes = classes
+        self.fit_intercept = fit_intercept
+        self.row_bound = row_bound
+        self.relation = relation
+        self.ledger = ledger
+        self.random_state = random_state
+
+    def decision_function(self, X: ArrayLike) -> FloatArray:
+        """Return the linear predictor, shape (n,); above 0 for the second class."""
+        table = self._table(X)
+        return self.release_.decision(table)
+
+    def predict(self, X: ArrayLike) -> np.ndarray[Any, Any]:
+        """Return a class for every row of X; shape (n,)."""
+        table = self._table(X)
+        found: np.ndarray[Any, Any] = self.classes_[
+            (self.release_.decision(table) > 0.0).astype(int)
+        ]
+        return found
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.classifier_tags.poor_score = True
+        return tags
+
+    def _loss(self) -> SmoothLoss:
+        return classification_loss(self.loss)
+
+    def _target_bound(self) -> float:
+        return 1.0
+
+    def _encoded(self, target: Any) -> FloatArray:
+        check_classification_targets(target)
+        if target.dtype.kind in "biuf":
+            numeric_vector(target)
+        elif any(value is None or value != value for value in target):
+            raise InvalidInput("y must not have missing values; remove such rows first")
+        self.classes_ = np.unique(target if self.classes is None else np.asarray(self.classes))
+        if self.classes_.size < 2:
+            raise InvalidInput(f"{type(self).__name__} needs two classes, got one class")
+        if self.classes_.size > 2:
+            raise InvalidInput(
+                "Only binary classification is supported. The type of the target is multiclass."
+            )
+        return np.where(target == self.classes_[1], 1.0, -1.0)
+
+    def _classes(self) -> tuple[str, str] | None:
+        first, second = (str(name) for name in self.classes_)
+        return first, second

@@ -1,0 +1,111 @@
+"""The constants of objective perturbation, and the minimiser of what it perturbs."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from mipselect.arrays import FloatArray
+from mipselect.regression.ball import minimise_in_ball, quadratic_in_ball
+from mipselect.regression.smooth_losses import SmoothLoss, Squared
+
+BISECTIONS = 200
+SMALLEST_RIDGE = 1e-9
+"""In units of λ̄: the least c, which keeps the Hessian away from singular ones."""
+
+ROUNDING = 1e-12
+"""The rate of the noise is lowered by this much, relatively."""
+
+
+@dataclass(frozen=True)
+class Perturbation:
+    """How much ridge and how much noise keep ε; public numbers only.
+
+    Attributes
+    ----------
+    ridge : float
+        c, at least the ridge that was asked for.
+    noise_scale : float
+        1/η: the noise has the density ∝ exp(-η‖b‖).
+    jacobian : float
+        j = ln(1 + λ̄/c), the part of ε that the curvature takes.
+    """
+
+    ridge: float
+    noise_scale: float
+    jacobian: float
+
+
+def perturbation(
+    epsilon: float, gamma: float, change: float, curvature: float, radius: float, columns: int
+) -> Perturbation:
+    """Choose c ≥ γ and η = (ε - ln(1 + λ̄/c))/Γ.
+
+    Parameters
+    ----------
+    epsilon : float
+    gamma : float
+        γ ≥ 0, the ridge that was asked for.
+    change : float
+        Γ: how far the sum of the gradients moves between neighbours, at any β of the ball.
+    curvature : float
+        λ̄: the largest eigenvalue of one row's Hessian.
+    radius : float
+        r.
+    columns : int
+        d.
+
+    Notes
+    -----
+    c minimises what is added to the gradient in the worst case, dΓ/(ε - j) + r(c - γ): the mean
+    length of the noise and the length of the further ridge term. That is convex in c, with the
+    derivative r - dΓ/(ε-j)² · λ̄/(c(c + λ̄)), which rises.
+    """
+
+    def jacobian(ridge: float) -> float:
+        return math.log1p(curvature / ridge)
+
+    def derivative(ridge: float) -> float:
+        left = epsilon - jacobian(ridge)
+        if left <= 0.0:
+            return -math.inf
+        noise = columns * change / left / left
+        return radius - noise * (curvature / ridge) / (ridge + curvature)
+
+    floor = max(gamma, SMALLEST_RIDGE * curvature)
+    ridge = floor
+    if derivative(floor) < 0.0:
+        low, high = math.log(floor), math.log(floor)
+        while derivative(math.exp(high)) < 0.0:
+            high += 1.0
+        for _ in range(BISECTIONS):
+            middle = 0.5 * (low + high)
+            low, high = (middle, high) if derivative(math.exp(middle)) < 0.0 else (low, middle)
+        ridge = math.exp(high)
+    left = (epsilon - jacobian(ridge)) * (1.0 - ROUNDING)
+    return Perturbation(ridge, change / left, jacobian(ridge))
+
+
+def perturbed_minimiser(
+    loss: SmoothLoss,
+    rows: FloatArray,
+    y: FloatArray,
+    ridge: float,
+    noise: FloatArray,
+    radius: float,
+) -> FloatArray:
+    """argmin over ‖β‖ ≤ r of Σ_i ℓ(y_i, x_i·β) + (c/2)‖β‖² + b·β; shape (d,)."""
+    size = rows.shape[1]
+    if isinstance(loss, Squared):
+        gram = rows.T @ rows + ridge * np.eye(size)
+        return quadratic_in_ball(gram, rows.T @ y - noise, radius)
+
+    def objective(beta: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+        values, slopes, curvatures = loss.values(y, rows @ beta)
+        value = float(values.sum() + 0.5 * ridge * beta @ beta + noise @ beta)
+        hessian = (rows * curvatures[:, None]).T @ rows + ridge * np.eye(size)
+        return value, rows.T @ slopes + ridge * beta + noise, hessian
+
+    return minimise_in_ball(objective, size, radius)

@@ -1,0 +1,170 @@
+"""The public map of one row: what a model sees of it, when it is fitted and when it predicts."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mipselect.arrays import FloatArray
+from mipselect.errors import InvalidInput
+from mipselect.validation import checked_flag, checked_scale, checked_scales
+
+GRID = 2.0**-16
+"""Rows are cut to multiples of this for sums that must be exact."""
+
+EXACT_ROWS = 1 << 20
+"""Products of so many rows on the grid add up exactly in doubles: below 2^20 · 2^32 < 2^53."""
+
+
+@dataclass(frozen=True)
+class RowMap:
+    """Clip each entry, divide it by a unit, append a one, and shorten the row to a length.
+
+    Parameters
+    ----------
+    size : int
+        How many columns there are, without the one.
+    fit_intercept : bool
+        Whether a one is appended.
+    x_bound : tuple of float, shape (size,), optional
+        Entries are clipped to ± these, in the units of the columns.
+    unit : tuple of float, shape (size,), optional
+        Entries are divided by these; 1 where none is given.
+    row_bound : float, optional
+        Rows, with the one in them, are shortened to this Euclidean length.
+
+    Notes
+    -----
+    A public map of one row: nothing in it was computed from other rows. One of `x_bound` and
+    `row_bound` must be there for `norm` to be finite.
+    """
+
+    size: int
+    fit_intercept: bool = True
+    x_bound: tuple[float, ...] | None = None
+    unit: tuple[float, ...] | None = None
+    row_bound: float | None = None
+
+    def __post_init__(self) -> None:
+        checked_flag(self.fit_intercept, "fit_intercept")
+        for name in ("x_bound", "unit"):
+            given = getattr(self, name)
+            if given is not None:
+                object.__setattr__(self, name, checked_scales(given, name, self.size))
+        if self.row_bound is not None:
+            object.__setattr__(self, "row_bound", checked_scale(self.row_bound, "row_bound"))
+
+    @property
+    def columns(self) -> int:
+        """How many entries a mapped row has."""
+        return self.size + self.fit_intercept
+
+    @property
+    def norm(self) -> float:
+        """The largest Euclidean length of a mapped row, rounded up; ``inf`` without bounds."""
+        entrywise = math.inf
+        if self.x_bound is not None:
+            units = self.unit or (1.0,) * self.size
+            largest = [b / u for b, u in zip(self.x_bound, units, strict=True)]
+            entrywise = math.hypot(*largest, float(self.fit_intercept)) * (1.0 + 1e-15)
+        return entrywise if self.row_bound is None else min(entrywise, self.row_bound)
+
+    def __call__(self, X: FloatArray) -> FloatArray:
+        """Map rows, shape (n, size), to shape (n, columns)."""
+        rows = np.array(X, dtype=np.float64)
+        if self.x_bound is not None:
+            rows = np.clip(rows, -np.array(self.x_bound), np.array(self.x_bound))
+        if self.unit is not None:
+            rows = rows / np.array(self.unit)
+        if self.fit_intercept:
+            rows = np.column_stack([rows, np.ones(len(rows))])
+        return rows if self.row_bound is None else shortened(rows, self.row_bound)
+
+    def in_units_of_columns(self, theta: FloatArray) -> tuple[FloatArray, float]:
+        """Coefficients of mapped rows, shape (columns,), as those of the columns and intercept."""
+        coef = np.array(theta[: self.size], dtype=np.float64)
+        if self.unit is not None:
+            coef = coef / np.array(self.unit)
+        return coef, float(theta[-1]) if self.fit_intercept else 0.0
+
+    def predictor(self, coef: FloatArray, intercept: float, X: FloatArray) -> FloatArray:
+        """The linear predictor of rows, shape (n, size); coefficients per unit of a column."""
+        theta = np.array(coef, dtype=np.float64)
+        if self.unit is not None:
+            theta = theta * np.array(self.unit)
+        if self.fit_intercept:
+            theta = np.append(theta, intercept)
+        return products(self(X), theta)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields, ready for JSON."""
+        return {
+            "size": self.size,
+            "fit_intercept": self.fit_intercept,
+            "x_bound": None if self.x_bound is None else list(self.x_bound),
+            "unit": None if self.unit is None else list(self.unit),
+            "row_bound": self.row_bound,
+        }
+
+
+def shortened(rows: FloatArray, bound: float) -> FloatArray:
+    """Scale every row of shape (n, d) that is longer than `bound` to that length."""
+    largest = np.abs(rows).max(axis=1, keepdims=True)
+    units = rows / np.where(largest > 0.0, largest, 1.0)
+    lengths = np.sqrt(products(units * units, np.ones(rows.shape[1])))[:, None]
+    # Compared in units of the largest entry, for squares of the entries may overflow.
+    longer = (lengths > 0.0) & (largest > bound / np.where(lengths > 0.0, lengths, 1.0))
+    return np.where(longer, units * (bound / np.where(lengths > 0.0, lengths, 1.0)), rows)
+
+
+def products(rows: FloatArray, theta: FloatArray) -> FloatArray:
+    """Σ_j rows[:, j] θ_j, added up in the order of the columns.
+
+    A row's product does not depend on which other rows there are, to the last bit: a matrix
+    product may add up in another order for another number of rows.
+    """
+    total = np.zeros(len(rows))
+    for column, weight in zip(rows.T, theta, strict=True):
+        total += column * weight
+    return total
+
+
+def on_grid(values: FloatArray, bound: float) -> FloatArray:
+    """values/bound, clipped to [-1, 1] and cut towards zero to multiples of `GRID`.
+
+    A row within `bound` stays within 1, exactly: its squared length is a multiple of GRID², and
+    no multiple lies between 1 and what rounding can make of it. What is no number becomes 0.
+    """
+    with np.errstate(all="ignore"):
+        scaled = np.clip(np.nan_to_num(values / bound, nan=0.0), -1.0, 1.0)
+        cut: FloatArray = np.trunc(scaled / GRID) * GRID
+    return cut
+
+
+def exact_products(left: FloatArray, right: FloatArray) -> FloatArray:
+    """leftᵀ right for entries on the grid in [-1, 1], exactly, in any order of the rows.
+
+    Parameters
+    ----------
+    left, right : float arrays, shapes (n, a) and (n, b), n < 2^31
+    """
+    total = np.zeros((left.shape[1], right.shape[1]), dtype=np.int64)
+    for start in range(0, len(left), EXACT_ROWS):
+        part = slice(start, start + EXACT_ROWS)
+        block = left[part].T @ right[part]
+        total += np.rint(block / GRID**2).astype(np.int64)
+    result: FloatArray = total.astype(np.float64) * GRID**2
+    return result
+
+
+def require_bounded(row_map: RowMap) -> RowMap:
+    """Return a map whose rows have a bounded length, or raise `InvalidInput`."""
+    if not math.isfinite(row_map.norm):
+        raise InvalidInput(
+            "rows need a bound: x_bound (columns are clipped to ± this) or row_bound (rows are "
+            "shortened to this length), chosen without looking at the data"
+        )
+    return row_map

@@ -1,0 +1,208 @@
+"""Losses with a bounded curvature, as objective perturbation needs them."""
+
+from __future__ import annotations
+
+import math
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from mipselect.arrays import FloatArray
+from mipselect.errors import InvalidInput
+from mipselect.validation import checked_scale, shown
+
+
+class SmoothLoss(ABC):
+    """ℓ(y, u) of a target y and a linear predictor u; convex in u."""
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """What the loss is called."""
+
+    @property
+    @abstractmethod
+    def curvature(self) -> float:
+        """The largest second derivative in u."""
+
+    @abstractmethod
+    def slope(self, y_bound: float, u_bound: float) -> float:
+        """The largest |dℓ/du| for |y| ≤ y_bound and |u| ≤ u_bound."""
+
+    def replaced(self, x_norm: float, y_bound: float, radius: float) -> float:
+        """How far the gradient in β moves when a row is replaced, ‖x‖ ≤ B and ‖β‖ ≤ r.
+
+        Twice the largest gradient of one row.
+        """
+        return 2.0 * x_norm * self.slope(y_bound, radius * x_norm)
+
+    @abstractmethod
+    def values(self, y: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """ℓ and its first and second derivatives in u, all of shape (n,)."""
+
+
+@dataclass(frozen=True)
+class Squared(SmoothLoss):
+    """½(y - u)²."""
+
+    @property
+    def name(self) -> str:
+        """squared."""
+        return "squared"
+
+    @property
+    def curvature(self) -> float:
+        """1."""
+        return 1.0
+
+    def slope(self, y_bound: float, u_bound: float) -> float:
+        """B_y + U."""
+        return y_bound + u_bound
+
+    def replaced(self, x_norm: float, y_bound: float, radius: float) -> float:
+        """D = 2B(B_y + rBσ)√(1-σ²), σ = (√(1+8κ²) - 1)/4κ, κ = rB/B_y.
+
+        The gradient of a row at β = r e is (x·β - y)x. Two of them are farthest apart for
+        x = B(σe + τf) and z = B(σe - τf), τ = √(1-σ²), both with the residual B_y + rBσ: e
+        cancels, and 2B(B_y + rBσ)τ remains, which is largest where 2κσ² + σ - κ = 0. D lies
+        between B(B_y + rB), what adding a row takes, and twice that.
+        """
+        kappa = radius * x_norm / y_bound
+        # The same root without a difference of nearly equal numbers.
+        sigma = 2.0 * kappa / (math.sqrt(1.0 + 8.0 * kappa * kappa) + 1.0)
+        largest = y_bound + radius * x_norm * sigma
+        return 2.0 * x_norm * largest * math.sqrt((1.0 - sigma) * (1.0 + sigma))
+
+    def values(self, y: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """See `SmoothLoss.values`."""
+        return 0.5 * (y - u) ** 2, u - y, np.ones_like(u)
+
+
+@dataclass(frozen=True)
+class Huber(SmoothLoss):
+    """½(y-u)² for |y-u| ≤ κ, κ|y-u| - ½κ² beyond; κ in the units of y."""
+
+    threshold: float
+
+    @property
+    def name(self) -> str:
+        """huber(κ)."""
+        return f"huber({self.threshold!r})"
+
+    @property
+    def curvature(self) -> float:
+        """1."""
+        return 1.0
+
+    def slope(self, y_bound: float, u_bound: float) -> float:
+        """min(κ, B_y + U)."""
+        return min(self.threshold, y_bound + u_bound)
+
+    def replaced(self, x_norm: float, y_bound: float, radius: float) -> float:
+        """min(2Bκ, D): slopes are those of the squared loss, shortened.
+
+        αx - βz is convex in the slopes α and β, so farthest where each is 0 or that of the
+        squared loss.
+        """
+        clipped = super().replaced(x_norm, y_bound, radius)
+        return min(clipped, Squared().replaced(x_norm, y_bound, radius))
+
+    def values(self, y: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """See `SmoothLoss.values`."""
+        slope = np.clip(u - y, -self.threshold, self.threshold)
+        value = slope * (u - y) - 0.5 * slope**2
+        return value, slope, (np.abs(u - y) < self.threshold).astype(np.float64)
+
+
+@dataclass(frozen=True)
+class Logistic(SmoothLoss):
+    """ln(1 + e^{-yu}) for y = -1 or +1."""
+
+    @property
+    def name(self) -> str:
+        """logistic."""
+        return "logistic"
+
+    @property
+    def curvature(self) -> float:
+        """¼."""
+        return 0.25
+
+    def slope(self, y_bound: float, u_bound: float) -> float:
+        """1/(1 + e^-U)."""
+        return 1.0 / (1.0 + math.exp(-u_bound))
+
+    def values(self, y: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """See `SmoothLoss.values`."""
+        margin = y * u
+        wrong = np.exp(-np.logaddexp(0.0, margin))
+        return np.logaddexp(0.0, -margin), -y * wrong, wrong * (1.0 - wrong)
+
+
+@dataclass(frozen=True)
+class SmoothedHinge(SmoothLoss):
+    """max(0, 1 - yu), its kink replaced by a parabola over 1 ± h; y = -1 or +1.
+
+    (1 + h - yu)²/4h between: Chaudhuri, Monteleoni and Sarwate, 2011, section 3.4.2 (the Huber
+    hinge).
+    """
+
+    width: float = 0.5
+
+    @property
+    def name(self) -> str:
+        """smoothed-hinge(h)."""
+        return f"smoothed-hinge({self.width!r})"
+
+    @property
+    def curvature(self) -> float:
+        """1/2h."""
+        return 0.5 / self.width
+
+    def slope(self, y_bound: float, u_bound: float) -> float:
+        """min(1, (1 + h + U)/2h)."""
+        return min(1.0, (1.0 + self.width + u_bound) * self.curvature)
+
+    def values(self, y: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """See `SmoothLoss.values`."""
+        margin, h = y * u, self.width
+        share = np.clip((1.0 + h - margin) / (2.0 * h), 0.0, 1.0)
+        value = np.where(margin < 1.0 - h, 1.0 - margin, h * share**2)
+        inside = np.abs(margin - 1.0) < h
+        return value, -y * share, self.curvature * inside.astype(np.float64)
+
+
+def regression_loss(name: str) -> SmoothLoss:
+    """Return "squared" or "huber(κ)", or raise `InvalidInput`."""
+    return _named(name, {"squared": Squared}, {"huber": Huber})
+
+
+def classification_loss(name: str) -> SmoothLoss:
+    """Return "logistic", "smoothed-hinge" or "smoothed-hinge(h)", or raise `InvalidInput`."""
+    plain: dict[str, Callable[[], SmoothLoss]] = {
+        "logistic": Logistic,
+        "smoothed-hinge": SmoothedHinge,
+    }
+    return _named(name, plain, {"smoothed-hinge": SmoothedHinge})
+
+
+def _named(
+    name: str,
+    plain: Mapping[str, Callable[[], SmoothLoss]],
+    with_number: Mapping[str, Callable[[float], SmoothLoss]],
+) -> SmoothLoss:
+    parts = re.fullmatch(r"([a-z-]+)(?:\(([^()]*)\))?", name) if isinstance(name, str) else None
+    word, number = parts.groups() if parts else ("", None)
+    if number is None and word in plain:
+        return plain[word]()
+    if number is not None and word in with_number:
+        try:
+            value = float(number)
+        except ValueError:
+            raise InvalidInput(f"loss {name!r}: the parameter must be a number") from None
+        return with_number[word](checked_scale(value, f"the parameter of the loss {word}"))
+    known = ", ".join([*map(repr, plain), *(f"'{other}(number)'" for other in with_number)])
+    raise InvalidInput(f"loss must be one of {known}, got {shown(name)}")

@@ -1,0 +1,212 @@
+"""Bounds on the gain around any coefficients: a constant and one share for every feature.
+
+With P, D of `Convexity` and Q = H - P ⪰ 0, for every x and every set T of live features,
+
+    g_Tᵀ H_TT⁻¹ g_T ≤ xᵀQx + Σ_{j∈T} (g - Qx)_jᵀ D_j⁻¹ (g - Qx)_j
+
+(MATH, section 15). x = 0 gives the bound by shares alone; where columns are correlated, x near the
+coefficients of good supports gives a far better one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from mipselect.arrays import FloatArray, IntArray
+from mipselect.losses.squared import EPS
+from mipselect.search.least_squares.additions import Additions
+from mipselect.search.least_squares.curvature import Convexity
+from mipselect.search.least_squares.dominance import largest_sum
+
+STEPS = 15
+"""Centres that are tried for one bound."""
+
+MEMBERS = 192
+"""Most features that a centre is made of."""
+
+ADMITTING = (0, 1, 3, 6)
+"""Steps after which further features may become part of the centre."""
+
+CLOSE = 0.02
+"""Of what is missing to the needed bound: a centre that is so close to the best is kept."""
+
+
+@dataclass(frozen=True, eq=False)
+class GainBound:
+    """gain(T) ≤ constant + Σ_{j∈T} shares_j.
+
+    Attributes
+    ----------
+    constant : float
+    shares : ndarray of shape (L,)
+    """
+
+    constant: float
+    shares: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Budget:
+    """So many features of T are among these.
+
+    Attributes
+    ----------
+    positions : ndarray of int
+        Among the live features.
+    count : int
+    """
+
+    positions: IntArray
+    count: int
+
+    def worst(self, bound: GainBound) -> float:
+        """The largest sum of their shares."""
+        return largest_sum(bound.shares[self.positions], self.count)
+
+
+class Centring:
+    """The bounds of one subproblem around centres made of some of its features.
+
+    Parameters
+    ----------
+    sub : Additions
+    convexity : Convexity
+    """
+
+    def __init__(self, sub: Additions, convexity: Convexity) -> None:
+        self._sub, self._convexity = sub, convexity
+        self.members: IntArray = np.empty(0, dtype=np.intp)
+        self._Q: FloatArray = np.empty((len(sub.g), 0))
+
+    def admit(self, positions: IntArray) -> None:
+        """Let centres be made of these features as well."""
+        sub = self._sub
+        known = np.zeros(len(sub.live), dtype=bool)
+        known[self.members] = True
+        new = np.flatnonzero(np.bincount(positions, minlength=len(known)).astype(bool) & ~known)
+        X = sub.places(new)
+        H = sub.problem.gram.columns(sub.columns[X])[sub.columns]
+        H -= sub.whitened.T @ sub.whitened[:, X]
+        H[X, np.arange(len(X))] = sub.h[X]
+        self.members = np.concatenate([self.members, new])
+        self._Q = np.hstack([self._Q, H - self._convexity.columns(X)])
+
+    def around(self, weights: FloatArray) -> tuple[GainBound, float]:
+        """The bound at x = (Q + D/z)⁻¹ g for weights z ≥ 0 of the members, and gᵀx.
+
+        gᵀx is what the best x could do at most: it is below the bound of every x on sets whose
+        members are in with these weights.
+        """
+        sub, features = self._sub, self._sub.problem.features
+        chosen = sub.live[self.members]
+        X = sub.places(self.members)
+        root = np.sqrt(np.repeat(weights, features.widths[chosen]))
+        system = root[:, None] * self._Q[X] * root + self._convexity.block(self.members)
+        x = root * np.linalg.solve(system, root * sub.g[X])
+        Qx = self._Q @ x
+        left = sub.g - Qx
+        constant = float(x @ Qx[X]) + self._rounding(x)
+        return GainBound(constant, self._convexity.gains(left)), float(sub.g[X] @ x)
+
+    def _rounding(self, x: FloatArray) -> float:
+        """By how much rounding may lower a doubled gain that is bounded around x.
+
+        The computed g and Q belong to moments that are off by about k·EPS of their size, and
+        products with x add K·EPS. What this changes is at most
+        2·e(√d + Σ|β_j|√G_jj + Σ|x_j|√G_jj)², at the β that has to be bounded.
+        """
+        sub, problem = self._sub, self._sub.problem
+        terms = len(x) + len(sub.whitened) + 8
+        longest = min(problem.radius, np.sqrt(problem.target_norm / problem.ridge))
+        lengths = np.sqrt(problem.features.most_columns(sub.size)) * longest
+        reach = np.sqrt(problem.target_norm)
+        reach += np.sqrt(problem.gram.diagonal.max()) * (lengths + float(np.abs(x).sum()))
+        return float(4.0 * EPS * terms * reach**2)
+
+
+def best_centred(
+    sub: Additions,
+    convexity: Convexity,
+    budgets: Sequence[Budget],
+    start: FloatArray,
+    enough: float,
+) -> GainBound:
+    """A centre whose bound on all T within the budgets is small.
+
+    The best weights maximise a concave function of z on {0 ≤ z ≤ 1, Σ z = count} whose gradient
+    are the shares: projected steps of Barzilai and Borwein. Every step ends in a valid bound.
+
+    Parameters
+    ----------
+    sub : Additions
+    convexity : Convexity
+    budgets : sequence of Budget
+        Disjoint.
+    start : ndarray of shape (L,)
+        Weights to begin with, each within its budget.
+    enough : float
+        A bound on the gain that needs no improvement.
+    """
+    centring = Centring(sub, convexity)
+    centring.admit(np.flatnonzero(start))
+    z = start
+    best, lowest = GainBound(np.inf, np.zeros(len(start))), np.inf
+    before: tuple[FloatArray, FloatArray] | None = None
+    for step in range(STEPS):
+        bound, reachable = centring.around(z[centring.members])
+        worst = bound.constant + sum(budget.worst(bound) for budget in budgets)
+        if worst < lowest:
+            best, lowest = bound, worst
+        if lowest <= enough or lowest - reachable <= CLOSE * (lowest - enough):
+            break
+        if step in ADMITTING and len(centring.members) < MEMBERS:
+            _admit_promising(centring, budgets, bound)
+        length = _step(z, bound.shares, before)
+        before = z, bound.shares
+        z = np.zeros_like(start)
+        admitted = np.zeros(len(start), dtype=bool)
+        admitted[centring.members] = True
+        for budget in budgets:
+            here = budget.positions[admitted[budget.positions]]
+            moved = before[0][here] + length * bound.shares[here]
+            z[here] = on_capped_simplex(moved, budget.count)
+    return best
+
+
+def _admit_promising(centring: Centring, budgets: Sequence[Budget], bound: GainBound) -> None:
+    promising = []
+    for budget in budgets:
+        count = min(len(budget.positions), budget.count + 4)
+        shares = bound.shares[budget.positions]
+        top = np.argpartition(-shares, count - 1)[:count]
+        promising.append(budget.positions[top])
+    centring.admit(np.concatenate(promising))
+
+
+def _step(z: FloatArray, shares: FloatArray, before: tuple[FloatArray, FloatArray] | None) -> float:
+    """The length of a step along the shares."""
+    first = 1.0 / float(np.sort(shares)[-min(len(shares), 8) :].mean() or 1.0)
+    if before is None:
+        return first
+    moved, changed = z - before[0], shares - before[1]
+    curved = -float(moved @ changed)
+    return float(moved @ moved) / curved if curved > 0.0 else 4.0 * first
+
+
+def on_capped_simplex(v: FloatArray, count: int) -> FloatArray:
+    """The nearest z with 0 ≤ z ≤ 1 and Σ z = `count`, ones if there are not more.
+
+    It is clip(v - t) for the t where the sum is right: a piecewise linear function of t whose
+    slope changes by one at every v_j and v_j - 1.
+    """
+    if count >= len(v):
+        return np.ones_like(v)
+    breaks = np.concatenate([v, v - 1.0])
+    order = np.argsort(-breaks, kind="stable")
+    falling = breaks[order]
+    inside = np.cumsum(np.where(order < len(v), 1.0, -1.0))
+    sums = np.concatenate([[0.0], np.cumsum(inside[:-1] * (falling[:-1] - falling[1:]))])
+    return np.asarray(np.clip(v - np.interp(count, sums, falling), 0.0, 1.0))

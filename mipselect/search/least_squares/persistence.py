@@ -1,0 +1,93 @@
+"""When a search turns to bounds around centres, and which measure of convexity they use."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+
+from mipselect.arrays import FloatArray
+from mipselect.losses.squared import PreparedSquared
+from mipselect.search.collectors import Collector
+from mipselect.search.least_squares.additions import Additions, additions_to
+from mipselect.search.least_squares.centring import Budget, GainBound, best_centred
+from mipselect.search.least_squares.curvature import Curvature, curvature_of, spectral_curvatures
+from mipselect.search.progress import Run
+
+LONG = 5
+"""In units of `after`; then what certifies is enough, and no exact value is looked for."""
+
+SHARES = (0.03, 0.1, 0.3)
+"""Limits t of the spectrum, in medians of the diagonal of G."""
+
+TRIALS = 6
+"""Subproblems of each size at which all measures are tried, before the best of them is kept."""
+
+AGAIN = 50
+"""All are tried again once in so many."""
+
+
+class Persistence:
+    """Bounds that take more work, for searches that cheap bounds did not end.
+
+    Parameters
+    ----------
+    problem : PreparedSquared
+    after : int
+        So many subproblems are tried with cheap bounds alone.
+    least_size : int
+        Fewer additions are not worth a centre.
+    """
+
+    def __init__(self, problem: PreparedSquared, after: int = 200, least_size: int = 3) -> None:
+        self._problem, self._after, self._least_size = problem, after, least_size
+        self._wins: dict[int, Counter[int]] = {}
+
+    def limit(self, collector: Collector, run: Run) -> float:
+        """What a bound must reach: the threshold, or the target when the search has become long."""
+        long = run.statistics.subproblems > LONG * self._after
+        return collector.target if long else collector.threshold
+
+    def wanted(self, run: Run) -> bool:
+        """Whether the cheap bounds have had their chance."""
+        return run.statistics.subproblems > self._after
+
+    def worth_a_centre(self, sub: Additions, run: Run) -> bool:
+        """Whether a subproblem that is screened should be bounded around a centre."""
+        return self.wanted(run) and self._least_size <= sub.size <= len(sub.live) - 3
+
+    @cached_property
+    def level_curvature(self) -> Curvature:
+        """For whole levels: the smallest eigenvalue."""
+        return curvature_of(self._whole)
+
+    @cached_property
+    def _curvatures(self) -> list[Curvature]:
+        """For subproblems."""
+        return [self.level_curvature, *spectral_curvatures(self._whole, SHARES)]
+
+    @cached_property
+    def _whole(self) -> Additions:
+        none, everything = np.empty(0, dtype=np.intp), np.arange(self._problem.features.count)
+        return additions_to(self._problem, none, 1, everything, 0.0, None)
+
+    def centred(
+        self, sub: Additions, budgets: Sequence[Budget], start: FloatArray, needed: float
+    ) -> GainBound:
+        """The bound of `best_centred` by the measure that has been the best for this size."""
+        wins = self._wins.setdefault(sub.size, Counter())
+        number = wins.total()
+        if number >= TRIALS and number % AGAIN:
+            wins[-1] += 1  # Counted, for no measure.
+            (best, _), *_ = [pair for pair in wins.most_common() if pair[0] >= 0]
+            return best_centred(sub, self._curvatures[best].at(sub), budgets, start, needed)
+        found = [
+            best_centred(sub, curvature.at(sub), budgets, start, needed)
+            for curvature in self._curvatures
+        ]
+        worst = [bound.constant + sum(budget.worst(bound) for budget in budgets) for bound in found]
+        best = int(np.argmin(worst))
+        wins[best] += 1
+        return found[best]

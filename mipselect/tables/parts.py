@@ -1,0 +1,78 @@
+"""`Part`: a table, or a file of one, whose header was looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+ROWS = 1 << 16
+"""Rows that are looked at together."""
+
+Read = Callable[[Sequence[str]], Iterator[pa.RecordBatch]]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A table, or a file of a table that is stored in several.
+
+    Attributes
+    ----------
+    label : str
+        How it is called in a message.
+    names : tuple of str
+        Of its columns; there may be repeated ones.
+    kinds : tuple of str
+        How each is stored, as types of a Table Schema.
+    rows : int or None
+        Their number, where it is known without reading them.
+    read : callable
+        From some of the names to batches with these columns in this order.
+    """
+
+    label: str
+    names: tuple[str, ...]
+    kinds: tuple[str, ...]
+    rows: int | None
+    read: Read
+
+
+def arrow_part(
+    label: str,
+    schema: pa.Schema,
+    rows: int | None,
+    read: Read,
+) -> Part:
+    """A part whose columns are those of an Arrow schema."""
+    return Part(label, tuple(schema.names), tuple(kind_of(t) for t in schema.types), rows, read)
+
+
+def kind_of(kind: pa.DataType) -> str:
+    """An Arrow type as a type of a Table Schema."""
+    types = pa.types
+    if isinstance(kind, pa.BaseExtensionType):
+        return kind_of(kind.storage_type)
+    if types.is_dictionary(kind) or types.is_run_end_encoded(kind):
+        return kind_of(kind.value_type)
+    for name, holds in (
+        ("boolean", types.is_boolean),
+        ("integer", types.is_integer),
+        ("number", lambda t: types.is_floating(t) or types.is_decimal(t)),
+        ("date", types.is_date),
+        ("datetime", types.is_timestamp),
+        ("time", types.is_time),
+        ("duration", types.is_temporal),
+        ("array", types.is_nested),
+    ):
+        if holds(kind):
+            return name
+    return "string"
+
+
+def pieces(batches: Iterable[pa.RecordBatch], names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """Some columns, no more than `ROWS` rows at a time."""
+    for batch in batches:
+        chosen = batch.select(list(names))
+        for start in range(0, chosen.num_rows, ROWS):
+            yield chosen.slice(start, ROWS)

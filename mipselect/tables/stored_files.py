@@ -1,0 +1,187 @@
+"""Tables in files: CSV, Parquet and Arrow, one file or many, here or at a URL."""
+
+from __future__ import annotations
+
+import glob
+import urllib.parse
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyarrow import fs, ipc, parquet
+
+from mipselect.disk import regular_file
+from mipselect.errors import InvalidInput
+from mipselect.tables.csv_rows import CsvRows
+from mipselect.tables.parts import ROWS, Part, Read, arrow_part, pieces
+from mipselect.validation import shown
+
+CSV, PARQUET, IPC = "CSV", "Parquet", "Arrow"
+ENDINGS = {
+    ".csv": CSV,
+    ".csv.gz": CSV,
+    ".parquet": PARQUET,
+    ".pq": PARQUET,
+    ".arrow": IPC,
+    ".ipc": IPC,
+    ".feather": IPC,
+}
+NO_PARTITION = "__HIVE_DEFAULT_PARTITION__"
+
+
+def stored_parts(source: str) -> tuple[Part, ...]:
+    """The files of a path, a URL, a folder or a pattern; see `open_source`."""
+    if "://" in source:
+        try:
+            system, path = fs.FileSystem.from_uri(source)
+        except (pa.ArrowException, OSError, ValueError) as error:
+            raise InvalidInput(
+                f"{source}: no such place is known here; use a path, file://, s3:// or gs://"
+            ) from error
+        found = system.get_file_info(path)
+        paths = _in_folder(system, path) if found.type == fs.FileType.Directory else [path]
+        return tuple(_file(system, one, source if len(paths) == 1 else one, path) for one in paths)
+    system = fs.LocalFileSystem()
+    if Path(source).is_dir():
+        paths = _in_folder(system, source)
+    elif not Path(source).exists() and glob.has_magic(source):
+        paths = sorted(glob.glob(source, recursive=True))
+        if not paths:
+            raise InvalidInput(f"{source}: no file is called so")
+    else:
+        paths = [source]
+    for path in paths:
+        regular_file(Path(path))
+    _require_one_kind(source, paths)
+    return tuple(_file(system, path, path, source) for path in paths)
+
+
+def _in_folder(system: fs.FileSystem, folder: str) -> list[str]:
+    """The files in a folder, at any depth, but for hidden ones; sorted by their names."""
+    files = system.get_file_info(fs.FileSelector(folder, recursive=True))
+    paths = []
+    for info in files:
+        steps = info.path[len(folder) :].strip("/").split("/")
+        if info.type == fs.FileType.File and not any(step[:1] in {".", "_"} for step in steps):
+            paths.append(info.path)
+    if not paths:
+        raise InvalidInput(f"{folder}: the folder has no files")
+    _require_one_kind(folder, paths)
+    return sorted(paths)
+
+
+def _require_one_kind(source: str, paths: Sequence[str]) -> None:
+    kinds = {path: _kind_of_file(path) for path in paths}
+    if len(set(kinds.values())) > 1:
+        raise InvalidInput(f"{source}: its files must be of one kind, not {shown(kinds)}")
+
+
+def _kind_of_file(path: str) -> str:
+    for ending, kind in ENDINGS.items():
+        if path.lower().endswith(ending):
+            return kind
+    raise InvalidInput(f"{path}: a table must end in {', '.join(ENDINGS)}")
+
+
+def _file(system: fs.FileSystem, path: str, label: str, root: str) -> Part:
+    kind = _kind_of_file(path)
+    try:
+        if kind == CSV:
+            part = _csv_part(system, path, label)
+        elif kind == PARQUET:
+            part = _parquet_part(system, path, label)
+        else:
+            part = _ipc_part(system, path, label)
+    except (pa.ArrowException, OSError, ValueError) as error:
+        if isinstance(error, InvalidInput):
+            raise
+        raise InvalidInput(f"{label}: cannot be read as {kind}") from error
+    return _with_partition(part, path, root)
+
+
+def _csv_part(system: fs.FileSystem, path: str, label: str) -> Part:
+    packed = path.lower().endswith(".gz")
+
+    def opened() -> Any:
+        return system.open_input_file(path)
+
+    rows = CsvRows(label, opened, compressed=packed)
+    if not any(rows.header):
+        raise InvalidInput(f"{label}: the file has no header in its first line")
+    return Part(label, rows.header, ("string",) * len(rows.header), None, rows.batches)
+
+
+def _parquet_part(system: fs.FileSystem, path: str, label: str) -> Part:
+    with system.open_input_file(path) as raw, parquet.ParquetFile(raw) as file:
+        schema, rows = file.schema_arrow, file.metadata.num_rows
+
+    def read(names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        with system.open_input_file(path) as raw, parquet.ParquetFile(raw) as file:
+            for batch in file.iter_batches(batch_size=ROWS, columns=list(names)):
+                yield batch.select(list(names))
+
+    return arrow_part(label, schema, rows, _guarded(read, label))
+
+
+def _ipc_part(system: fs.FileSystem, path: str, label: str) -> Part:
+    def opened(raw: Any) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
+        try:
+            file = ipc.open_file(raw)
+        except pa.ArrowInvalid:
+            raw.seek(0)
+            stream = ipc.open_stream(raw)
+            return stream.schema, iter(stream)
+        return file.schema, (file.get_batch(k) for k in range(file.num_record_batches))
+
+    def read(names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        with system.open_input_file(path) as raw:
+            yield from pieces(opened(raw)[1], names)
+
+    with system.open_input_file(path) as raw:
+        schema = opened(raw)[0]
+    return arrow_part(label, schema, None, _guarded(read, label))
+
+
+def _guarded(read: Read, label: str) -> Read:
+    """Say of a file that is damaged that it is, and nothing of what stands in it."""
+
+    def guarded(names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        try:
+            yield from read(names)
+        except (pa.ArrowException, OSError) as error:
+            raise InvalidInput(f"{label}: the file is damaged") from error
+
+    return guarded
+
+
+def _with_partition(part: Part, path: str, root: str) -> Part:
+    """The part with a column for each folder below `root` that is named ``key=value``."""
+    keys = _partition(path[len(root) :]) if path.startswith(root) else {}
+    keys = {name: value for name, value in keys.items() if name not in part.names}
+    if not keys:
+        return part
+
+    def read(names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        stored = [name for name in names if name not in keys]
+        # One column at least, for the number of rows.
+        for batch in part.read(stored or part.names[:1]):
+            columns = [
+                pa.repeat(pa.scalar(keys[name], pa.string()), batch.num_rows)
+                if name in keys
+                else batch.column(stored.index(name))
+                for name in names
+            ]
+            yield pa.record_batch(columns, list(names))
+
+    kinds = (*part.kinds, *("string" for _ in keys))
+    return Part(part.label, (*part.names, *keys), kinds, part.rows, read)
+
+
+def _partition(path: str) -> Mapping[str, str | None]:
+    keys: dict[str, str | None] = {}
+    for step in path.split("/")[:-1]:
+        name, sign, value = step.partition("=")
+        if sign:
+            keys[name] = None if value == NO_PARTITION else urllib.parse.unquote(value)
+    return keys

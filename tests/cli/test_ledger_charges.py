@@ -1,0 +1,194 @@
+"""Everything that draws on the command line, with a ledger and without one."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from commandline import BOUNDS, LISTENING, Run
+
+from mipselect.mechanisms import ExponentialMechanism
+from mipselect.privacy import Guarantee, Ledger
+
+METHODS = {
+    "exponential": 1.0,
+    "top-r": 1.0,
+    "mistakes": 1.6,
+    "sis": 1.0,
+    "kendall": 1.0,
+    "sample-aggregate": 1.0,
+    "mcmc": 1.0,
+}
+OPTIONS = {
+    "mistakes": ("--test-epsilon", "0.6", "--delta", "1e-6"),
+    "mcmc": ("--delta", "1e-6", "--mcmc-steps", "50"),
+}
+
+
+@pytest.fixture
+def file(folder: Path) -> Path:
+    return folder / "study.ledger"
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_is_charged_at_its_full_price(
+    run: Run, folder: Path, file: Path, method: str
+) -> None:
+    price = METHODS[method]
+    ledger = Ledger.create(file, epsilon=2 * price + 0.5, delta=1e-5, unit="patient")
+    command = ("release", folder / "instance.toml", "--epsilon", "1", "--method", method)
+    command += (*OPTIONS.get(method, ()), "--ledger", file)
+    planned = run(*command, "--dry-run")
+    assert f"have (ε, δ) = ({price + 0.5:.15g}, " in planned.out
+    assert ledger.entries == ()
+    report = run(*command, "--json").report
+    (entry,) = ledger.entries
+    assert (entry.guarantee.epsilon, entry.status) == (price, "drawn")
+    assert entry.guarantee.to_dict() == report["guarantee_of_all_draws"]
+    assert entry.asked["method"] == method
+    assert report["ledger"]["identity"] == ledger.identity
+    assert report["ledger"]["head"]["hash"] == ledger.verify().hash
+    assert report["ledger"]["remaining"]["epsilon"] == pytest.approx(price + 0.5)
+    assert run(*command).code == 0
+    run(*command).failed_with(1, "only ε = 0.5", "nothing was drawn")
+    assert len(ledger.entries) == 2
+
+
+def test_select_is_charged_too_and_notes_what_was_asked(run: Run, folder: Path, file: Path) -> None:
+    ledger = Ledger.create(file, epsilon=2.0)
+    data = folder / "data.csv"
+    command = ("select", data, "--target", "y", "--support-size", "2", "--epsilon", "1", *BOUNDS)
+    shown = run(*command, "--ledger", file)
+    assert "Ledger study.ledger: charged; ε = 1 is left" in shown.out
+    asked = dict(ledger.entries[0].asked)
+    assert (asked["data"], asked["target"], asked["x_bound"]) == ("data.csv", "y", 1.0)
+    assert len(asked["features_sha256"]) == 64
+    assert not {"n", "sensitivity", "features", "number_of_supports"} & set(asked)
+    assert str(folder) not in json.dumps(asked)
+
+
+def test_without_a_ledger_it_says_that_nothing_remembers(run: Run, folder: Path) -> None:
+    command = ("release", folder / "instance.toml", "--epsilon", "1")
+    assert "nothing remembers this release" in run(*command).out
+    assert run(*command, "--json").report["ledger"] is None
+
+
+def test_all_draws_or_none(run: Run, folder: Path, file: Path) -> None:
+    ledger = Ledger.create(file, epsilon=2.5)
+    command = ("release", folder / "instance.toml", "--epsilon", "1", "--ledger", file)
+    run(*command, "--draws", "3").failed_with(1, "asked for ε = 3.0")
+    run(*command, "--draws", "3", "--dry-run").failed_with(1, "asked for ε = 3.0")
+    assert ledger.entries == ()
+    assert len(run(*command, "--draws", "2", "--json").report["releases"]) == 2
+    (entry,) = ledger.entries
+    assert (entry.what, entry.guarantee.epsilon) == ("exponential, 2 draws", 2.0)
+
+
+def test_under_add_remove_it_costs_half_and_n_is_not_told(
+    run: Run, folder: Path, file: Path
+) -> None:
+    ledger = Ledger.create(file, epsilon=0.5, relation="add-remove")
+    command = ("release", folder / "instance.toml", "--epsilon", "1", "--ledger", file)
+    planned = run(*command, "--dry-run", "--json").report
+    assert planned["guarantee_of_all_draws"]["epsilon"] == 0.5
+    report = run(*command, "--json").report
+    assert report["guarantee_of_all_draws"]["relation"] == "add-remove"
+    for told in (planned, report):
+        assert told["n"] is told["sensitivity"] is None
+    assert report["nearly_blind"] is None
+    assert ledger.remaining.epsilon == 0.0
+    other = ("--method", "sis", "--relation", "replace-one")
+    run(*command, *other).failed_with(1, "kept under add-remove")
+
+
+def test_a_ledger_in_rho_pays_for_bounded_range(run: Run, folder: Path, file: Path) -> None:
+    ledger = Ledger.create(file, rho=0.25, delta=1e-6)
+    command = ("release", folder / "instance.toml", "--epsilon", "1", "--ledger", file)
+    assert "ρ = 0.25 left, and would have 0.125" in run(*command, "--dry-run").out
+    assert run(*command).code == 0
+    # Of two columns by peeling at ½ each: 1/16.
+    kendall = (*command, "--method", "kendall")
+    assert "ρ = 0.125 left, and would have 0.0625" in run(*kendall, "--dry-run").out
+    assert run(*kendall).code == 0
+    assert ledger.remaining.rho == 0.0625
+    run(*command, "--method", "mcmc").failed_with(1, "counts ρ")
+    run(*command).failed_with(1, "ρ = 0.125, but only ρ = 0.0625")
+
+
+def test_parts(run: Run, folder: Path, file: Path) -> None:
+    ledger = Ledger.create(file, epsilon=1.0)
+    command = ("release", folder / "instance.toml", "--epsilon", "1")
+    run(*command, "--part", "site=A").failed_with(2, "--part goes with --ledger")
+    for wrong in ("site", "=A", "site="):
+        run(*command, "--ledger", file, "--part", wrong).failed_with(2, "COLUMN=VALUE")
+    planned = run(*command, "--ledger", file, "--part", "site=A", "--dry-run", "--json").report
+    assert "value of 'site'" in planned["guarantee_of_all_draws"]["conditions"][0]
+    for site in ("A", "B"):
+        done = run(*command, "--ledger", file, "--part", f"site={site}", "--json").report
+        assert "value of 'site'" in done["guarantee_of_one_draw"]["conditions"][0]
+        assert done["releases"][0]["guarantee"] == done["guarantee_of_one_draw"]
+    run(*command, "--ledger", file, "--part", "site=A").failed_with(1, "nothing was drawn")
+    assert ledger.spent.epsilon == 1.0
+
+
+def test_a_seeded_draw_is_marked_in_the_ledger(run: Run, folder: Path, file: Path) -> None:
+    Ledger.create(file, epsilon=1.0)
+    command = ("release", folder / "instance.toml", "--epsilon", "1", "--seed", "1")
+    assert run(*command, "--ledger", file).code == 0
+    shown = run("ledger", "show", file).out
+    assert "seeded: no promise" in shown
+    assert "of all of it together nothing is promised" in shown
+
+
+def test_the_ledger_is_looked_at_before_the_data(run: Run, folder: Path, file: Path) -> None:
+    (folder / "data.csv").unlink()
+    command = ("release", folder / "instance.toml", "--epsilon", "1", "--ledger")
+    run(*command, file).failed_with(2, "no such file; 'mipselect ledger create'")
+    run(*command, folder / "instance.toml").failed_with(2, "not an SQLite file")
+    Ledger.create(file, epsilon=0.5)
+    run(*command, file).failed_with(1, "nothing was drawn")
+    run(*command, file, "--output", file).failed_with(1, "nothing was drawn")
+
+
+def test_the_ledger_is_not_replaced_by_the_output(run: Run, folder: Path, file: Path) -> None:
+    Ledger.create(file, epsilon=5.0)
+    command = ("release", folder / "instance.toml", "--epsilon", "1", "--ledger", file)
+    run(*command, "--output", file).failed_with(2, "would be replaced")
+    assert Ledger.open(file).entries == ()
+
+
+def test_a_draw_that_fails_or_is_interrupted_is_paid(
+    run: Run, folder: Path, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger = Ledger.create(file, epsilon=3.0)
+    command = ("release", folder / "instance.toml", "--epsilon", "1", "--ledger", file)
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ExponentialMechanism, "sample", interrupted)
+    run(*command).failed_with(130, "what was charged to the ledger stays charged", "ledger show")
+    monkeypatch.setattr(ExponentialMechanism, "prepare", interrupted)
+    run(*command).failed_with(130, "interrupted")
+    assert [entry.status for entry in ledger.entries] == ["failed"]
+    assert ledger.remaining == Guarantee(2.0)
+
+
+def test_a_killed_command_has_paid_for_what_it_told(folder: Path, file: Path) -> None:
+    """Killed at any moment: whoever saw a release finds it charged."""
+    ledger = Ledger.create(file, epsilon=100.0)
+    command = ["release", str(folder / "instance.toml"), "--epsilon", "1", "--ledger", str(file)]
+    start = f"{LISTENING}; from mipselect.cli import main; main({command!r})"
+    told = 0
+    for wait in (0.8, 1.2, 1.6, 2.0, 2.6, 8.0):
+        process = subprocess.Popen([sys.executable, "-c", start], stdout=subprocess.PIPE)
+        time.sleep(wait)
+        process.send_signal(signal.SIGKILL)
+        told += b"released supports" in process.communicate()[0]
+    assert told <= len(ledger.entries)
+    ledger.verify()

@@ -1,0 +1,143 @@
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+from pathlib import Path
+
+import pytest
+from commandline import Run
+
+from mipselect.privacy import Guarantee, Ledger
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "study.ledger"
+
+
+def test_create_show_verify_export(run: Run, file: Path) -> None:
+    made = run("ledger", "create", file, "--epsilon", "50", "--unit", "patient")
+    assert (made.code, made.err) == (0, "")
+    assert "ε = 50 under replace-one; one row is one patient" in made.out
+    empty = run("ledger", "show", file)
+    assert "Left: ε = 50." in empty.out
+    ledger = Ledger.open(file)
+    for _ in range(49):
+        ledger.spend(Guarantee(1.0, rho=0.125), "exponential")
+    with ledger.charged(Guarantee(1.0, rho=0.125), "[bold]markup[/bold]"):
+        pass
+    shown = run("ledger", "show", file)
+    assert shown.code == 0
+    for words in ("47.6494", "23.6973 *", "Left: ε = 0.", "[bold]markup[/bold]", "Keep this"):
+        assert words in shown.out
+    report = run("ledger", "show", file, "--json").report
+    assert [found["way"] for found in report["together"]] == ["sum", "loss distributions", "rho"]
+    assert report["sensitive"] is True
+    assert report["spent"]["epsilon"] == 50.0
+    assert len(report["entries"]) == 50
+    verified = run("ledger", "verify", file)
+    assert "52 rows, all in order; the last is row 51" in verified.out
+    exported = run("ledger", "export", file).report
+    previous = "0" * 64
+    for row in exported["rows"]:
+        lines = (str(row["number"]), row["event"], row["time"], row["content"], previous)
+        previous = hashlib.sha256("\n".join(lines).encode()).hexdigest()
+        assert row["hash"] == previous
+    assert run("ledger", "verify", file, "--head", previous).code == 0
+
+
+def test_a_ledger_in_rho(run: Run, file: Path) -> None:
+    made = run("ledger", "create", file, "--rho", "6.25", "--delta", "1e-6")
+    assert "ρ = 6.25, which is (23.6973, 1e-06)" in made.out
+    shown = run("ledger", "show", file)
+    assert "Left: ρ = 6.25, such as one pure draw at ε = 3.53553, or one draw from an" in shown.out
+    assert run("ledger", "show", file, "--json").report["currency"] == "rho"
+    Ledger.open(file).spend(Guarantee(1.0))
+    report = run("ledger", "show", file, "--json", "--delta", "1e-9").report
+    assert report["together"][2]["delta"] == 1e-9
+    assert "step by step" in report["together"][2]["meaning"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["create", "{}"], "--epsilon or --rho"),
+        (["create", "{}", "--epsilon", "1", "--rho", "1"], "--epsilon or --rho"),
+        (["create", "{}", "--rho", "1"], "0 < delta < 1"),
+        (["create", "{}", "--epsilon", "-1"], "epsilon"),
+        (["create", "{}", "--epsilon", "1", "--unit", ""], "unit"),
+        (["create", "{}/below", "--epsilon", "1"], "does not exist"),
+        (["create", "{}", "--epsilon", "1", "--relation", "swap"], "--relation"),
+        (["show", "{}"], "no such file"),
+        (["verify", "{}"], "no such file"),
+        (["export", "{}"], "no such file"),
+        (["refund", "{}"], "No such command"),
+        ([], "Missing command"),
+    ],
+)
+def test_bad_usage_is_one_line(run: Run, file: Path, arguments: list[str], words: str) -> None:
+    run("ledger", *(part.format(file) for part in arguments)).failed_with(2, words)
+    assert not file.exists()
+
+
+def test_bad_options_of_show(run: Run, file: Path) -> None:
+    Ledger.create(file, epsilon=1.0)
+    run("ledger", "show", file, "--delta", "2").failed_with(2, "--delta")
+    run("ledger", "show", file, "--plot", "x.txt").failed_with(2, "--plot")
+    run("ledger", "show", file, "--output", file).failed_with(2, "would be replaced")
+    run("ledger", "create", file, "--epsilon", "1").failed_with(2, "exists already")
+
+
+def test_a_row_that_does_not_fit_is_named(run: Run, file: Path) -> None:
+    ledger = Ledger.create(file, epsilon=1.0)
+    for _ in range(3):
+        ledger.spend(Guarantee(0.1))
+    connection = sqlite3.connect(file)
+    connection.execute("DROP TRIGGER no_update")
+    connection.execute("UPDATE entries SET time = 'now' WHERE number = 2")
+    connection.execute(
+        "CREATE TRIGGER no_update BEFORE UPDATE ON entries "
+        "BEGIN SELECT RAISE(ABORT, 'a ledger is only appended to'); END"
+    )
+    connection.commit()
+    connection.close()
+    for command in ("verify", "show", "export"):
+        run("ledger", command, file).failed_with(1, "row 2 does not fit: its hash")
+
+
+def test_a_hash_that_was_kept_shows_an_older_copy(run: Run, file: Path) -> None:
+    ledger = Ledger.create(file, epsilon=1.0)
+    ledger.spend(Guarantee(0.1))
+    old = file.read_bytes()
+    ledger.spend(Guarantee(0.9))
+    head = ledger.verify().hash
+    file.write_bytes(old)
+    assert run("ledger", "verify", file).code == 0
+    run("ledger", "verify", file, "--head", head).failed_with(1, "no row has the hash")
+
+
+def test_the_budget_over_time(run: Run, file: Path, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    ledger = Ledger.create(file, epsilon=1.0)
+    figure = tmp_path / "budget.svg"
+    assert run("ledger", "show", file, "--plot", figure).code == 0
+    ledger.spend(Guarantee(0.1))
+    assert run("ledger", "show", file, "--plot", figure).code == 0
+    first = figure.read_bytes()
+    assert b"budget" in first
+    assert run("ledger", "show", file, "--plot", figure).code == 0
+    assert figure.read_bytes() == first
+
+
+def test_what_is_charged_without_a_draw_is_kept_with_the_data(run: Run, file: Path) -> None:
+    ledger = Ledger.create(file, epsilon=1.0)
+    with ledger.charged(Guarantee(0.1), "drawn"):
+        pass
+    assert run("ledger", "show", file, "--json").report["sensitive"] is False
+    with pytest.raises(ValueError, match="x"), ledger.charged(Guarantee(0.1), "failed"):
+        raise ValueError("x")
+    output = file.with_name("show.json")
+    assert run("ledger", "show", file, "--output", output).code == 0
+    assert json.loads(output.read_text())["sensitive"] is True
+    assert output.stat().st_mode & 0o077 == 0

@@ -1,0 +1,269 @@
+from __future__ import annotations
+
+import copy
+import math
+import sys
+from dataclasses import replace
+from fractions import Fraction
+from math import comb
+from threading import Thread
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mipselect.errors import BudgetExceeded, InvalidInput
+from mipselect.mechanisms import NoisyMax
+from mipselect.privacy import Guarantee, Ledger
+from mipselect.privacy.composition import best, statements
+from mipselect.privacy.concentrated import (
+    bounded_range_rho,
+    largest_pure_epsilon,
+    pure_rho,
+    rho_epsilon,
+)
+from mipselect.privacy.decimals import exact
+
+
+def ledger_with(guarantees: list[Guarantee], delta: float = 0.5) -> Ledger:
+    ledger = Ledger(1e9, delta)
+    for guarantee in guarantees:
+        ledger.spend(guarantee)
+    return ledger
+
+
+def by_way(ledger: Ledger, delta: float = 1e-6) -> dict:
+    return {found.way: found for found in statements(ledger.entries, delta)}
+
+
+def test_fifty_draws_in_three_ways() -> None:
+    found = by_way(ledger_with([Guarantee(1.0, rho=bounded_range_rho(1.0))] * 50))
+    assert (found["sum"].epsilon, found["sum"].delta) == (50.0, 0.0)
+    assert found["loss distributions"].epsilon == pytest.approx(47.6, abs=0.1)
+    assert found["rho"].epsilon == pytest.approx(23.7, abs=0.05)
+    assert found["rho"].rho == 6.25
+    assert best(tuple(found.values())).way == "rho"
+    assert "step by step" in found["sum"].meaning
+    assert "fixed beforehand" in found["rho"].meaning
+    known = statements(ledger_with([Guarantee(1.0)]).entries, 1e-6, "rho")
+    assert "step by step" in known[2].meaning
+
+
+def test_loss_distributions_against_the_sum_over_all_answers() -> None:
+    """k randomized responses at ε are the worst that is ε-private (Kairouz, Oh, Viswanath 2015)."""
+    for epsilon, k, delta in [(1.0, 10, 1e-6), (0.3, 40, 1e-4), (2.0, 3, 1e-3)]:
+        found = by_way(ledger_with([Guarantee(epsilon)] * k), delta)["loss distributions"]
+        truth = 1.0 / (1.0 + math.exp(-epsilon))
+
+        def excess(total: float, epsilon: float = epsilon, k: int = k, p: float = truth) -> float:
+            return sum(
+                comb(k, lies)
+                * max(
+                    p ** (k - lies) * (1 - p) ** lies
+                    - math.exp(total) * p**lies * (1 - p) ** (k - lies),
+                    0.0,
+                )
+                for lies in range(k + 1)
+            )
+
+        assert excess(found.epsilon) <= delta * (1 + 1e-9)
+        assert excess(found.epsilon - 0.02) > delta
+
+
+def test_loss_distributions_of_what_differs() -> None:
+    mixed = [Guarantee(1e-5)] * 3 + [Guarantee(0.3, 1e-7), Guarantee(2.0)]
+    found = by_way(ledger_with(mixed))
+    assert found["sum"].epsilon == 2.30003
+    assert 2.2 < found["loss distributions"].epsilon <= 2.3001
+    assert found["rho"].epsilon is None
+    assert by_way(ledger_with([Guarantee(0.3, 1e-3)]))["loss distributions"].epsilon is None
+    assert by_way(ledger_with([Guarantee(400.0)] * 2))["loss distributions"].epsilon is None
+    assert by_way(ledger_with([Guarantee(1e-300)]))["loss distributions"].epsilon == 0.0
+    assert by_way(ledger_with([]))["loss distributions"].epsilon == 0.0
+    for delta in (0.0, 1.0, -1e-9, "1"):
+        with pytest.raises(InvalidInput, match="delta"):
+            statements((), delta)
+
+
+def test_without_the_extra_the_others_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "dp_accounting.pld.common", None)
+    found = by_way(ledger_with([Guarantee(1.0)]))
+    assert found["loss distributions"].epsilon is None
+    assert "mipselect[accounting]" in found["loss distributions"].meaning
+    assert found["rho"].epsilon is not None
+
+
+@pytest.mark.parametrize(
+    ("rho", "delta"),
+    [(6.25, 1e-6), (1e-3, 1e-6), (0.5, 0.5), (100.0, 1e-12), (1e-8, 1e-6), (1e-20, 1e-30)],
+)
+def test_the_conversion_of_rho_against_a_fine_grid(rho: float, delta: float) -> None:
+    alpha = 1.0 + np.exp(np.linspace(-30, 70, 500_001))
+    every = alpha * rho + np.log1p(-1 / alpha) - np.log(alpha * delta) / (alpha - 1)
+    assert rho_epsilon(rho, delta) == pytest.approx(float(every.min()), rel=1e-6)
+
+
+def test_the_conversion_of_rho_holds_for_a_gaussian() -> None:
+    """Noise of deviation σ has ρ = 1/2σ² exactly and a δ in closed form (Balle and Wang 2018)."""
+    for sigma in (0.5, 1.0, 5.0, 50.0):
+        for delta in (1e-2, 1e-6, 1e-10):
+            epsilon = rho_epsilon(1 / (2 * sigma**2), delta)
+            upper = math.erfc((epsilon * sigma - 1 / (2 * sigma)) / math.sqrt(2)) / 2
+            lower = math.erfc((epsilon * sigma + 1 / (2 * sigma)) / math.sqrt(2)) / 2
+            true = upper - math.exp(epsilon) * lower
+            assert 0.0 < true <= delta
+    assert rho_epsilon(0.0, 1e-6) == rho_epsilon(5e-324, 1e-6) == 0.0
+    assert rho_epsilon(1e300, 1e-300) >= 1e300
+
+
+@given(st.floats(1e-300, 1e100))
+def test_rho_of_an_epsilon_is_rounded_up_and_back_down(epsilon: float) -> None:
+    assert exact(pure_rho(epsilon)) >= exact(epsilon) ** 2 / 2
+    assert exact(bounded_range_rho(epsilon, 3)) >= exact(epsilon) ** 2 / 24
+    rho = exact(pure_rho(epsilon))
+    found = largest_pure_epsilon(rho)
+    assert exact(found) ** 2 / 2 <= rho
+    if epsilon > 1e-150:
+        assert found >= epsilon * (1 - 1e-12)
+
+
+def test_guarantees_carry_rho() -> None:
+    one = Guarantee(0.1, rho=bounded_range_rho(0.1))
+    assert one.rho == 0.00125
+    assert one.times(50).rho == 0.0625
+    assert (one + one).rho == 0.0025
+    assert (one + Guarantee(1.0)).rho == 0.50125
+    assert (one + Guarantee(1.0, 1e-9)).rho is None
+    assert (Guarantee(1.0) + Guarantee(1.0)).rho is None
+    assert replace(one, private=False).rho == one.rho
+    assert Guarantee(0.1, 0.0, "add-remove", rho=0.01).to("replace-one").rho == 0.04
+    assert one == Guarantee(0.1)
+    assert one.to_dict() == {**Guarantee(0.1).to_dict(), "rho": 0.00125}
+    assert Guarantee(0.1, 1e-6).concentrated is None
+    assert Guarantee(0.1, 1e-6, rho=0.3).concentrated == 0.3
+    assert Guarantee(2.0).concentrated == Guarantee(2.0, rho=7.0).concentrated == 2.0
+    assert Guarantee(1e200).concentrated is bounded_range_rho(1e200) is None
+    assert Guarantee(1e200, rho=1.0).concentrated == 1.0
+    assert (one + Guarantee(1e200)).rho is None
+    for wrong in (-1.0, math.inf, math.nan, "1"):
+        with pytest.raises(InvalidInput, match="rho"):
+            Guarantee(1.0, rho=wrong)
+
+
+def test_a_ledger_that_counts_rho() -> None:
+    ledger = Ledger(rho=6.25, delta=1e-6)
+    assert ledger.currency == "rho"
+    assert ledger.budget.epsilon == pytest.approx(23.697, abs=1e-3)
+    for _ in range(50):
+        NoisyMax([1.0, 0.0], 1.0, noise="gumbel").release(ledger)
+    assert ledger.spent == ledger.budget
+    assert ledger.remaining.rho == 0.0
+    with pytest.raises(BudgetExceeded, match=r"asked for ρ = 1\.25e-05, but only ρ = 0\.0"):
+        NoisyMax([1.0, 0.0], 0.01, noise="gumbel").release(ledger)
+    pure = Ledger(rho=0.5, delta=1e-6)
+    assert pure.remaining == Guarantee(1.0)
+    pure.spend(Guarantee(0.6))
+    pure.spend(pure.remaining)
+    assert pure.remaining.rho == 0.0
+    with pytest.raises(BudgetExceeded):
+        Ledger(rho=1e300, delta=0.1).spend(Guarantee(1e200))
+    with pytest.raises(BudgetExceeded, match="none follows"):
+        Ledger(rho=1.0, delta=0.1).spend(Guarantee(0.1, 1e-3))
+
+
+@pytest.mark.parametrize("arguments", [{}, {"epsilon": 1.0, "rho": 1.0}, {"rho": 1.0}])
+def test_one_currency(arguments: dict) -> None:
+    with pytest.raises(InvalidInput):
+        Ledger(**arguments)
+
+
+def test_disjoint_parts_count_once() -> None:
+    ledger = Ledger(1.0, relation="add-remove")
+    price = Guarantee(0.4, relation="add-remove")
+    for hospital in ("A", "B", "C"):
+        ledger.part("hospital", hospital).spend(price)
+    assert ledger.spent == price
+    assert len(ledger.entries) == 3
+    ledger.part("hospital", "A").spend(Guarantee(0.5, relation="add-remove"))
+    assert ledger.spent.epsilon == 0.9
+    assert ledger.remaining.epsilon == 0.1
+    assert ledger.part("hospital", "B").remaining.epsilon == 0.6
+    assert ledger.part("hospital", "D").remaining.epsilon == 1.0
+    assert ledger.part("hospital", "B").spent.epsilon == 0.4
+    # Parts of another column may hold the same people.
+    assert ledger.part("year", "2020").remaining.epsilon == 0.1
+    ledger.part("year", "2020").spend(Guarantee(0.1, relation="add-remove"))
+    with pytest.raises(BudgetExceeded):
+        ledger.spend(Guarantee(1e-9, relation="add-remove"))
+    with pytest.raises(BudgetExceeded):
+        ledger.part("hospital", "B").spend(Guarantee(0.6, relation="add-remove"))
+    ledger.part("hospital", "B").spend(Guarantee(0.5, relation="add-remove"))
+    assert ledger.spent == Guarantee(1.0, relation="add-remove")
+    assert {e.guarantee.conditions for e in ledger.entries} == {()}
+
+
+def test_a_row_that_is_replaced_stays_in_its_part() -> None:
+    ledger = Ledger(1.0)
+    part = ledger.part("hospital", "A")
+    release = NoisyMax([1.0, 2.0], 0.3).release(part)
+    assert "same, public, value of 'hospital'" in str(release.guarantee)
+    assert ledger.spent.conditions == release.guarantee.conditions
+    assert NoisyMax([1.0, 2.0], 0.3).release(ledger).guarantee.conditions == ()
+    assert copy.deepcopy(part) is part
+    with pytest.raises(InvalidInput, match="a part already"):
+        part.part("year", "2020")
+    for wrong in ("", "a\nb", 5, "x" * 201):
+        with pytest.raises(InvalidInput):
+            ledger.part("hospital", wrong)
+
+
+def test_sums_over_parts_by_brute_force() -> None:
+    """What any person pays, over all people: one part of each column."""
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        ledger, charges = Ledger(1e6), []
+        for _ in range(12):
+            part = [None, ("a", "1"), ("a", "2"), ("b", "1"), ("b", "2")][rng.integers(5)]
+            amount = float(rng.integers(1, 9)) / 10
+            (ledger if part is None else ledger.part(*part)).spend(Guarantee(amount))
+            charges.append((part, amount))
+        people = [
+            sum(
+                (exact(x) for part, x in charges if part in (None, ("a", a), ("b", b))),
+                Fraction(0),
+            )
+            for a in "123"
+            for b in "123"
+        ]
+        assert exact(ledger.spent.epsilon) == max(people)
+        in_a1 = [person for k, person in enumerate(people) if k < 3]
+        assert exact(ledger.part("a", "1").spent.epsilon) == max(in_a1)
+
+
+def test_notes_are_public_settings() -> None:
+    ledger = Ledger(1.0)
+    noting = ledger.noting({"epsilon": 0.1, "sizes": [1, 2]}).part("h", "A")
+    noting.spend(Guarantee(0.1), "x")
+    assert ledger.entries[0].asked == {"epsilon": 0.1, "sizes": [1, 2]}
+    assert ledger.entries[0].part == ("h", "A")
+    for wrong in ({"x": math.nan}, {"x": object()}, {"x": "y" * 30_000}, 5):
+        with pytest.raises(InvalidInput, match="what was asked"):
+            ledger.noting(wrong)
+
+
+def test_reading_while_others_charge() -> None:
+    """Sums are read under the same lock as they are written."""
+    ledger = Ledger(1e6)
+    stop: list[bool] = []
+
+    def charge() -> None:
+        for k in range(2000):
+            ledger.part("h", str(k)).spend(Guarantee(0.1))
+        stop.append(True)
+
+    thread = Thread(target=charge)
+    thread.start()
+    while not stop:
+        assert ledger.spent.epsilon in (0.0, 0.1)
+    thread.join()

@@ -1,0 +1,597 @@
+"""A ledger on disk against everything that may happen to a file."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import resource
+import shutil
+import signal
+import sqlite3
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from threading import Barrier, Thread
+
+import numpy as np
+import pytest
+from joblib import Parallel, delayed
+from ledger_faults import forked, storms
+from sklearn.base import clone
+from sklearn.exceptions import FitFailedWarning
+from sklearn.linear_model import LinearRegression
+from sklearn.model_selection import cross_validate
+from sklearn.pipeline import make_pipeline
+
+from mipselect.errors import (
+    BudgetExceeded,
+    InvalidInput,
+    LedgerBroken,
+    LedgerNotWritten,
+    MipselectError,
+    RelationMismatch,
+)
+from mipselect.mechanisms import NoisyMax
+from mipselect.privacy import Guarantee, Ledger, ledger_file, ledger_layout, mounts
+from mipselect.privacy.ledger_chain import digest
+from mipselect.selectors import SISSelector
+
+NOBODY = 65534
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "books.ledger"
+
+
+@pytest.fixture
+def ledger(path: Path) -> Ledger:
+    return Ledger.create(path, epsilon=1.0, delta=1e-6)
+
+
+def in_child(work: Callable[[], None]) -> int:
+    """Do `work` in a forked child; 0 if it ended, 1 if it raised."""
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            work()
+            code = 0
+        except BaseException as error:  # noqa: BLE001
+            print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        finally:
+            os._exit(code)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def edited(path: Path, *statements: str) -> None:
+    """Change the file as somebody would who knows SQLite."""
+    connection = sqlite3.connect(path)
+    for statement in ("DROP TRIGGER no_update", "DROP TRIGGER no_delete", *statements):
+        connection.execute(statement)
+    for trigger in ledger_layout.TRIGGERS:
+        connection.execute(trigger)
+    connection.commit()
+    connection.close()
+
+
+def test_it_is_there_the_next_time(path: Path, ledger: Ledger) -> None:
+    with ledger.charged(Guarantee(0.1, 1e-7, conditions=("c",), rho=0.01), "first"):
+        pass
+    with pytest.raises(ZeroDivisionError), ledger.charged(Guarantee(0.2), "second"):
+        raise ZeroDivisionError
+    ledger.noting({"epsilon": 0.1}).spend(Guarantee(0.2, private=False), "third")
+    again = Ledger.open(path)
+    assert [entry.status for entry in again.entries] == ["drawn", "failed", "charged"]
+    assert again.entries == ledger.entries
+    assert again.entries[0].guarantee.rho == 0.01
+    assert again.entries[2].asked == {"epsilon": 0.1}
+    assert again.spent == Guarantee(0.5, 1e-7, conditions=("c",), private=False)
+    assert again.remaining == Guarantee(0.5, 9e-7)
+    assert (again.unit, again.relation, again.currency) == ("row", "replace-one", "epsilon-delta")
+    assert "ε = 0.5 of 1 and δ = 1e-07 of 1e-06 spent in 3 releases" in repr(again)
+    assert again.verify() == ledger.verify()
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert [file.name for file in path.parent.iterdir()] == [path.name]
+
+
+def test_how_long_a_draw_took_is_not_in_it(ledger: Ledger, path: Path) -> None:
+    NoisyMax([1.0, 2.0], 0.1).release(ledger)
+    rows = sqlite3.connect(path).execute("SELECT event, time FROM entries").fetchall()
+    assert [event for event, _ in rows] == ["created", "charged", "drawn"]
+    assert rows[2][1] == ""
+    assert all(len(time) == len("2026-01-01T00:00:00Z") for _, time in rows[:2])
+
+
+def test_exact_decimals(path: Path) -> None:
+    ledger = Ledger.create(path, epsilon=0.3)
+    with pytest.raises(BudgetExceeded):
+        ledger.spend(Guarantee(0.1 + 0.2))
+    ledger.spend(Guarantee(0.1))
+    ledger.spend(Guarantee(0.2))
+    assert ledger.remaining == Guarantee(0.0)
+    for tiny in (1e-300, 5e-324):
+        with pytest.raises(BudgetExceeded):
+            Ledger.open(path).spend(Guarantee(tiny))
+    small = Ledger.create(path.with_name("small"), epsilon=1.0)
+    small.spend(Guarantee(1e-300))
+    with pytest.raises(BudgetExceeded):
+        small.spend(Guarantee(1.0))
+    small.spend(small.remaining)
+    Ledger.open(small.path).verify()
+
+
+def test_other_relations_and_currencies_are_refused(path: Path) -> None:
+    ledger = Ledger.create(path, epsilon=1.0, relation="add-remove")
+    with pytest.raises(RelationMismatch):
+        ledger.spend(Guarantee(0.1))
+    with pytest.raises(BudgetExceeded):
+        ledger.spend(Guarantee(0.1, 1e-300, "add-remove"))
+    counting = Ledger.create(path.with_name("rho"), rho=1.0, delta=1e-6)
+    with pytest.raises(BudgetExceeded, match="counts ρ"):
+        counting.spend(Guarantee(0.1, 1e-9))
+    counting.spend(Guarantee(5.0, 1e-9, rho=0.5))
+    assert Ledger.open(counting.path).remaining.rho == 0.5
+    assert ledger.entries == ()
+
+
+@pytest.mark.parametrize(
+    ("terms", "words"),
+    [
+        ({}, "one of them"),
+        ({"epsilon": 1.0, "rho": 1.0, "delta": 0.1}, "one of them"),
+        ({"rho": 1.0}, "0 < delta < 1"),
+        ({"rho": -1.0, "delta": 0.1}, "rho"),
+        ({"epsilon": float("nan")}, "epsilon"),
+        ({"epsilon": 1.0, "delta": 1.0}, "delta"),
+        ({"epsilon": 1.0, "relation": "swap"}, "relation"),
+        ({"epsilon": 1.0, "unit": "a\nb"}, "unit"),
+    ],
+)
+def test_wrong_terms_make_no_file(path: Path, terms: dict, words: str) -> None:
+    with pytest.raises(InvalidInput, match=words):
+        Ledger.create(path, **terms)
+    assert list(path.parent.iterdir()) == []
+
+
+def test_a_ledger_is_never_replaced(path: Path, ledger: Ledger) -> None:
+    before = path.read_bytes()
+    with pytest.raises(InvalidInput, match="exists already"):
+        Ledger.create(path, epsilon=9.0)
+    link = path.with_name("link")
+    link.symlink_to("nowhere")
+    with pytest.raises(InvalidInput, match="exists already"):
+        Ledger.create(link, epsilon=9.0)
+    with pytest.raises(InvalidInput, match="does not exist"):
+        Ledger.create(path / "below", epsilon=1.0)
+    assert path.read_bytes() == before
+    assert sorted(file.name for file in path.parent.iterdir()) == [path.name, "link"]
+
+
+def test_what_is_no_ledger(path: Path) -> None:
+    def refused(words: str, kind: type[MipselectError] = InvalidInput) -> None:
+        with pytest.raises(kind, match=words) as caught:
+            Ledger.open(path)
+        assert str(path) in str(caught.value)
+        assert str(caught.value).isprintable()
+
+    refused("no such file")
+    path.mkdir()
+    refused("not a regular file")
+    path.rmdir()
+    os.mkfifo(path)
+    refused("not a regular file")
+    path.unlink()
+    path.touch()
+    refused("creation was interrupted")
+    path.write_text("epsilon,delta\n1,0\n" * 100)
+    refused("not an SQLite file")
+    path.unlink()
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE TABLE entries (number INTEGER)")
+    connection.close()
+    refused("another SQLite file")
+    connection = sqlite3.connect(path)
+    connection.execute(f"PRAGMA application_id = {ledger_layout.APPLICATION}")
+    connection.execute(f"PRAGMA user_version = {ledger_layout.VERSION}")
+    connection.close()
+    refused("tables are not those", LedgerBroken)
+    connection = sqlite3.connect(path)
+    connection.execute("PRAGMA user_version = 99")
+    connection.close()
+    refused("version 99")
+
+
+EDITS = {
+    "a smaller price": (
+        ["UPDATE entries SET content = replace(content, '0.2', '0.1') WHERE number = 2"],
+        "row 2 does not fit: its hash",
+    ),
+    "a larger budget": (
+        ["UPDATE entries SET content = replace(content, '1.0', '9.0') WHERE number = 0"],
+        "row 0 does not fit: its hash",
+    ),
+    "another time": (
+        ["UPDATE entries SET time = '2020-01-01T00:00:00Z' WHERE number = 3"],
+        "row 3 does not fit: its hash",
+    ),
+    "a row deleted": (["DELETE FROM entries WHERE number = 2"], "row 2 is not there"),
+    "a row deleted and the others moved up": (
+        [
+            "DELETE FROM entries WHERE number = 2",
+            "UPDATE entries SET number = 2 WHERE number = 3",
+            "UPDATE entries SET number = 3 WHERE number = 4",
+        ],
+        "row 2 does not fit: it does not hold the hash of the row before",
+    ),
+    "two rows exchanged": (
+        [
+            "UPDATE entries SET number = 99 WHERE number = 2",
+            "UPDATE entries SET number = 2 WHERE number = 3",
+            "UPDATE entries SET number = 3 WHERE number = 99",
+        ],
+        "row 2 does not fit",
+    ),
+    "the tail cut off": (["DELETE FROM entries WHERE number = 4"], "row 4 is not there"),
+    "everything deleted": (["DELETE FROM entries"], "row 0 is not there"),
+    "a foreign row": (
+        ["INSERT INTO entries VALUES (5, 'drawn', '', '{}', 'x', 'y')"],
+        "row 5 does not fit",
+    ),
+    "a blob": (["UPDATE entries SET content = x'00' WHERE number = 1"], "row 1: it does not fit"),
+    "another table": (["CREATE TABLE more (x)"], "tables are not those"),
+}
+
+
+@pytest.mark.parametrize("name", EDITS)
+def test_what_was_changed_by_hand_is_found_and_nothing_is_paid(
+    path: Path, ledger: Ledger, name: str
+) -> None:
+    for k in range(4):
+        ledger.spend(Guarantee(0.2 if k == 1 else 0.1), f"release {k}")
+    statements, words = EDITS[name]
+    edited(path, *statements)
+    with pytest.raises(LedgerBroken, match=words):
+        Ledger.open(path)
+    for attempt in (ledger.verify, lambda: ledger.spend(Guarantee(0.1)), lambda: ledger.spent):
+        with pytest.raises(LedgerBroken):
+            attempt()
+
+
+def test_rows_with_right_hashes_must_still_make_sense(path: Path, ledger: Ledger) -> None:
+    ledger.spend(Guarantee(0.9))
+    (last,) = sqlite3.connect(path).execute("SELECT hash FROM entries WHERE number = 1").fetchall()
+    good = ledger.verify()
+    charge = good.content
+    for event, content, words in [
+        ("charged", charge, "asked for ε = 0.9"),
+        ("charged", charge.replace('"0.9"', '"-0.9"'), "epsilon must be"),
+        ("charged", charge.replace('"0.9"', '"0.09999999999999999999"'), "not how a number"),
+        ("charged", charge.replace('"0.9"', "0.1"), "not how a number"),
+        ("charged", charge.replace("replace-one", "add-remove"), "kept under"),
+        ("charged", "[" * 100_000, "row 2"),
+        ("charged", "{}", "'epsilon' is missing"),
+        ("drawn", '{"of": 7}', "7 is missing"),
+        ("refunded", "{}", "'refunded' is not known"),
+    ]:
+        copy = path.with_name("copy")
+        shutil.copy(path, copy)
+        row = (2, event, "", content, last[0])
+        connection = sqlite3.connect(copy)
+        connection.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?)", (*row, digest(*row)))
+        connection.commit()
+        connection.close()
+        with pytest.raises(LedgerBroken, match="row 2 does not fit") as caught:
+            Ledger.open(copy)
+        assert words in str(caught.value)
+        copy.unlink()
+
+
+def test_slips_of_the_hand_are_stopped(path: Path, ledger: Ledger) -> None:
+    connection = sqlite3.connect(path)
+    for statement in ("DELETE FROM entries", "UPDATE entries SET time = ''"):
+        with pytest.raises(sqlite3.IntegrityError, match="only appended to"):
+            connection.execute(statement)
+    connection.close()
+
+
+def test_a_damaged_file_is_one_clear_line(path: Path, ledger: Ledger) -> None:
+    for k in range(40):
+        ledger.spend(Guarantee(0.01), "x" * 500 + str(k))
+    whole = path.read_bytes()
+    for cut in (len(whole) // 2, len(whole) - 1, 4096, 100, 1):
+        path.write_bytes(whole[:cut])
+        with pytest.raises(MipselectError) as caught:
+            ledger.spend(Guarantee(0.01))
+        assert str(path) in str(caught.value)
+        assert str(caught.value).isprintable()
+    rng = np.random.default_rng(0)
+    found = 0
+    for page in range(len(whole) // 4096):
+        torn = bytearray(whole)
+        torn[page * 4096 : page * 4096 + 4096] = rng.bytes(4096)
+        path.write_bytes(torn)
+        with pytest.raises(MipselectError):
+            Ledger.open(path).verify()
+        found += 1
+    assert found > 5
+    path.write_bytes(whole)
+    ledger.spend(Guarantee(0.01))
+    assert len(Ledger.open(path).entries) == 41
+
+
+def test_a_file_that_took_its_place_is_noticed(path: Path, ledger: Ledger) -> None:
+    pickled = pickle.dumps(ledger)
+    path.unlink()
+    with pytest.raises(InvalidInput, match="no such file"):
+        ledger.spend(Guarantee(0.1))
+    Ledger.create(path, epsilon=100.0)
+    with pytest.raises(LedgerBroken, match="row 0 is not what it was"):
+        ledger.spend(Guarantee(0.1))
+    with pytest.raises(LedgerBroken, match="another ledger"):
+        pickle.loads(pickled)
+
+
+def test_an_old_copy_put_back_is_noticed_by_who_saw_more(path: Path, ledger: Ledger) -> None:
+    ledger.spend(Guarantee(0.1))
+    shutil.copy(path, path.with_name("old"))
+    ledger.spend(Guarantee(0.9))
+    assert ledger.spent == Guarantee(1.0)
+    shutil.copy(path.with_name("old"), path)
+    with pytest.raises(LedgerBroken, match="row 2 is not there"):
+        ledger.spend(Guarantee(0.1))
+
+
+def test_two_names_of_one_file_are_refused(path: Path, ledger: Ledger) -> None:
+    os.link(path, path.with_name("second"))
+    with pytest.raises(InvalidInput, match="2 names"):
+        ledger.spend(Guarantee(0.1))
+    path.with_name("second").unlink()
+    path.with_name("link").symlink_to(path)
+    Ledger.open(path.with_name("link")).spend(Guarantee(0.1))
+    assert len(ledger.entries) == 1
+
+
+def test_a_read_only_file_can_be_read(path: Path, ledger: Ledger) -> None:
+    ledger.spend(Guarantee(0.1))
+    path.chmod(0o400)
+    again = Ledger.open(path)
+    assert again.verify() is not None
+    with pytest.raises(LedgerNotWritten, match="read-only"):
+        again.spend(Guarantee(0.1))
+    assert len(again.entries) == 1
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+def test_a_folder_or_a_file_of_somebody_else(tmp_path: Path) -> None:
+    folder = tmp_path / "locked"
+    folder.mkdir()
+    path = folder / "books.ledger"
+    ledger = Ledger.create(path, epsilon=1.0)
+    for part in (*reversed(tmp_path.parents), tmp_path, folder):
+        if part.stat().st_mode & 0o005 != 0o005:
+            part.chmod(0o755)
+
+    def as_nobody() -> None:
+        os.setegid(NOBODY)
+        os.seteuid(NOBODY)
+        with pytest.raises(LedgerNotWritten):
+            ledger.spend(Guarantee(0.1))
+        with pytest.raises(LedgerNotWritten, match="could not be created"):
+            Ledger.create(folder / "another", epsilon=1.0)
+
+    path.chmod(0o666)  # The folder is not for writing: no journal can be made.
+    assert in_child(as_nobody) == 0
+    path.chmod(0o600)
+    assert in_child(as_nobody) == 0
+    assert ledger.entries == ()
+    assert list(folder.iterdir()) == [path]
+
+
+def test_a_full_disk_draws_nothing_and_loses_nothing(path: Path, ledger: Ledger) -> None:
+    for k in range(10):
+        ledger.spend(Guarantee(0.01), f"{k}" * 500)
+    size = path.stat().st_size
+    drawn: list[str] = []
+
+    def draw_fifty_times() -> None:
+        for _ in range(50):
+            with ledger.charged(Guarantee(0.001), "x" * 900):
+                drawn.append("once")
+
+    def on_a_full_disk() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+        with pytest.raises(LedgerNotWritten, match="nothing was drawn"):
+            draw_fifty_times()
+        assert len(drawn) <= len(Ledger.open(path).entries) - 10
+        assert len(drawn) < 50
+
+    assert in_child(on_a_full_disk) == 0
+    ledger.verify()
+    ledger.spend(Guarantee(0.01))
+
+
+def test_create_on_a_full_disk_leaves_nothing(path: Path) -> None:
+    def on_a_full_disk() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000))
+        with pytest.raises(LedgerNotWritten, match="could not be created"):
+            Ledger.create(path, epsilon=1.0)
+
+    assert in_child(on_a_full_disk) == 0
+    assert list(path.parent.iterdir()) == []
+
+
+def test_a_clock_that_goes_backwards(
+    path: Path, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    times = iter(["2026-05-01T00:00:00Z", "2020-01-01T00:00:00Z", "2026-05-02T00:00:00Z"])
+    monkeypatch.setattr(ledger_file, "_now", lambda: next(times))
+    for _ in range(3):
+        ledger.spend(Guarantee(0.1))
+    again = Ledger.open(path)
+    again.verify()
+    assert [entry.time[:4] for entry in again.entries] == ["2026", "2020", "2026"]
+    assert again.spent == Guarantee(0.3)
+
+
+def test_network_file_systems_are_refused(
+    path: Path, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = path.with_name("mountinfo")
+    monkeypatch.setattr(mounts, "MOUNTS", table)
+    line = "36 35 98:0 / {} rw,noatime shared:1 - {} source rw\n"
+    odd = str(path.parent).replace(" ", "\\040")
+    table.write_text(line.format("/", "ext4") + line.format(odd, "nfs4"))
+    with pytest.raises(LedgerNotWritten, match="network file system \\(nfs4\\)"):
+        ledger.spend(Guarantee(0.1))
+    with pytest.raises(LedgerNotWritten, match="nfs4"):
+        Ledger.create(path.with_name("another"), epsilon=1.0)
+    assert Ledger.open(path).entries == ()
+    table.write_text(line.format("/", "nfs") + line.format(odd, "fuse.sshfs"))
+    assert mounts.network_file_system(path) == "fuse.sshfs"
+    table.write_text(line.format("/", "nfs") + line.format(odd, "xfs"))
+    assert mounts.network_file_system(path) is None
+    table.unlink()
+    ledger.spend(Guarantee(0.1))
+
+
+def test_two_hundred_processes_at_once(path: Path) -> None:
+    """Each wants a hundredth of a budget that pays for fifty."""
+    ledger = Ledger.create(path, epsilon=0.5)
+
+    def one(ledger: Ledger, log: Path, name: str) -> None:
+        Ledger.open(path).spend(Guarantee(0.01), name)
+
+    children = [forked(one, ledger, path, f"{k}") for k in range(200)]
+    for child in children:
+        os.waitpid(child, 0)
+    assert len(ledger.entries) == len({entry.what for entry in ledger.entries}) == 50
+    assert ledger.spent == Guarantee(0.5)
+    ledger.verify()
+
+
+def test_threads_and_forks_in_the_middle_of_charges(path: Path) -> None:
+    """Threads charge while their process forks: children find no lock held, and charge as well."""
+    ledger = Ledger.create(path, epsilon=100.0)
+    start = Barrier(5)
+
+    def charge() -> None:
+        start.wait()
+        for _ in range(20):
+            ledger.spend(Guarantee(0.1), "thread")
+
+    threads = [Thread(target=charge) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    start.wait()
+    codes = [in_child(lambda: ledger.spend(Guarantee(0.1), "child")) for _ in range(15)]
+    for thread in threads:
+        thread.join()
+    assert codes == [0] * 15
+    whats = [entry.what for entry in Ledger.open(path).entries]
+    assert (whats.count("thread"), whats.count("child")) == (80, 15)
+
+
+def _released(ledger: Ledger, epsilon: float) -> bool:
+    try:
+        NoisyMax([1.0, 2.0], epsilon).release(ledger)
+    except BudgetExceeded:
+        return False
+    return True
+
+
+def test_workers_share_the_budget(path: Path, ledger: Ledger) -> None:
+    done = Parallel(n_jobs=2)(delayed(_released)(ledger, 0.3) for _ in range(6))
+    assert sum(done) == 3
+    assert [entry.status for entry in ledger.entries] == ["drawn"] * 3
+
+
+def test_estimators_take_it_and_are_cloned_and_pickled_with_it(ledger: Ledger) -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.uniform(-1, 1, (60, 4)), rng.uniform(-1, 1, 60)
+    options = {"x_bound": 1.0, "y_bound": 1.0, "relation": "replace-one"}
+    selector = SISSelector(1, epsilon=0.4, ledger=ledger, **options)
+    clone(selector).fit(X, y)
+    again = pickle.loads(pickle.dumps(selector.fit(X, y)))
+    assert again.ledger.path == ledger.path
+    with pytest.raises(BudgetExceeded):
+        again.fit(X, y)
+    assert ledger.spent.epsilon == pytest.approx(0.8)
+
+
+def create(_: Ledger | None, path: Path, __: str) -> None:
+    Ledger.create(path, epsilon=1.0)
+
+
+def test_creation_killed_at_any_moment(tmp_path: Path) -> None:
+    """There is a whole ledger, or an empty file that says so, or none."""
+    rng = np.random.default_rng(0)
+    whole = 0
+    for k in range(60):
+        path = tmp_path / f"{k}.ledger"
+        child = forked(create, None, path, "")
+        time.sleep(rng.choice([rng.uniform(0.0, 0.03), 0.2], p=[0.9, 0.1]))
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        if path.exists() and path.stat().st_size > 0:
+            Ledger.open(path).spend(Guarantee(1.0))
+            whole += 1
+        else:
+            with pytest.raises(InvalidInput, match=r"no such file|was interrupted"):
+                Ledger.open(path)
+    assert 0 < whole < 60
+
+
+def test_a_storm_of_kills(tmp_path: Path) -> None:
+    """`python tests/privacy/ledger_faults.py` does ten thousand."""
+    figures = storms(100, tmp_path)
+    assert figures.hold, figures
+    assert figures.killed_in_a_charge > 5
+    assert figures.draws > 10
+
+
+def test_pipelines_and_folds_are_paid_in_their_workers(path: Path) -> None:
+    """Two processes fit five folds of a pipeline on a budget for three."""
+    ledger = Ledger.create(path, epsilon=1.5)
+    rng = np.random.default_rng(0)
+    X, y = rng.uniform(-1, 1, (60, 4)), rng.uniform(-1, 1, 60)
+    options = {"x_bound": 1.0, "y_bound": 1.0, "relation": "replace-one"}
+    selector = SISSelector(1, epsilon=0.5, ledger=ledger, **options)
+    pipeline = make_pipeline(selector, LinearRegression())
+    with pytest.warns(FitFailedWarning, match="2 fits failed"):
+        folds = cross_validate(pipeline, X, y, cv=5, n_jobs=2, error_score=np.nan)
+    assert np.isfinite(folds["test_score"]).sum() == 3
+    assert [entry.status for entry in ledger.entries] == ["drawn"] * 3
+
+
+def test_any_name_of_a_file(tmp_path: Path) -> None:
+    for name in ("a?b#c%41 d&e=f", "ü.ledger", "'; DROP TABLE entries", ":memory:", "file:x"):
+        ledger = Ledger.create(tmp_path / name, epsilon=1.0)
+        ledger.spend(Guarantee(0.1))
+        assert len(Ledger.open(tmp_path / name).entries) == 1
+    assert len(list(tmp_path.iterdir())) == 5
+
+
+def test_any_flipped_byte_is_noticed_or_harmless(path: Path, ledger: Ledger) -> None:
+    """Never another error than ours, and never another sum than the one that was written."""
+    for k in range(6):
+        ledger.part("h", str(k % 2)).noting({"k": k}).spend(Guarantee(0.05, 1e-8), f"release {k}")
+    spent, whole = ledger.spent, path.read_bytes()
+    rng = np.random.default_rng(0)
+    noticed = 0
+    for _ in range(250):
+        torn = bytearray(whole)
+        place = int(rng.integers(len(whole)))
+        torn[place] ^= int(rng.integers(1, 256))
+        path.write_bytes(torn)
+        try:
+            again = Ledger.open(path)
+            again.verify()
+        except MipselectError as error:
+            noticed += 1
+            assert str(path) in str(error)  # noqa: PT017
+            assert str(error).isprintable()  # noqa: PT017
+        else:
+            assert again.spent == spent
+    assert noticed > 30

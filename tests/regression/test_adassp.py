@@ -1,0 +1,285 @@
+"""AdaSSP: the exact privacy curve, exact sensitivities on hostile rows, and the ridge."""
+
+from __future__ import annotations
+
+import math
+import random
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+from scipy.stats import kstest, norm
+
+from mipselect.regression import (
+    AdaSSPRegressor,
+    BoostedAdaSSPRegressor,
+    adassp,
+    noisy_moments,
+)
+from mipselect.regression.gaussian_noise import largest_mu, log_delta, plus_gaussian
+from mipselect.regression.noisy_moments import (
+    SENSITIVITIES,
+    deviations,
+    inverse_of_regularised,
+    plus_symmetric_gaussian,
+)
+from mipselect.regression.rows import RowMap, exact_products, on_grid
+
+RELATIONS = ["add-remove", "replace-one"]
+VALUES = [0.0, 1.0, -1.0, 0.3, 5e-324, 1e-310, 1e-160, 1e16, 1e154, 1e308, -1e308, 1.7e308]
+
+
+def exact_delta(mu: float, epsilon: float) -> Any:
+    """Φ(-ε/μ + μ/2) - e^ε Φ(-ε/μ - μ/2) to 60 digits."""
+    with mpmath.workdps(60):
+        m, e = mpmath.mpf(mu), mpmath.mpf(epsilon)
+        return mpmath.ncdf(-e / m + m / 2) - mpmath.exp(e) * mpmath.ncdf(-e / m - m / 2)
+
+
+@pytest.mark.parametrize("epsilon", [1e-3, 0.1, math.log(3.0), 10.0, 100.0, 1e3])
+@pytest.mark.parametrize("delta", [0.4, 1e-2, 1e-6, 1e-12, 1e-40])
+def test_the_largest_mu_keeps_delta_and_nearly_needs_it(epsilon: float, delta: float) -> None:
+    mu = largest_mu(epsilon, delta)
+    assert exact_delta(mu, epsilon) <= delta
+    assert exact_delta(mu * (1.0 + 1e-8), epsilon) > delta
+    assert math.exp(log_delta(mu, epsilon)) == pytest.approx(delta, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("share", "mu", "gram", "gradient"),
+    [(1.0, 0.2920, 5.93, 59.3), (0.95, 0.2787, 6.22, 62.2), (0.9, 0.2653, 6.53, 65.3)],
+)
+def test_the_table_of_deviations(share: float, mu: float, gram: float, gradient: float) -> None:
+    epsilon = share * math.log(3.0)
+    assert largest_mu(epsilon, 1e-5) == pytest.approx(mu, abs=5e-5)
+    found = deviations(epsilon, 1e-5, "add-remove", 100)
+    assert found.gram == pytest.approx(gram, abs=0.006)
+    assert found.gradient == pytest.approx(gradient, abs=0.06)
+
+
+def test_the_published_noise_fails() -> None:
+    """μ rounded up by 0.2 to 0.9 %, and μ itself taken for the deviation of the noise."""
+    epsilon, delta = math.log(3.0), 1e-5
+    mu = largest_mu(epsilon, delta)
+    assert exact_delta(mu * 1.002, epsilon) > delta * 1.002
+    # Noise of deviation μ instead of 1/μ is 1/μ-Gaussian private.
+    assert exact_delta(1.0 / mu, epsilon) > 0.5
+
+
+def hostile_rows(rng: np.random.Generator, n: int, size: int) -> np.ndarray:
+    kind = rng.integers(5)
+    if kind == 0:
+        return rng.choice(VALUES, (n, size))
+    if kind == 1:
+        return np.eye(size)[rng.integers(0, size, n)] * rng.choice([-9.0, 9.0], (n, 1))
+    if kind == 2:
+        return np.repeat(rng.normal(size=(1, size)), n, axis=0)
+    if kind == 3:
+        return rng.choice([-1.0, 1.0], (n, size)) * 1e9
+    return rng.normal(size=(n, size))
+
+
+class Recorder:
+    """Stands for the noise: remembers the values and the deviations, and adds nothing."""
+
+    def __init__(self) -> None:
+        self.seen: list[tuple[np.ndarray, float]] = []
+
+    def __call__(
+        self, values: np.ndarray, deviation: float, source: Any, *, private: bool
+    ) -> np.ndarray:
+        self.seen.append((np.array(values), deviation))
+        return values
+
+
+def queries(model: Any, X: np.ndarray, y: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> Recorder:
+    recorder = Recorder()
+    for module in (adassp, noisy_moments):
+        monkeypatch.setattr(module, "plus_gaussian", recorder)
+    model._draw(X, y, random.Random(0), False)
+    return recorder
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("intercept", [True, False])
+def test_no_pair_of_neighbours_needs_more_than_the_mu(
+    relation: str, intercept: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Σ (Δ/σ)² over all that is released stays within μ², where the answers so far are the same.
+
+    Of two rounds the first starts from the same θ on both sides; adaptive ones are bounded by
+    the next test.
+    """
+    epsilon, delta = 1.0, 1e-5
+    mu = largest_mu(epsilon, delta)
+    rng = np.random.default_rng(3)
+    worst = 0.0
+    for trial in range(250):
+        n, size = int(rng.integers(1, 7)), int(rng.integers(1, 4))
+        X, y = hostile_rows(rng, n, size), rng.choice([*VALUES, -0.7], n)
+        other, target = X.copy(), y.copy()
+        other[0], target[0] = hostile_rows(rng, 1, size)[0], rng.choice(VALUES)
+        if trial % 5 == 0:
+            # Two perpendicular rows, or the same row with the opposite target.
+            X[0] = 1e6 * np.eye(size)[0]
+            other[0], target[0], y[0] = 1e6 * np.eye(size)[-1], -5.0, 5.0
+        if relation == "add-remove":
+            other, target = X[1:], y[1:]
+            if n == 1:
+                continue
+        model = AdaSSPRegressor(
+            epsilon=epsilon, delta=delta, y_bound=2.0, relation=relation, fit_intercept=intercept,
+            **({"x_bound": 1.0} if trial % 2 else {"row_bound": 0.7}),
+        )  # fmt: skip
+        pair = [
+            queries(model, rows, values, monkeypatch).seen
+            for rows, values in ((X, y), (other, target))
+        ]
+        total = sum(
+            float((((a - b) / sigma) ** 2).sum()) for (a, sigma), (b, _) in zip(*pair, strict=True)
+        )
+        worst = max(worst, math.sqrt(total) / mu)
+    print(f"{relation}: {worst:.3f} μ")
+    assert 0.75 < worst <= 1.0
+
+
+def test_the_sensitivities_of_adding_fail_where_a_row_is_replaced(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    X, y = np.array([[5.0, 0.0]]), np.array([1.0])
+    other, target = np.array([[5.0, 1e-9]]), np.array([-1.0])
+    model = AdaSSPRegressor(epsilon=1.0, delta=1e-5, row_bound=1.0, y_bound=1.0,
+                            fit_intercept=False, relation="add-remove")  # fmt: skip
+    pair = [queries(model, *data, monkeypatch).seen for data in ((X, y), (other, target))]
+    used = math.sqrt(sum(float((((a - b) / s) ** 2).sum()) for (a, s), (b, _) in zip(*pair,
+                     strict=True)))  # fmt: skip
+    assert used > 1.1 * largest_mu(1.0, 1e-5)
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_the_parts_add_up_to_mu_in_any_number_of_rounds(relation: str) -> None:
+    for rounds in (1, 7, 100):
+        found = deviations(0.8, 1e-6, relation, rounds)
+        gram, eigenvalue, gradient = SENSITIVITIES[relation]
+        used = math.hypot(
+            gram / found.gram, eigenvalue / found.eigenvalue,
+            math.sqrt(rounds) * gradient / found.gradient,
+        )  # fmt: skip
+        mu = largest_mu(0.8, 1e-6)
+        assert mu * (1.0 - 1e-5) < used <= mu
+
+
+def test_gradients_are_bounded_whatever_theta_is() -> None:
+    rng = np.random.default_rng(4)
+    for relation, most in (("add-remove", 1.0), ("replace-one", 2.0)):
+        largest = 0.0
+        for _ in range(300):
+            n, size, clip = 4, 3, 0.3
+            table = on_grid(RowMap(size, row_bound=1.0)(hostile_rows(rng, n, size)), 1.0)
+            theta = rng.choice([0.0, 1.0, -1e8, 1e300, 3e-9], size + 1)
+            y = rng.choice(VALUES, n)
+            with np.errstate(all="ignore"):
+                residuals = on_grid(y - adassp.products(table, theta), clip)[:, None]
+            whole = exact_products(table, residuals)[:, 0]
+            if relation == "add-remove":
+                other = exact_products(table[1:], residuals[1:])[:, 0]
+            else:
+                changed = residuals.copy()
+                changed[0] = -1.0
+                row = table.copy()
+                row[0] = on_grid(RowMap(size, row_bound=1.0)(hostile_rows(rng, 1, size)), 1.0)
+                other = exact_products(row, changed)[:, 0]
+            largest = max(largest, float(np.linalg.norm(whole - other)))
+        assert 0.9 * most < largest <= most
+
+
+def test_sums_on_the_grid_are_exact_and_rows_stay_within_their_bound() -> None:
+    rng = np.random.default_rng(5)
+    for _ in range(200):
+        rows = hostile_rows(rng, 5, 3)
+        mapped = RowMap(3, row_bound=2.5)(rows)
+        cut = on_grid(mapped, 2.5)
+        integers = (cut * 2**16).astype(object).astype(int)
+        assert np.all(integers == cut * 2**16)
+        assert np.all((integers**2).sum(axis=1) <= 2**32)
+        expected = integers.T @ integers
+        assert np.all(exact_products(cut, cut) * 2**32 == expected.astype(float))
+    many = on_grid(rng.uniform(-1.0, 1.0, (3000, 2)), 1.0)
+    whole = exact_products(many, many)
+    for _ in range(3):
+        order = rng.permutation(3000)
+        assert np.array_equal(exact_products(many[order], many[order]), whole)
+
+
+def test_long_tables_are_added_up_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = on_grid(np.random.default_rng(6).uniform(-1.0, 1.0, (1000, 3)), 1.0)
+    whole = exact_products(table, table)
+    monkeypatch.setattr("mipselect.regression.rows.EXACT_ROWS", 7)
+    assert np.array_equal(exact_products(table, table), whole)
+
+
+@pytest.mark.parametrize("private", [True, False])
+def test_the_noise_has_its_deviations(private: bool) -> None:
+    source = random.Random(1)
+    found = np.array([
+        plus_symmetric_gaussian(np.zeros((3, 3)), 2.0, source, private=private)
+        for _ in range(800)
+    ])  # fmt: skip
+    assert np.array_equal(found, found.transpose(0, 2, 1))
+    for i in range(3):
+        assert kstest(found[:, i, i], norm(scale=2.0).cdf).pvalue > 1e-4
+        for j in range(i):
+            assert kstest(found[:, i, j], norm(scale=math.sqrt(2.0)).cdf).pvalue > 1e-4
+    flat = plus_gaussian(np.full(4000, 7.0), 0.3, source, private=private)
+    assert kstest(flat, norm(7.0, 0.3).cdf).pvalue > 1e-4
+
+
+def test_the_ridge_is_there_as_far_as_the_data_are_not() -> None:
+    gram, sigma = np.diag([50.0, 400.0]), 2.0
+    enough = 1.96 * math.sqrt(2.0) * sigma
+    np.testing.assert_allclose(inverse_of_regularised(gram, 10.0, sigma), np.linalg.inv(gram))
+    for lower, ridge in ((1.0, enough - 1.0), (0.0, enough), (-7.0, enough)):
+        expected = np.linalg.inv(gram + ridge * np.eye(2))
+        np.testing.assert_allclose(inverse_of_regularised(gram, lower, sigma), expected)
+    inverse = inverse_of_regularised(np.diag([-90.0, 400.0]), 30.0, sigma)
+    np.testing.assert_allclose(np.linalg.eigvalsh(inverse), [1.0 / 400.0, 0.5])
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_at_a_large_epsilon_it_is_least_squares(relation: str) -> None:
+    rng = np.random.default_rng(8)
+    X = rng.uniform(-2.0, 2.0, (5000, 4))
+    y = X @ [0.1, -0.2, 0.0, 0.3] + 0.25 + 0.01 * rng.normal(size=5000)
+    for model in (
+        AdaSSPRegressor(epsilon=1e3, x_bound=2.0, y_bound=2.0, relation=relation),
+        BoostedAdaSSPRegressor(epsilon=1e3, x_bound=2.0, relation=relation),
+        AdaSSPRegressor(epsilon=1e3, row_bound=5.0, y_bound=2.0, relation=relation),
+    ):
+        model.fit(X, y)
+        np.testing.assert_allclose(model.coef_, [0.1, -0.2, 0.0, 0.3], atol=0.01)
+        assert model.intercept_ == pytest.approx(0.25, abs=0.01)
+        assert model.release_.footnotes == ()
+
+
+def test_one_round_with_the_bound_of_the_target_is_adassp() -> None:
+    rng = np.random.default_rng(9)
+    X, y = rng.uniform(-1.0, 1.0, (300, 3)), rng.uniform(-1.0, 1.0, 300)
+    once = AdaSSPRegressor(x_bound=1.0, y_bound=0.8, random_state=3).fit(X, y)
+    boosted = BoostedAdaSSPRegressor(
+        x_bound=1.0, y_bound=0.8, residual_bound=0.8, rounds=1, random_state=3
+    ).fit(X, y)
+    np.testing.assert_array_equal(once.coef_, boosted.coef_)
+
+
+def test_what_is_released_gives_the_coefficients() -> None:
+    """An interval can be computed from the release alone."""
+    rng = np.random.default_rng(10)
+    X, y = rng.uniform(-1.0, 1.0, (300, 3)), rng.uniform(-1.0, 1.0, 300)
+    release = AdaSSPRegressor(x_bound=2.0, y_bound=1.0).fit(X, y).release_
+    gram = np.array(release.statistics["gram"])
+    lower = release.statistics["smallest_eigenvalue"][0]
+    gradient = np.array(release.statistics["gradients"][0])
+    inverse = inverse_of_regularised(gram, lower, release.bounds["gram_deviation"])
+    theta = inverse @ gradient / release.bounds["row_norm"]
+    np.testing.assert_allclose([*(np.array(release.coefficients) * 2.0), release.intercept], theta)

@@ -1,0 +1,202 @@
+"""Selection and regression together: one charge, one relation, one release."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mipselect import Ledger
+from mipselect.errors import BudgetExceeded, InvalidInput, RelationMismatch
+from mipselect.mechanisms.scores.adaptive_peeling import AdaptivePeeling
+from mipselect.regression import (
+    AdaSSPRegressor,
+    ModelRelease,
+    ObjectivePerturbationRegressor,
+    SelectThenRegress,
+    TukeyRegressor,
+)
+from mipselect.selectors import (
+    ExponentialSelector,
+    KendallSelector,
+    MistakesSelector,
+    TopRSelector,
+)
+
+BOUNDS: dict[str, float] = {"x_bound": 1.0, "y_bound": 1.0, "coef_bound": 1.5}
+
+
+def data(n: int = 4000, p: int = 6) -> tuple[pd.DataFrame, np.ndarray]:
+    rng = np.random.default_rng(3)
+    X = rng.uniform(-1.0, 1.0, (n, p))
+    y = 0.5 * X[:, 1] - 0.4 * X[:, 3] + 0.05 + 0.02 * rng.normal(size=n)
+    return pd.DataFrame(X, columns=[f"f{j}" for j in range(p)]), y
+
+
+def adassp(**options: Any) -> AdaSSPRegressor:
+    return AdaSSPRegressor(x_bound=1.0, y_bound=1.0, **options)
+
+
+@pytest.mark.parametrize(
+    ("selector", "regressor"),
+    [
+        (KendallSelector(2, epsilon=5.0), adassp(epsilon=5.0, relation="add-remove")),
+        (KendallSelector(2, epsilon=5.0), TukeyRegressor(epsilon=5.0, relation="add-remove")),
+        (
+            ExponentialSelector(2, epsilon=5.0, ridge=1.0, **BOUNDS),
+            ObjectivePerturbationRegressor(epsilon=5.0, **BOUNDS),
+        ),
+        (TopRSelector(2, epsilon=5.0, ridge=1.0, **BOUNDS), adassp(epsilon=5.0)),
+    ],
+)
+def test_one_release_of_columns_and_coefficients(selector: Any, regressor: Any) -> None:
+    X, y = data()
+    relation = regressor.relation
+    ledger = Ledger(20.0, 0.1, relation=relation)
+    model = SelectThenRegress(selector, regressor, ledger=ledger).fit(X, y)
+    release = model.release_
+    assert release.private
+    assert len(ledger.entries) == 1
+    assert ledger.entries[0].guarantee == model.guarantee_ == release.guarantee
+    assert model.guarantee_.epsilon == 10.0
+    assert model.guarantee_.relation == relation
+    assert release.support == (1, 3)
+    assert release.feature_names == ("f1", "f3")
+    assert np.flatnonzero(model.support_).tolist() == [1, 3]
+    np.testing.assert_allclose(model.coef_, [0.0, 0.5, 0.0, -0.4, 0.0, 0.0], atol=0.1)
+    assert model.score(X, y) > 0.9
+    read = ModelRelease.from_dict(json.loads(json.dumps(release.to_dict())))
+    np.testing.assert_array_equal(read.predict(X[list(read.feature_names)]), model.predict(X))
+    assert not hasattr(selector, "release_")
+    assert not hasattr(regressor, "release_")
+
+
+def test_a_budget_is_divided_and_never_exceeded() -> None:
+    X, y = data(500)
+    for share in (0.05, 0.1, 1.0 / 3.0, 0.5, 0.9):
+        model = SelectThenRegress(
+            KendallSelector(2), adassp(relation="add-remove", delta=1e-5),
+            epsilon=1.1, selection_share=share,
+        ).fit(X, y)  # fmt: skip
+        assert model.guarantee_.epsilon <= 1.1
+        assert model.guarantee_.epsilon == pytest.approx(1.1)
+        assert model.guarantee_.delta == 1e-5
+    for wrong in (0.0, 1.0, "x"):
+        with pytest.raises(InvalidInput, match="selection_share"):
+            model.set_params(selection_share=wrong).fit(X, y)
+    with pytest.raises(InvalidInput, match="epsilon"):
+        model.set_params(selection_share=0.5, epsilon=-1.0).fit(X, y)
+
+
+def test_a_selector_that_costs_more_than_its_epsilon_is_refused() -> None:
+    X, y = data(500)
+    selector = MistakesSelector(2, ridge=1.0, test_epsilon=0.5, delta=1e-6, **BOUNDS)
+    with pytest.raises(InvalidInput, match="more than epsilon"):
+        SelectThenRegress(selector, adassp(), epsilon=1.0).fit(X, y)
+    model = SelectThenRegress(selector, adassp(delta=1e-6)).fit(X, y)
+    assert model.guarantee_.epsilon == 2.5
+    assert model.guarantee_.delta == 2e-6
+
+
+def test_relations_are_never_mixed() -> None:
+    X, y = data(500)
+    with pytest.raises(RelationMismatch, match="give both the same relation"):
+        SelectThenRegress(KendallSelector(2), adassp()).fit(X, y)
+    exponential = ExponentialSelector(2, epsilon=1.0, ridge=1.0, **BOUNDS)
+    model = SelectThenRegress(exponential, adassp(relation="add-remove")).fit(X, y)
+    assert model.guarantee_.relation == "add-remove"
+    assert model.guarantee_.epsilon == pytest.approx(1.5)
+
+
+def test_the_ledger_is_asked_before_anything_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = data(500)
+    monkeypatch.setattr(AdaptivePeeling, "sample", lambda *_: pytest.fail("columns were drawn"))
+    ledger = Ledger(1.9, 0.1, relation="add-remove")
+    model = SelectThenRegress(KendallSelector(2), adassp(relation="add-remove"), ledger=ledger)
+    with pytest.raises(BudgetExceeded):
+        model.fit(X, y)
+    with pytest.raises(RelationMismatch):
+        model.set_params(ledger=Ledger(9.0, 0.1)).fit(X, y)
+    bad = SelectThenRegress(
+        KendallSelector(2), TukeyRegressor(block_size=2, relation="add-remove"), ledger=ledger
+    )
+    with pytest.raises(InvalidInput, match="block_size"):
+        bad.fit(X, y)
+    assert ledger.entries == ()
+    for part in ("selector", "regressor"):
+        with pytest.raises(InvalidInput, match="ledger"):
+            SelectThenRegress(
+                KendallSelector(2, ledger=ledger if part == "selector" else None),
+                adassp(relation="add-remove", ledger=ledger if part == "regressor" else None),
+            ).fit(X, y)
+
+
+def test_bounds_of_all_columns_are_cut_to_those_that_are_drawn() -> None:
+    X, y = data()
+    X = X * [1.0, 10.0, 1.0, 0.1, 1.0, 1.0]
+    bounds = [1.0, 10.0, 1.0, 0.1, 1.0, 1.0]
+    model = SelectThenRegress(
+        KendallSelector(2, epsilon=20.0),
+        AdaSSPRegressor(epsilon=20.0, x_bound=bounds, y_bound=1.0, relation="add-remove"),
+    ).fit(X, y)
+    assert model.release_.rows.x_bound == (10.0, 0.1)
+    np.testing.assert_allclose(model.coef_[[1, 3]], [0.05, -4.0], rtol=0.05)
+
+
+def test_bad_bounds_of_any_column_are_found_before_anything_is_drawn(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    X, y = data(200)
+    monkeypatch.setattr(AdaptivePeeling, "sample", lambda *_: pytest.fail("columns were drawn"))
+    ledger = Ledger(9.0, 0.1, relation="add-remove")
+    for wrong in (0, 3, 5):
+        bounds = np.ones(6)
+        bounds[wrong] = -1.0
+        regressor = AdaSSPRegressor(x_bound=bounds, y_bound=1.0, relation="add-remove")
+        with pytest.raises(InvalidInput, match="x_bound"):
+            SelectThenRegress(KendallSelector(4), regressor, ledger=ledger).fit(X, y)
+    regressor = AdaSSPRegressor(x_bound=[1.0] * 3, y_bound=1.0, relation="add-remove")
+    with pytest.raises(InvalidInput, match="x_bound"):
+        SelectThenRegress(KendallSelector(4), regressor, ledger=ledger).fit(X, y)
+    assert ledger.entries == ()
+
+
+def test_either_seed_takes_the_privacy_away_and_both_repeat_the_draw() -> None:
+    X, y = data(300)
+
+    def fitted(first: Any, second: Any) -> ModelRelease:
+        return SelectThenRegress(
+            KendallSelector(2, random_state=first),
+            adassp(relation="add-remove", random_state=second),
+        ).fit(X, y).release_  # fmt: skip
+
+    assert fitted(1, 2) == fitted(1, 2)
+    assert not fitted(1, 2).private
+    assert not fitted(None, 2).private
+    assert not fitted(1, None).private
+    assert fitted(None, None).private
+
+
+def test_what_is_no_selector_and_no_regressor() -> None:
+    X, y = data(100)
+    with pytest.raises(InvalidInput, match="selector must be"):
+        SelectThenRegress(adassp(), adassp()).fit(X, y)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="regressor must be"):
+        SelectThenRegress(KendallSelector(1), KendallSelector(1)).fit(X, y)  # type: ignore[arg-type]
+    inner = SelectThenRegress(KendallSelector(1), adassp(relation="add-remove"))
+    with pytest.raises(InvalidInput, match="regressor must be"):
+        SelectThenRegress(KendallSelector(1), inner).fit(X, y)
+
+
+def test_k_equals_p_and_no_model() -> None:
+    X, y = data(200)
+    model = SelectThenRegress(KendallSelector(6), adassp(relation="add-remove")).fit(X, y)
+    assert model.support_.all()
+    none = SelectThenRegress(KendallSelector(2), TukeyRegressor(relation="add-remove")).fit(X, y)
+    assert not none.release_.has_model
+    assert len(none.release_.support) == 2
+    with pytest.raises(InvalidInput, match="no model"):
+        none.predict(X)

@@ -1,0 +1,394 @@
+"""The Tukey mechanism: its law and its test in exact numbers, on hostile pairs of neighbours."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import Counter
+from fractions import Fraction
+from itertools import pairwise, permutations, product
+
+import numpy as np
+import pytest
+from scipy.stats import chisquare
+
+from mipselect.errors import InvalidInput
+from mipselect.mechanisms.scores.sample_aggregate import random_blocks
+from mipselect.regression import (
+    AdaSSPRegressor,
+    BoostedAdaSSPRegressor,
+    ObjectivePerturbationRegressor,
+    SelectThenRegress,
+    TukeyRegressor,
+)
+from mipselect.regression.box_depth import DepthLaw, draw_in_shell, pass_weights
+from mipselect.regression.tukey import block_models, least_squares, on_integer_grid
+from mipselect.selectors import KendallSelector
+
+Models = np.ndarray
+
+
+def models_on_a_grid(rng: np.random.Generator, m: int, d: int, width: int) -> Models:
+    """Concentrated, spread, tied, in two clusters, or with some far away."""
+    kind = rng.integers(5)
+    if kind == 0:
+        return rng.integers(0, width, (m, d))
+    if kind == 1:
+        return np.rint(rng.normal(width / 2, width / 12, (m, d))).astype(np.int64)
+    if kind == 2:
+        return np.full((m, d), rng.integers(0, width))
+    if kind == 3:
+        return np.where(rng.random((m, d)) < 0.5, 0, width - 1) + rng.integers(0, 2, (m, d))
+    found = np.rint(rng.normal(width / 2, width / 20, (m, d))).astype(np.int64)
+    found[: m // 4] = rng.integers(0, width, (m // 4, d))
+    return found
+
+
+def replaced(rng: np.random.Generator, models: Models, width: int) -> Models:
+    other = models.copy()
+    order = np.lexsort(models.T)
+    row = order[[0, len(order) // 2, -1][rng.integers(3)]]
+    corner = rng.choice([0, width - 1], models.shape[1])
+    other[row] = corner if rng.random() < 0.7 else rng.integers(0, width, models.shape[1])
+    return other
+
+
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_boxes_volumes_totals_and_probabilities_by_enumeration(d: int) -> None:
+    rng = np.random.default_rng(d)
+    for _ in range(12):
+        m, width = int(rng.integers(1, 14)), 5
+        models = models_on_a_grid(rng, m, d, width)
+        law = DepthLaw(models, 1.0)
+        low, high = models.min(axis=0), models.max(axis=0)
+        grid = list(product(*(range(a, b + 1) for a, b in zip(low, high, strict=True))))
+        depths = [law.depth(point) for point in grid]
+        for depth in range(1, law.deepest + 1):
+            assert law.volumes[depth] == sum(found >= depth for found in depths)
+        for depth in range(law.lowest, law.deepest + 1):
+            weights = [law.weights[found] for found in depths if found >= depth]
+            assert law.totals[depth] == sum(weights)
+        assert sum(law.probability(point) for point in grid) == 1
+
+
+def test_weights_grow_by_no_more_than_half_of_epsilon() -> None:
+    for epsilon in (1e-6, 0.5, 3.0, 1e3, 1e6):
+        law = DepthLaw(np.arange(400)[:, None], epsilon)
+        assert law.lowest == 40
+        assert law.deepest == 200
+        assert math.log(law.ratio) <= epsilon / 2.0
+        assert math.log(law.ratio) >= min(epsilon / 2.0, 699.0) * (1.0 - 1e-5)
+        for depth in range(40, 200):
+            ratio = Fraction(law.weights[depth + 1], law.weights[depth])
+            assert 1 <= ratio <= law.ratio
+
+
+def test_shells_are_drawn_uniformly() -> None:
+    """The published code puts 0.125 where 0.68 is right; here every point counts the same."""
+    source = random.Random(2)
+    outer, inner = ([0, -2, 5], [3, 1, 6]), ([1, -1, 5], [3, 0, 5])
+    points = [
+        point
+        for point in product(range(4), range(-2, 2), range(5, 7))
+        if not all(a <= x <= b for x, a, b in zip(point, *inner, strict=True))
+    ]
+    draws = Counter(draw_in_shell(outer, inner, source) for _ in range(8000))
+    assert set(draws) == set(points)
+    assert chisquare([draws[point] for point in points]).pvalue > 1e-4
+    whole = Counter(draw_in_shell(outer, None, source) for _ in range(8000))
+    assert len(whole) == 32
+    assert chisquare(list(whole.values())).pvalue > 1e-4
+
+
+def test_draws_have_the_law() -> None:
+    rng = np.random.default_rng(5)
+    law = DepthLaw(models_on_a_grid(rng, 12, 2, 7), 1.5)
+    source = random.Random(4)
+    draws = Counter(law.draw(source) for _ in range(6000))
+    points = [point for point in product(range(-1, 8), repeat=2) if law.probability(point) > 0]
+    assert set(draws) <= set(points)
+    expected = np.array([float(law.probability(point)) for point in points])
+    seen = np.array([draws[point] for point in points])
+    often = expected * 6000 >= 5
+    assert often.sum() > 3
+    rest = [seen[~often].sum()], [expected[~often].sum() * 6000]
+    seen, expected = np.append(seen[often], rest[0]), np.append(expected[often] * 6000, rest[1])
+    kept = expected > 0
+    assert chisquare(seen[kept], expected[kept] * seen.sum() / expected[kept].sum()).pvalue > 1e-4
+
+
+Cells = dict[tuple[int, ...], int]
+
+
+def cells_of(models: list[Models]) -> tuple[list[tuple[int, ...]], list[int]]:
+    """Points that stand for cells of equal depth, and how many each stands for."""
+    axes = []
+    for axis in range(models[0].shape[1]):
+        values = np.unique(np.concatenate([one[:, axis] for one in models])).tolist()
+        sides = [(value, 1) for value in values]
+        sides += [(a + 1, b - a - 1) for a, b in pairwise(values) if b > a + 1]
+        axes.append(sides)
+    points, sizes = [], []
+    for cell in product(*axes):
+        points.append(tuple(value for value, _ in cell))
+        sizes.append(math.prod(size for _, size in cell))
+    return points, sizes
+
+
+def whole_law(law: DepthLaw, epsilon: float, delta: float, cells: tuple) -> list[float]:
+    """Probabilities of failing and of every cell."""
+    passing = math.exp(pass_weights(law.distance(delta), epsilon, delta).log_probability(0))
+    inside = [passing * float(law.probability(p) * size) for p, size in zip(*cells, strict=True)]
+    assert sum(inside) == pytest.approx(passing)
+    return [1.0 - passing, *inside]
+
+
+def needed_delta(one: list[float], other: list[float], epsilon: float) -> float:
+    p, q = np.array(one), np.array(other)
+    return max(float(np.maximum(a - math.exp(epsilon) * b, 0.0).sum()) for a, b in ((p, q), (q, p)))
+
+
+@pytest.mark.parametrize(("d", "delta"), [(1, 0.02), (2, 0.1), (1, 0.3)])
+def test_no_pair_needs_more_than_delta(d: int, delta: float) -> None:
+    rng = np.random.default_rng(10 * d)
+    width, worst, passed = 40, 0.0, 0
+    for _ in range(120 if d == 1 else 25):
+        m = int(rng.integers(20, 90 if d == 1 else 36))
+        half = float(rng.choice([0.3, 1.0, 3.0]))
+        models = models_on_a_grid(rng, m, d, width)
+        other = replaced(rng, models, width)
+        pair = [DepthLaw(one, half) for one in (models, other)]
+        cells = cells_of([models, other])
+        laws = [whole_law(law, half, delta, cells) for law in pair]
+        worst = max(worst, needed_delta(*laws, 2.0 * half))
+        passed += pair[0].distance(delta) >= 0
+    assert passed > 5
+    assert worst <= delta
+
+
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_the_distance_moves_by_one_and_says_where_the_law_is_stable(d: int) -> None:
+    rng = np.random.default_rng(d + 50)
+    found = Counter()
+    for _ in range(150):
+        m, width, epsilon = int(rng.integers(20, 120)), 30, float(rng.choice([0.2, 1.0, 4.0]))
+        delta = float(rng.choice([1e-3, 0.05, 0.4]))
+        models = models_on_a_grid(rng, m, d, width)
+        other = replaced(rng, models, width)
+        pair = [DepthLaw(one, epsilon) for one in (models, other)]
+        distances = [law.distance(delta) for law in pair]
+        assert abs(distances[0] - distances[1]) <= 1
+        found[min(distances[0], 3)] += 1
+        if max(distances) >= 0 and d == 1:
+            points, sizes = cells_of([models, other])
+            laws = [
+                [float(law.probability(p) * size) for p, size in zip(points, sizes, strict=True)]
+                for law in pair
+            ]
+            assert needed_delta(*laws, epsilon) <= delta
+    assert found[-1] > 5
+    assert found[3] > 5
+
+
+def test_each_step_of_the_proof_holds_exactly() -> None:
+    """g'_k ≤ g_{k+1}, and what lies in one of the boxes S_t, S'_t alone has a share of g_0 or g_1.
+
+    In fractions: weights are rational here.
+    """
+    rng = np.random.default_rng(12)
+    tight, alone = 0, 0
+    for trial in range(60):
+        m, d, width = int(rng.integers(20, 90)), 1 + (trial % 8 == 1), 30
+        models = models_on_a_grid(rng, m, d, width)
+        other = replaced(rng, models, width)
+        if trial % 12 == 0:
+            models, other = one_sided(0)
+        epsilon = float(rng.choice([0.3, 1.0, 3.0]))
+        pair = [DepthLaw(one, epsilon) for one in (models, other)]
+        for one, two in (pair, pair[::-1]):
+            shares = [one.unsafe_share(k) for k in range(one.lowest)]
+            others = [two.unsafe_share(k) for k in range(two.lowest)]
+            assert all(a <= b for a, b in zip(shares, others[1:], strict=False))
+            tight += any(
+                a * one.ratio > b > 0 for a, b in zip(shares[1:], others[2:], strict=False)
+            )
+            only = sum(
+                (
+                    one.probability(point) * size
+                    for point, size in zip(*cells_of([models, other]), strict=True)
+                    if two.probability(point) == 0
+                ),
+                Fraction(0),
+            )
+            assert only <= shares[0]
+            assert one.lowest < 2 or only <= others[1]
+            alone += only > 0
+    assert tight > 10
+    assert alone > 20
+
+
+def test_the_search_for_the_distance_is_that_of_all_of_them() -> None:
+    rng = np.random.default_rng(3)
+    for _ in range(40):
+        law = DepthLaw(models_on_a_grid(rng, int(rng.integers(20, 90)), 2, 20), 1.0)
+        delta = Fraction(0.1)
+        holds = [
+            k
+            for k in range(law.lowest - 1)
+            if law.unsafe_share(k) + law.unsafe_share(k + 1) <= delta
+        ]
+        assert law.distance(0.1) == (max(holds) if holds else -1)
+        shares = [law.unsafe_share(k) for k in range(law.lowest)]
+        assert shares == sorted(shares)
+
+
+def one_sided(far: int) -> tuple[Models, Models]:
+    """240 models on a line, and one that moved from one end to the other.
+
+    Gaps are wide on the left of the middle and narrow on the right; `far` are far on the left.
+    """
+    left = [-(4 * 10**18)] * far + [-6 * j for j in range(120 - far, 0, -1)]
+    models = np.array([*left, *range(1, 121)], dtype=np.int64)[:, None]
+    other = models.copy()
+    other[0] = 4 * 10**18
+    return models, other
+
+
+def test_the_published_weights_fail_and_ours_do_not() -> None:
+    """ε = 0.5 + 0.5, δ = 1e-5, m = 240: exp(εT) in place of exp(εT/2)."""
+    half, delta = 0.5, 1e-5
+    needed: dict[str, float] = {}
+    for name, epsilon in (("here", half), ("published", 2.0 * half)):
+        worst = 0.0
+        for far in range(1, 14):
+            models, other = one_sided(far)
+            pair = [DepthLaw(one, epsilon) for one in (models, other)]
+            cells = cells_of([models, other])
+            laws = [whole_law(law, half, delta, cells) for law in pair]
+            worst = max(worst, needed_delta(*laws, 2.0 * half))
+        needed[name] = worst
+    print(needed)
+    assert needed["here"] <= delta
+    assert needed["published"] > 0.0133
+
+
+def test_the_coin_is_that_of_the_laplace_noise() -> None:
+    epsilon, delta = 0.7, 1e-3
+    threshold = math.log(0.5 / delta) / epsilon
+    for distance in (-1, 0, 3, 8, 9, 20, 400):
+        law = pass_weights(distance, epsilon, delta)
+        gap = threshold - distance
+        tail = 0.5 * math.exp(-epsilon * abs(gap))
+        passing = tail if gap > 0 else 1.0 - tail
+        assert math.exp(law.log_probability(0)) == pytest.approx(passing, rel=1e-12)
+    assert math.exp(pass_weights(-1, epsilon, delta).log_probability(0)) <= delta
+    share = 0.9 * math.log(3.0) / 2.0
+    assert math.log(0.5 / 1e-5) / share == pytest.approx(21.89, abs=0.01)
+
+
+def injections(rows: int, count: int, height: int) -> Counter:
+    """How often each division into blocks comes from an injection; exact."""
+    total = count * height
+    found: Counter = Counter()
+    for taken in permutations(range(max(rows, total)), min(rows, total)):
+        pairs = enumerate(taken) if rows <= total else [(row, p) for p, row in enumerate(taken)]
+        blocks: dict[int, list[int]] = {}
+        for row, place in sorted(pairs, key=lambda pair: pair[1]):
+            blocks.setdefault(place // height, []).append(row)
+        found[tuple(map(tuple, blocks.values()))] += 1
+    return found
+
+
+@pytest.mark.parametrize("shape", [(3, 2, 2), (5, 2, 2), (4, 2, 2), (2, 3, 1), (3, 1, 2)])
+def test_rows_are_sent_to_places_by_a_uniform_injection(shape: tuple[int, int, int]) -> None:
+    expected = injections(*shape)
+    source = random.Random(6)
+    draws = Counter(
+        tuple(map(tuple, random_blocks(*shape, source))) for _ in range(200 * len(expected))
+    )
+    assert set(draws) == set(expected)
+    total = sum(expected.values())
+    scale = sum(draws.values()) / total
+    keys = list(expected)
+    pvalue = chisquare([draws[key] for key in keys], [expected[key] * scale for key in keys]).pvalue
+    assert pvalue > 1e-4
+
+
+def test_models_are_least_squares_whatever_the_units() -> None:
+    rng = np.random.default_rng(7)
+    X, y = rng.normal(size=(9, 3)), rng.normal(size=9)
+    expected = np.linalg.lstsq(X, y, rcond=None)[0]
+    np.testing.assert_allclose(least_squares(X, y), expected)
+    units = np.array([1e-9, 1.0, 1e12])
+    np.testing.assert_allclose(least_squares(X * units, y) * units, expected, rtol=1e-6)
+    assert np.array_equal(least_squares(np.zeros((4, 2)), y[:4]), np.zeros(2))
+    models = block_models(X, y, [[0, 1, 2, 3], [4, 5, 6]], 4)
+    np.testing.assert_allclose(models[0], least_squares(X[:4], y[:4]))
+    assert np.array_equal(models[2:], np.zeros((2, 3)))
+    grid = on_integer_grid(np.array([[0.26, -7.0]]), np.array([1.0, 2.0]), np.array([0.1, 0.5]))
+    assert grid.tolist() == [[3, -4]]
+
+
+@pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
+def test_a_signal_is_found_without_bounds(relation: str) -> None:
+    rng = np.random.default_rng(8)
+    X = rng.normal(size=(6000, 3)) * [1.0, 1000.0, 1e-3]
+    y = X @ [2.0, 0.001, -500.0] + 30.0 + 0.1 * rng.normal(size=6000)
+    model = TukeyRegressor(epsilon=2.0, delta=1e-5, relation=relation).fit(X, y)
+    assert model.release_.private
+    np.testing.assert_allclose(model.coef_, [2.0, 0.001, -500.0], rtol=0.1)
+    assert model.score(X, y) > 0.98
+    assert (model.guarantee_.epsilon, model.guarantee_.delta) == (2.0, 1e-5)
+    constant = np.column_stack([X, np.full(6000, 3.0)])
+    assert TukeyRegressor(epsilon=3.0, delta=1e-5).fit(constant, y).score(constant, y) > 0.98
+
+
+def test_the_shares_of_epsilon_and_of_delta() -> None:
+    fallback = AdaSSPRegressor(x_bound=1.0, y_bound=1.0)
+    model = TukeyRegressor(epsilon=1.0, delta=1e-4, relation="add-remove", fallback=fallback)
+    assert model._count_epsilon == pytest.approx(0.05)
+    assert sum(model._halves()) + model._count_epsilon <= 1.0
+    assert sum(model._halves()) == pytest.approx(0.95)
+    inner = model._fallback(None)
+    assert inner.epsilon == model._halves()[1]
+    assert inner.delta == 0.5e-4
+    assert inner.relation == "add-remove"
+    assert fallback.epsilon == 1.0
+    pure = TukeyRegressor(epsilon=1.0, fallback=ObjectivePerturbationRegressor(
+        x_bound=1.0, y_bound=1.0, coef_bound=1.0))  # fmt: skip
+    assert pure._fallback(None).epsilon == 0.5
+    chosen = SelectThenRegress(KendallSelector(1), AdaSSPRegressor(y_bound=1.0))
+    with pytest.raises(InvalidInput, match="fallback must be"):
+        TukeyRegressor(fallback=chosen).promise(2)
+    assert pure.promise(2).epsilon == 1.0
+
+
+def test_where_the_test_fails_there_is_no_model_or_the_fallback() -> None:
+    rng = np.random.default_rng(9)
+    X, y = rng.uniform(-1.0, 1.0, (60, 2)), rng.uniform(-1.0, 1.0, 60)
+    model = TukeyRegressor(epsilon=0.5).fit(X, y)
+    assert not model.release_.has_model
+    assert model.release_.coefficients is None
+    assert "no model" in str(model.release_)
+    with pytest.raises(ValueError, match="no model was released"):
+        model.predict(X)
+    assert np.array_equal(model.coef_, np.zeros(2))
+    other = TukeyRegressor(
+        epsilon=0.5, fallback=BoostedAdaSSPRegressor(row_bound=1.0, rounds=3)
+    ).fit(X, y)
+    assert other.release_.mechanism.startswith("boosted-adassp")
+    assert other.guarantee_.epsilon == 0.5
+    assert other.predict(X).shape == (60,)
+
+
+def test_the_number_of_blocks_costs_a_noisy_number_of_rows() -> None:
+    source = random.Random(0)
+    sure = TukeyRegressor(epsilon=1.0, delta=1e-5, block_size=10)
+    assert sure._blocks(1234, 3, source, False) == (10, 123)
+    noisy = TukeyRegressor(epsilon=20.0, delta=1e-5, block_size=10, relation="add-remove")
+    counts = [noisy._blocks(1000, 3, source, False)[1] for _ in range(300)]
+    assert len(set(counts)) > 1
+    assert max(counts) <= 100
+    height, count = TukeyRegressor(epsilon=1.0, delta=1e-5)._blocks(100_000, 4, source, False)
+    assert height > 20
+    assert count > 400
