@@ -136,8 +136,11 @@ def by_signs(given: Rows) -> np.ndarray:
     return np.abs(tau)
 
 
+@pytest.mark.parametrize("redundancy", ["max", "mean"])
 @pytest.mark.parametrize("always", [None, [4, 7], [[4, 7]]])
-def test_kendall_takes_the_best_column_and_counts_what_is_always_in_as_chosen(always: Any) -> None:
+def test_kendall_takes_the_best_column_and_counts_what_is_always_in_as_chosen(
+    always: Any, redundancy: str
+) -> None:
     given = rows(always=always) if always else rows(groups=[*GROUPS, [4, 7]], always=None)
     groups, tau = [list(group) for group in given.groups], by_signs(given)  # type: ignore[union-attr]
     parts = {None: [], 1: [[4, 7]], 2: [[4], [7]]}[None if always is None else len(always)]
@@ -147,13 +150,13 @@ def test_kendall_takes_the_best_column_and_counts_what_is_always_in_as_chosen(al
         relevance = np.array([tau[group, 8].max() for group in groups])
         if not beside:
             return relevance
-        return relevance - np.mean(
+        return relevance - {"max": np.max, "mean": np.mean}[redundancy](
             [[tau[np.ix_(part, group)].max() for group in groups] for part in beside], axis=0
         )
 
     if always is None:
         given = Rows(given.X, given.y, 2, groups=given.groups)
-    found: Any = KendallMethod(epsilon=1.0).mechanism(given)
+    found: Any = KendallMethod(epsilon=1.0, redundancy=redundancy).mechanism(given)
     for chosen in [(), (0,), (1,), (0, 2)]:
         np.testing.assert_allclose(found.scores(chosen), scores(chosen), atol=1e-9)
     assert found.sensitivities == ((2.0 if always is None else 4.0), 4.0)
@@ -162,8 +165,10 @@ def test_kendall_takes_the_best_column_and_counts_what_is_always_in_as_chosen(al
 @pytest.mark.parametrize("relation", SENSITIVITIES)
 def test_the_sensitivities_of_kendall_hold_over_hostile_neighbours(relation: str) -> None:
     rng, one = np.random.default_rng(4), SENSITIVITIES[relation]
-    method, worst = KendallMethod(epsilon=1.0, relation=relation), [0.0, 0.0]
+    worst = [0.0, 0.0]
     for k in range(40):
+        redundancy = ("max", "mean")[k // 2 % 2]
+        method = KendallMethod(epsilon=1.0, relation=relation, redundancy=redundancy)
         given = rows(12, seed=k, support_size=3)
         if k % 2:
             target = np.arange(12.0)
@@ -206,22 +211,24 @@ def test_laws_keep_their_epsilon(method: Any, relation: str) -> None:
     assert largest_loss(law, pairs).epsilon <= 1.0 + 1e-9
 
 
-def test_blocks_vote_for_features_beside_what_is_always_in() -> None:
-    """The Lasso without a penalty on two columns, by cvxpy."""
+@pytest.mark.parametrize("penalised", [False, True])
+def test_blocks_vote_for_features_beside_what_is_always_in(penalised: bool) -> None:
+    """The Lasso without a penalty on two columns, by cvxpy; with one on the intercept or none."""
     given = rows(40, seed=3)
     features = given.layout.features
     table = given.columns
     alpha = 0.05
     coef, free, level = cp.Variable(6), cp.Variable(2), cp.Variable()
     fit = given.y - table[:, :6] @ coef - table[:, 6:] @ free - level
-    loss = cp.sum_squares(fit) / 80.0 + alpha * cp.norm1(coef)
+    loss = cp.sum_squares(fit) / 80.0 + alpha * (cp.norm1(coef) + penalised * cp.abs(level))
     cp.Problem(cp.Minimize(loss)).solve(solver=cp.CLARABEL)
     lengths = [np.linalg.norm(coef.value[i:j]) for i, j in ((0, 3), (3, 4), (4, 6))]
     order = [j for j in np.argsort(lengths)[::-1] if lengths[j] > 1e-6]
-    found = lasso_ballot(table, given.y, k=3, alpha=alpha, features=features)
-    assert found == order
+    options: dict[str, Any] = {"features": features, "penalise_intercept": penalised}
+    assert lasso_ballot(table, given.y, k=3, alpha=alpha, **options) == order
+    assert sorted(lasso_ballot(table, given.y, k=None, alpha=alpha, **options)) == sorted(order)
     # What is always in explains y alone: no feature is left to vote for.
-    assert lasso_ballot(table, table[:, 6], k=3, alpha=1e-3, features=features) == []
+    assert lasso_ballot(table, table[:, 6], k=3, alpha=1e-3, **options) == []
     assert path_ballot(table, given.y, k=1, features=features) == [0]
 
 
