@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
@@ -209,11 +210,13 @@ class PrivateLinearModel(ReleasedModel):
         size = table.shape[1]
         names = self._names()
         guarantee = replace(self.promise(size), private=private)
-        if self.ledger is not None:
-            self.ledger.spend(guarantee, what=type(self).__name__)
         # A warning would tell about the data. NumPy's state is that of the thread.
-        with np.errstate(all="ignore"):
+        with (
+            paid(self.ledger, guarantee, type(self).__name__) as promised,
+            np.errstate(all="ignore"),
+        ):
             drawn = self._draw(table, target, source, private)
+        guarantee = replace(guarantee, conditions=promised.conditions)
         self._keep(released(drawn, tuple(range(size)), names, guarantee, self._classes()))
         return self
 
@@ -291,6 +294,13 @@ def released(
         statistics=drawn.statistics,
         footnotes=drawn.footnotes,
     )
+
+
+def paid(
+    ledger: Ledger | None, guarantee: Guarantee, what: str
+) -> AbstractContextManager[Guarantee]:
+    """Charge a ledger, if there is one, for what is drawn inside; yields what is promised."""
+    return nullcontext(guarantee) if ledger is None else ledger.charged(guarantee, what)
 
 
 def checked_ledger(ledger: Ledger | None) -> None:

@@ -18,6 +18,7 @@ from mipselect.regression.base import (
     NumberPredictor,
     PrivateRegressor,
     checked_ledger,
+    paid,
     released,
     source_of,
 )
@@ -109,12 +110,12 @@ class SelectThenRegress(NumberPredictor):
                 f"epsilon = {self.epsilon:.15g}: options of the selector have an ε of their own"
             )
         guarantee = replace(together, private=of_columns and of_model)
-        if self.ledger is not None:
-            self.ledger.spend(guarantee, what=f"{selection.name}, then {type(regressor).__name__}")
-        with np.errstate(all="ignore"):
+        what = f"{selection.name}, then {type(regressor).__name__}"
+        with paid(self.ledger, guarantee, what) as promised, np.errstate(all="ignore"):
             support = _columns(selection.sample(source))
             chosen = regressor.for_columns(support, size)
             drawn = chosen._draw(table[:, list(support)], target, model_source, of_model)
+        guarantee = replace(guarantee, conditions=promised.conditions)
         drawn = replace(drawn, mechanism=f"{selection.name}, then {drawn.mechanism}")
         self._keep(released(drawn, support, tuple(names[j] for j in support), guarantee))
         self.support_ = np.zeros(size, dtype=bool)
