@@ -1,8 +1,9 @@
 """Certificates of every back end against enumeration, on problems that hurt a MIP solver.
 
-Columns of very different scale, tiny ridges, and every subproblem left to a master: none is
-enumerated. Prints the certificates that are wrong; there must be none. "liar" is a back end that
-claims of every master that it is infeasible: no certificate may depend on what it is told.
+Columns of very different scale, tiny ridges, features of several columns, and every subproblem left
+to a master: none is enumerated. Prints the certificates that are wrong; there must be none. "liar"
+is a back end that claims of every master that it is infeasible: no certificate may depend on what
+it is told.
 
 python benchmarks/certificates.py                                  # 20 problems for each back end
 python benchmarks/certificates.py --solvers glpk,liar --count 1000 --seed 7
@@ -13,8 +14,9 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 
@@ -96,6 +98,27 @@ def problem(rng: np.random.Generator, *, largest: int = 58) -> Instance:
     )
 
 
+def grouped_problem(rng: np.random.Generator, *, largest: int = 58) -> Instance:
+    """The same columns in features of one to three, the last one always in, with an intercept."""
+    base = problem(rng, largest=largest)
+    ends = np.cumsum(rng.integers(1, 4, base.p))
+    last = base.p - 1
+    edges = [0, *(int(end) for end in ends if end < last), last]
+    lengths = np.linalg.norm(base.X, axis=1)
+    return Instance(
+        base.X,
+        base.y,
+        support_size=base.support_size,
+        x_bound=float(lengths.max()),
+        y_bound=base.y_bound,
+        coef_bound=base.coef_bound,
+        ridge=base.ridge,
+        groups=[range(i, j) for i, j in pairwise(edges)],
+        always=[last],
+        intercept=bool(rng.random() < 0.5),
+    )
+
+
 def by_masters(instance: Instance, solver: Solver) -> Search:
     """A search that enumerates nothing."""
     options = SearchOptions(solver)
@@ -123,13 +146,20 @@ def check_levels(instance: Instance, solver: Solver) -> Count:
 
 
 def enumerated(instance: Instance) -> tuple[np.ndarray, np.ndarray]:
-    supports = np.array(list(combinations(range(instance.p), instance.support_size)))
+    supports = np.array(list(combinations(range(instance.n_features), instance.support_size)))
     return supports, instance.objectives(supports)
 
 
-def check(solver: Solver, seed: int, number: int, *, largest: int = 58) -> Count:
+def check(
+    solver: Solver,
+    seed: int,
+    number: int,
+    *,
+    largest: int = 58,
+    make: Callable[..., Instance] = problem,
+) -> Count:
     rng = np.random.default_rng([seed, number])
-    instance = problem(rng, largest=largest)
+    instance = make(rng, largest=largest)
     try:
         if rng.random() < 0.5:
             return check_levels(instance, solver)
@@ -151,7 +181,8 @@ def main() -> int:
         solver: Solver = Liar() if name == "liar" else solver_by_name(name, threads=1)
         total, started = Count(), time.monotonic()
         for number in range(options.count):
-            count = check(solver, options.seed, number)
+            make = grouped_problem if number % 3 == 2 else problem
+            count = check(solver, options.seed, number, make=make)
             total += count
             if count.wrong:
                 print(f"WRONG: {name} seed {options.seed} problem {number}", flush=True)

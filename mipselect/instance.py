@@ -339,6 +339,11 @@ class Instance:
         return self._layout.column_names
 
     @property
+    def layout(self) -> Layout:
+        """Which columns make a feature, and what is always in; public."""
+        return self._layout
+
+    @property
     def groups(self) -> tuple[tuple[int, ...], ...]:
         """The columns of every feature."""
         return self._layout.groups

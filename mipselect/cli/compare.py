@@ -27,6 +27,7 @@ from mipselect.cli.options import (
     search_options,
 )
 from mipselect.cli.output import SENSITIVE, banner, check_output, deliver, heading
+from mipselect.cli.sizes import dimension
 from mipselect.cli.streams import say
 from mipselect.cli.watch import Watch
 from mipselect.data.files import expected, files_of, load_instance
@@ -204,6 +205,7 @@ def _report(rounds: list[Round], skipped: list[str]) -> Mapping[str, Any]:
                 "instance": each.name,
                 "n": each.instance.n,
                 "p": each.instance.p,
+                "n_features": each.instance.n_features,
                 "support_size": each.instance.support_size,
                 "sensitivity": each.instance.sensitivity,
                 "contradictions": each.contradictions,
@@ -245,8 +247,9 @@ def _answer_report(answer: Answer, reference: float | None) -> dict[str, Any]:
 def _print(console: Console, rounds: list[Round]) -> None:
     banner(console, SENSITIVE)
     for each in rounds:
-        s, p = each.instance.support_size, each.instance.p
-        heading(console, f"{each.name}: n = {each.instance.n:,}, p = {p:,}, s = {s}")
+        instance = each.instance
+        size = dimension(instance.p, instance.n_features)
+        heading(console, f"{each.name}: n = {instance.n:,}, {size}, s = {instance.support_size}")
         console.print(_effort_table(each.answers))
         found = {a.name: a.levels for a in each.answers if a.levels is not None}
         if found:

@@ -192,7 +192,7 @@ def draw(given: Instance | Rows, plan: Plan, progress: ProgressCallback) -> Draw
     spent = NOT_SPENT if plan.ledger is None else "what was charged to the ledger stays charged"
     with _without_numbers(plan.method, spent):
         drawn = mechanism.releases(plan.draws, ledger, rng=rng)
-    # Scores have no names; the columns do.
+    # Scores have no names; the features do.
     releases = tuple(
         replace(release, feature_names=tuple(names[j] for j in release.support))
         for release in drawn
@@ -251,7 +251,7 @@ def print_drawn(console: Console, drawn: Drawn, title: str) -> None:
     heading(console, f"{title}: {kind}")
     table = Table()
     table.add_column("draw", justify="right")
-    table.add_column("columns", overflow="fold")
+    table.add_column("features", overflow="fold")
     table.add_column("names", overflow="fold")
     for k, release in enumerate(drawn.releases, start=1):
         table.add_row(

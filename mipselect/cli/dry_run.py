@@ -37,11 +37,12 @@ def deliver_plan(
     InvalidInput
         As the release would, but for what is wrong with the rows.
     """
-    blank = posed(outline.blank(), plan.method)
+    problem = outline.blank()
+    blank = posed(problem, plan.method)
     check_sizes(plan.method, blank.n_features, title)
     with about(title):
         _refuse(plan.method, blank)
-        facts = facts_of(blank, plan.method, outline.target_shift).of(outline)
+        facts = facts_of(blank, plan.method, problem).of(outline)
     hidden = plan.one.relation == "add-remove"
     settings = settings_report(facts.without_n() if hidden else facts, plan.method)
     one = _one(plan, blank)

@@ -10,6 +10,7 @@ from mipselect.data.files import Problem
 from mipselect.data.outline import Outline
 from mipselect.errors import InvalidInput
 from mipselect.instance import Instance
+from mipselect.layout import Layout
 from mipselect.methods import (
     MCMCMethod,
     MistakesMethod,
@@ -20,6 +21,9 @@ from mipselect.methods import (
     TopRMethod,
 )
 from mipselect.search.supports import number_of_listed
+
+OF_COLUMNS = ("groups", "always", "intercept", "always_bound")
+"""Settings of an instance that say which columns make a feature, and what is always in."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +40,9 @@ class Facts:
         The largest that may be drawn.
     feature_names : sequence of str or None
         None where no row was read and only the data say them.
-    x_bound, y_bound, coef_bound, ridge, target_shift : float or None
+    x_bound : float, sequence of float or None
+        Several where features have bounds of their own.
+    y_bound, coef_bound, ridge, target_shift : float or None
     loss : str or None
     sensitivity : float or None
         Δ of R, in units of the loss.
@@ -45,7 +51,8 @@ class Facts:
     mcmc_radius : float or None
         Bound on ‖β‖₁.
     table : mapping
-        What else is public about a table with a schema, by the keys of a report.
+        What else is public about a table with a schema, or about features of several columns, by
+        the keys of a report.
     """
 
     n: int | None
@@ -54,7 +61,7 @@ class Facts:
     support_size: int
     feature_names: Sequence[str] | None
     target_shift: float
-    x_bound: float | None = None
+    x_bound: float | Sequence[float] | None = None
     y_bound: float | None = None
     coef_bound: float | None = None
     ridge: float | None = None
@@ -76,7 +83,8 @@ class Facts:
             n, blank = outline.n, self.sensitivity
             # nΔ does not depend on n.
             sensitivity = None if blank is None else blank * self.n / n
-        return replace(self, n=n, sensitivity=sensitivity, feature_names=outline.feature_names)
+        names = None if outline.feature_names is None else self.feature_names
+        return replace(self, n=n, sensitivity=sensitivity, feature_names=names)
 
 
 def posed(problem: Problem, method: PrivateMethod) -> Instance | Rows:
@@ -89,35 +97,47 @@ def posed(problem: Problem, method: PrivateMethod) -> Instance | Rows:
     """
     if not isinstance(method, RowsMethod):
         return problem.instance()
-    if problem.made is not None:
-        raise InvalidInput(
-            f"{problem.path}: --method exponential, top-r and mistakes know features of several "
-            "columns, which a table with a schema has; the others do not"
-        )
-    settings = dict(problem.settings)
+    settings, made = dict(problem.settings), problem.made
     loss = settings.get("loss", "squared")
+    if loss != "squared" and isinstance(method, MCMCMethod):
+        raise InvalidInput(f"{problem.path}: --method mcmc is for the squared loss, not {loss}")
+    if made is not None:
+        return Rows(
+            made.X,
+            made.y,
+            made.support_size,
+            made.feature_names,
+            groups=made.groups,
+            always=made.always,
+            intercept=made.intercept,
+            always_bound=made.always_bound,
+            **{name: getattr(made, name) for name in method.bounds},
+        )
     y, bounds = problem.y, {name: settings[name] for name in method.bounds}
     if loss != "squared":
-        if isinstance(method, MCMCMethod):
-            raise InvalidInput(f"{problem.path}: --method mcmc is for the squared loss, not {loss}")
         instance = problem.instance()
         if instance.classes is not None:
             # Classes are -1 and +1, whatever they are called.
             y = instance.y
-            bounds = {name: getattr(instance, name) for name in bounds}
+            bounds["y_bound"] = instance.y_bound
+            bounds = {name: bounds[name] for name in method.bounds}
+    columns = {name: settings[name] for name in OF_COLUMNS if name in settings}
     try:
-        return Rows(problem.X, y, settings["support_size"], problem.feature_names or (), **bounds)
+        return Rows(
+            problem.X, y, settings["support_size"], problem.feature_names or (), **bounds, **columns
+        )
     except InvalidInput as error:
         raise InvalidInput(f"{problem.path}: {error}") from error
 
 
-def facts_of(given: Instance | Rows, method: PrivateMethod, target_shift: float) -> Facts:
-    """The public side of what is drawn from."""
+def facts_of(given: Instance | Rows, method: PrivateMethod, problem: Problem) -> Facts:
+    """The public side of what is drawn from, which `posed` made of a problem."""
+    target_shift = problem.target_shift
     if isinstance(given, Rows):
         hidden = method.guarantee.relation == "add-remove"
         return Facts(
             n=None if hidden else given.n,
-            p=given.n_features,
+            p=given.n_columns,
             n_features=given.n_features,
             support_size=given.support_size,
             feature_names=given.feature_names,
@@ -126,6 +146,9 @@ def facts_of(given: Instance | Rows, method: PrivateMethod, target_shift: float)
             y_bound=given.y_bound,
             coef_bound=given.coef_bound,
             mcmc_radius=method.radius_of(given) if isinstance(method, MCMCMethod) else None,
+            table=_of_columns(given.layout, method)
+            if problem.made is None
+            else _of_a_table(problem.made, method),
         )
     instance = method.sized(given) if isinstance(method, SupportMethod) else given
     return Facts(
@@ -135,23 +158,43 @@ def facts_of(given: Instance | Rows, method: PrivateMethod, target_shift: float)
         support_size=instance.support_size,
         feature_names=instance.feature_names,
         target_shift=target_shift,
-        x_bound=instance.x_bound,
+        x_bound=_bounds(instance.feature_bounds.tolist()),
         y_bound=instance.y_bound,
         coef_bound=instance.coef_bound,
         ridge=instance.ridge,
         loss=instance.loss,
         sensitivity=instance.sensitivity,
         pool_size=_pool_size(instance, method),
-        table=_of_a_table(instance),
+        table=_of_columns(instance.layout, method)
+        if instance.units is None
+        else _of_a_table(instance, method),
     )
 
 
-def _of_a_table(instance: Instance) -> Mapping[str, Any]:
-    if instance.units is None:
+def _bounds(each: list[float]) -> float | list[float]:
+    """One number where they are all alike."""
+    return each[0] if min(each) == max(each) else each
+
+
+def _of_columns(layout: Layout, method: PrivateMethod) -> Mapping[str, Any]:
+    """What is public about features of several columns, and columns that are always in."""
+    if layout.features.plain:
         return {}
+    names = layout.column_names
+    return {
+        "groups": [[names[c] for c in group] for group in layout.groups],
+        "always": [names[c] for part in layout.always for c in part],
+        "always_counts": method.looks_at_always,
+        "intercept": layout.intercept,
+    }
+
+
+def _of_a_table(instance: Instance, method: PrivateMethod) -> Mapping[str, Any]:
+    assert instance.units is not None
     return {
         "protected_unit": instance.units.unit,
         "always": list(instance.units.always_names),
+        "always_counts": method.looks_at_always,
         "intercept": instance.intercept,
         "target_scale": instance.units.target_scale,
         "target_offset": instance.units.target_offset,

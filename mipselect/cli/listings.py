@@ -20,13 +20,15 @@ def instances(as_json: AsJson = False) -> None:
 
     def render(console: Console) -> None:
         table = Table()
-        for heading in ("name", "n", "p", "s", "source", "description"):
-            table.add_column(heading, justify="right" if len(heading) == 1 else "left")
+        for heading in ("name", "n", "p", "features", "s", "source", "description"):
+            number = len(heading) == 1 or heading == "features"
+            table.add_column(heading, justify="right" if number else "left")
         for entry in listed:
             table.add_row(
                 entry.name,
                 f"{entry.n:,}",
                 f"{entry.p:,}",
+                f"{entry.n_features:,}",
                 str(entry.support_size),
                 entry.source,
                 escape(entry.description),

@@ -19,7 +19,7 @@ from mipselect.search import SupportPool
 
 @dataclass(frozen=True)
 class Clipping:
-    """The shares of every column and of the target that the bounds clip; sensitive."""
+    """The shares of every column and of the target that the bounds change; sensitive."""
 
     columns: tuple[float, ...]
     target: float
@@ -127,9 +127,12 @@ def outside(pool: SupportPool, epsilon: float) -> Outside:
     return Outside(epsilon, math.exp(unlisted - float(np.logaddexp(unlisted, listed))))
 
 
-def clipped(problem: Problem, instance: Instance) -> Clipping:
-    """What the bounds of an instance do to its data."""
-    columns = tuple(float(np.mean(np.abs(x) > instance.x_bound)) for x in problem.X.T)
+def clipped(problem: Problem, instance: Instance) -> Clipping | None:
+    """What the bounds of an instance do to its data; None of a table that was mapped already."""
+    if problem.made is not None:
+        return None
+    pairs = zip(problem.X.T, instance.X.T, strict=True)
+    columns = tuple(float(np.mean(before != after)) for before, after in pairs)
     if instance.classes is not None:
         return Clipping(columns, 0.0)
     return Clipping(columns, float(np.mean(np.abs(problem.y) > instance.y_bound)))

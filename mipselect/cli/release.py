@@ -156,7 +156,7 @@ def release_from(
     check_sizes(plan.method, given.n_features, title)
     hidden = plan.one.relation == "add-remove"
     with about(title):
-        facts = facts_of(given, plan.method, problem.target_shift)
+        facts = facts_of(given, plan.method, problem)
         settings = settings_report(facts.without_n() if hidden else facts, plan.method)
     with told_of_the_ledger(plan.ledger):
         with about(title), Watch(title, details=False) as watch:

@@ -18,13 +18,15 @@ from mipselect.cli.prospects import Clipping, Outside
 from mipselect.instance import Instance
 from mipselect.search import MistakeLevels, SupportPool
 
+INTERCEPT = "(intercept)"
+
 
 def pool_report(
     instance: Instance,
     pool: SupportPool,
     name: str,
     comparison: Comparison | None,
-    clipping: Clipping,
+    clipping: Clipping | None,
     outside: Outside | None,
 ) -> Mapping[str, Any]:
     """The JSON object of a pool; an infinite bound is null."""
@@ -45,7 +47,7 @@ def levels_report(
     levels: MistakeLevels,
     name: str,
     comparison: Comparison | None,
-    clipping: Clipping,
+    clipping: Clipping | None,
 ) -> Mapping[str, Any]:
     """The JSON object of mistake levels; an infinite gap is null."""
     return {
@@ -72,7 +74,7 @@ def print_pool(
     pool: SupportPool,
     name: str,
     comparison: Comparison | None,
-    clipping: Clipping,
+    clipping: Clipping | None,
     outside: Outside | None,
     rows: int,
 ) -> None:
@@ -81,7 +83,7 @@ def print_pool(
     _print_problem(console, instance, pool, name, clipping)
     heading(console, f"The {min(rows, len(pool)):,} best of {len(pool):,} listed supports")
     table = Table()
-    for title in ("rank", "value", "columns", "names"):
+    for title in ("rank", "value", "features", "names"):
         right = title in ("rank", "value")
         table.add_column(title, justify="right" if right else "left", overflow="fold")
     for k in range(min(rows, len(pool))):
@@ -111,7 +113,7 @@ def print_levels(
     levels: MistakeLevels,
     name: str,
     comparison: Comparison | None,
-    clipping: Clipping,
+    clipping: Clipping | None,
 ) -> None:
     """Print mistake levels: the problem, the best support, every level, and the gap."""
     banner(console, SENSITIVE)
@@ -145,7 +147,7 @@ def _common_report(
     found: SupportPool | MistakeLevels,
     name: str,
     comparison: Comparison | None,
-    clipping: Clipping,
+    clipping: Clipping | None,
 ) -> dict[str, Any]:
     best = found.supports[0].tolist()
     fit = instance.fit(best)
@@ -156,6 +158,7 @@ def _common_report(
         "instance": name,
         "n": instance.n,
         "p": instance.p,
+        "n_features": instance.n_features,
         "support_size": instance.support_size,
         "number_of_supports": instance.number_of_supports,
         "sensitivity": found.sensitivity,
@@ -165,14 +168,17 @@ def _common_report(
             "support": best,
             "names": [instance.feature_names[j] for j in best],
             "value": float(found.values[0]),
+            "columns": [instance.column_names[c] for j in best for c in instance.groups[j]],
             "coef": fit.coef.tolist(),
+            "always": _names_always_in(instance),
+            "always_coef": fit.always.tolist(),
             **_in_units(instance, best),
             "multiplier": fit.multiplier,
         },
         "expected": None
         if comparison is None
         else {"agrees": comparison.agrees, "exact": comparison.exact},
-        "clipped": asdict(clipping),
+        "clipped": None if clipping is None else asdict(clipping),
         "effort": asdict(found.effort),
     }
 
@@ -182,16 +188,20 @@ def _print_problem(
     instance: Instance,
     found: SupportPool | MistakeLevels,
     name: str,
-    clipping: Clipping,
+    clipping: Clipping | None,
 ) -> None:
     heading(console, name)
     facts = Table()
-    for title in ("n", "p", "s", "supports", "sensitivity Δ", "tolerance τ", "solver", "seconds"):
-        facts.add_column(title, justify="right")
+    grouped = instance.n_features != instance.p
+    for title in ("n", "p", "features", "s", "supports", "sensitivity Δ", "tolerance τ", "solver"):
+        if title != "features" or grouped:
+            facts.add_column(title, justify="right")
+    facts.add_column("seconds", justify="right")
     supports = instance.number_of_supports
     facts.add_row(
         f"{instance.n:,}",
         f"{instance.p:,}",
+        *([f"{instance.n_features:,}"] if grouped else []),
         str(instance.support_size),
         f"{supports:,}" if supports < 10**15 else f"about 10^{len(str(supports)) - 1}",
         f"{found.sensitivity:.6g}",
@@ -203,19 +213,25 @@ def _print_problem(
     support = found.supports[0].tolist()
     heading(console, f"The best support, value {found.values[0]:.10g}")
     best = Table()
-    best.add_column("column", justify="right")
+    best.add_column("feature", justify="right")
     best.add_column("name", overflow="fold")
     best.add_column("coefficient", justify="right")
     best.add_column("clipped", justify="right")
-    columns = [j for feature in support for j in instance.groups[feature]]
-    for j, coefficient in zip(columns, instance.fit(support).coef, strict=True):
-        best.add_row(
-            str(j),
-            escape(instance.column_names[j]),
-            f"{coefficient:.6g}",
-            f"{clipping.columns[j]:.1%}",
-        )
+    fit, names = instance.fit(support), instance.column_names
+    chosen = [(str(j), c) for j in support for c in instance.groups[j]]
+    always = [("always", c) for part in instance.always for c in part]
+    coefficients = [*fit.coef.tolist(), *fit.always.tolist()]
+    for (feature, c), coefficient in zip([*chosen, *always], coefficients, strict=False):
+        share = "-" if clipping is None else f"{clipping.columns[c]:.1%}"
+        best.add_row(feature, escape(names[c]), f"{coefficient:.6g}", share)
+    if instance.intercept:
+        best.add_row("always", INTERCEPT, f"{coefficients[-1]:.6g}", "-")
     console.print(best)
+    if instance.units is not None:
+        heading(console, "The same in the units of the table")
+        console.print(str(instance.fit_in_units(support)), markup=False)
+    if clipping is None:
+        return
     most = max(range(instance.p), key=clipping.columns.__getitem__)
     console.print(
         f"Clipped by the bounds: {clipping.target:.1%} of the target; of the columns "
@@ -223,9 +239,6 @@ def _print_problem(
         f"({instance.column_names[most]})",
         markup=False,
     )
-    if instance.units is not None:
-        heading(console, "The same in the units of the table")
-        console.print(str(instance.fit_in_units(support)), markup=False)
 
 
 def _in_units(instance: Instance, support: list[int]) -> dict[str, Any]:
@@ -242,6 +255,12 @@ def _print_verdict(
     console.print("Certified: yes" if found.certified else "Certified: NO")
     if comparison is not None:
         console.print(f"This result {comparison.sentence}.", markup=False)
+
+
+def _names_always_in(instance: Instance) -> list[str]:
+    """Of the columns that are always in, in the order of their coefficients."""
+    names = [instance.column_names[c] for part in instance.always for c in part]
+    return [*names, *([INTERCEPT] if instance.intercept else [])]
 
 
 def _names(instance: Instance, support: list[int]) -> str:

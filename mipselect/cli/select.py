@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
@@ -242,21 +242,18 @@ def select(
             checked_integer(size, f"{data}: --support-size", 1, problem.X.shape[1])
     else:
         refuse_with_schema(x_bound, y_bound, features, target_shift)
-        if not isinstance(plan.method, SupportMethod):
-            raise InvalidInput(
-                f"--schema does not go with --method {plan.name}, which knows no features of "
-                "several columns; exponential, top-r and mistakes do"
-            )
         question = asked(always, never, ranges, no_intercept, unit_rule)
         question |= {"path": data, "schema": str(schema), "target": target}
         if isinstance(plan.method, ExponentialMethod) and plan.method.sizes is not None:
             size = max(plan.method.sizes)
-        if ridge is None and plan.one.relation == "add-remove":
+        told = ridge is None and "ridge" in plan.method.bounds
+        if told and plan.one.relation == "add-remove":
             raise InvalidInput(
                 "--ridge must be given with a ledger under add-remove: its default is told from "
                 "the number of rows, which is private there"
             )
         given = {name: value for name, value in bounds.items() if value is not None}
+        _refuse_others(given, plan)
         settings = {"support_size": size, **_checked_loss(loss, plan), **given}
         check_output(output, [Path(data), schema, *books])
         if dry_run:
@@ -296,10 +293,7 @@ def _checked_bounds(bounds: dict[str, float | None], plan: Plan) -> dict[str, fl
     """Return the bounds that the method needs, all given and in their range, and no other."""
     needed = plan.method.bounds
     given = {name: value for name, value in bounds.items() if value is not None}
-    for name in given:
-        if name not in needed:
-            why = " beside --mcmc-radius" if plan.name == Method.MCMC and name != "ridge" else ""
-            raise InvalidInput(f"{option_named(name)} does not apply to --method {plan.name}{why}")
+    _refuse_others(given, plan)
     missing = [option_named(name) for name in needed if name not in given]
     if plan.name == Method.MCMC and "coef_bound" not in given and "coef_bound" in needed:
         missing[-1] += " (or --mcmc-radius)"
@@ -314,3 +308,11 @@ def _checked_bounds(bounds: dict[str, float | None], plan: Plan) -> dict[str, fl
         if not (name == "ridge" and isinstance(plan.method, ExponentialMethod)):
             require_positive(option_named(name), value)
     return given
+
+
+def _refuse_others(given: Collection[str], plan: Plan) -> None:
+    """Raise `InvalidInput` for a bound that the method does not know."""
+    for name in given:
+        if name not in plan.method.bounds:
+            why = " beside --mcmc-radius" if plan.name == Method.MCMC and name != "ridge" else ""
+            raise InvalidInput(f"{option_named(name)} does not apply to --method {plan.name}{why}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
 
@@ -12,7 +12,7 @@ from rich.console import Console
 from mipselect.backends.discovery import NATIVE, solver_by_name
 from mipselect.cli.facts import Facts
 from mipselect.cli.options import AUTO
-from mipselect.cli.sizes import sizes_in_words
+from mipselect.cli.sizes import dimension, sizes_in_words
 from mipselect.methods import (
     ExponentialMethod,
     MCMCMethod,
@@ -48,7 +48,7 @@ def settings_report(facts: Facts, method: PrivateMethod) -> Mapping[str, Any]:
         "number_of_supports": sum(
             math.comb(facts.n_features, size) for size in sizes or [facts.support_size]
         ),
-        "x_bound": facts.x_bound,
+        "x_bound": list(facts.x_bound) if isinstance(facts.x_bound, Sequence) else facts.x_bound,
         "y_bound": facts.y_bound,
         "coef_bound": facts.coef_bound,
         "ridge": facts.ridge,
@@ -78,20 +78,25 @@ def print_settings(console: Console, settings: Mapping[str, Any]) -> None:
     if settings["complexity"] is not None:
         size += f" with complexity {settings['complexity']:g}"
     parts = [] if settings["n"] is None else [f"n = {settings['n']:,}"]
-    parts += [f"p = {settings['p']:,}", size]
+    parts += [dimension(settings["p"], settings["n_features"]), size]
     if settings["loss"] is not None:
         parts.append(f"{settings['loss']} loss")
     for name in ("x_bound", "y_bound", "coef_bound", "ridge", "target_shift"):
-        if settings[name] is not None:
-            parts.append(f"{name} {settings[name]:g}")
+        value = settings[name]
+        if isinstance(value, list):
+            parts.append(f"{name} {min(value):g} to {max(value):g} by feature")
+        elif value is not None:
+            parts.append(f"{name} {value:g}")
     if settings["sensitivity"] is not None:
         parts.append(f"sensitivity {settings['sensitivity']:.6g}")
     line("Problem", ", ".join(parts))
     if settings["features"] is not None:
         line("Features", listed(settings["features"]))
-    if "protected_unit" in settings:
+    if "always" in settings:
         always = [*settings["always"], *(["an intercept"] if settings["intercept"] else [])]
-        line("Always in", listed(always) if always else "nothing")
+        remark = "" if settings["always_counts"] or not always else "; no score depends on it"
+        line("Always in", (listed(always) if always else "nothing") + remark)
+    if "protected_unit" in settings:
         line("Protected", f"one {settings['protected_unit']}, with all that stands in it")
     used = [f"{name} {settings[name]}" for name in OF_ROWS if settings[name] is not None]
     if settings["pool_size"] is not None:

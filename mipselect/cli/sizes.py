@@ -1,4 +1,4 @@
-"""Support sizes on the command line: 1-8, or 1,3,5, or both."""
+"""Support sizes on the command line: 1-8, or 1,3,5, or both; and p in words."""
 
 from __future__ import annotations
 
@@ -34,6 +34,11 @@ def check_sizes(method: PrivateMethod, p: int, title: str) -> None:
     """Raise `InvalidInput` if `method` has sizes beyond the p features of what `title` names."""
     if isinstance(method, ExponentialMethod) and method.sizes is not None:
         checked_integer(method.sizes[-1], f"{title}: the largest of --sizes", 1, p)
+
+
+def dimension(p: int, n_features: int) -> str:
+    """p in words: the number of columns, and that of features where it is another."""
+    return f"p = {p:,}" if n_features == p else f"p = {p:,} columns, {n_features:,} features"
 
 
 def sizes_in_words(sizes: Sequence[int]) -> str:

@@ -11,6 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from mipselect.cli.output import heading
+from mipselect.cli.sizes import dimension
 from mipselect.experiments.trial_file import DONE
 
 SELECTOR, REMARK = "selector", "remark"
@@ -28,7 +29,8 @@ def print_summary(console: Console, summary: Iterable[Mapping[str, Any]]) -> Non
         seeds = ", ".join(map(str, entry["data_seeds"]))
         heading(
             console,
-            f"{entry['instance']}: n = {entry['n']:,}, p = {entry['p']:,}, "
+            f"{entry['instance']}: n = {entry['n']:,}, "
+            f"{dimension(entry['p'], entry['n_features'])}, "
             f"s = {entry['support_size']}, {entry['loss']} loss"
             + (f", data seeds {seeds}" if seeds else "")
             + (f"; ε under {entry['relation']}" if entry["relation"] else ""),

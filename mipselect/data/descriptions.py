@@ -1,6 +1,7 @@
 """The TOML files of stored instances: their sections and keys.
 
-    [instance]  support_size, x_bound, y_bound, coef_bound, ridge; optional: loss, description
+    [instance]  support_size, x_bound, y_bound, coef_bound, ridge; optional: loss, description,
+                groups, always, intercept, always_bound
                 for a table with a schema: support_size; optional also: coef_bound, ridge
     [data]      source, and the keys of that source (see `mipselect.data.sources`)
     [expected]  optional: support, value; optional in it: level_values
@@ -13,7 +14,7 @@ from __future__ import annotations
 import difflib
 import sys
 import tomllib
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -25,16 +26,84 @@ from mipselect.disk import small_text
 from mipselect.errors import InvalidInput
 from mipselect.validation import shown
 
-INSTANCE_KEYS = {
+
+@dataclass(frozen=True)
+class Kind:
+    """What a value must be, in words, and whether one is."""
+
+    words: str
+    holds: Callable[[object], bool]
+
+
+def is_number(value: object) -> bool:
+    """Whether a TOML value is a float, or an integer that is not beyond all floats."""
+    if isinstance(value, int):
+        return not isinstance(value, bool) and abs(value) <= sys.float_info.max
+    return isinstance(value, float)
+
+
+def is_list(value: object, kind: type) -> bool:
+    """Whether a TOML value is a list of this kind; integers count as floats."""
+    if not isinstance(value, list):
+        return False
+    if kind is float:
+        return all(is_number(entry) for entry in value)
+    return all(isinstance(entry, kind) and not isinstance(entry, bool) for entry in value)
+
+
+def _is_column(value: object) -> bool:
+    return isinstance(value, int | str) and not isinstance(value, bool)
+
+
+def _are_columns(value: object) -> bool:
+    return isinstance(value, list) and all(map(_is_column, value))
+
+
+def _are_groups(value: object) -> bool:
+    if isinstance(value, dict):
+        return all(map(_are_columns, value.values()))
+    return isinstance(value, list) and all(map(_are_columns, value))
+
+
+def _are_parts(value: object) -> bool:
+    return isinstance(value, list) and all(_is_column(v) or _are_columns(v) for v in value)
+
+
+KINDS = {
+    str: Kind("a text", lambda value: isinstance(value, str)),
+    int: Kind("an integer", lambda value: isinstance(value, int) and not isinstance(value, bool)),
+    float: Kind("a number", is_number),
+    bool: Kind("true or false", lambda value: isinstance(value, bool)),
+    list: Kind("a list of texts", lambda value: is_list(value, str)),
+    dict: Kind("a table of names with [lo, hi]", lambda value: isinstance(value, dict)),
+}
+
+Kinds = Mapping[str, type | Kind]
+
+BOUNDS = Kind(
+    "a number, or a list of numbers, one for every feature",
+    lambda value: is_number(value) or is_list(value, float),
+)
+GROUPS = Kind("a list of lists of columns, or a table of names with such lists", _are_groups)
+PARTS = Kind("a list of columns, or of lists of those that are bounded together", _are_parts)
+
+INSTANCE_KEYS: Kinds = {
     "support_size": int,
-    "x_bound": float,
+    "x_bound": BOUNDS,
     "y_bound": float,
     "coef_bound": float,
     "ridge": float,
 }
+OPTIONAL_KEYS: Kinds = {
+    "groups": GROUPS,
+    "always": PARTS,
+    "intercept": bool,
+    "always_bound": float,
+}
+"""Columns are indices from 0, or names."""
 
-SCHEMA_INSTANCE_KEYS = {"support_size": int}
-SCHEMA_OPTIONAL_KEYS = {"coef_bound": float, "ridge": float}
+SCHEMA_INSTANCE_KEYS: Kinds = {"support_size": int}
+SCHEMA_OPTIONAL_KEYS: Kinds = {"coef_bound": float, "ridge": float}
 """With a schema features and target lie in [-1, 1], and the other bounds have public defaults."""
 
 MOST_BYTES = 1 << 20
@@ -106,7 +175,8 @@ def read_description(name_or_path: str | Path) -> Description:
     instance, data, wanted = content["instance"], content["data"], content.get("expected")
     has_schema = data.get("source") == "table" and "schema" in data
     required = SCHEMA_INSTANCE_KEYS if has_schema else INSTANCE_KEYS
-    optional = {"loss": str, "description": str, **(SCHEMA_OPTIONAL_KEYS if has_schema else {})}
+    more = SCHEMA_OPTIONAL_KEYS if has_schema else OPTIONAL_KEYS
+    optional: Kinds = {"loss": str, "description": str, **more}
     _check_section(path, "[instance]", instance, required, optional)
     if "source" not in data:
         raise InvalidInput(f"{path}: [data] has no source; known: {', '.join(SOURCES)}")
@@ -129,23 +199,16 @@ def _check_section(
     path: Path,
     where: str,
     section: Mapping[str, Any],
-    required: Mapping[str, type],
-    optional: Mapping[str, type],
+    required: Kinds,
+    optional: Kinds,
 ) -> None:
     """Check keys and types; ranges are checked where the values are used."""
     _check_keys(path, where, section, required, optional)
-    words = {str: "a text", int: "an integer", float: "a number", list: "a list of texts"}
-    words |= {bool: "true or false", dict: "a table of names with [lo, hi]"}
     for key, value in section.items():
-        kind = {**required, **optional}[key]
-        if kind is float:
-            right = is_number(value)
-        elif kind is list:
-            right = is_list(value, str)
-        else:
-            right = isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
-        if not right:
-            raise InvalidInput(f"{path}: {where} {key} must be {words[kind]}, got {shown(value)}")
+        known = {**required, **optional}[key]
+        kind = known if isinstance(known, Kind) else KINDS[known]
+        if not kind.holds(value):
+            raise InvalidInput(f"{path}: {where} {key} must be {kind.words}, got {shown(value)}")
 
 
 def _check_keys(
@@ -166,19 +229,3 @@ def _check_keys(
     missing = [key for key in required if key not in section]
     if missing:
         raise InvalidInput(f"{path}: {where} lacks {', '.join(missing)}")
-
-
-def is_number(value: object) -> bool:
-    """Whether a TOML value is a float, or an integer that is not beyond all floats."""
-    if isinstance(value, int):
-        return not isinstance(value, bool) and abs(value) <= sys.float_info.max
-    return isinstance(value, float)
-
-
-def is_list(value: object, kind: type) -> bool:
-    """Whether a TOML value is a list of this kind; integers count as floats."""
-    if not isinstance(value, list):
-        return False
-    if kind is float:
-        return all(is_number(entry) for entry in value)
-    return all(isinstance(entry, kind) and not isinstance(entry, bool) for entry in value)

@@ -11,7 +11,13 @@ from typing import Any
 import numpy as np
 
 from mipselect.arrays import FloatArray
-from mipselect.data.descriptions import is_list, is_number, read_description, stored_names
+from mipselect.data.descriptions import (
+    Description,
+    is_list,
+    is_number,
+    read_description,
+    stored_names,
+)
 from mipselect.data.sources import SCHEMA_TABLE, SOURCES
 from mipselect.errors import InvalidInput
 from mipselect.instance import Instance
@@ -29,7 +35,7 @@ class Expected:
     Attributes
     ----------
     support : tuple of int
-        An optimal support, 0-based and sorted.
+        An optimal support: features, 0-based and sorted.
     value : float
         Its value R(S), in units of the loss.
     level_values : tuple of float or None
@@ -48,6 +54,7 @@ class StoredInstance:
     name: str
     n: int
     p: int
+    n_features: int
     support_size: int
     source: str
     description: str
@@ -276,7 +283,7 @@ def expected(name_or_path: str | Path) -> Expected | None:
     support, levels = section["support"], section.get("level_values")
     if not (is_list(support, int) and len(support) == s and sorted(set(support)) == support):
         raise InvalidInput(
-            f"{description.path}: [expected] support must be {s} sorted column indices, "
+            f"{description.path}: [expected] support must be {s} sorted indices of features, "
             f"got {shown(support)}"
         )
     if not (is_number(section["value"]) and math.isfinite(section["value"])):
@@ -313,9 +320,23 @@ def stored_instances() -> tuple[StoredInstance, ...]:
                 name=name,
                 n=n,
                 p=p,
+                n_features=_number_of_features(description, p),
                 support_size=settings["support_size"],
                 source=description.data["source"],
                 description=settings.get("description", ""),
             )
         )
     return tuple(listed)
+
+
+def _number_of_features(description: Description, p: int) -> int:
+    """How many features p columns make, without their rows."""
+    settings = dict(description.instance)
+    if description.source is SCHEMA_TABLE:
+        path, data = description.path, description.data
+        settings.pop("description", None)
+        return blank_problem(path, path.parent, data, settings)[1].instance().n_features
+    if "groups" in settings:
+        return len(settings["groups"])
+    always = settings.get("always", [])
+    return p - sum(len(part) if isinstance(part, list) else 1 for part in always)

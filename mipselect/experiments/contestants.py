@@ -85,8 +85,12 @@ class Contestant:
 
 
 def in_words(selector: PrivateSelector) -> str:
-    """All arguments of a selector that decide what it draws from, besides s and ε."""
-    silent = ("n_features_to_select", "epsilon", "time_limit", "ledger", "random_state")
+    """All arguments of a selector that decide what it draws from, besides s, ε and the features.
+
+    Which columns make a feature and what is always in belongs to the data.
+    """
+    silent = {"n_features_to_select", "epsilon", "time_limit", "ledger", "random_state"}
+    silent |= {"groups", "always", "intercept", "always_bound"}
     return ", ".join(
         f"{name} {value}"
         for name, value in sorted(selector.get_params(deep=False).items())
@@ -131,22 +135,52 @@ class UniformSelector(PrivateSelector):
     """Select columns blindly. See `Uniform`."""
 
     def __init__(
-        self, n_features_to_select: int = 5, *, ledger: Any = None, random_state: Any = None
+        self,
+        n_features_to_select: int = 5,
+        *,
+        groups: Any = None,
+        always: Any = None,
+        ledger: Any = None,
+        random_state: Any = None,
     ) -> None:
         self.n_features_to_select = n_features_to_select
+        self.groups = groups
+        self.always = always
         self.ledger = ledger
         self.random_state = random_state
 
     def _mechanism(self, X: FloatArray, y: Any, source: random.Random) -> Uniform:
-        return Uniform(int(self.n_features_to_select), tuple(self._names()))
+        return Uniform(int(self.n_features_to_select), self._layout().feature_names)
+
+
+def _features(instance: Instance) -> dict[str, Any]:
+    """Which columns make a feature, for every selector."""
+    if instance.layout.features.plain:
+        return {}
+    return {"groups": instance.groups, "always": instance.always}
+
+
+def _always_in(instance: Instance) -> dict[str, Any]:
+    """How a selector with a model has what is always in."""
+    if instance.layout.features.plain:
+        return {}
+    return {"intercept": instance.intercept, "always_bound": instance.always_bound}
+
+
+def _bounds(instance: Instance) -> dict[str, Any]:
+    """Of X and y: one for all features where they are alike."""
+    each = instance.feature_bounds.tolist()
+    alike = min(each) == max(each)
+    return {"x_bound": instance.x_bound if alike else each, "y_bound": instance.y_bound}
 
 
 def _problem(instance: Instance) -> dict[str, Any]:
     """What selectors take that are defined by the restricted problem."""
     return {
         "n_features_to_select": instance.support_size,
-        "x_bound": instance.x_bound,
-        "y_bound": instance.y_bound,
+        **_bounds(instance),
+        **_features(instance),
+        **_always_in(instance),
         "coef_bound": instance.coef_bound,
         "ridge": instance.ridge,
         "loss": instance.loss,
@@ -197,12 +231,14 @@ def _exponential(instance: Instance, epsilon: float, rules: Rules) -> PrivateSel
 def _mcmc(instance: Instance, epsilon: float, rules: Rules) -> PrivateSelector:
     radius = rules.mcmc_radius
     if radius is None:
-        radius = instance.coef_bound * math.sqrt(instance.support_size)
+        parts = instance.support_size + len(instance.always) + instance.intercept
+        radius = instance.coef_bound * math.sqrt(parts)
     return MCMCSelector(
         instance.support_size,
         epsilon=epsilon,
-        x_bound=instance.x_bound,
-        y_bound=instance.y_bound,
+        **_bounds(instance),
+        **_features(instance),
+        **_always_in(instance),
         coef_bound=radius,
         n_steps=rules.mcmc_steps,
         delta=DELTA,
@@ -217,24 +253,30 @@ def _sis(instance: Instance, epsilon: float, rules: Rules) -> PrivateSelector:
     return SISSelector(
         instance.support_size,
         epsilon=epsilon,
-        x_bound=instance.x_bound,
-        y_bound=instance.y_bound,
+        **_bounds(instance),
+        **_features(instance),
         relation="replace-one",
     )
 
 
 def _kendall(instance: Instance, epsilon: float, rules: Rules) -> PrivateSelector:
-    return KendallSelector(instance.support_size, epsilon=epsilon, relation="replace-one")
+    return KendallSelector(
+        instance.support_size, epsilon=epsilon, **_features(instance), relation="replace-one"
+    )
 
 
 def _sample_aggregate(instance: Instance, epsilon: float, rules: Rules) -> PrivateSelector:
     return SampleAggregateSelector(
-        instance.support_size, epsilon=epsilon, relation="replace-one", alpha=None
+        instance.support_size,
+        epsilon=epsilon,
+        **_features(instance),
+        relation="replace-one",
+        alpha=None,
     )
 
 
 def _uniform(instance: Instance, epsilon: float, rules: Rules) -> PrivateSelector:
-    return UniformSelector(instance.support_size)
+    return UniformSelector(instance.support_size, **_features(instance))
 
 
 CONTESTANTS: Mapping[str, Contestant] = {

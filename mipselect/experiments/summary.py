@@ -36,6 +36,8 @@ def summarise(rows: Iterable[Row]) -> list[dict[str, Any]]:
             "instance": name,
             "n": n,
             "p": group[0]["p"],
+            # Lines from before there were features of several columns do not say it.
+            "n_features": group[0].get("n_features", group[0]["p"]),
             "support_size": group[0]["support_size"],
             "loss": group[0]["loss"],
             "data_seeds": sorted({row["data_seed"] for row in group} - {None}),

@@ -35,7 +35,8 @@ class DataSet:
         What `load_problem` is called with.
     instance : str
         Its name.
-    n, p, support_size : int
+    n, p, n_features, support_size : int
+        Rows, columns, features to choose from, features of a support.
     data_seed : int or None
         Of a recipe.
     loss : str
@@ -49,6 +50,7 @@ class DataSet:
     instance: str
     n: int
     p: int
+    n_features: int
     support_size: int
     data_seed: int | None
     loss: str
@@ -63,10 +65,11 @@ class DataSet:
             instance=problem.name,
             n=instance.n,
             p=instance.p,
+            n_features=instance.n_features,
             support_size=instance.support_size,
             data_seed=problem.data_seed,
             loss=instance.loss,
-            fingerprint=fingerprint(problem),
+            fingerprint=fingerprint(problem, instance),
             sensitive=not problem.synthetic,
         )
 
@@ -134,6 +137,7 @@ class Cell:
             "data_seed": data.data_seed,
             "fingerprint": data.fingerprint,
             "p": data.p,
+            "n_features": data.n_features,
             "support_size": data.support_size,
             "loss": data.loss,
             "selector": self.selector,
@@ -165,9 +169,14 @@ class Reference:
     gap_proven: bool
 
 
-def fingerprint(problem: Problem) -> str:
+def fingerprint(problem: Problem, instance: Instance) -> str:
     """A hash of the settings and the data, before clipping."""
     facts = {**problem.settings, "shape": problem.X.shape, "type": str(problem.X.dtype)}
+    if problem.made is not None:
+        # Its settings do not say what follows from the schema and the question.
+        facts |= {"features": instance.feature_names, "groups": instance.groups}
+        facts |= {"always": instance.always, "intercept": instance.intercept}
+        facts |= {"coef_bound": instance.coef_bound, "ridge": instance.ridge}
     digest = hashlib.sha256(json.dumps(facts, sort_keys=True).encode())
     for column in (*problem.X.T, problem.y):
         digest.update(np.ascontiguousarray(column).tobytes())

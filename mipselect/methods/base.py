@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import random
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
 from mipselect.instance import Instance
+from mipselect.layout import Column, Columns, Layout, laid_out
 from mipselect.mechanisms.base import Mechanism, Support, SupportMechanism
 from mipselect.privacy.concentrated import bounded_range_rho
 from mipselect.privacy.guarantee import Guarantee, checked_relation
@@ -20,7 +21,6 @@ from mipselect.privacy.randomness import Rng, generator
 from mipselect.search.progress import ProgressCallback
 from mipselect.validation import (
     checked_epsilon,
-    checked_feature_names,
     checked_integer,
     checked_positive,
 )
@@ -44,6 +44,8 @@ class PrivateMethod(ABC):
     """
 
     epsilon: float
+    looks_at_always: ClassVar[bool] = True
+    """Whether columns that are always in change what is drawn from."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
@@ -112,7 +114,7 @@ class SupportMethod(PrivateMethod):
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """A table as it is, how many of its columns are chosen, and the bounds that are public.
+    """A table as it is, how many of its features are chosen, and the bounds that are public.
 
     Parameters
     ----------
@@ -121,11 +123,18 @@ class Rows:
     y : float array, shape (n,)
         Finite. Sensitive.
     support_size : int
-        s, between 1 and p.
+        s, between 1 and the number of features.
     feature_names : sequence of str, optional
-        p different names; default x0, x1, ...
+        As for `Instance`; as an attribute one name for every feature.
     x_bound, y_bound, coef_bound : float, optional
         As for `Instance`; only what a method needs must be there. Nothing is clipped yet.
+    groups, always, intercept, always_bound : optional
+        As for `Instance`. What a method makes of columns that are always in, its docstring says.
+
+    Attributes
+    ----------
+    layout : Layout
+        Which columns make a feature, without their bounds; see `bounded`.
 
     Raises
     ------
@@ -136,17 +145,38 @@ class Rows:
     y: FloatArray = field(repr=False)
     support_size: int
     feature_names: Sequence[str] = field(default=(), repr=False)
-    x_bound: float | None = None
+    x_bound: float | Sequence[float] | None = None
     y_bound: float | None = None
     coef_bound: float | None = None
+    groups: Iterable[Columns] | Mapping[str, Columns] | None = field(default=None, repr=False)
+    always: Iterable[Columns] | Column | None = field(default=None, repr=False)
+    intercept: bool = False
+    always_bound: float | None = None
+    layout: Layout = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        p = self.n_features
-        names = self.feature_names or tuple(f"x{j}" for j in range(p))
-        object.__setattr__(self, "feature_names", checked_feature_names(names, p))
-        object.__setattr__(
-            self, "support_size", checked_integer(self.support_size, "support_size", 1, p)
+        layout = self._laid_out(1.0, self.feature_names)
+        size = checked_integer(self.support_size, "support_size", 1, len(layout.groups))
+        object.__setattr__(self, "layout", layout)
+        object.__setattr__(self, "feature_names", layout.feature_names)
+        object.__setattr__(self, "support_size", size)
+
+    def _laid_out(self, x_bound: float | Sequence[float], names: Sequence[str]) -> Layout:
+        return laid_out(
+            self.n_columns,
+            None,
+            names or None,
+            groups=self.groups,
+            always=self.always,
+            intercept=self.intercept,
+            x_bound=x_bound,
+            always_bound=self.always_bound,
         )
+
+    @property
+    def bounded(self) -> Layout:
+        """The layout with the bounds of all features; `InvalidInput` if they are not right."""
+        return self._laid_out(self._given("x_bound"), self.layout.column_names)
 
     @property
     def n(self) -> int:
@@ -154,16 +184,29 @@ class Rows:
         return int(self.X.shape[0])
 
     @property
-    def n_features(self) -> int:
-        """Number of columns to choose from: every feature is one column."""
+    def n_columns(self) -> int:
+        """p, the number of columns of X."""
         return int(self.X.shape[1])
+
+    @property
+    def n_features(self) -> int:
+        """How many features a support is chosen from."""
+        return len(self.layout.groups)
+
+    @property
+    def columns(self) -> Any:
+        """The columns of the features, one after another, then those always in; not clipped."""
+        return self.X if self.layout.in_order else self.X[:, self.layout.order]
 
     def bound(self, name: str) -> float:
         """A bound by its name; `InvalidInput` if it is missing or not a finite number > 0."""
+        return checked_positive(self._given(name), name)
+
+    def _given(self, name: str) -> Any:
         value = getattr(self, name)
         if value is None:
             raise InvalidInput(f"{name} must be given; choose it without looking at the data")
-        return checked_positive(value, name)
+        return value
 
 
 class RowsMethod(PrivateMethod):

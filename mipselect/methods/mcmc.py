@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mipselect.mechanisms.base import Support
 from mipselect.mechanisms.supports.metropolis import MetropolisHastings, mixing_guarantee
 from mipselect.methods.base import Rows, RowsMethod
 from mipselect.methods.residual_squares import ResidualSquares
@@ -19,6 +20,11 @@ from mipselect.validation import checked_integer, checked_scale, checked_share
 class MCMCMethod(RowsMethod):
     """See `MCMCSelector`: (ε, δ) under replace-one, on the condition that the chain has mixed.
 
+    A support stands for the columns of its features and those that are always in, with one
+    ‖β‖₁ ≤ B. No entry of a row is larger than the bound of the feature or the part that it is
+    in, so |x·β| ≤ Bb with the largest bound b, whatever the number of columns, and RSS moves by
+    at most Δ = (b_y + Bb)².
+
     Parameters
     ----------
     epsilon : float
@@ -29,7 +35,8 @@ class MCMCMethod(RowsMethod):
         How long the chain runs.
     radius : float, optional
         B, the largest ‖β‖₁. None is r√s, which allows every β with ‖β‖₂ ≤ r, the `coef_bound`
-        of the rows.
+        of the rows, where every feature is one column; of the parts that are always in each
+        counts in s. It is not larger for features of several columns, so that Δ is not.
     """
 
     delta: float = 1e-6
@@ -57,21 +64,29 @@ class MCMCMethod(RowsMethod):
         """B."""
         if self.radius is not None:
             return float(self.radius)
-        largest = rows.bound("coef_bound") * math.sqrt(rows.support_size)
+        parts = rows.support_size + len(rows.layout.always) + rows.layout.intercept
+        largest = rows.bound("coef_bound") * math.sqrt(parts)
         return checked_scale(largest, "coef_bound · √support_size")
 
     def _mechanism(self, rows: Rows, source: random.Random) -> MetropolisHastings:
-        x_bound, y_bound = (
-            checked_scale(rows.bound(name), name) for name in ("x_bound", "y_bound")
-        )
-        radius = self.radius_of(rows)
+        y_bound = checked_scale(rows.bound("y_bound"), "y_bound")
+        radius, layout = self.radius_of(rows), rows.bounded
+        x_bound = float(layout.bounds.max())
+        if layout.always:
+            x_bound = max(x_bound, layout.always_bound)
+        if layout.intercept:
+            x_bound = max(x_bound, 1.0)
         squares = ResidualSquares(
-            np.clip(np.asarray(rows.X, dtype=np.float64), -x_bound, x_bound),
+            layout.arranged(np.asarray(rows.X, dtype=np.float64)),
             np.clip(rows.y, -y_bound, y_bound),
             radius,
         )
+
+        def value(support: Support) -> float:
+            return squares(layout.features.with_always(np.array(support)))
+
         return MetropolisHastings(
-            squares,
+            value,
             rows.feature_names,
             rows.support_size,
             self.epsilon,

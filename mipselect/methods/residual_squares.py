@@ -7,9 +7,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from mipselect.arrays import FloatArray
-from mipselect.mechanisms.base import Support
 
 GRAM_LIMIT = 5_000
 """Up to so many columns XᵀX is formed once; beyond, the products of each support."""
@@ -47,9 +47,9 @@ class ResidualSquares:
     y: FloatArray = field(repr=False)
     coef_bound: float
 
-    def __call__(self, support: Support) -> float:
-        """RSS of s column indices."""
-        columns = np.array(support)
+    def __call__(self, support: ArrayLike) -> float:
+        """RSS of some column indices."""
+        columns = np.asarray(support, dtype=np.intp)
         gram, products = self._gram_of(columns), self._products[columns]
         coefficients = least_squares(gram, products)
         if not np.abs(coefficients).sum() <= self.coef_bound:

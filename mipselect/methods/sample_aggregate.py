@@ -11,6 +11,7 @@ import numpy as np
 
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
+from mipselect.losses.features import Features, plain_features
 from mipselect.mechanisms import OneShotTopK, Peeling, SampleAggregate
 from mipselect.mechanisms.base import Mechanism, Support
 from mipselect.mechanisms.scores.sample_aggregate import Ballot, TopK, checked_blocks
@@ -18,6 +19,9 @@ from mipselect.methods.base import Rows, ScoreMethod
 from mipselect.methods.correlations import top_k_named
 from mipselect.methods.lasso_path import lasso_path
 from mipselect.validation import checked_choice, checked_flag, checked_positive
+
+DEPENDENT = 1e-8
+"""A column that is always in depends on earlier ones if less than this share of it is left."""
 
 MECHANISMS: dict[str, TopK] = {
     "peeling": Peeling,
@@ -28,6 +32,10 @@ MECHANISMS: dict[str, TopK] = {
 @dataclass(frozen=True, kw_only=True)
 class SampleAggregateMethod(ScoreMethod):
     """See `SampleAggregateSelector`.
+
+    A block votes for features: those of the s largest ‖β_F‖ of its Lasso on all columns, in
+    which columns that are always in have no penalty. A row is in one block and so changes one
+    ballot, and each count by at most 1, whatever a ballot looks at.
 
     Parameters
     ----------
@@ -72,59 +80,80 @@ class SampleAggregateMethod(ScoreMethod):
 
     def _mechanism(self, rows: Rows, source: random.Random) -> Mechanism[Support]:
         return SampleAggregate(
-            rows.X,
+            rows.columns,
             rows.y,
             rows.support_size,
             self.epsilon,
-            ballot=self._ballot(rows.support_size),
+            ballot=self._ballot(rows),
             n_blocks=self.n_blocks,
             top_k=top_k_named(self.top_k, MECHANISMS),
             relation=self.relation,
+            n_items=rows.n_features,
         )
 
-    def _ballot(self, s: int) -> Ballot:
+    def _ballot(self, rows: Rows) -> Ballot:
         """The votes of a block."""
-        most = s if self.votes == "largest" else None
-        options: dict[str, Any] = {"k": most, "penalise_intercept": self.penalise_intercept}
+        # What is not clipped needs no column to fill up with, and has an intercept anyway.
+        always = sum(map(len, rows.layout.always))
+        features = Features(rows.layout.features.widths, always)
+        most = rows.support_size if self.votes == "largest" else None
+        options: dict[str, Any] = {"k": most, "features": features}
+        options["penalise_intercept"] = self.penalise_intercept
         if self.alpha is not None:
             return partial(lasso_ballot, alpha=float(self.alpha), **options)
         if self.penalty is not None:
             return partial(penalty_ballot, penalty=float(self.penalty), **options)
-        return partial(path_ballot, k=s)
+        return partial(path_ballot, k=rows.support_size, features=features)
 
 
 def lasso_ballot(
-    X: FloatArray, y: FloatArray, *, k: int | None, alpha: float, penalise_intercept: bool = False
+    X: FloatArray,
+    y: FloatArray,
+    *,
+    k: int | None,
+    alpha: float,
+    penalise_intercept: bool = False,
+    features: Features | None = None,
 ) -> list[int]:
     """Vote by a Lasso with scikit-learn's alpha: λ/m of `lasso_path` in a block of m rows."""
     with np.errstate(all="ignore"):
         penalty = float(np.float64(y.size) * alpha)
-    return penalty_ballot(X, y, k=k, penalty=penalty, penalise_intercept=penalise_intercept)
+    return penalty_ballot(
+        X, y, k=k, penalty=penalty, penalise_intercept=penalise_intercept, features=features
+    )
 
 
 def penalty_ballot(
-    X: FloatArray, y: FloatArray, *, k: int | None, penalty: float, penalise_intercept: bool = False
+    X: FloatArray,
+    y: FloatArray,
+    *,
+    k: int | None,
+    penalty: float,
+    penalise_intercept: bool = False,
+    features: Features | None = None,
 ) -> list[int]:
-    """Vote for the k largest |coefficients| of a Lasso with this λ, or for all that are not 0."""
+    """Vote for the k features with the longest coefficients of a Lasso with this λ.
+
+    None is for all whose coefficients are not 0. Without `features` every column is one.
+    """
     if y.size < 2:
         return []
     with np.errstate(all="ignore"):
-        if penalise_intercept:
-            ones = np.column_stack([X.astype(np.float64), np.ones(y.size)])
-            (table, x_unit), (target, y_unit) = with_largest_one(ones), with_largest_one(y[:, None])
-        else:
-            (table, x_unit), (target, y_unit) = centred(X.astype(np.float64)), centred(y[:, None])
+        features = plain_features(X.shape[1]) if features is None else features
+        table, x_unit, target, y_unit = in_block(X, y, features, penalise_intercept)
         scaled = float(np.float64(penalty) / x_unit / y_unit)
-        coefficients: FloatArray = np.zeros(table.shape[1])
-        for segment in lasso_path(table, target[:, 0]):
-            coefficients = segment.at(scaled)
+        lengths: FloatArray = np.zeros(features.count)
+        for segment in lasso_path(table, target):
+            lengths = lengths_of(segment.at(scaled), features)
             if segment.penalties[1] <= scaled:
                 break
-        return largest(coefficients[: X.shape[1]], k)
+        return largest(lengths, k)
 
 
-def path_ballot(X: FloatArray, y: FloatArray, *, k: int) -> list[int]:
-    """Vote by a Lasso with the largest penalty at which k coefficients are not zero.
+def path_ballot(
+    X: FloatArray, y: FloatArray, *, k: int, features: Features | None = None
+) -> list[int]:
+    """Vote by a Lasso with the largest penalty at which k features have coefficients.
 
     The coefficients are linear between two knots of the path. They are taken in the middle of
     the first segment with k of them, or of the last one.
@@ -132,13 +161,63 @@ def path_ballot(X: FloatArray, y: FloatArray, *, k: int) -> list[int]:
     if y.size < 2:
         return []
     with np.errstate(all="ignore"):
-        table, target = centred(X.astype(np.float64))[0], centred(y[:, None])[0]
-        coefficients: FloatArray = np.zeros(X.shape[1])
-        for segment in lasso_path(table, target[:, 0]):
-            coefficients = segment.middle
-            if np.count_nonzero(coefficients) >= k:
+        features = plain_features(X.shape[1]) if features is None else features
+        table, _, target, _ = in_block(X, y, features)
+        lengths: FloatArray = np.zeros(features.count)
+        for segment in lasso_path(table, target):
+            lengths = lengths_of(segment.middle, features)
+            if np.count_nonzero(lengths) >= k:
                 break
-        return largest(coefficients, k)
+        return largest(lengths, k)
+
+
+def in_block(
+    X: FloatArray, y: FloatArray, features: Features, penalise_intercept: bool = False
+) -> tuple[FloatArray, np.float64, FloatArray, np.float64]:
+    """The features' columns and the target of a block, and the units of both.
+
+    Centred, or with a column of ones behind them. Beside the columns that are always in: a Lasso
+    on what they do not explain is one in which they have no penalty.
+    """
+    end, columns = features.starts[-1], X.astype(np.float64)
+    if penalise_intercept:
+        ones = np.ones((y.size, 1))
+        table, x_unit = with_largest_one(np.hstack([columns[:, :end], ones, columns[:, end:]]))
+        target, y_unit = with_largest_one(y[:, None])
+        end += 1
+    else:
+        (table, x_unit), (target, y_unit) = centred(columns), centred(y[:, None])
+    if features.always:
+        fixed, more = table[:, end:], np.hstack([table[:, :end], target])
+        rest = unexplained(more, fixed)
+        table, x_more = with_largest_one(rest[:, :-1])
+        target, y_more = with_largest_one(rest[:, -1:])
+        x_unit, y_unit = x_unit * x_more, y_unit * y_more
+    return table, x_unit, target[:, 0], y_unit
+
+
+def unexplained(columns: FloatArray, fixed: FloatArray) -> FloatArray:
+    """What is left of columns beside fixed ones, by Gram-Schmidt, which never fails."""
+    rest, directions = columns.copy(), fixed.copy()
+    for j in range(directions.shape[1]):
+        direction, length = directions[:, j], float(np.linalg.norm(directions[:, j]))
+        if length <= DEPENDENT * float(np.linalg.norm(fixed[:, j])) or length == 0.0:
+            continue
+        direction = direction / length
+        # Twice is enough for orthogonality up to rounding.
+        for _ in range(2):
+            rest -= np.outer(direction, direction @ rest)
+            later = directions[:, j + 1 :]
+            later -= np.outer(direction, direction @ later)
+    return rest
+
+
+def lengths_of(coefficients: FloatArray, features: Features) -> FloatArray:
+    """‖β_F‖ of every feature; what stands behind their columns is left out."""
+    coefficients = coefficients[: features.starts[-1]]
+    if features.singles:
+        return np.abs(coefficients)
+    return np.sqrt(features.sums(coefficients**2, np.arange(features.count)))
 
 
 def centred(columns: FloatArray) -> tuple[FloatArray, np.float64]:
@@ -157,12 +236,11 @@ def with_largest_one(values: FloatArray) -> tuple[FloatArray, np.float64]:
     return values / size, size
 
 
-def largest(coefficients: FloatArray, k: int | None) -> list[int]:
-    """Return the places of the k largest |coefficients| above zero, of equal ones the earlier.
+def largest(sizes: FloatArray, k: int | None) -> list[int]:
+    """Return the places of the k largest sizes above zero, of equal ones the earlier.
 
     None is for all above zero.
     """
-    sizes = np.abs(coefficients)
     order = np.argsort(-sizes, kind="stable")[:k]
     chosen: list[int] = order[sizes[order] > 0.0].tolist()
     return chosen

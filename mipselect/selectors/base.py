@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
 from mipselect.frames import numeric_matrix, numeric_vector, plain_array
+from mipselect.layout import Layout, laid_out
 from mipselect.mechanisms.base import Mechanism
 from mipselect.methods import Rows
 from mipselect.privacy.guarantee import Guarantee
@@ -28,19 +29,21 @@ from mipselect.validation import checked_feature_names, checked_integer
 
 
 class PrivateSelector(SelectorMixin, BaseEstimator, ABC):  # type: ignore[misc]
-    """A scikit-learn transformer that keeps k columns, chosen by one private draw.
+    """A scikit-learn transformer that keeps the columns of k features, chosen by one private draw.
 
-    A subclass is a constructor, which stores its arguments, and `_mechanism`.
+    A subclass is a constructor, which stores its arguments, and `_mechanism`. Its arguments may
+    have `groups` and `always`, which mean what they do for `Instance`.
 
     Attributes
     ----------
     support_ : ndarray of bool, shape (p,)
-        True for the chosen columns; `get_support(indices=True)` gives their numbers.
+        True for the columns of the chosen features and those that are always in: all that a model
+        on the selection needs. `get_support(indices=True)` gives their numbers.
     guarantee_ : Guarantee
         What the draw promises.
     release_ : Release
-        The chosen columns with their guarantee. Its `private` is false after a fit with a
-        `random_state`.
+        The chosen features, numbered and named as features, with their guarantee. Its `private`
+        is false after a fit with a `random_state`.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Only if X had names.
@@ -56,11 +59,15 @@ class PrivateSelector(SelectorMixin, BaseEstimator, ABC):  # type: ignore[misc]
     release_: Release
     n_features_in_: int
 
+    groups: Any = None
+    always: Any = None
+    """For the subclasses that have no such arguments."""
+
     _accept_sparse: ClassVar[str | bool] = False
     """Of `validate_data`: the sparse format that `_mechanism` wants, or False."""
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Draw the columns, once.
+        """Draw the features, once.
 
         Every call draws again and costs the whole guarantee again.
 
@@ -85,11 +92,13 @@ class PrivateSelector(SelectorMixin, BaseEstimator, ABC):  # type: ignore[misc]
             raise InvalidInput(f"ledger must be a Ledger or None, got {self.ledger!r}")
         source = self._source()
         mechanism = self._silent_mechanism(X, y, source)
-        names = self._names()
+        layout = self._layout()
         release = mechanism.release(self.ledger, rng=source)
-        self.support_ = np.zeros(len(names), dtype=bool)
-        self.support_[list(release.support)] = True
-        self.release_ = replace(release, feature_names=tuple(names[j] for j in release.support))
+        chosen = [layout.groups[j] for j in release.support]
+        self.support_ = np.zeros(self.n_features_in_, dtype=bool)
+        self.support_[[c for part in (*chosen, *layout.always) for c in part]] = True
+        names = tuple(layout.feature_names[j] for j in release.support)
+        self.release_ = replace(release, feature_names=names)
         self.guarantee_ = release.guarantee
         return self
 
@@ -138,7 +147,7 @@ class PrivateSelector(SelectorMixin, BaseEstimator, ABC):  # type: ignore[misc]
         """
 
     def _validated(self, X: ArrayLike, y: ArrayLike) -> tuple[Any, Any]:
-        """Return finite X, shape (n, p), and y, shape (n,); raise if k is not in 1..p."""
+        """Return finite X, shape (n, p), and y, shape (n,); raise if k features cannot be had."""
         try:
             table, target = validate_data(
                 self, X, y, dtype=[np.float64, np.float32], accept_sparse=self._accept_sparse
@@ -153,11 +162,11 @@ class PrivateSelector(SelectorMixin, BaseEstimator, ABC):  # type: ignore[misc]
             table = numeric_matrix(X)[0]
         plain_array(y, "y")
         _require_all_there(target)
-        self._check_number(table.shape[1])
+        self._check_number(len(self._layout().groups))
         return table, target
 
     def _check_number(self, p: int) -> None:
-        """Raise `InvalidInput` unless so many of p columns can be chosen."""
+        """Raise `InvalidInput` unless so many of p features can be chosen."""
         checked_integer(self.n_features_to_select, "n_features_to_select", 1, p)
 
     def _names(self) -> list[str]:
@@ -167,11 +176,32 @@ class PrivateSelector(SelectorMixin, BaseEstimator, ABC):  # type: ignore[misc]
             return [f"x{j}" for j in range(self.n_features_in_)]
         return list(checked_feature_names([str(name) for name in names], len(names)))
 
-    def _rows(self, X: Any, y: Any, **public: Any) -> Rows:
-        """What a method of scores draws from; `public` are bounds, and names where it has any."""
-        return Rows(X, real_target(y), int(self.n_features_to_select), **public)
+    def _layout(self) -> Layout:
+        """Which columns make a feature, without their bounds."""
+        return laid_out(
+            self.n_features_in_,
+            self._names(),
+            None,
+            groups=self.groups,
+            always=self.always,
+            intercept=False,
+            x_bound=1.0,
+            always_bound=None,
+        )
 
-    def _public(self, **meanings: str) -> dict[str, float]:
+    def _rows(self, X: Any, y: Any, **public: Any) -> Rows:
+        """What a method of scores draws from; `public` are bounds, and an intercept."""
+        return Rows(
+            X,
+            real_target(y),
+            int(self.n_features_to_select),
+            self._names(),
+            groups=self.groups,
+            always=self.always,
+            **public,
+        )
+
+    def _public(self, **meanings: str) -> dict[str, Any]:
         """Return the parameters of these names; raise `InvalidInput` if one is missing."""
         missing = [
             f"{name} ({meaning})"

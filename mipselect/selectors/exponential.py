@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from mipselect.losses import Loss
 from mipselect.methods import ExponentialMethod
 from mipselect.privacy.ledger import Ledger
-from mipselect.selectors.problem import ProblemSelector
+from mipselect.selectors.problem import Always, Groups, ProblemSelector
 
 
 class ExponentialSelector(ProblemSelector):
@@ -22,21 +22,23 @@ class ExponentialSelector(ProblemSelector):
     Parameters
     ----------
     n_features_to_select : int
-        s, between 1 and p: the `support_size` of an `Instance`. Not used where `sizes` are given.
+        s, how many features: the `support_size` of an `Instance`. Not used where `sizes` are given.
     epsilon : float
         ε > 0, under replace-one; pure.
     x_bound, y_bound, coef_bound, ridge : float
         As for `TopRSelector`; λ may be 0 where there are few supports. Public; required.
     loss : str or Loss
         See `Instance`.
+    groups, always, intercept, always_bound : optional
+        As for `TopRSelector`.
     sizes : sequence of int, optional
-        Public numbers of columns, such as range(1, 9), from which one is drawn together with the
-        columns. The sensitivity is that of the largest.
+        Public numbers of features, such as range(1, 9), from which one is drawn together with the
+        features. The sensitivity is that of the largest.
     complexity : float
         a between 0 and 100: with several sizes, how strongly smaller ones are preferred. See
         `ExponentialMechanism`.
-    prior_weights : array_like of shape (p,), optional
-        ω_j > 0, public: column j is preferred by so much before the data are seen. Default: equal.
+    prior_weights : array_like of shape (n_features,), optional
+        ω_j > 0, public: feature j is preferred by so much before the data are seen. Default: equal.
     time_limit : float, optional
         Seconds; `NotCertified` is raised if no draw is made by then.
     ledger : Ledger, optional
@@ -55,11 +57,15 @@ class ExponentialSelector(ProblemSelector):
         n_features_to_select: int = 5,
         *,
         epsilon: float = 1.0,
-        x_bound: float | None = None,
+        x_bound: float | Sequence[float] | None = None,
         y_bound: float | None = None,
         coef_bound: float | None = None,
         ridge: float | None = None,
         loss: str | Loss = "squared",
+        groups: Groups = None,
+        always: Always = None,
+        intercept: bool = False,
+        always_bound: float | None = None,
         sizes: Sequence[int] | None = None,
         complexity: float = 1.0,
         prior_weights: ArrayLike | None = None,
@@ -75,6 +81,10 @@ class ExponentialSelector(ProblemSelector):
             coef_bound=coef_bound,
             ridge=ridge,
             loss=loss,
+            groups=groups,
+            always=always,
+            intercept=intercept,
+            always_bound=always_bound,
             ledger=ledger,
             random_state=random_state,
         )

@@ -10,6 +10,7 @@ from mipselect.mechanisms import Mechanism
 from mipselect.methods import KendallMethod
 from mipselect.privacy.ledger import Ledger
 from mipselect.selectors.base import PrivateSelector
+from mipselect.selectors.problem import Always, Groups
 
 
 class KendallSelector(PrivateSelector):
@@ -25,9 +26,14 @@ class KendallSelector(PrivateSelector):
     Parameters
     ----------
     n_features_to_select : int
-        k, between 1 and p: the `support_size` of an `Instance`.
+        k, how many features: the `support_size` of an `Instance`.
     epsilon : float
         ε > 0, under `relation`.
+    groups, always : optional
+        As for `TopRSelector`. A feature of several columns has the largest |τ̂| of theirs, which
+        moves by no more than each; many columns have more chances to be large by accident. Columns
+        that are always in count as chosen before round 1, which then has the sensitivity of later
+        rounds.
     redundancy : {"max", "mean"}
         What is subtracted of the |τ̂(X_j, X_j')|. "mean" is as published; a copy of one of several
         chosen columns comes back with it, for its |τ̂| is divided by their number.
@@ -64,6 +70,8 @@ class KendallSelector(PrivateSelector):
         n_features_to_select: int = 5,
         *,
         epsilon: float = 1.0,
+        groups: Groups = None,
+        always: Always = None,
         redundancy: str = "max",
         relation: str = "add-remove",
         ledger: Ledger | None = None,
@@ -71,6 +79,8 @@ class KendallSelector(PrivateSelector):
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.epsilon = epsilon
+        self.groups = groups
+        self.always = always
         self.redundancy = redundancy
         self.relation = relation
         self.ledger = ledger

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from typing import Any
 
 from mipselect.arrays import FloatArray
@@ -10,6 +11,7 @@ from mipselect.mechanisms import Mechanism
 from mipselect.methods import MCMCMethod
 from mipselect.privacy.ledger import Ledger
 from mipselect.selectors.base import PrivateSelector
+from mipselect.selectors.problem import Always, Groups
 from mipselect.validation import checked_scale
 
 
@@ -17,21 +19,29 @@ class MCMCSelector(PrivateSelector):
     """Select columns by Metropolis-Hastings over supports: (ε, δ) if the chain has mixed.
 
     The chain makes single swaps and has the stationary law P(S) ∝ exp(-ε RSS_S / 2Δ), where
-    RSS_S = min ‖y - X_S β‖² over ‖β‖₁ ≤ B on clipped data and Δ = (b_y + B b_x)².
+    RSS_S = min ‖y - X_S β‖² over ‖β‖₁ ≤ B on clipped data and Δ = (b_y + B b_x)². With features of
+    several columns X_S are all columns of S and those that are always in, and b_x is the largest
+    of the bounds, 1 of an intercept among them: no entry of a row exceeds it, so Δ is what it is
+    for single columns, however many there are.
 
     Parameters
     ----------
     n_features_to_select : int
-        s, between 1 and p: the `support_size` of an `Instance`.
+        s, how many features: the `support_size` of an `Instance`.
     epsilon : float
         ε > 0, under replace-one.
     delta : float
         0 < δ < 1.
-    x_bound, y_bound : float
-        b_x and b_y: features and target are clipped to ± these, in their units. Public; required.
+    x_bound : float or sequence of float
+        Features are clipped to ± this, or to one bound for each of them; see `TopRSelector`.
+        Public; required.
+    y_bound : float
+        b_y: the target is clipped to ± this, in its units. Public; required.
     coef_bound : float
-        B, the largest ‖β‖₁, in units of y over units of x. Public; required. The model has no
-        intercept: centre by public constants.
+        B, the largest ‖β‖₁, in units of y over units of x; of the columns that are always in
+        too. Public; required. Without `intercept` centre by public constants.
+    groups, always, intercept, always_bound : optional
+        As for `TopRSelector`.
     n_steps : int
         How long the chain runs.
     ledger : Ledger, optional
@@ -58,9 +68,13 @@ class MCMCSelector(PrivateSelector):
         *,
         epsilon: float = 1.0,
         delta: float = 1e-6,
-        x_bound: float | None = None,
+        x_bound: float | Sequence[float] | None = None,
         y_bound: float | None = None,
         coef_bound: float | None = None,
+        groups: Groups = None,
+        always: Always = None,
+        intercept: bool = False,
+        always_bound: float | None = None,
         n_steps: int = 5000,
         ledger: Ledger | None = None,
         random_state: Any = None,
@@ -71,6 +85,10 @@ class MCMCSelector(PrivateSelector):
         self.x_bound = x_bound
         self.y_bound = y_bound
         self.coef_bound = coef_bound
+        self.groups = groups
+        self.always = always
+        self.intercept = intercept
+        self.always_bound = always_bound
         self.n_steps = n_steps
         self.ledger = ledger
         self.random_state = random_state
@@ -87,4 +105,5 @@ class MCMCSelector(PrivateSelector):
             n_steps=self.n_steps,
             radius=checked_scale(given.pop("coef_bound"), "coef_bound"),
         )
-        return method.mechanism(self._rows(X, y, feature_names=self._names(), **given), source)
+        given |= {"intercept": self.intercept, "always_bound": self.always_bound}
+        return method.mechanism(self._rows(X, y, **given), source)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 from mipselect.losses import Loss
 from mipselect.methods import MistakesMethod
 from mipselect.privacy.ledger import Ledger
-from mipselect.selectors.problem import SearchSelector
+from mipselect.selectors.problem import Always, Groups, SearchSelector
 
 
 class MistakesSelector(SearchSelector):
@@ -23,7 +24,7 @@ class MistakesSelector(SearchSelector):
     Parameters
     ----------
     n_features_to_select : int
-        s, between 1 and p: the `support_size` of an `Instance`.
+        s, how many features: the `support_size` of an `Instance`.
     epsilon : float
         ε > 0 of the draw, under replace-one.
     test_epsilon : float, optional
@@ -34,6 +35,8 @@ class MistakesSelector(SearchSelector):
         As for `TopRSelector`. Public; required.
     loss : str or Loss
         See `Instance`.
+    groups, always, intercept, always_bound : optional
+        As for `TopRSelector`.
     pool_size : int or "one-swap"
         The pool of top-R, for use with `test_epsilon`.
     solver, tolerance, time_limit
@@ -57,11 +60,15 @@ class MistakesSelector(SearchSelector):
         epsilon: float = 1.0,
         test_epsilon: float | None = None,
         delta: float | None = None,
-        x_bound: float | None = None,
+        x_bound: float | Sequence[float] | None = None,
         y_bound: float | None = None,
         coef_bound: float | None = None,
         ridge: float | None = None,
         loss: str | Loss = "squared",
+        groups: Groups = None,
+        always: Always = None,
+        intercept: bool = False,
+        always_bound: float | None = None,
         pool_size: int | Literal["one-swap"] = "one-swap",
         solver: str = "auto",
         tolerance: float | None = None,
@@ -77,6 +84,10 @@ class MistakesSelector(SearchSelector):
             coef_bound=coef_bound,
             ridge=ridge,
             loss=loss,
+            groups=groups,
+            always=always,
+            intercept=intercept,
+            always_bound=always_bound,
             pool_size=pool_size,
             solver=solver,
             tolerance=tolerance,

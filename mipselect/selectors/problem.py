@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import random
 from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 from mipselect.arrays import FloatArray
 from mipselect.instance import Instance
+from mipselect.layout import Column, Columns
 from mipselect.losses import Loss, checked_loss
 from mipselect.mechanisms.base import SupportMechanism
 from mipselect.methods import SearchOptions, SupportMethod
 from mipselect.privacy.ledger import Ledger
 from mipselect.selectors.base import PrivateSelector
+
+Groups = Iterable[Columns] | Mapping[str, Columns] | None
+Always = Iterable[Columns] | Column | None
 
 
 class ProblemSelector(PrivateSelector, ABC):
@@ -23,11 +28,15 @@ class ProblemSelector(PrivateSelector, ABC):
         n_features_to_select: int = 5,
         *,
         epsilon: float = 1.0,
-        x_bound: float | None = None,
+        x_bound: float | Sequence[float] | None = None,
         y_bound: float | None = None,
         coef_bound: float | None = None,
         ridge: float | None = None,
         loss: str | Loss = "squared",
+        groups: Groups = None,
+        always: Always = None,
+        intercept: bool = False,
+        always_bound: float | None = None,
         ledger: Ledger | None = None,
         random_state: Any = None,
     ) -> None:
@@ -38,6 +47,10 @@ class ProblemSelector(PrivateSelector, ABC):
         self.coef_bound = coef_bound
         self.ridge = ridge
         self.loss = loss
+        self.groups = groups
+        self.always = always
+        self.intercept = intercept
+        self.always_bound = always_bound
         self.ledger = ledger
         self.random_state = random_state
 
@@ -73,6 +86,10 @@ class ProblemSelector(PrivateSelector, ABC):
             y_bound=bounds["y_bound"],
             coef_bound=bounds["coef_bound"],
             ridge=bounds["ridge"],
+            groups=self.groups,
+            always=self.always,
+            intercept=self.intercept,
+            always_bound=self.always_bound,
         )
 
 
@@ -84,11 +101,15 @@ class SearchSelector(ProblemSelector, ABC):
         n_features_to_select: int = 5,
         *,
         epsilon: float = 1.0,
-        x_bound: float | None = None,
+        x_bound: float | Sequence[float] | None = None,
         y_bound: float | None = None,
         coef_bound: float | None = None,
         ridge: float | None = None,
         loss: str | Loss = "squared",
+        groups: Groups = None,
+        always: Always = None,
+        intercept: bool = False,
+        always_bound: float | None = None,
         pool_size: int | Literal["one-swap"] = "one-swap",
         solver: str = "auto",
         tolerance: float | None = None,
@@ -104,6 +125,10 @@ class SearchSelector(ProblemSelector, ABC):
             coef_bound=coef_bound,
             ridge=ridge,
             loss=loss,
+            groups=groups,
+            always=always,
+            intercept=intercept,
+            always_bound=always_bound,
             ledger=ledger,
             random_state=random_state,
         )

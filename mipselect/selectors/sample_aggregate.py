@@ -11,6 +11,7 @@ from mipselect.mechanisms.scores.sample_aggregate import TopK
 from mipselect.methods import SampleAggregateMethod
 from mipselect.privacy.ledger import Ledger
 from mipselect.selectors.base import PrivateSelector
+from mipselect.selectors.problem import Always, Groups
 
 
 class SampleAggregateSelector(PrivateSelector):
@@ -27,9 +28,12 @@ class SampleAggregateSelector(PrivateSelector):
     Parameters
     ----------
     n_features_to_select : int
-        k, between 1 and p: the `support_size` of an `Instance`.
+        k, how many features: the `support_size` of an `Instance`.
     epsilon : float
         ε > 0, under `relation`; pure.
+    groups, always : optional
+        As for `TopRSelector`. Blocks vote for features: those with the longest coefficients of a
+        Lasso on all columns. In it columns that are always in have no penalty.
     alpha : float, optional
         The penalty of `sklearn.linear_model.Lasso`; a public constant. None is, for each block,
         the largest at which k coefficients are not zero, from the path on the centred block; it
@@ -74,6 +78,8 @@ class SampleAggregateSelector(PrivateSelector):
         n_features_to_select: int = 5,
         *,
         epsilon: float = 1.0,
+        groups: Groups = None,
+        always: Always = None,
         alpha: float | None = None,
         penalty: float | None = None,
         votes: str = "largest",
@@ -86,6 +92,8 @@ class SampleAggregateSelector(PrivateSelector):
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.epsilon = epsilon
+        self.groups = groups
+        self.always = always
         self.alpha = alpha
         self.penalty = penalty
         self.votes = votes

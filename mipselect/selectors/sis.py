@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from mipselect.mechanisms import Mechanism
@@ -10,6 +11,7 @@ from mipselect.mechanisms.scores.sample_aggregate import TopK
 from mipselect.methods import SISMethod
 from mipselect.privacy.ledger import Ledger
 from mipselect.selectors.base import PrivateSelector
+from mipselect.selectors.problem import Always, Groups
 
 
 class SISSelector(PrivateSelector):
@@ -19,15 +21,24 @@ class SISSelector(PrivateSelector):
     sensitivity 1 under add-remove and 2 under replace-one, and a private top-k mechanism selects
     from the scores.
 
+    The score of a feature F of several columns is the Euclidean length of X_Fᵀy, of the same
+    sensitivity: one row adds a vector x_iF y_i of length at most 1. Columns that are always in are
+    in the mask and change no score: what remains of y beside them is a function of all rows, and
+    a projection of bounded sensitivity would have to be paid for.
+
     Parameters
     ----------
     n_features_to_select : int
-        k, between 1 and p: the `support_size` of an `Instance`.
+        k, how many features: the `support_size` of an `Instance`.
     epsilon : float
         ε > 0, under `relation`.
-    x_bound, y_bound : float
-        Features and target are clipped to ± these, in their units. Public; required. Nothing is
-        centred: centre by public constants.
+    x_bound : float or sequence of float
+        Features are clipped to ± this, or to one bound for each of them; see `TopRSelector`.
+        Public; required. Nothing is centred: centre by public constants.
+    y_bound : float
+        The target is clipped to ± this, in its units. Public; required.
+    groups, always : optional
+        As for `TopRSelector`.
     top_k : {"canonical", "peeling", "one-shot", "joint"} or callable
         "canonical" is `CanonicalLipschitz` with γ = ½ and exponential noise, "peeling" `Peeling`
         and "one-shot" `OneShotTopK`, both with Gumbel noise, "joint" `JointExponential`. A callable
@@ -42,7 +53,8 @@ class SISSelector(PrivateSelector):
 
     Notes
     -----
-    X may be sparse; it is not made dense. float32 is added up in double precision.
+    X may be sparse; it is not made dense, or with `groups` a few rows at a time. float32
+    is added up in double precision.
 
     An entry divided by its bound never exceeds 1 in floating point either. For the draw each
     product x_ij y_i is rounded to a multiple of 2^-32, so that the sum of n < 2^31 products is
@@ -61,8 +73,10 @@ class SISSelector(PrivateSelector):
         n_features_to_select: int = 5,
         *,
         epsilon: float = 1.0,
-        x_bound: float | None = None,
+        x_bound: float | Sequence[float] | None = None,
         y_bound: float | None = None,
+        groups: Groups = None,
+        always: Always = None,
         top_k: str | TopK = "canonical",
         relation: str = "add-remove",
         ledger: Ledger | None = None,
@@ -72,6 +86,8 @@ class SISSelector(PrivateSelector):
         self.epsilon = epsilon
         self.x_bound = x_bound
         self.y_bound = y_bound
+        self.groups = groups
+        self.always = always
         self.top_k = top_k
         self.relation = relation
         self.ledger = ledger

@@ -12,19 +12,23 @@ class TopRSelector(SearchSelector):
     Parameters
     ----------
     n_features_to_select : int
-        s, between 1 and p: the `support_size` of an `Instance`.
+        s, how many features: the `support_size` of an `Instance`.
     epsilon : float
         ε > 0, under replace-one.
-    x_bound, y_bound : float
-        Features and target are clipped to ± these, in their units. Public; required, but for
-        y_bound if y holds classes.
+    x_bound : float or sequence of float
+        Features are clipped to ± this, or to one bound for each of them: the length of a row
+        within a feature of several columns. In their units. Public; required.
+    y_bound : float
+        The target is clipped to ± this, in its units. Public; required, but not if y holds classes.
     coef_bound : float
-        r, the largest ‖β‖₂. Public; required. The model has no intercept: centre by public
-        constants.
+        r, the largest ‖β‖₂. Public; required. Without `intercept` centre by public constants.
     ridge : float
         λ > 0 of the penalty (λ/2n)‖β‖². Public; required.
     loss : str or Loss
         See `Instance`. With "hinge" y holds two classes.
+    groups, always, intercept, always_bound : optional
+        As for `Instance`: features of several columns, columns that are always in and how they are
+        bounded, a column of ones. The mask of a fit keeps the columns that are always in.
     pool_size : int or "one-swap"
         How many of the best supports are listed. See `top_supports`. The more there are, the
         closer the draw is to the exponential mechanism; 100,000 take about a second at p = 100.

@@ -45,7 +45,7 @@ snr = 5.0
 support_size = 2
 seed = 1
 """
-DATA = trials.DataSet("made", "made", 9, 3, 1, None, "squared", "0", sensitive=False)
+DATA = trials.DataSet("made", "made", 9, 3, 3, 1, None, "squared", "0", sensitive=False)
 QUICK = ("--selectors", "top-r,mistakes,uniform", "--epsilon", "1,20", "--trials", "3")
 
 

@@ -128,7 +128,7 @@ HOSTILE = [
 def test_no_field_of_a_release_depends_on_the_rows(run: Run, tmp_path: Path) -> None:
     """All but the drawn features; with bad rows, repeated people and every loss."""
 
-    def public(lines: list[list[str]], *more: str, target: str = "stay") -> tuple[Any, str, int]:
+    def public(lines: list[list[str]], *more: str, target: str) -> tuple[Any, str, int]:
         path = written(tmp_path / "t.csv", lines)
         outcome = select(run, path, "--json", *more, target=target)
         report = {key: value for key, value in outcome.report.items() if key != "releases"}
@@ -143,6 +143,11 @@ def test_no_field_of_a_release_depends_on_the_rows(run: Run, tmp_path: Path) -> 
         ((), "stay"),
         (("--loss", "hinge"), "died"),
         (("--loss", "huber(0.2)"), "stay"),
+        (("--method", "sis"), "stay"),
+        (("--method", "sis"), "died"),
+        (("--method", "kendall"), "died"),
+        (("--method", "sample-aggregate", "--always", "age,sex"), "stay"),
+        (("--method", "mcmc", "--delta", "1e-3", "--mcmc-steps", "9"), "stay"),
     ):
         expected = public(plain, *more, target=target)
         for row in HOSTILE:
@@ -183,7 +188,19 @@ unit_rule = "mean"
     assert "SENSITIVE: stay = " in text
     plan = run("release", tmp_path / "stay.toml", "--epsilon", "1", "--dry-run", "--json").report
     assert plan["features"] == ["age", "ward", "noise, plain"]
-    run("bench", tmp_path / "stay.toml").failed_with(2, "bench compares selectors of single")
+    asked = ("--epsilon", "1e5", "--trials", "2", "--mcmc-steps", "50", "--json")
+    bench = run("bench", tmp_path / "stay.toml", *asked, "--output", tmp_path / "b.jsonl")
+    (entry,) = bench.report["instances"]
+    assert (entry["p"], entry["n_features"]) == (11, 3)
+    assert {line["selector"]: line["exact"] for line in entry["selectors"]}["exponential"] == 1.0
+    text = (tmp_path / "stay.toml").read_text()
+    other = tmp_path / "died.toml"
+    other.write_text(
+        text.replace('"stay"', '"died"')
+        .replace('never = ["died"]\n', "")
+        .replace("[data]", 'loss = "hinge"\n[data]')
+    )
+    run("bench", other, "--output", tmp_path / "b.jsonl").failed_with(2, "not for hinge")
     output = ("--output", tmp_path / "schema.json")
     run("release", tmp_path / "stay.toml", "--epsilon", "1", *output).failed_with(
         2, "is what is read"
@@ -243,10 +260,42 @@ def test_a_dry_run_reads_no_row(run: Run, tmp_path: Path) -> None:
     select(run, path, "--dry-run", "--never", "who").failed_with(2, "never: the schema has no")
 
 
-def test_methods_of_single_columns_are_refused(run: Run, tmp_path: Path) -> None:
-    path = written(tmp_path / "t.csv", rows(9))
-    for method in ("sis", "kendall", "sample-aggregate", "mcmc"):
-        select(run, path, "--method", method).failed_with(2, f"does not go with --method {method}")
-    top = ("--method", "top-r", "--json")
-    report = select(run, written(tmp_path / "u.csv", rows(300)), *top).report
+OF_METHODS = {
+    "top-r": (),
+    "sis": ("--relation", "add-remove"),
+    "kendall": (),
+    "sample-aggregate": ("--blocks", "20"),
+    "mcmc": ("--delta", "1e-6", "--mcmc-steps", "300"),
+}
+
+
+@pytest.mark.parametrize("method", OF_METHODS)
+def test_every_method_selects_fields(run: Run, tmp_path: Path, method: str) -> None:
+    path = written(tmp_path / "t.csv", rows(600))
+    more = ("--always", "sex", "--method", method, *OF_METHODS[method])
+    report = select(run, path, *more, "--json").report
     assert report["releases"][0]["feature_names"] == ["ward"]
+    assert report["features"] == ["age", "ward", "noise, plain", "died"]
+    assert (report["n_features"], report["number_of_supports"]) == (4, 4)
+    assert report["n"] == (None if "add-remove" in more else 600)
+    assert (report["protected_unit"], report["always"]) == ("id", ["sex"])
+    assert report["always_counts"] is (method != "sis")
+    text = select(run, path, *more).out
+    assert "Always in: sex, an intercept" in text
+    assert ("no score depends on it" in text) is (method == "sis")
+    plan = select(run, path, *more, "--dry-run", "--json").report
+    assert plan["features"] == report["features"]
+    assert {key: plan[key] for key in ("coef_bound", "mcmc_radius", "x_bound")} == {
+        key: report[key] for key in ("coef_bound", "mcmc_radius", "x_bound")
+    }
+
+
+def test_bounds_that_a_method_does_not_know(run: Run, tmp_path: Path) -> None:
+    path = written(tmp_path / "t.csv", rows(9))
+    for method, more in (
+        ("sis", ("--coef-bound", "1")),
+        ("kendall", ("--ridge", "1")),
+        ("mcmc", ("--ridge", "1")),
+        ("sample-aggregate", ("--loss", "squared")),
+    ):
+        select(run, path, "--method", method, *more).failed_with(2, f"{more[0]} does not apply")

@@ -16,6 +16,7 @@ ENUMERABLE = (
     "breast-cancer",
     "diabetes",
     "diabetes-huber",
+    "tiny-groups",
     "tiny-active-norm",
     "tiny-duplicates",
     "tiny-plain",
@@ -49,7 +50,7 @@ def folder(tmp_path: Path) -> Path:
 def test_expected_values_are_those_of_enumeration(name: str) -> None:
     instance, wanted = load_instance(name), expected(name)
     assert wanted is not None
-    s, p = instance.support_size, instance.p
+    s, p = instance.support_size, instance.n_features
     supports = np.array(list(itertools.combinations(range(p), s)))
     values = np.array([instance.objective(support) for support in supports])
     assert wanted.value == pytest.approx(values.min(), rel=1e-9)
@@ -161,8 +162,8 @@ def test_mistakes_in_a_file_are_named(folder: Path, old: str, new: str, message:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("support = [0]", "support = [1, 0]", "support must be 1 sorted column indices"),
-        ("support = [0]", "support = [true]", "support must be 1 sorted column indices"),
+        ("support = [0]", "support = [1, 0]", "support must be 1 sorted indices of features"),
+        ("support = [0]", "support = [true]", "support must be 1 sorted indices of features"),
         ("value = 0.5", 'value = "low"', "value must be a number"),
         ("value = 0.5", "", r"\[expected\] lacks value"),
         ("value = 0.5", "value = 0.5\nlevel_values = 3", "level_values must be a list of numbers"),

@@ -21,7 +21,7 @@ class Data:
 
     @cached_property
     def supports(self) -> np.ndarray:
-        return all_supports(self.instance.p, self.instance.support_size)
+        return all_supports(self.instance.n_features, self.instance.support_size)
 
     @cached_property
     def values(self) -> np.ndarray:
@@ -81,7 +81,7 @@ def pool_of(
         rest_bound=float(np.min(values[unlisted], initial=np.inf)),
         tolerance=tolerance,
         sensitivity=instance.sensitivity,
-        n_features=instance.p,
+        n_features=instance.n_features,
         feature_names=instance.feature_names,
     )
 
@@ -111,7 +111,7 @@ def levels_of(
         bounds=np.array(bounds),
         tolerance=tolerance,
         sensitivity=instance.sensitivity,
-        n_features=instance.p,
+        n_features=instance.n_features,
         feature_names=instance.feature_names,
     )
 

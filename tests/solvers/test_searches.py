@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from back_ends import back_ends
-from designs import all_supports, distances, random_instance
+from designs import DESIGNS, Design, all_supports, distances, random_grouped_instance, with_loss
 from searches import ENDLESS, levels_by, supports_by
 
 from mipselect.backends.discovery import solver_by_name
@@ -39,6 +39,18 @@ def correlated(seed: int, p: int, s: int, n: int = 60) -> Instance:
     )  # fmt: skip
 
 
+CORRELATED = correlated(1, p=11, s=3)
+
+
+def grouped(base: Instance) -> Instance:
+    """The same columns: features of one to three, one that is always in, an intercept."""
+    groups = [[0, 1], [2], [3, 4, 5], [6], [7, 8], [9], *([j] for j in range(10, base.p - 1))]
+    return Instance(
+        base.X, base.y, support_size=base.support_size, x_bound=2.0, y_bound=3.0, coef_bound=2.0,
+        ridge=4.0, groups=groups, always=[base.p - 1], intercept=True,
+    )  # fmt: skip
+
+
 def check_levels(instance: Instance, name: str, tolerance: float) -> int:
     supports = all_supports(instance)
     values = instance.objectives(supports)
@@ -67,11 +79,12 @@ def check_pool(instance: Instance, size: int, name: str, tolerance: float) -> in
     return pool.effort.masters
 
 
+@pytest.mark.parametrize("design", DESIGNS)
 @pytest.mark.parametrize("seed", range(4))
-def test_small_instances_that_hurt(name: str, seed: int) -> None:
+def test_small_instances_that_hurt(name: str, seed: int, design: Design) -> None:
     masters = 0
     for k in range(2 if name in EXECUTABLES else 12):
-        instance = random_instance(100 * seed + k)
+        instance = design(100 * seed + k)
         tolerance = float(np.random.default_rng(k).choice([0.0, 0.05]))
         masters += check_levels(instance, name, tolerance)
         size = max(1, instance.number_of_supports // 3)
@@ -85,6 +98,21 @@ def test_instances_that_need_many_cuts(name: str) -> None:
         instance = correlated(seed, p=11, s=4)
         assert check_levels(instance, name, 0.05) > 0
         assert check_pool(instance, 20, name, 0.05) > 0
+        wide = grouped(correlated(seed, p=15, s=4))
+        assert check_levels(wide, name, 0.05) > 0
+        assert check_pool(wide, 20, name, 0.05) > 0
+
+
+@pytest.mark.parametrize("loss", ["huber(0.3)", "hinge"])
+def test_grouped_instances_of_other_losses(name: str, loss: str) -> None:
+    masters = 0
+    for seed in range(1 if name in EXECUTABLES else 4):
+        base = random_grouped_instance(seed + 20, max_p=6, max_s=3) if seed else grouped(CORRELATED)
+        instance = with_loss(base, loss)
+        masters += check_levels(instance, name, 0.05)
+        masters += check_pool(instance, max(1, instance.number_of_supports // 3), name, 0.05)
+    if name not in EXECUTABLES:
+        assert masters > 0
 
 
 @pytest.mark.parametrize("tolerance", [0.0, 0.05])

@@ -63,11 +63,11 @@ class SampleAggregate(ScoreMechanism[Support]):
     y : array_like of float, shape (n,)
         Sensitive.
     k : int
-        1 ≤ k ≤ p.
+        1 ≤ k ≤ the number of items.
     epsilon : float
         ε > 0, finite.
     ballot : callable
-        ``ballot(X_block, y_block)`` returns indices below p; each counts once. It may be
+        ``ballot(X_block, y_block)`` returns indices of items; each counts once. It may be
         anything that looks at its block alone, and must not raise, whatever is in the block: an
         error would tell about the rows. Sensitive.
     n_blocks : int, "n/k" or None
@@ -77,6 +77,8 @@ class SampleAggregate(ScoreMechanism[Support]):
     top_k : callable
         From votes, k, ε, their sensitivity and the relation to a mechanism.
     relation : {"add-remove", "replace-one"}
+    n_items : int, optional
+        How many items there are to vote for; default p.
 
     Raises
     ------
@@ -117,6 +119,7 @@ class SampleAggregate(ScoreMechanism[Support]):
     n_blocks: int | str | None = field(default=None, kw_only=True)
     top_k: TopK = field(default=Peeling, kw_only=True)
     relation: str = field(default="add-remove", kw_only=True)
+    n_items: int | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         table, target = np.asarray(self.X), np.asarray(self.y)
@@ -124,11 +127,13 @@ class SampleAggregate(ScoreMechanism[Support]):
             raise InvalidInput(
                 f"X must have shape (n, p) and y (n,), got {table.shape} and {target.shape}"
             )
+        items = table.shape[1] if self.n_items is None else self.n_items
         set_checked(
             self,
             X=table,
             y=target,
-            k=checked_count(self.k, table.shape[1]),
+            n_items=checked_integer(items, "n_items", 1),
+            k=checked_count(self.k, items),
             epsilon=checked_epsilon(self.epsilon),
         )
         checked_blocks(self.n_blocks)
@@ -154,7 +159,7 @@ class SampleAggregate(ScoreMechanism[Support]):
 
     def estimate(self, outcome: ArrayLike) -> Estimate:
         """Log of the probability of k indices. See `ScoreMechanism.estimate`."""
-        checked_items(outcome, self.k, np.asarray(self.X).shape[1])
+        checked_items(outcome, self.k, self.n_items or 0)
         laws = [(mechanism.log_probability(outcome), count) for mechanism, count in self._laws]
         logs = np.repeat([log for log, _ in laws], [count for _, count in laws])
         weights = np.exp(logs - logs.max())
@@ -167,10 +172,10 @@ class SampleAggregate(ScoreMechanism[Support]):
 
         Returns
         -------
-        float array, shape (p,)
+        float array, shape (n_items,)
         """
         table, target = np.asarray(self.X), np.asarray(self.y)
-        found = np.zeros(table.shape[1])
+        found = np.zeros(self.n_items or 0)
         for rows in blocks:
             chosen = np.asarray(self.ballot(table[rows], target[rows]), dtype=np.intp)
             found[np.unique(chosen)] += 1.0

@@ -1,0 +1,159 @@
+"""Stored instances with features of several columns: every command speaks of features rightly."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from commandline import Run
+
+from mipselect import load_instance
+
+FEATURES = ["ward", "dose", "site", "pressure", "pulse", "score"]
+
+
+def test_solve_shows_a_coefficient_for_every_column(run: Run) -> None:
+    instance = load_instance("tiny-groups")
+    report = run("solve", "tiny-groups", "--pool-size", "15", "--json").report
+    assert (report["p"], report["n_features"], report["number_of_supports"]) == (11, 6, 15)
+    values = [instance.objective(s) for s in itertools.combinations(range(6), 2)]
+    assert report["values"] == pytest.approx(sorted(values))
+    best, fit = report["best"], instance.fit([0, 1])
+    assert (best["support"], best["names"]) == ([0, 1], ["ward", "dose"])
+    assert best["columns"] == ["ward=b", "ward=c", "ward=d", "dose", "dose=missing"]
+    assert best["always"] == ["age", "(intercept)"]
+    np.testing.assert_allclose([*best["coef"], *best["always_coef"]], [*fit.coef, *fit.always])
+    assert "in_units" not in best
+    for method in ("top-r", "mistakes"):
+        text = run("solve", "tiny-groups", "--method", method).out
+        for name in (*best["columns"], *best["always"]):
+            assert name in text
+        assert f"{fit.always[0]:.6g}" in text
+
+
+def test_solve_speaks_the_language_of_a_table(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text(
+        "ward,age,stay\n"
+        + "".join(f"{'ab'[k % 2]},{20 + k},{10 + 20 * (k % 2)}\n" for k in range(40))
+    )
+    (tmp_path / "s.json").write_text(json.dumps({"fields": [
+        {"name": "ward", "type": "string", "categories": ["a", "b"]},
+        {"name": "age", "type": "integer", "constraints": {"minimum": 18, "maximum": 100}},
+        {"name": "stay", "type": "number", "constraints": {"minimum": 0, "maximum": 60}},
+    ]}))  # fmt: skip
+    path = tmp_path / "i.toml"
+    path.write_text(
+        '[instance]\nsupport_size = 1\n[data]\nsource = "table"\npath = "t.csv"\n'
+        'schema = "s.json"\ntarget = "stay"\n'
+    )
+    report = run("solve", path, "--json").report
+    assert report["clipped"] is None
+    in_units, rule = report["best"]["in_units"], load_instance(path).fit_in_units([0])
+    assert in_units["by_column"] == dict(rule.by_column)
+    text = run("solve", path)
+    assert text.err == ""
+    assert f"SENSITIVE: stay = {rule.intercept:.6g}" in text.out
+    assert run("compare", path, "--solvers", "native,highs").code == 0
+
+
+def test_clipping_is_of_rows_within_a_feature(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("a,b,c,y\n0.8,0.8,0.8,1\n0.1,0.1,0.1,0\n")
+    path = tmp_path / "i.toml"
+    path.write_text(
+        "[instance]\nsupport_size = 1\nx_bound = 1.0\ny_bound = 1.0\ncoef_bound = 1.0\n"
+        'ridge = 1.0\ngroups = [["a", 1], [2]]\n[data]\nsource = "table"\npath = "t.csv"\n'
+        'target = "y"\n'
+    )
+    clipped = run("solve", path, "--json").report["clipped"]
+    assert clipped == {"columns": [0.5, 0.5, 0.0], "target": 0.0}
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        (),
+        ("--sizes", "1-3"),
+        ("--method", "top-r"),
+        ("--method", "mistakes", "--test-epsilon", "1", "--delta", "1e-3"),
+        ("--method", "sis"),
+        ("--method", "kendall", "--relation", "add-remove"),
+        ("--method", "sample-aggregate"),
+        ("--method", "mcmc", "--delta", "1e-3", "--mcmc-steps", "20"),
+    ],
+)
+def test_release_by_every_method(run: Run, more: tuple[str, ...]) -> None:
+    outcome = run("release", "tiny-groups", "--epsilon", "5", *more, "--json")
+    report = outcome.report
+    (release,) = report["releases"]
+    assert release["feature_names"] == [FEATURES[j] for j in release["support"]]
+    assert (report["p"], report["n_features"], report["features"]) == (11, 6, FEATURES)
+    assert report["groups"][1] == ["dose", "dose=missing"]
+    assert (report["always"], report["intercept"]) == (["age"], True)
+    plan = run("release", "tiny-groups", "--epsilon", "5", *more, "--dry-run", "--json").report
+    for key in ("features", "groups", "x_bound", "coef_bound", "mcmc_radius", "always_counts"):
+        assert plan[key] == report[key]
+    text = run("release", "tiny-groups", "--epsilon", "5", *more).out
+    assert "p = 11 columns, 6 features" in text
+    assert "Always in: age, an intercept" in text
+
+
+def test_solvers_agree_and_bench_runs_every_selector(run: Run, tmp_path: Path) -> None:
+    report = run("compare", "tiny-groups", "--json").report
+    assert report["agree"] is True
+    assert report["certified"] is True
+    assert (report["instances"][0]["p"], report["instances"][0]["n_features"]) == (11, 6)
+    file = tmp_path / "b.jsonl"
+    asked = ("bench", "tiny-groups", "--epsilon", "1e4", "--trials", "2", "--output", file)
+    outcome = run(*asked, "--mcmc-steps", "300", "--json")
+    assert outcome.code == 0, outcome.err
+    (entry,) = outcome.report["instances"]
+    assert (entry["p"], entry["n_features"]) == (11, 6)
+    exact = {line["selector"]: line["exact"] for line in entry["selectors"]}
+    assert len(exact) == 10
+    for name in ("top-r", "mistakes-ptr", "exponential", "mcmc", "sis", "kendall"):
+        assert exact[name] == 1.0, name
+    rows = [json.loads(line) for line in file.read_text().splitlines()]
+    assert all(row["n_features"] == 6 and max(row["support"]) < 6 for row in rows)
+    assert "p = 11 columns, 6 features" in run(*asked, "--mcmc-steps", "300").out
+
+
+def test_what_the_list_of_instances_says(run: Run) -> None:
+    listed = {entry["name"]: entry for entry in run("instances", "--json").report["instances"]}
+    assert (listed["tiny-groups"]["p"], listed["tiny-groups"]["n_features"]) == (11, 6)
+    assert listed["tiny-plain"]["n_features"] == listed["tiny-plain"]["p"] == 8
+
+
+WRONG = [
+    ("x_bound = [1.0", 'x_bound = ["1"', "x_bound must be a number, or a list of numbers"),
+    ("x_bound = [1.0, ", "x_bound = [", "x_bound must be a number, or one per feature, 6; got 5"),
+    ("x_bound = [1.0", "x_bound = [-1.0", "x_bound[0] must be"),
+    ('always = ["age"]', "always = 10", "always must be a list of columns, or of lists"),
+    ('always = ["age"]', "always = [true]", "always must be a list of columns, or of lists"),
+    ('always = ["age"]', 'always = ["ages"]', "always[0]: there is no column 'ages'"),
+    ('always = ["age"]', 'always = ["age", "pulse"]', "column 8 (pulse) is in always[1]"),
+    ('always = ["age"]', "always = [99]", "always[0]: columns are 0..10, got 99"),
+    ("intercept = true", "intercept = 1", "intercept must be true or false"),
+    ("always_bound = 1.0", "always_bound = 0.0", "always_bound must be"),
+    ('pulse = ["pulse"]', 'pulse = "pulse"', "groups must be a list of lists of columns"),
+    ('pulse = ["pulse"]', "pulse = []", "groups[4] has no columns"),
+    ('pulse = ["pulse"]\n', "", "column 8 (pulse) is in no group"),
+    ("intercept = true", "intercepts = true", "did you mean 'intercept'?"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "fragment"), WRONG)
+def test_wrong_groups_in_a_file(
+    run: Run, repository: Path, tmp_path: Path, old: str, new: str, fragment: str
+) -> None:
+    stored = repository / "instances"
+    text = (stored / "tiny-groups.toml").read_text()
+    assert old in text
+    path = tmp_path / "wrong.toml"
+    path.write_text(text.replace(old, new, 1))
+    (tmp_path / "tiny-groups.csv").write_text((stored / "tiny-groups.csv").read_text())
+    run("release", path, "--epsilon", "1").failed_with(2, str(path), fragment)
+    # A dry run does not look at bounds that only an instance has, nor at rows; at these it does.
+    run("release", path, "--epsilon", "1", "--dry-run").failed_with(2, fragment)
