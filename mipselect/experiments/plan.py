@@ -289,8 +289,7 @@ def plan_selection(
     for name in methods:
         if name not in METHODS:
             raise InvalidInput(
-                f"methods: {name!r} is unknown; those for a table with a schema: "
-                f"{', '.join(METHODS)}"
+                f"methods: {name!r} is unknown; known to a plan: {', '.join(METHODS)}"
             )
     if coef_bound is None:
         coef_bound = default_coef_bound(support_size, len(public.always), intercept)

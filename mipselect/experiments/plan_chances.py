@@ -143,7 +143,7 @@ METHODS: Mapping[str, Callable[[Case], Chances]] = {
     TOP_R: top_r,
     MISTAKES: mistakes,
 }
-"""Those that know features of several columns, which a table with a schema has."""
+"""Those whose chances are told from their laws."""
 
 
 def _by_draws(case: Case, method: Callable[[float], SupportMethod]) -> Chances:
