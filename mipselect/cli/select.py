@@ -246,12 +246,6 @@ def select(
         question |= {"path": data, "schema": str(schema), "target": target}
         if isinstance(plan.method, ExponentialMethod) and plan.method.sizes is not None:
             size = max(plan.method.sizes)
-        told = ridge is None and "ridge" in plan.method.bounds
-        if told and plan.one.relation == "add-remove":
-            raise InvalidInput(
-                "--ridge must be given with a ledger under add-remove: its default is told from "
-                "the number of rows, which is private there"
-            )
         given = {name: value for name, value in bounds.items() if value is not None}
         _refuse_others(given, plan)
         settings = {"support_size": size, **_checked_loss(loss, plan), **given}
