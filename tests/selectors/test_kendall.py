@@ -14,6 +14,7 @@ from scipy.sparse import csr_matrix
 from scipy.stats import chisquare, kendalltau
 from sklearn.utils.estimator_checks import check_estimator
 
+from mipselect import methods
 from mipselect.errors import BudgetExceeded, InvalidInput, RelationMismatch
 from mipselect.mechanisms import Peeling
 from mipselect.mechanisms.scores.adaptive_peeling import AdaptivePeeling
@@ -400,5 +401,6 @@ def test_seeds_have_256_bits() -> None:
             asked.append(k)
             return super().getrandbits(k)
 
-    KendallSelector(1)._mechanism(np.ones((3, 2)), np.ones(3), Counting(1))
+    rows = methods.Rows(np.ones((3, 2)), np.ones(3), 1)
+    methods.KendallMethod(epsilon=1.0).mechanism(rows, Counting(1))
     assert asked == [256, 256]
