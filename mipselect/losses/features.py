@@ -14,6 +14,9 @@ import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
 
+FEW_COLUMNS = 10
+"""Up to here a restricted problem takes about the same time."""
+
 
 @dataclass(frozen=True, eq=False)
 class Features:
@@ -101,6 +104,10 @@ class Features:
     def most_columns(self, size: int) -> int:
         """Of a support of `size` features, the columns that are always in among them."""
         return self.always + int(np.sort(self.widths)[self.count - size :].sum())
+
+    def cost(self, size: int) -> float:
+        """Of one restricted problem of `size` features, in those of a few columns: at least 1."""
+        return max(1.0, (self.most_columns(size) / FEW_COLUMNS) ** 3)
 
     def by_width(self, features: IntArray) -> list[tuple[IntArray, IntArray]]:
         """The features of each width: their positions, shape (k,), and columns, shape (k, w)."""

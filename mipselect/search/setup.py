@@ -85,7 +85,10 @@ def _method(instance: Instance, options: SearchOptions, listed: int) -> Method:
     if options.solver not in ("auto", NATIVE):
         return _by_masters(instance, outer_approximation(instance, options))
     method = _native(instance)
-    if instance.number_of_supports <= max(method.few, 2 * listed):
+    few: float = method.few
+    if isinstance(method, LeastSquaresMethod):
+        few /= method.problem.features.cost(instance.support_size)
+    if instance.number_of_supports <= max(few, 2 * listed):
         batch = method.batches.supports if isinstance(method, ConvexMethod) else 4096
         return Enumeration(instance.prepared, instance.n_features, batch)
     return method

@@ -163,8 +163,11 @@ class ExponentialMechanism(SupportMechanism):
     @property
     def listed(self) -> bool:
         """Whether all supports are listed, so that `log_probability` is known."""
-        closed = isinstance(self._instance.prepared, PreparedSquared)
-        return self.number_of_supports <= (MAX_LISTED if closed else MAX_LISTED_SOLVED)
+        problem = self._largest.prepared
+        if not isinstance(problem, PreparedSquared):
+            return self.number_of_supports <= MAX_LISTED_SOLVED
+        cost = problem.features.cost(self._largest.support_size)
+        return self.number_of_supports <= MAX_LISTED / cost
 
     @property
     def guarantee(self) -> Guarantee:
