@@ -19,6 +19,7 @@ from mipselect.methods import (
     RowsMethod,
     SupportMethod,
     TopRMethod,
+    rows_of,
 )
 from mipselect.search.supports import number_of_listed
 
@@ -102,17 +103,7 @@ def posed(problem: Problem, method: PrivateMethod) -> Instance | Rows:
     if loss != "squared" and isinstance(method, MCMCMethod):
         raise InvalidInput(f"{problem.path}: --method mcmc is for the squared loss, not {loss}")
     if made is not None:
-        return Rows(
-            made.X,
-            made.y,
-            made.support_size,
-            made.feature_names,
-            groups=made.groups,
-            always=made.always,
-            intercept=made.intercept,
-            always_bound=made.always_bound,
-            **{name: getattr(made, name) for name in method.bounds},
-        )
+        return rows_of(made, method.bounds)
     y, bounds = problem.y, {name: settings[name] for name in method.bounds}
     if loss != "squared":
         instance = problem.instance()

@@ -21,7 +21,7 @@ from mipselect.errors import InvalidInput
 from mipselect.experiments.figure import SUFFIXES, drawn, require_matplotlib
 from mipselect.experiments.plan import Progress, Step, plan_selection
 from mipselect.experiments.plan_answers import answers
-from mipselect.experiments.plan_chances import METHODS
+from mipselect.experiments.plan_chances import METHODS, USUAL
 from mipselect.experiments.plan_tables import Guesses
 from mipselect.tables import TableSchema
 
@@ -55,7 +55,7 @@ def plan(
     method: Annotated[
         str,
         typer.Option("--method", metavar="NAME,NAME,...", help=f"Of {', '.join(METHODS)}."),
-    ] = ",".join(METHODS),
+    ] = ",".join(USUAL),
     always: Always = None,
     never: Never = None,
     ranges: Ranges = None,

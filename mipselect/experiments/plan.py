@@ -14,6 +14,7 @@ from mipselect.errors import InvalidInput, NotCertified
 from mipselect.experiments.plan_chances import (
     EXPONENTIAL,
     METHODS,
+    USUAL,
     WITHOUT_PRIVACY,
     Case,
     Chance,
@@ -201,7 +202,7 @@ def plan_selection(
     rows: int,
     support_size: int,
     epsilons: Sequence[float] = (0.5, 1.0, 2.0),
-    methods: Sequence[str] = tuple(METHODS),
+    methods: Sequence[str] = USUAL,
     always: Sequence[str] = (),
     never: Sequence[str] = (),
     ranges: Ranges | None = None,
@@ -232,7 +233,7 @@ def plan_selection(
     epsilons : sequence of float
         Of one draw each, under replace-one.
     methods : sequence of str
-        Of "exponential", "top-r" and "mistakes".
+        Of those of `select`; default all but "sample-aggregate" and "mcmc".
     always, never, ranges, intercept, coef_bound, ridge
         As for `Instance.from_table`.
     guesses : Guesses, optional

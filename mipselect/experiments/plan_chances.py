@@ -18,7 +18,18 @@ from mipselect.mechanisms import ExponentialMechanism
 from mipselect.mechanisms.base import Support, SupportMechanism
 from mipselect.mechanisms.supports.gibbs import complexity_prior, exact_rate
 from mipselect.mechanisms.supports.soft_draws import SoftDraws
-from mipselect.methods import MistakesMethod, SearchOptions, SupportMethod, TopRMethod
+from mipselect.methods import (
+    KendallMethod,
+    MCMCMethod,
+    MistakesMethod,
+    RowsMethod,
+    SampleAggregateMethod,
+    SearchOptions,
+    SISMethod,
+    SupportMethod,
+    TopRMethod,
+    rows_of,
+)
 from mipselect.search import top_supports
 from mipselect.search.progress import Deadline
 
@@ -138,12 +149,38 @@ def without_privacy(case: Case) -> Chances:
     return (Chance(share, float(share == 1.0)),) * len(case.epsilons)
 
 
+def sis(case: Case) -> Chances:
+    """Correlations with the target, by draws."""
+    return _by_draws_from_rows(case, lambda epsilon: SISMethod(epsilon=epsilon))
+
+
+def kendall(case: Case) -> Chances:
+    """Rank correlations less redundancy, by draws."""
+    return _by_draws_from_rows(case, lambda epsilon: KendallMethod(epsilon=epsilon))
+
+
+def sample_aggregate(case: Case) -> Chances:
+    """Votes of the Lasso on blocks of rows, by draws."""
+    return _by_draws_from_rows(case, lambda epsilon: SampleAggregateMethod(epsilon=epsilon))
+
+
+def mcmc(case: Case) -> Chances:
+    """The chain, by draws: private on the condition that it has mixed."""
+    return _by_draws_from_rows(case, lambda epsilon: MCMCMethod(epsilon=epsilon))
+
+
 METHODS: Mapping[str, Callable[[Case], Chances]] = {
     EXPONENTIAL: exponential,
     TOP_R: top_r,
     MISTAKES: mistakes,
+    "sis": sis,
+    "kendall": kendall,
+    "sample-aggregate": sample_aggregate,
+    "mcmc": mcmc,
 }
-"""Those whose chances are told from their laws."""
+
+USUAL = (EXPONENTIAL, TOP_R, MISTAKES, "sis", "kendall")
+"""What is compared if nothing else is asked for: the others take long to simulate."""
 
 
 def _by_draws(case: Case, method: Callable[[float], SupportMethod]) -> Chances:
@@ -151,6 +188,15 @@ def _by_draws(case: Case, method: Callable[[float], SupportMethod]) -> Chances:
         return case.of_draws(lambda: tuple(mechanism.sample(case.source)))
 
     return tuple(chance(method(epsilon).mechanism(case.instance)) for epsilon in case.epsilons)
+
+
+def _by_draws_from_rows(case: Case, method: Callable[[float], RowsMethod]) -> Chances:
+    def chance(method: RowsMethod) -> Chance:
+        rows = rows_of(case.instance, method.bounds)
+        mechanism = method.mechanism(rows, case.source)
+        return case.of_draws(lambda: tuple(mechanism.sample(case.source)))
+
+    return tuple(chance(method(epsilon)) for epsilon in case.epsilons)
 
 
 def _listed(case: Case) -> tuple[IntArray, FloatArray]:

@@ -5,7 +5,14 @@ methods by name names it. A `SupportMethod` draws from the values of an `Instanc
 from scores of its own that need fewer public bounds.
 """
 
-from mipselect.methods.base import PrivateMethod, Rows, RowsMethod, ScoreMethod, SupportMethod
+from mipselect.methods.base import (
+    PrivateMethod,
+    Rows,
+    RowsMethod,
+    ScoreMethod,
+    SupportMethod,
+    rows_of,
+)
 from mipselect.methods.correlations import SISMethod
 from mipselect.methods.exponential import ExponentialMethod
 from mipselect.methods.kendall import KendallMethod
@@ -27,4 +34,5 @@ __all__ = [
     "SearchOptions",
     "SupportMethod",
     "TopRMethod",
+    "rows_of",
 ]

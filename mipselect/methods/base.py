@@ -209,6 +209,21 @@ class Rows:
         return value
 
 
+def rows_of(instance: Instance, bounds: Iterable[str]) -> Rows:
+    """The rows of an instance, which are clipped, with these of its bounds."""
+    return Rows(
+        instance.X,
+        instance.y,
+        instance.support_size,
+        instance.feature_names,
+        groups=instance.groups,
+        always=instance.always,
+        intercept=instance.intercept,
+        always_bound=instance.always_bound,
+        **{name: getattr(instance, name) for name in bounds},
+    )
+
+
 class RowsMethod(PrivateMethod):
     """A method that draws from scores or values of its own, computed from `Rows`."""
 

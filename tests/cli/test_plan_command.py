@@ -82,7 +82,7 @@ def test_the_plot_is_the_same_every_time(run: Run, question: tuple[str | Path, .
     [
         ("--epsilon a", "--epsilon must be numbers between commas"),
         ("--epsilon 0", "epsilons must be"),
-        ("--method sis", "'sis' is unknown"),
+        ("--method lasso", "'lasso' is unknown"),
         ("--target z", "target: the schema has no field 'z'"),
         ("--effect 2", "effect must be"),
         ("--target-mean 11", "inside the range of 'y'"),

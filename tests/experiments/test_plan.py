@@ -196,7 +196,7 @@ def test_an_answer_needs_a_clear_difference() -> None:
         ({"rows": 1}, "rows must be"),
         ({"rows": 10**9}, "plan with fewer"),
         ({"support_size": 7}, "support_size must be"),
-        ({"methods": ["sis"]}, "methods: 'sis' is unknown"),
+        ({"methods": ["lasso"]}, "methods: 'lasso' is unknown"),
         ({"epsilons": []}, "at least one"),
         ({"epsilons": [-1.0]}, "epsilons must be"),
         ({"goal": 1.0}, "goal must be"),
