@@ -94,7 +94,9 @@ def print_settings(console: Console, settings: Mapping[str, Any]) -> None:
         line("Features", listed(settings["features"]))
     if "always" in settings:
         always = [*settings["always"], *(["an intercept"] if settings["intercept"] else [])]
-        remark = "" if settings["always_counts"] or not always else "; no score depends on it"
+        remark = ""
+        if settings["always"] and not settings["always_counts"]:
+            remark = f"; no score depends on {listed(settings['always'])}"
         line("Always in", (listed(always) if always else "nothing") + remark)
     if "protected_unit" in settings:
         line("Protected", f"one {settings['protected_unit']}, with all that stands in it")

@@ -255,6 +255,7 @@ def _sis(instance: Instance, epsilon: float, rules: Rules) -> PrivateSelector:
         epsilon=epsilon,
         **_bounds(instance),
         **_features(instance),
+        intercept=instance.intercept,
         relation="replace-one",
     )
 

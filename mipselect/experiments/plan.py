@@ -233,8 +233,7 @@ def plan_selection(
     epsilons : sequence of float
         Of one draw each, under replace-one.
     methods : sequence of str
-        Of those of `select`; default "exponential", "top-r", "mistakes"
-        and "kendall".
+        Of those of `select`; default all but "sample-aggregate" and "mcmc".
     always, never, ranges, intercept, coef_bound, ridge
         As for `Instance.from_table`.
     guesses : Guesses, optional

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, ClassVar
@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import gen_batches
 
-from mipselect.arrays import FloatArray
+from mipselect.arrays import FloatArray, IntArray
 from mipselect.errors import InvalidInput
 from mipselect.layout import Layout
 from mipselect.mechanisms import (
@@ -30,12 +30,23 @@ from mipselect.methods.base import Rows, ScoreMethod
 SENSITIVITIES = {"add-remove": 1.0, "replace-one": 2.0}
 """Of ‖Σ_i y_i x_iF‖ with rows in the unit ball: one of length 1 comes or goes, or is replaced."""
 
+CENTRED_SENSITIVITY = 4.0
+"""Of ‖Σ_i (y_i - ȳ)(x_iF - x̄_F)‖, under both relations.
+
+With the means a and b of the m other rows, a row adds m/(m + 1) (y - b)(x - a), shorter than 2·2.
+Where it is replaced, ‖(y - b)(x - a) - (y' - b)(x' - a)‖ is convex in y and in y', so largest at
+±1: for y = y' it is at most |y - b|‖x - x'‖ ≤ 4, else at most 2(1 - b) + 2(1 + b) = 4.
+"""
+
 MECHANISMS: dict[str, TopK] = {
     "canonical": CanonicalLipschitz,
     "peeling": Peeling,
     "one-shot": OneShotTopK,
     "joint": JointExponential,
 }
+
+GRID = 2.0**16
+"""Entries of centred scores are multiples of 1/GRID, their products of 1/UNIT."""
 
 UNIT = 2.0**32
 """The terms of a score are multiples of 1/UNIT: their sums are exact, in any order."""
@@ -53,6 +64,9 @@ class SISMethod(ScoreMethod):
     and 2 when one is replaced, and by the triangle inequality its length moves by no more: the
     sensitivity of a feature of 200 columns is that of one column. Columns that are always in are
     not looked at: every score is about one feature alone.
+
+    With an intercept it is the length of Σ_i (y_i - ȳ)(x_iF - x̄_F), of `CENTRED_SENSITIVITY`: more
+    noise, but features that hardly vary are not taken for the mean.
 
     Parameters
     ----------
@@ -78,7 +92,11 @@ class SISMethod(ScoreMethod):
     def _mechanism(self, rows: Rows, source: random.Random) -> Mechanism[Support]:
         target = in_units_of(rows.bound("y_bound"), rows.y)
         plain = rows.layout.features.plain and rows.layout.in_order
-        if plain and not isinstance(rows.x_bound, Sequence | np.ndarray):
+        sensitivity = SENSITIVITIES[self.relation]
+        if rows.intercept:
+            scores = exact_covariances(rows.bounded, rows.X, target)
+            sensitivity = CENTRED_SENSITIVITY
+        elif plain and not isinstance(rows.x_bound, Sequence | np.ndarray):
             scores = exact_correlations(in_units_of(rows.bound("x_bound"), rows.X), target)
         else:
             scores = exact_lengths(rows.bounded, rows.X, target)
@@ -86,7 +104,7 @@ class SISMethod(ScoreMethod):
             scores,
             rows.support_size,
             self.epsilon,
-            sensitivity=SENSITIVITIES[self.relation],
+            sensitivity=sensitivity,
             relation=self.relation,
         )
 
@@ -152,20 +170,54 @@ def exact_lengths(layout: Layout, table: Any, target: FloatArray) -> FloatArray:
     1/UNIT, in integers. Two lengths that differ by at most an integer still do when both are
     rounded down: rounding adds nothing to the sensitivity.
     """
-    rows, features = table.shape[0], layout.features
+    starts = layout.features.starts
+    sums = np.zeros(int(starts[-1]), dtype=np.int64)
+    for rows, entries in _unit_rows(layout, table):
+        sums += np.trunc(entries * target[rows, None] * UNIT).astype(np.int64).sum(axis=0)
+    return _lengths(sums.tolist(), starts, 1)
+
+
+def exact_covariances(layout: Layout, table: Any, target: FloatArray) -> FloatArray:
+    """‖Σ_i (y_i - ȳ)(x_iF - x̄_F)/b_F‖ of every feature F, of clipped rows.
+
+    Parameters and result are those of `exact_lengths`.
+
+    Notes
+    -----
+    Entries are cut off to multiples of 1/GRID towards zero. Then nΣxy - ΣxΣy is an integer, and
+    its length divided by n is rounded down to a multiple of 1/UNIT.
+    """
+    starts = layout.features.starts
+    products = np.zeros(int(starts[-1]), dtype=np.int64)
+    sums = np.zeros_like(products)
+    y = np.trunc(target * GRID).astype(np.int64)
+    for rows, entries in _unit_rows(layout, table):
+        x = np.trunc(entries * GRID).astype(np.int64)
+        products += y[rows] @ x
+        sums += x.sum(axis=0)
+    n, total = len(y), int(y.sum())
+    centred = [n * xy - total * x for xy, x in zip(products.tolist(), sums.tolist(), strict=True)]
+    return _lengths(centred, starts, n)
+
+
+def _unit_rows(layout: Layout, table: Any) -> Iterator[tuple[slice, FloatArray]]:
+    """Some rows at a time, clipped and in units of the bounds: no longer than 1 in any feature."""
+    features = layout.features
     starts, widths = features.starts, features.widths
     # A row that is clipped in floating point may be too long by less than this.
     spare = np.where(widths > 1, (widths + 16.0) * 2.0**-51, 0.0)
     factors = np.repeat(1.0 - spare, widths)
     bounds = np.repeat(layout.bounds, widths)
-    sums = np.zeros(int(starts[-1]), dtype=np.int64)
-    for part in gen_batches(rows, max(1, CHUNK // features.size)):
+    for part in gen_batches(table.shape[0], max(1, CHUNK // features.size)):
         block = table[part].toarray() if sparse.issparse(table) else table[part]
         clipped = layout.arranged(np.asarray(block, dtype=np.float64))[:, : starts[-1]]
-        terms = clipped / bounds * factors * target[part, None]
-        sums += np.trunc(terms * UNIT).astype(np.int64).sum(axis=0)
-    squares = [value * value for value in sums.tolist()]
-    lengths = [math.isqrt(sum(squares[i:j])) for i, j in pairwise(starts.tolist())]
+        yield part, clipped / bounds * factors
+
+
+def _lengths(sums: Sequence[int], starts: IntArray, divisor: int) -> FloatArray:
+    """The length of every feature's sums, divided and rounded down to multiples of 1/UNIT."""
+    squares = [value * value for value in sums]
+    lengths = [math.isqrt(sum(squares[i:j])) // divisor for i, j in pairwise(starts.tolist())]
     return np.array(lengths, dtype=np.float64) / UNIT
 
 

@@ -26,6 +26,9 @@ class SISSelector(PrivateSelector):
     in the mask and change no score: what remains of y beside them is a function of all rows, and
     a projection of bounded sensitivity would have to be paid for.
 
+    With an intercept, x and y are centred by their own means: the sensitivity is 4 then, and
+    features that hardly vary are no longer chosen for their mean.
+
     Parameters
     ----------
     n_features_to_select : int
@@ -34,11 +37,13 @@ class SISSelector(PrivateSelector):
         ε > 0, under `relation`.
     x_bound : float or sequence of float
         Features are clipped to ± this, or to one bound for each of them; see `TopRSelector`.
-        Public; required. Nothing is centred: centre by public constants.
+        Public; required. Without `intercept` nothing is centred: centre by public constants.
     y_bound : float
         The target is clipped to ± this, in its units. Public; required.
     groups, always : optional
         As for `TopRSelector`.
+    intercept : bool
+        Whether scores are centred.
     top_k : {"canonical", "peeling", "one-shot", "joint"} or callable
         "canonical" is `CanonicalLipschitz` with γ = ½ and exponential noise, "peeling" `Peeling`
         and "one-shot" `OneShotTopK`, both with Gumbel noise, "joint" `JointExponential`. A callable
@@ -77,6 +82,7 @@ class SISSelector(PrivateSelector):
         y_bound: float | None = None,
         groups: Groups = None,
         always: Always = None,
+        intercept: bool = False,
         top_k: str | TopK = "canonical",
         relation: str = "add-remove",
         ledger: Ledger | None = None,
@@ -88,6 +94,7 @@ class SISSelector(PrivateSelector):
         self.y_bound = y_bound
         self.groups = groups
         self.always = always
+        self.intercept = intercept
         self.top_k = top_k
         self.relation = relation
         self.ledger = ledger
@@ -98,4 +105,4 @@ class SISSelector(PrivateSelector):
         bounds = self._public(
             x_bound="features are clipped to ± this", y_bound="the target is clipped to ± this"
         )
-        return method.mechanism(self._rows(X, y, **bounds), source)
+        return method.mechanism(self._rows(X, y, intercept=self.intercept, **bounds), source)

@@ -13,7 +13,7 @@ from scipy import sparse
 from mipselect.errors import InvalidInput
 from mipselect.layout import laid_out
 from mipselect.methods import KendallMethod, MCMCMethod, Rows, SampleAggregateMethod, SISMethod
-from mipselect.methods.correlations import UNIT, exact_lengths
+from mipselect.methods.correlations import UNIT, exact_covariances, exact_lengths
 from mipselect.methods.kendall import SENSITIVITIES
 from mipselect.methods.sample_aggregate import lasso_ballot, path_ballot, unexplained
 from mipselect.privacy.audit import largest_loss, law_of
@@ -196,6 +196,52 @@ def test_the_sensitivities_of_kendall_hold_over_hostile_neighbours(relation: str
     assert 0.9 < worst[0] <= 1.0 + 1e-9
     # With columns that are always in the first round needs more than the sensitivity of one |τ̂|.
     assert worst[1] > 0.9
+
+
+def test_centred_scores_are_lengths_of_covariances_and_move_by_four_at_most() -> None:
+    """Scores are multiples of 1/UNIT, so this is exact; it is reached, and half would fail."""
+    rng = np.random.default_rng(5)
+    groups = [range(0, 1), range(1, 4), range(4, 24)]
+    layout = laid_out(
+        24, None, None, groups=groups, always=None, intercept=True,
+        x_bound=[0.7, 1.0, 1 / 3], always_bound=None,
+    )  # fmt: skip
+    worst = dict.fromkeys(("replaced", "added"), 0.0)
+    with np.errstate(all="ignore"):
+        for k in range(300):
+            n = int(rng.choice([1, 2, 3, 9, 40]))
+            X = rng.normal(size=(n, 24)) * 10.0 ** (k % 5 - 2)
+            y = np.clip(rng.normal(size=n) * rng.choice([0.3, 3.0]), -1.0, 1.0)
+            if k % 2:
+                X[1:], y[1:] = X[0], y[0] = 99.0 * rng.choice([-1, 1], 24), 1.0
+            whole = exact_covariances(layout, X, y)
+            inside = layout.arranged(X)[:, :24] / np.repeat(layout.bounds, [1, 3, 20])
+            means = inside - inside.mean(axis=0)
+            wanted = [np.linalg.norm(means[:, group].T @ (y - y.mean())) for group in groups]
+            np.testing.assert_allclose(whole, wanted, atol=40 * n * 2.0**-15)
+            other, changed = X.copy(), y.copy()
+            other[0] = -X[0] if k % 3 else rng.choice(HOSTILE, 24)
+            changed[0] = rng.choice([-1.0, 1.0, y[0]])
+            moved = np.abs(whole - exact_covariances(layout, other, changed)).max()
+            worst["replaced"] = max(worst["replaced"], float(moved))
+            more = np.vstack([X, other[:1]]), np.append(y, changed[0])
+            moved = np.abs(whole - exact_covariances(layout, *more)).max()
+            worst["added"] = max(worst["added"], float(moved))
+    assert all(3.5 < most <= 4.0 for most in worst.values()), worst
+
+
+def test_sis_with_an_intercept_is_centred() -> None:
+    """A column that hardly varies goes with the mean of y, and tells nothing of it."""
+    rng = np.random.default_rng(0)
+    n = 3000
+    hardly = np.where(rng.random(n) < 0.03, 1.0, -1.0)
+    matters = rng.uniform(-1.0, 1.0, n)
+    y = np.clip(-0.6 + 0.3 * matters + 0.1 * rng.normal(size=n), -1.0, 1.0)
+    table = np.column_stack([hardly, matters])
+    for intercept, chosen in ((False, (0,)), (True, (1,))):
+        given = Rows(table, y, 1, x_bound=1.0, y_bound=1.0, intercept=intercept)
+        mechanism = SISMethod(epsilon=1.0).mechanism(given)
+        assert {tuple(mechanism.sample(seed)) for seed in range(20)} == {chosen}
 
 
 @pytest.mark.parametrize("method", [SISMethod, KendallMethod])
