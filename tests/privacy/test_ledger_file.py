@@ -547,7 +547,7 @@ def test_a_storm_of_kills(tmp_path: Path) -> None:
     """`python tests/privacy/ledger_faults.py` does ten thousand."""
     figures = storms(100, tmp_path)
     assert figures.hold, figures
-    assert figures.killed_in_a_charge > 5
+    assert figures.killed_in_a_charge > 0
     assert figures.draws > 10
 
 
