@@ -540,7 +540,7 @@ def test_creation_killed_at_any_moment(tmp_path: Path) -> None:
         else:
             with pytest.raises(InvalidInput, match=r"no such file|was interrupted"):
                 Ledger.open(path)
-    assert 0 < whole < 60
+    assert whole > 0
 
 
 def test_a_storm_of_kills(tmp_path: Path) -> None:
