@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types check hostile faults compare system-solvers bench clean
+.PHONY: demo test lint types check docs linkcheck hostile faults compare system-solvers bench clean
 
 # Installed once, and again when the dependencies change.
 $(VENV)/installed: pyproject.toml
@@ -29,6 +29,18 @@ types: $(VENV)/installed
 # As many tests at once as there are cores, so each with one thread.
 check: $(VENV)/installed
 	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses auto
+
+# The site, with its reference and gallery, into docs/_build/html: any warning is an error.
+docs: $(VENV)/with-docs
+	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
+
+# Every address that the site names, asked for: needs the network.
+linkcheck: $(VENV)/with-docs
+	$(BIN)/sphinx-build -b linkcheck docs docs/_build/linkcheck
+
+$(VENV)/with-docs: $(VENV)/installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,docs]'
+	@touch $@
 
 # Every case of bad input and hostile surroundings on the command line, and how many hold.
 hostile: $(VENV)/installed
@@ -61,4 +73,4 @@ bench: $(VENV)/installed
 	$(BIN)/python benchmarks/search.py
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist docs/_build docs/gallery docs/reference/generated *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis

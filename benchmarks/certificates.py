@@ -43,6 +43,9 @@ from mipselect.search.supports import find_supports
 ROUNDING = 1e-9
 """Relative; by so much a bound may pass the value of a support."""
 
+REPORTED = 500
+"""Problems between two lines of counts, so that a run that is ended has said something."""
+
 
 class LyingMaster(Master):
     def add_row(self, coefficients: FloatArray, least: float, most: float) -> None:
@@ -186,7 +189,8 @@ def main() -> int:
             total += count
             if count.wrong:
                 print(f"WRONG: {name} seed {options.seed} problem {number}", flush=True)
-        print(f"{name}: {total}, {time.monotonic() - started:.0f} s", flush=True)
+            if (number + 1) % REPORTED == 0 or number + 1 == options.count:
+                print(f"{name}: {total}, {time.monotonic() - started:.0f} s", flush=True)
         wrong += total.wrong
     return 1 if wrong else 0
 

@@ -36,6 +36,9 @@ REGRESSORS: dict[str, Callable[..., Any]] = {
     "objective": lambda **options: ObjectivePerturbationRegressor(
         x_bound=1.0, y_bound=1.0, coef_bound=2.0, **options
     ),
+    "Huber": lambda **options: ObjectivePerturbationRegressor(
+        loss="huber(0.25)", x_bound=1.0, y_bound=1.0, coef_bound=1.2, **options
+    ),
     "AdaSSP": lambda **options: AdaSSPRegressor(x_bound=1.0, y_bound=1.0, delta=DELTA, **options),
     "boosted": lambda **options: BoostedAdaSSPRegressor(
         x_bound=1.0, residual_bound=0.25, rounds=20, delta=DELTA, **options

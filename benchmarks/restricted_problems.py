@@ -20,9 +20,9 @@ from rich.console import Console
 from rich.table import Table
 
 from mipselect import Instance, MipselectError
-from mipselect.instance import LARGEST_RIDGE, SMALLEST_RIDGE
 from mipselect.losses import box_dual
 from mipselect.losses.box_dual import PreparedBoxDual
+from mipselect.posed import LARGEST_RIDGE, SMALLEST_RIDGE
 from mipselect.validation import LARGEST_SCALE, SMALLEST_SCALE
 
 LOSSES = ("hinge", "huber", "quantile")

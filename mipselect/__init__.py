@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from mipselect.errors import MipselectError, NotCertified
     from mipselect.instance import Instance
     from mipselect.mechanisms import ExponentialMechanism, Mistakes, StableOptimum, TopR
+    from mipselect.moments import Moments
     from mipselect.privacy import Guarantee, Ledger, Release
     from mipselect.search import (
         MistakeLevels,
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
         top_supports,
     )
 
+    __version__: str
+
 _HOMES = {
     "ExponentialMechanism": "mipselect.mechanisms",
     "Guarantee": "mipselect.privacy",
@@ -31,6 +34,7 @@ _HOMES = {
     "MipselectError": "mipselect.errors",
     "MistakeLevels": "mipselect.search",
     "Mistakes": "mipselect.mechanisms",
+    "Moments": "mipselect.moments",
     "NotCertified": "mipselect.errors",
     "Release": "mipselect.privacy",
     "StableOptimum": "mipselect.mechanisms",
@@ -45,7 +49,7 @@ _HOMES = {
 
 _ROOMS = (
     *("arrays", "backends", "data", "errors", "instance"),
-    *("losses", "mechanisms", "privacy", "search"),
+    *("losses", "mechanisms", "moments", "privacy", "search"),
 )
 """What `import mipselect` alone gives access to, as attributes."""
 
@@ -57,6 +61,7 @@ __all__ = [
     "MipselectError",
     "MistakeLevels",
     "Mistakes",
+    "Moments",
     "NotCertified",
     "Release",
     "StableOptimum",
@@ -70,6 +75,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
+    if name == "__version__":
+        return import_module("importlib.metadata").version("mipselect")
     if name in _ROOMS:
         return import_module(f"mipselect.{name}")
     if name not in _HOMES:
@@ -80,4 +87,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES, *_ROOMS})
+    return sorted({*globals(), *_HOMES, *_ROOMS, "__version__"})

@@ -7,7 +7,10 @@ from __future__ import annotations
 import os
 import stat
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 from mipselect.errors import InvalidInput
 
@@ -63,7 +66,14 @@ def unreadable(path: Path, error: Exception) -> InvalidInput:
 
 
 def write_whole(path: Path, content: bytes, *, sensitive: bool = False) -> None:
-    """Write a file whole or not at all.
+    """Write a file whole or not at all; see `whole_file`."""
+    with whole_file(path, sensitive=sensitive) as file:
+        file.write(content)
+
+
+@contextmanager
+def whole_file(path: Path, *, sensitive: bool = False) -> Iterator[BinaryIO]:
+    """A file to write to, which is there once the block has ended, and not if it fails.
 
     A file that is replaced hands its mode on; a sensitive one is for its owner only.
 
@@ -75,7 +85,7 @@ def write_whole(path: Path, content: bytes, *, sensitive: bool = False) -> None:
     descriptor, draft = tempfile.mkstemp(dir=path.parent, prefix=".mipselect-")
     try:
         with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         mode = _mode(path)

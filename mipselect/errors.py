@@ -4,17 +4,68 @@ from __future__ import annotations
 
 from typing import Any
 
+__all__ = [
+    "BoundViolated",
+    "BudgetExceeded",
+    "ConditionNotMet",
+    "InvalidInput",
+    "LedgerBroken",
+    "LedgerForked",
+    "LedgerNotWritten",
+    "MipselectError",
+    "NotCertified",
+    "NotPrivate",
+    "RelationMismatch",
+    "SolverFailure",
+    "UnknownSolver",
+]
+
 
 class MipselectError(Exception):
-    """Base class of all errors that mipselect raises on purpose."""
+    """Base class of all errors that mipselect raises on purpose.
+
+    Examples
+    --------
+    >>> import mipselect
+    >>> try:
+    ...     mipselect.Ledger(-1.0)
+    ... except mipselect.MipselectError as error:
+    ...     print(type(error).__name__)
+    ...
+    InvalidInput
+    """
 
 
 class InvalidInput(MipselectError, ValueError):
-    """Data, a parameter or a file is not what it must be; the message says what would be right."""
+    """Data, a parameter or a file is not what it must be; the message says what would be right.
+
+    Examples
+    --------
+    >>> from mipselect import Guarantee
+    >>> from mipselect.errors import InvalidInput
+    >>> try:
+    ...     Guarantee(-1.0)
+    ... except InvalidInput as error:
+    ...     print("epsilon" in str(error))
+    ...
+    True
+    """
 
 
 class UnknownSolver(InvalidInput):
-    """No back end of that name is installed or usable here."""
+    """No back end of that name is installed or usable here.
+
+    Examples
+    --------
+    >>> from mipselect.backends import solver_by_name
+    >>> from mipselect.errors import UnknownSolver
+    >>> try:
+    ...     solver_by_name("no such solver")
+    ... except UnknownSolver as error:
+    ...     print("usable here" in str(error))
+    ...
+    True
+    """
 
 
 class NotCertified(MipselectError):
@@ -32,6 +83,16 @@ class NotCertified(MipselectError):
     partial : SupportPool or MistakeLevels, optional
         What was found, with what was proven; its `certified` is false, so that no mechanism
         takes it. None if nothing was found.
+
+    Examples
+    --------
+    >>> from mipselect import NotCertified, load_instance, top_supports
+    >>> try:
+    ...     top_supports(load_instance("paper-p1000"), time_limit=1e-9)
+    ... except NotCertified as refused:
+    ...     print(refused.bound <= refused.incumbent)
+    ...
+    True
     """
 
     def __init__(
@@ -49,7 +110,14 @@ class NotCertified(MipselectError):
 
 
 class SolverFailure(NotCertified):
-    """A back end stopped with an unexpected status or contradicted a known value."""
+    """A back end stopped with an unexpected status or contradicted a known value.
+
+    Examples
+    --------
+    >>> from mipselect.errors import NotCertified, SolverFailure
+    >>> issubclass(SolverFailure, NotCertified)
+    True
+    """
 
     def __init__(
         self,
@@ -63,32 +131,114 @@ class SolverFailure(NotCertified):
 
 
 class BoundViolated(MipselectError):
-    """A weight was above the bound that was proven for it: an error of the package."""
+    """A weight was above the bound that was proven for it: an error of the package.
+
+    Examples
+    --------
+    >>> from mipselect.errors import BoundViolated, MipselectError
+    >>> issubclass(BoundViolated, MipselectError)
+    True
+    """
 
 
 class ConditionNotMet(MipselectError):
-    """The data do not meet the condition under which the mechanism is private."""
+    """The data do not meet the condition under which the mechanism is private.
+
+    Examples
+    --------
+    >>> from mipselect import Mistakes, load_instance, mistake_levels
+    >>> from mipselect.errors import ConditionNotMet
+    >>> try:
+    ...     Mistakes(mistake_levels(load_instance("tiny-plain")), 1.0).release()
+    ... except ConditionNotMet:
+    ...     print("nothing was drawn, and that itself says something of the data")
+    ...
+    nothing was drawn, and that itself says something of the data
+    """
 
 
 class BudgetExceeded(MipselectError):
-    """The ledger has less budget left than the release needs; nothing was drawn."""
+    """The ledger has less budget left than the release needs; nothing was drawn.
+
+    Examples
+    --------
+    >>> from mipselect import Guarantee, Ledger
+    >>> from mipselect.errors import BudgetExceeded
+    >>> try:
+    ...     Ledger(0.5).spend(Guarantee(1.0))
+    ... except BudgetExceeded:
+    ...     print("nothing was drawn")
+    ...
+    nothing was drawn
+    """
 
 
 class LedgerForked(MipselectError):
-    """The ledger belongs to another process, which would not see what is spent here."""
+    """The ledger belongs to another process, which would not see what is spent here.
+
+    Examples
+    --------
+    >>> from mipselect.errors import LedgerForked, MipselectError
+    >>> issubclass(LedgerForked, MipselectError)
+    True
+    """
 
 
 class RelationMismatch(MipselectError):
-    """Guarantees under different neighbouring relations were about to be added."""
+    """Guarantees under different neighbouring relations were about to be added.
+
+    Examples
+    --------
+    >>> from mipselect import Guarantee
+    >>> from mipselect.errors import RelationMismatch
+    >>> try:
+    ...     Guarantee(1.0) + Guarantee(1.0, relation="add-remove")
+    ... except RelationMismatch:
+    ...     print("convert the second: its ε is 2 then")
+    ...
+    convert the second: its ε is 2 then
+    """
 
 
 class NotPrivate(MipselectError):
-    """The mechanism is kept for comparison only; it promises nothing and releases nothing."""
+    """The mechanism is kept for comparison only; it promises nothing and releases nothing.
+
+    Examples
+    --------
+    >>> from mipselect.errors import MipselectError, NotPrivate
+    >>> issubclass(NotPrivate, MipselectError)
+    True
+    """
 
 
 class LedgerBroken(MipselectError):
-    """A ledger's file is damaged, or was changed by something else than a ledger."""
+    """A ledger's file is damaged, or was changed by something else than a ledger.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from mipselect import Ledger
+    >>> from mipselect.errors import LedgerBroken
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "study.ledger"
+    ...     _ = Ledger.create(path, epsilon=1.0)
+    ...     _ = path.write_bytes(path.read_bytes()[:100])
+    ...     try:
+    ...         Ledger.open(path).verify()
+    ...     except LedgerBroken:
+    ...         print("nothing is paid any more")
+    ...
+    nothing is paid any more
+    """
 
 
 class LedgerNotWritten(MipselectError):
-    """A charge could not be written to the ledger's file; nothing was drawn."""
+    """A charge could not be written to the ledger's file; nothing was drawn.
+
+    Examples
+    --------
+    >>> from mipselect.errors import LedgerNotWritten, MipselectError
+    >>> issubclass(LedgerNotWritten, MipselectError)
+    True
+    """

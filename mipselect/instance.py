@@ -2,38 +2,28 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
-from copy import copy
-from dataclasses import replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mipselect.arrays import FloatArray, IntArray
+from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
 from mipselect.frames import numeric_matrix, numeric_vector, plain_array
-from mipselect.layout import Column, Columns, Layout, laid_out
-from mipselect.losses import CertifiedLoss, Loss, PreparedLoss, RestrictedFit, checked_loss
-from mipselect.losses.grouping import on_features
-from mipselect.validation import (
-    checked_indices,
-    checked_integer,
-    checked_nonnegative,
-    checked_scale,
-)
+from mipselect.layout import Column, Columns, laid_out
+from mipselect.losses import Loss, SquaredLoss, checked_loss
+from mipselect.losses.held import HeldRows
+from mipselect.posed import Posed
+from mipselect.validation import checked_integer, shown
 
 if TYPE_CHECKING:  # Reading tables takes long to import.
-    from mipselect.tables import TableCoefficients, TableSchema, Units
-
-SMALLEST_RIDGE = 1e-50
-LARGEST_RIDGE = 1e50
-"""λ > 0 lies between these; it is in the units of squared entries of X."""
+    from mipselect.moments import Moments
+    from mipselect.tables import TableSchema, Units
+    from mipselect.tables.public_map import PublicMap
 
 
-class Instance:
+class Instance(Posed):
     """A sparse regression problem with public bounds; validated, clipped and immutable.
 
     The value of a support S with |S| = s is
@@ -106,6 +96,20 @@ class Instance:
     ----------
     "Differentially Private High-dimensional Variable Selection via Integer Programming",
     sections 2 and 4, appendix A.1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mipselect import Instance
+    >>> X = np.random.default_rng(0).uniform(-1, 1, (400, 6))
+    >>> bounds = {"x_bound": 1.0, "y_bound": 2.0, "coef_bound": 1.5, "ridge": 1.0}
+    >>> instance = Instance(X, X[:, 1] - X[:, 4], support_size=2, **bounds)
+    >>> instance.n, instance.p, instance.number_of_supports
+    (400, 6, 15)
+    >>> instance.objective([1, 4]) < instance.objective([0, 4])
+    True
+    >>> round(instance.sensitivity, 6)
+    0.021232
     """
 
     def __init__(
@@ -143,44 +147,7 @@ class Instance:
         if target.shape != (n,):
             raise InvalidInput(f"y must have one value per row of X, ({n},); got {target.shape}")
         self._hold_public(layout, law, support_size, y_bound, coef_bound, ridge)
-        self._hold(layout.arranged(matrix), target, classes, units=None)
-
-    def _hold_public(
-        self,
-        layout: Layout,
-        loss: Loss,
-        support_size: int,
-        y_bound: float,
-        coef_bound: float,
-        ridge: float,
-    ) -> None:
-        """Check and keep what is known before a row is."""
-        self._layout, self._loss = layout, loss
-        self.feature_names: tuple[str, ...] = layout.feature_names
-        self.support_size = checked_integer(support_size, "support_size", 1, self.n_features)
-        self.x_bound: float = max(layout.bounds.tolist())
-        self.y_bound = checked_scale(y_bound, "y_bound")
-        self.coef_bound = checked_scale(coef_bound, "coef_bound")
-        self.ridge = checked_nonnegative(ridge, "ridge")
-        if self.ridge > 0.0:
-            checked_scale(self.ridge, "ridge", SMALLEST_RIDGE, LARGEST_RIDGE)
-
-    def _hold(
-        self,
-        arranged: FloatArray,
-        y: FloatArray,
-        classes: tuple[str, str] | None,
-        units: Units | None,
-    ) -> None:
-        """Keep the rows, which are clipped and in the order of the layout; nothing changes then."""
-        self.classes, self.units = classes, units
-        if classes is not None:
-            self.y_bound = 1.0
-        self._arranged = arranged
-        self.y: FloatArray = np.clip(y.astype(np.float64), -self.y_bound, self.y_bound)
-        self._arranged.flags.writeable = False
-        self.y.flags.writeable = False
-        self._frozen = True
+        self._hold_rows(layout.arranged(matrix), target, classes, units=None)
 
     @classmethod
     def from_table(
@@ -248,7 +215,6 @@ class Instance:
         docs/tables.md; "Differentially Private High-dimensional Variable Selection via Integer
         Programming", section 4, for the sensitivity.
         """
-        from mipselect.tables.defaults import DEFAULT_RIDGE, default_coef_bound
         from mipselect.tables.mapping import open_table, read_rows
         from mipselect.tables.people import checked_rule
         from mipselect.tables.public_map import PublicMap
@@ -261,12 +227,116 @@ class Instance:
             raise InvalidInput(
                 f"the {law.name} loss needs a target of two classes; {target!r} is a number"
             )
+        new = cls.__new__(cls)
+        new._pose_table(public, law, support_size, intercept, coef_bound, ridge)
+        spare = new.layout.features.size - len(units.columns)
+        X, y = read_rows(open_table(source, public), public, unit_rule, spare)
+        X[:, len(units.columns) :] = 0.0
+        if intercept:
+            X[:, len(units.columns)] = 1.0
+        y[np.isnan(y)] = 0.0
+        if wants_classes:
+            unknown = y == 0.0
+            y[unknown], X[unknown] = -1.0, 0.0
+        new._hold_rows(X, y, units.classes, units)
+        return new
+
+    @classmethod
+    def from_moments(
+        cls,
+        moments: Moments,
+        *,
+        support_size: int,
+        coef_bound: float | None = None,
+        ridge: float | None = None,
+        always: Iterable[Columns] | Column | None = None,
+        never: Sequence[str] = (),
+        groups: Iterable[Columns] | Mapping[str, Columns] | None = None,
+        feature_names: Sequence[str] | None = None,
+        intercept: bool | None = None,
+    ) -> Instance:
+        """Make an instance with the squared loss from sums over rows that are not here.
+
+        Search, exact draws, levels, values and coefficients are those of the rows, cut to the
+        grid of `Moments`. What needs the rows raises `InvalidInput`.
+
+        Parameters
+        ----------
+        moments : Moments
+            Their columns have the bounds, in the units that `Moments.of` was given.
+        support_size : int
+            s, how many features to choose.
+        coef_bound, ridge : float
+            r and λ, as for `Instance`. Those of a table have the defaults of `from_table`.
+        always : optional
+            As for `Instance`; of a table, fields.
+        never : sequence of str
+            Fields of a table that are left out besides those that the moments leave out.
+        groups, feature_names : optional
+            As for `Instance`; not of a table, whose fields are its features. A row is bounded
+            within a group by the bounds of all its columns together, √(Σ b_j²).
+        intercept : bool, optional
+            Whether a column of ones is always in; default: of a table it is, of arrays not.
+
+        Raises
+        ------
+        InvalidInput
+
+        References
+        ----------
+        docs/large-tables.md.
+        """
+        from mipselect.held_moments import held_sums, layout_of_arrays
+        from mipselect.moments import Moments
+        from mipselect.moments.columns import ArrayColumns, TableColumns
+
+        if not isinstance(moments, Moments):
+            raise InvalidInput(f"moments must be Moments, got {shown(moments)}")
+        new, law, columns, units = cls.__new__(cls), SquaredLoss(), moments.columns, None
+        if isinstance(columns, TableColumns):
+            if groups is not None or feature_names is not None:
+                raise InvalidInput("the fields of a table are its features: leave out groups")
+            fixed = [always] if isinstance(always, str) else list(cast(Any, always or ()))
+            public = columns.question(fixed, never)
+            units = public.units
+            new._pose_table(public, law, support_size, intercept is not False, coef_bound, ridge)
+        else:
+            assert isinstance(columns, ArrayColumns)
+            if coef_bound is None or ridge is None or never:
+                raise InvalidInput(
+                    "moments of arrays need coef_bound and ridge, both public, and have no fields "
+                    "to leave out"
+                )
+            layout = layout_of_arrays(
+                columns,
+                feature_names=feature_names,
+                groups=groups,
+                always=always,
+                intercept=intercept is True,
+            )
+            new._hold_public(layout, law, support_size, columns.y_bound, coef_bound, ridge)
+        classes = None if units is None else units.classes
+        new._hold(held_sums(moments, new.layout), classes, units, moments)
+        return new
+
+    def _pose_table(
+        self,
+        public: PublicMap,
+        loss: Loss,
+        support_size: int,
+        intercept: bool,
+        coef_bound: float | None,
+        ridge: float | None,
+    ) -> None:
+        """Keep what is public about a question, before a row is read."""
+        from mipselect.tables.defaults import DEFAULT_RIDGE, default_coef_bound
+
         names = [encoder.field.name for encoder in public.features]
         k = len(names)
         layout = laid_out(
-            len(units.columns),
+            len(public.columns),
             None,
-            [column.name for column in units.columns],
+            [column.name for column in public.columns],
             groups=dict(zip(names, public.blocks[:k], strict=True)),
             always=public.blocks[k:],
             intercept=intercept,
@@ -276,205 +346,38 @@ class Instance:
         checked_integer(support_size, "support_size", 1, k)
         if coef_bound is None:
             coef_bound = default_coef_bound(support_size, len(public.always), intercept)
-        new = cls.__new__(cls)
-        new._hold_public(
-            layout, law, support_size, 1.0, coef_bound, DEFAULT_RIDGE if ridge is None else ridge
-        )
-        spare = layout.features.size - len(units.columns)
-        X, y = read_rows(open_table(source, public), public, unit_rule, spare)
-        X[:, len(units.columns) :] = 0.0
-        if intercept:
-            X[:, len(units.columns)] = 1.0
-        y[np.isnan(y)] = 0.0
-        if wants_classes:
-            unknown = y == 0.0
-            y[unknown], X[unknown] = -1.0, 0.0
-        new._hold(X, y, units.classes, units)
-        return new
-
-    def __setattr__(self, name: str, value: object) -> None:
-        if getattr(self, "_frozen", False):
-            raise AttributeError(f"Instance is immutable; make a new one to change {name}")
-        super().__setattr__(name, value)
-
-    def __repr__(self) -> str:
-        features = "" if self._layout.features.plain else f"n_features={self.n_features}, "
-        classes = f", classes={self.classes!r}" if self.classes is not None else ""
-        return (
-            f"Instance(n={self.n}, p={self.p}, {features}support_size={self.support_size}, "
-            f"x_bound={self.x_bound:g}, y_bound={self.y_bound:g}, "
-            f"coef_bound={self.coef_bound:g}, ridge={self.ridge:g}, loss={self.loss!r}{classes})"
+        self._hold_public(
+            layout, loss, support_size, 1.0, coef_bound, DEFAULT_RIDGE if ridge is None else ridge
         )
 
-    @property
-    def n(self) -> int:
-        """Number of rows; public under the replace-one relation."""
-        return int(self._arranged.shape[0])
-
-    @property
-    def p(self) -> int:
-        """Number of columns of X."""
-        return len(self._layout.column_names)
-
-    @property
-    def n_features(self) -> int:
-        """How many features a support is chosen from; p without groups and always."""
-        return len(self._layout.groups)
+    def _hold_rows(
+        self,
+        arranged: FloatArray,
+        y: FloatArray,
+        classes: tuple[str, str] | None,
+        units: Units | None,
+    ) -> None:
+        """Keep rows, which are clipped and in the order of the layout."""
+        bound = self.y_bound if classes is None else 1.0
+        target: FloatArray = np.clip(y.astype(np.float64), -bound, bound)
+        arranged.flags.writeable = False
+        target.flags.writeable = False
+        self._hold(HeldRows(arranged, target), classes, units)
 
     @property
     def X(self) -> FloatArray:
-        """The clipped columns, shape (n, p), read-only; sensitive."""
-        columns = self._layout.table(self._arranged)
-        columns.flags.writeable = False
-        return columns
-
-    @property
-    def feature_bounds(self) -> FloatArray:
-        """b_j of every feature, shape (n_features,); `x_bound` is the largest."""
-        return self._layout.bounds
-
-    @property
-    def column_names(self) -> tuple[str, ...]:
-        """The names of the columns of X, p of them."""
-        return self._layout.column_names
-
-    @property
-    def layout(self) -> Layout:
-        """Which columns make a feature, and what is always in; public."""
-        return self._layout
-
-    @property
-    def groups(self) -> tuple[tuple[int, ...], ...]:
-        """The columns of every feature."""
-        return self._layout.groups
-
-    @property
-    def always(self) -> tuple[tuple[int, ...], ...]:
-        """The columns that are always in, those together that are bounded together."""
-        return self._layout.always
-
-    @property
-    def intercept(self) -> bool:
-        """Whether a column of ones is always in."""
-        return self._layout.intercept
-
-    @property
-    def always_bound(self) -> float:
-        """The bound of every entry of `always`."""
-        return self._layout.always_bound
-
-    @property
-    def loss(self) -> str:
-        """Name of the loss."""
-        return self._loss.name
-
-    @property
-    def prediction_bound(self) -> float:
-        """U = r √(b_A² + the s largest b_j² added up), the largest |x_iS·β|."""
-        return self._layout.prediction_bound(self.support_size, self.coef_bound)
-
-    @property
-    def sensitivity(self) -> float:
-        """Δ: the most that R(S) moves, for any S, when one row is replaced."""
-        return self._loss.spread(self.y_bound, self.prediction_bound) / self.n
-
-    @property
-    def value_error(self) -> float:
-        """The most by which a value that is returned differs from R(S), for any S; public."""
-        return self._loss.value_error(self.n, self.y_bound, self.prediction_bound)
-
-    @property
-    def number_of_supports(self) -> int:
-        """C(n_features, s)."""
-        return math.comb(self.n_features, self.support_size)
-
-    @cached_property
-    def prepared(self) -> PreparedLoss:
-        """The loss tied to the clipped data; what the search works on."""
-        if isinstance(self._tied, CertifiedLoss):
-            return self._tied.certified_for(self.sensitivity)
-        return self._tied
-
-    @cached_property
-    def _tied(self) -> PreparedLoss:
-        """The same for any support size."""
-        columns = self._loss.prepare(
-            self._arranged, self.y, ridge=self.ridge, radius=self.coef_bound
-        )
-        return on_features(columns, self._layout.features)
-
-    def with_support_size(self, support_size: int) -> Instance:
-        """The same data and bounds with another s; nothing is copied."""
-        size = checked_integer(support_size, "support_size", 1, self.n_features)
-        if size == self.support_size:
-            return self
-        # Made here if it is not there yet, so that both share it.
-        _ = self._tied
-        other = copy(self)
-        other.__dict__.pop("prepared", None)
-        object.__setattr__(other, "support_size", size)
-        return other
-
-    def objective(self, support: ArrayLike) -> float:
-        """R(support); sensitive.
-
-        Parameters
-        ----------
-        support : array_like of int, shape (s,)
-            Distinct 0-based indices of features, in any order.
-        """
-        return self.fit(support).value
-
-    def objectives(self, supports: ArrayLike) -> FloatArray:
-        """R of every row of `supports`, shape (m, s), in one batch: shape (m,); sensitive."""
-        rows = np.asarray(supports)
-        if rows.ndim != 2:
-            raise InvalidInput(
-                f"supports must have shape (m, {self.support_size}), got {rows.shape}"
-            )
-        for row in rows[:1]:
-            self.check_support(row)
-        ordered = np.sort(rows, axis=1)
-        wrong = (ordered[:, 0] < 0) | (ordered[:, -1] >= self.n_features)
-        wrong |= (np.diff(ordered, axis=1) == 0).any(axis=1)
-        if wrong.any():
-            self.check_support(rows[np.flatnonzero(wrong)[0]])
-        return self.prepared.values(ordered.astype(np.intp))
-
-    def fit(self, support: ArrayLike) -> RestrictedFit:
-        """Solve the restricted problem exactly; value, coef and multiplier are sensitive.
-
-        `coef` follows the order of `support`, and within a feature that of its columns.
-        """
-        indices = self.check_support(support)
-        order = np.argsort(indices)
-        # In one order, so that rounding does not depend on how a support is written.
-        fit = self.prepared.fit(indices[order])
-        widths = self._layout.features.widths[indices[order]]
-        blocks = np.split(fit.coef, np.cumsum(widths)[:-1])
-        return replace(fit, coef=np.concatenate([blocks[k] for k in np.argsort(order)]))
-
-    def fit_in_units(self, support: ArrayLike) -> TableCoefficients:
-        """Return the coefficients of `fit` in the units of the table; sensitive.
+        """The clipped columns, shape (n, p), read-only; sensitive.
 
         Raises
         ------
         InvalidInput
-            Where the instance was not made by `from_table`.
+            For an instance from moments, as `y` does: there are no rows.
         """
-        if self.units is None:
-            raise InvalidInput("units are known of an instance from Instance.from_table only")
-        fit = self.fit(support)
-        chosen = [self.groups[j] for j in self.check_support(support).tolist()]
-        indices = [j for group in (*chosen, *self.always) for j in group]
-        always = fit.always.tolist()
-        constant = always.pop() if self.intercept else 0.0
-        return self.units.coefficients(indices, [*fit.coef.tolist(), *always], constant)
+        columns = self._layout.table(self._held.X)
+        columns.flags.writeable = False
+        return columns
 
-    def check_support(self, support: ArrayLike) -> IntArray:
-        """Return `support` as an index array, or raise `InvalidInput`."""
-        size, kind = (
-            self.n_features,
-            "column indices" if self._layout.features.plain else "features",
-        )
-        return checked_indices(support, self.support_size, size, "a support", kind)
+    @property
+    def y(self) -> FloatArray:
+        """The clipped target, shape (n,), read-only; sensitive."""
+        return self._held.y

@@ -79,7 +79,10 @@ class Layout:
         return bool((self.order == np.arange(len(self.order))).all())
 
     def prediction_bound(self, support_size: int, radius: float) -> float:
-        """U = r √(b_A² + the s largest b_j² added up), the largest |x_i·β| (MATH, section 12)."""
+        """U = r √(b_A² + the s largest b_j² added up), the largest |x_i·β|.
+
+        See docs/mathematics/restricted-problem.md, (4).
+        """
         largest = float(self.bounds.max())
         if self.features.plain and largest == float(self.bounds.min()):
             return largest * radius * math.sqrt(support_size)

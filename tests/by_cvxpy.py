@@ -16,7 +16,9 @@ def total_loss(name: str, y: np.ndarray, u: cp.Expression) -> cp.Expression:
         return cp.sum(cp.pos(1 - cp.multiply(y, u)))
     if name.startswith("huber"):
         return 0.5 * cp.sum(cp.huber(y - u, parameter))
-    return cp.sum(cp.maximum(parameter * (y - u), (parameter - 1) * (y - u)))
+    if name.startswith("quantile"):
+        return cp.sum(cp.maximum(parameter * (y - u), (parameter - 1) * (y - u)))
+    raise NotImplementedError(f"write down {name} here, apart from its class")
 
 
 def value_by_cvxpy(instance: Instance, support: np.ndarray) -> float:

@@ -50,6 +50,7 @@ def search_by(
     patience: int = 30,
     screening: Screening = SCREENING,
     cheap: int = 200,
+    few_columns: int = 2048,
     batches: Batches = BATCHES,
 ) -> Search:
     """A search by this solver; `enumerated=0` sends small subproblems to a master too."""
@@ -63,7 +64,7 @@ def search_by(
         masters = SquaredMasters if squared else FenchelMasters
         engine = masters(loop, columns=columns, enumerated=enumerated)
     method = (
-        LeastSquaresMethod(problem, engine, screening, patience=cheap)
+        LeastSquaresMethod(problem, engine, screening, patience=cheap, few_columns=few_columns)
         if squared
         else ConvexMethod(problem, engine, batches)
     )

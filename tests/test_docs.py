@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 EXAMPLES = [
     pytest.param(block, id=f"{page.name}-{number}")
     for page in PAGES
@@ -18,7 +18,7 @@ EXAMPLES = [
 
 @pytest.mark.parametrize("block", EXAMPLES)
 def test_example_runs(block: str, capsys: pytest.CaptureFixture[str]) -> None:
-    exec(compile(block, "example", "exec"), {"__name__": "example"})
+    exec(compile(block, "example", "exec", dont_inherit=True), {"__name__": "example"})
     if "print(" in block:
         assert capsys.readouterr().out.strip()
 

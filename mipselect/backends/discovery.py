@@ -30,7 +30,14 @@ class BrokenSolver:
 
 
 def known_solvers() -> dict[str, SolverStatus]:
-    """Every back end that is installed, usable here or not, by name."""
+    """Every back end that is installed, usable here or not, by name.
+
+    Examples
+    --------
+    >>> from mipselect.search import known_solvers
+    >>> [name for name in ("native", "highs", "gurobi") if name in known_solvers()]
+    ['native', 'highs', 'gurobi']
+    """
     made = {name: _made(name, None, 0) for name in sorted(_entry_points())}
     return {NATIVE: NATIVE_STATUS} | {name: solver.status for name, solver in made.items()}
 
@@ -42,6 +49,12 @@ def available_solvers() -> dict[str, SolverStatus]:
     -------
     dict of str to SolverStatus
         "auto" is no back end of its own and not listed.
+
+    Examples
+    --------
+    >>> from mipselect import available_solvers
+    >>> sorted(set(available_solvers()) & {"native", "highs"})
+    ['highs', 'native']
     """
     return {name: status for name, status in known_solvers().items() if status.usable}
 
@@ -61,6 +74,14 @@ def solver_by_name(name: str, *, threads: int | None = None, seed: int = 0) -> S
     ------
     UnknownSolver
         It is not installed, or cannot be used here: with what would work, or what to install.
+
+    Examples
+    --------
+    >>> from mipselect import load_instance, mistake_levels
+    >>> from mipselect.backends import solver_by_name
+    >>> highs = solver_by_name("highs", threads=1)
+    >>> mistake_levels(load_instance("tiny-plain"), solver=highs).certified
+    True
     """
     if name not in _entry_points():
         names = ", ".join(["auto", *available_solvers()])
@@ -75,6 +96,12 @@ def usable_solver(solver: str | Solver, needed: Capability) -> Solver:
     ------
     UnknownSolver
         With what to install, or who else could do it.
+
+    Examples
+    --------
+    >>> from mipselect.backends import Capability, usable_solver
+    >>> usable_solver("highs", Capability.MILP).status.usable
+    True
     """
     solver = solver_by_name(solver) if isinstance(solver, str) else _checked(solver)
     status = solver.status

@@ -25,6 +25,12 @@ class Capability(StrEnum):
 
     MILP: it is a `MasterSolver`. MIQP, MISOCP: it is a `WholeSolver` for models with convex
     quadratic objectives and rows, or with rotated cones. LAZY_CUTS: its masters are `LazyMaster`.
+
+    Examples
+    --------
+    >>> from mipselect.backends import Capability
+    >>> Capability("milp") is Capability.MILP
+    True
     """
 
     MILP = "milp"
@@ -48,6 +54,12 @@ class SizeLimit:
         Most columns of a model with quadratic terms.
     remedy : str
         Where a larger licence comes from.
+
+    Examples
+    --------
+    >>> from mipselect.backends import SizeLimit, SolverStatus
+    >>> status = SolverStatus("small", True, limit=SizeLimit(2000, 2000, 200, "example.org"))
+    >>> status.check_size(65, 30)
     """
 
     columns: int
@@ -71,6 +83,12 @@ class SolverStatus:
         Such as those of `Capability`.
     limit : SizeLimit or None
         None if models may be of any size.
+
+    Examples
+    --------
+    >>> from mipselect.search import known_solvers
+    >>> known_solvers()["native"].usable
+    True
     """
 
     name: str
@@ -95,7 +113,14 @@ class SolverStatus:
 
 
 class MipStatus(Enum):
-    """How a solve ended."""
+    """How a solve ended.
+
+    Examples
+    --------
+    >>> from mipselect.backends import MipStatus
+    >>> MipStatus("time limit").name
+    'TIME_LIMIT'
+    """
 
     OPTIMAL = "optimal"
     INFEASIBLE = "infeasible"
@@ -119,6 +144,12 @@ class MasterSolution:
     nodes : int
     detail : str
         The solver's own words.
+
+    Examples
+    --------
+    >>> from mipselect.backends import MasterSolution, MipStatus
+    >>> MasterSolution(MipStatus.FAILED, None, float("-inf"), 0, "licence expired").detail
+    'licence expired'
     """
 
     status: MipStatus
@@ -140,6 +171,17 @@ class Master(ABC):
         L, the length of z, and m.
     tolerance : float
         By how much the solver may leave a row or an integral variable off.
+
+    Examples
+    --------
+    >>> import math
+    >>> import numpy as np
+    >>> from mipselect.backends import solver_by_name
+    >>> master = solver_by_name("highs").master(3, 1)
+    >>> master.add_cut(1.0, np.array([0.0, -0.75, 0.0]))
+    >>> found = master.solve(cutoff=10.0, time_limit=math.inf)
+    >>> found.chosen.tolist(), round(found.bound, 3)
+    ([1], 0.25)
     """
 
     def __init__(self, columns: int, cardinality: int, tolerance: float) -> None:
@@ -193,6 +235,13 @@ class Answer:
         Choices with η ≥ cutoff do not matter any more.
     stop : bool
         Give up the tree.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mipselect.backends import Answer
+    >>> Answer(2.0, np.array([-1.0, 0.0]), cutoff=1.5, stop=False).cutoff
+    1.5
     """
 
     constant: float
@@ -206,7 +255,14 @@ Visit = Callable[[IntArray, float], Answer]
 
 
 class LazyMaster(Master):
-    """A master that takes cuts inside one tree."""
+    """A master that takes cuts inside one tree.
+
+    Examples
+    --------
+    >>> from mipselect.backends import LazyMaster, Master
+    >>> issubclass(LazyMaster, Master)
+    True
+    """
 
     @abstractmethod
     def solve_in_one_tree(
@@ -223,6 +279,12 @@ class Solver(Protocol):
     """One back end; an entry point of the group ``mipselect.solvers`` makes it.
 
     It is called as ``f(threads=None, seed=0)``: None leaves the number of threads to the solver.
+
+    Examples
+    --------
+    >>> from mipselect.backends import solver_by_name
+    >>> solver_by_name("highs", threads=1, seed=7).status.name
+    'highs'
     """
 
     @property
@@ -231,7 +293,14 @@ class Solver(Protocol):
 
 
 class MasterSolver(Solver, Protocol):
-    """A back end for cuts."""
+    """A back end for cuts.
+
+    Examples
+    --------
+    >>> from mipselect.backends import solver_by_name
+    >>> solver_by_name("highs").master(5, 2).cardinality
+    2
+    """
 
     def master(self, columns: int, cardinality: int) -> Master:
         """A new master without cuts."""
@@ -250,6 +319,12 @@ class WholeSolution:
         What the solver claims as a lower bound on the objective; ``-inf`` if it claims nothing.
     nodes : int
     detail : str
+
+    Examples
+    --------
+    >>> from mipselect.backends import MipStatus, WholeSolution
+    >>> WholeSolution(MipStatus.OPTIMAL, True, 0.25, 12, "ok").bound
+    0.25
     """
 
     status: MipStatus
@@ -260,12 +335,29 @@ class WholeSolution:
 
 
 class WholeSolver(Solver, Protocol):
-    """A back end for models in Pyomo: linear ones, or those that its capabilities name."""
+    """A back end for models in Pyomo: linear ones, or those that its capabilities name.
+
+    Examples
+    --------
+    >>> from mipselect.backends import Capability
+    >>> from mipselect.search import known_solvers
+    >>> able = [s for s in known_solvers().values() if Capability.MISOCP in s.capabilities]
+    >>> {status.name for status in able} <= {"gurobi", "scip"}
+    True
+    """
 
     def solve(self, model: Any, *, time_limit: float, gap: float) -> WholeSolution:
         """Minimise a Pyomo model, until value and bound differ by at most `gap`, absolutely."""
 
 
 def rounded(values: FloatArray) -> IntArray:
-    """Columns at one in a solution whose entries are integral up to a tolerance."""
+    """Columns at one in a solution whose entries are integral up to a tolerance.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mipselect.backends import rounded
+    >>> rounded(np.array([0.9999999, 1e-9, 1.0])).tolist()
+    [0, 2]
+    """
     return np.flatnonzero(np.asarray(values) > 0.5)

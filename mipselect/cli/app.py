@@ -18,17 +18,25 @@ from mipselect.cli.compare import compare
 from mipselect.cli.demo import demo
 from mipselect.cli.describe import EXAMPLES as DESCRIBE_EXAMPLES
 from mipselect.cli.describe import describe
+from mipselect.cli.fit import EXAMPLES as FIT_EXAMPLES
+from mipselect.cli.fit import fit
 from mipselect.cli.interruptions import Interruptions
 from mipselect.cli.ledger import EXAMPLES as LEDGER_EXAMPLES
 from mipselect.cli.ledger import app as ledger
 from mipselect.cli.listings import instances, solvers
+from mipselect.cli.moments import EXAMPLES as MOMENTS_EXAMPLES
+from mipselect.cli.moments import moments
 from mipselect.cli.output import InterruptedDelivery
 from mipselect.cli.plan import EXAMPLES as PLAN_EXAMPLES
 from mipselect.cli.plan import plan
 from mipselect.cli.plot import EXAMPLES as PLOT_EXAMPLES
 from mipselect.cli.plot import plot
+from mipselect.cli.predict import EXAMPLES as PREDICT_EXAMPLES
+from mipselect.cli.predict import predict
 from mipselect.cli.release import EXAMPLES as RELEASE_EXAMPLES
 from mipselect.cli.release import release
+from mipselect.cli.reproduce import EXAMPLES as REPRODUCE_EXAMPLES
+from mipselect.cli.reproduce import reproduce
 from mipselect.cli.select import EXAMPLES as SELECT_EXAMPLES
 from mipselect.cli.select import select
 from mipselect.cli.solve import EXAMPLES as SOLVE_EXAMPLES
@@ -60,11 +68,15 @@ app = typer.Typer(
 app.command(epilog=SOLVE_EXAMPLES)(solve)
 app.command(epilog=RELEASE_EXAMPLES)(release)
 app.command(epilog=SELECT_EXAMPLES)(select)
+app.command(epilog=FIT_EXAMPLES)(fit)
+app.command(epilog=PREDICT_EXAMPLES)(predict)
 app.command(epilog=DESCRIBE_EXAMPLES)(describe)
+app.command(epilog=MOMENTS_EXAMPLES)(moments)
 app.command(epilog=PLAN_EXAMPLES)(plan)
 app.command(epilog=COMPARE_EXAMPLES)(compare)
 app.command(epilog=BENCH_EXAMPLES)(bench)
 app.command(epilog=PLOT_EXAMPLES)(plot)
+app.command(epilog=REPRODUCE_EXAMPLES)(reproduce)
 app.command()(instances)
 app.command()(solvers)
 app.command()(demo)

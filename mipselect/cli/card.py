@@ -30,7 +30,7 @@ def card(
     file: Annotated[
         Path,
         typer.Argument(
-            metavar="RELEASE.json", help="What 'release' or 'select' wrote with --output."
+            metavar="RELEASE.json", help="What 'release', 'select' or 'fit' wrote with --output."
         ),
     ],
     output: Annotated[

@@ -8,8 +8,9 @@ deployment registry", 2025.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
+from mipselect.cli.card_model import REGRESSIONS, chosen, of_a_model
+from mipselect.cli.card_parts import Card, CardPart, Entry
 from mipselect.cli.release_file import ReleaseFile
 from mipselect.cli.sizes import sizes_in_words
 from mipselect.privacy.guarantee import RELATIONS, Guarantee
@@ -54,31 +55,6 @@ OF_THE_ROWS = {"n": "rows", "sensitivity": "sensitivity"}
 """Public only where rows are replaced, for n follows from them."""
 
 
-@dataclass(frozen=True)
-class Entry:
-    """One field; without a text it is to be filled in by people, and `hint` says with what."""
-
-    name: str
-    text: str | None
-    hint: str = ""
-
-
-@dataclass(frozen=True)
-class CardPart:
-    """One part of a card."""
-
-    title: str
-    entries: tuple[Entry, ...]
-
-
-@dataclass(frozen=True)
-class Card:
-    """A privacy card."""
-
-    title: str
-    parts: tuple[CardPart, ...]
-
-
 def card_of(read: ReleaseFile) -> Card:
     """The card of a release."""
     return Card(
@@ -97,24 +73,20 @@ def _facts(read: ReleaseFile) -> CardPart:
             Entry("Intended use", None, "what the release is for, and who will read it"),
             Entry("Data", read.name),
             Entry("People in the data", None, "who they are, where and when data were collected"),
-            Entry("Data product", f"Names of columns{about}; no coefficients, no values."),
-            *(
-                Entry(f"Release {number}", ", ".join(_chosen(release)))
-                for number, release in enumerate(
-                    ((r.support, r.feature_names) for r in read.releases), start=1
-                )
-            ),
+            *(_products(read, about) if read.model is None else of_a_model(read.model, about)),
             Entry("Date and place of publication", None, "when and where it is published"),
             Entry("Legal basis and approval", None, "consent, law, the vote of the ethics board"),
         ),
     )
 
 
-def _chosen(release: tuple[tuple[int, ...], tuple[str, ...]]) -> list[str]:
-    support, names = release
-    if not names:
-        return [str(j) for j in support]
-    return [f"{name} ({j})" for j, name in zip(support, names, strict=True)]
+def _products(read: ReleaseFile, about: str) -> list[Entry]:
+    """Names of columns."""
+    drawn = [(release.support, release.feature_names) for release in read.releases]
+    return [
+        Entry("Data product", f"Names of columns{about}; no coefficients, no values."),
+        *(Entry(f"Release {k}", ", ".join(chosen(*one))) for k, one in enumerate(drawn, start=1)),
+    ]
 
 
 def _loss(read: ReleaseFile) -> CardPart:
@@ -122,7 +94,7 @@ def _loss(read: ReleaseFile) -> CardPart:
     unit = None
     if read.ledger is not None:
         unit = f"One row, which stands for one {read.ledger.unit}."
-    elif read.protected is not None:
+    elif read.protected not in (None, "row"):
         unit = f"All rows with one value of {read.protected}, made one row."
     rho = total.concentrated
     return CardPart(
@@ -157,6 +129,10 @@ def _model() -> CardPart:
 def _accounting(read: ReleaseFile) -> CardPart:
     draws = len(read.releases)
     how = "One draw." if draws == 1 else f"{draws} independent draws; ε and δ are added up."
+    if read.model is not None:
+        how = (
+            "Features, then their coefficients; ε and δ of both are added up, and charged at once."
+        )
     if read.ledger is None:
         remembered = Entry("Ledger", "None: nothing remembers this release.")
     else:
@@ -197,7 +173,7 @@ def _implementation(read: ReleaseFile) -> CardPart:
     return CardPart(
         "Implementation",
         (
-            Entry("Mechanism", MECHANISMS.get(read.method, read.method)),
+            Entry("Mechanism", _mechanism(read)),
             Entry("Software", software),
             Entry("Public settings", "; ".join(public)),
             *(
@@ -216,6 +192,10 @@ def _implementation(read: ReleaseFile) -> CardPart:
                 "From the operating system's generator; draws that are stated as exact are made in "
                 "integers.",
             ),
+            *(
+                Entry("Arithmetic", note[:1].upper() + note[1:])
+                for note in (() if read.model is None else read.model.footnotes)
+            ),
             Entry(
                 "Not covered",
                 "How long the computation took, whether it ended, and whatever else is published "
@@ -223,6 +203,13 @@ def _implementation(read: ReleaseFile) -> CardPart:
             ),
         ),
     )
+
+
+def _mechanism(read: ReleaseFile) -> str:
+    selection = MECHANISMS.get(read.method, read.method)
+    if read.regression is None:
+        return selection
+    return f"{selection}; then {REGRESSIONS.get(read.regression, read.regression)}"
 
 
 def _kind(total: Guarantee) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from html import escape
 
-from mipselect.cli.card_content import Card, Entry
+from mipselect.cli.card_parts import Card, Entry
 
 SPECIAL = re.compile(r"([\\`*_\[\]<>|~&!$])")
 """What Markdown may take for more than a letter."""

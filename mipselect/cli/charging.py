@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
 from mipselect.cli.output import InterruptedDelivery
+from mipselect.cli.sizes import sizes_in_words
 from mipselect.errors import InvalidInput
 from mipselect.privacy import Ledger
+
+NOTED = (
+    *("command", "instance", "data", "schema", "target", "p", "support_size", "complexity"),
+    *("x_bound", "y_bound", "coef_bound", "ridge", "loss", "target_shift", "pool_size"),
+    *("tolerance", "top_k", "alpha", "blocks", "mcmc_steps", "mcmc_radius", "mipselect"),
+)
+"""What a ledger notes of what was asked, by the keys of a report."""
 
 NOTHING_REMEMBERS = (
     "No --ledger was given: nothing remembers this release, and further ones add to it."
@@ -70,6 +80,21 @@ def print_charged(console: Console, charged: Mapping[str, Any] | None) -> None:
         markup=False,
         soft_wrap=True,
     )
+
+
+def noted(asked: Mapping[str, Any]) -> dict[str, Any]:
+    """What a ledger notes of a report of what was asked: what is public and short, never n."""
+    told = {key: asked[key] for key in NOTED if asked.get(key) is not None}
+    if "schema" in told:
+        told["schema_sha256"] = sha256(Path(told["schema"]).read_bytes()).hexdigest()
+    for key in ("data", "schema"):
+        if key in told:
+            told[key] = Path(told[key]).name
+    if asked.get("sizes") is not None:
+        told["sizes"] = sizes_in_words(asked["sizes"])
+    if asked.get("features") is not None:
+        told["features_sha256"] = sha256(json.dumps(asked["features"]).encode()).hexdigest()
+    return told
 
 
 @contextmanager

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from hashlib import sha256
-from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -16,9 +13,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from mipselect.cli.asked import MethodOptions, method_asked_for
+from mipselect.cli.charging import noted
 from mipselect.cli.options import Method, about, require_positive
 from mipselect.cli.output import NOT_PRIVATE, banner, heading
-from mipselect.cli.sizes import sizes_in_words
 from mipselect.errors import (
     BoundViolated,
     ConditionNotMet,
@@ -26,21 +23,20 @@ from mipselect.errors import (
     SolverFailure,
 )
 from mipselect.instance import Instance
-from mipselect.mechanisms.base import Mechanism, Support
-from mipselect.methods import ExponentialMethod, PrivateMethod, Rows, RowsMethod, SupportMethod
+from mipselect.methods import (
+    ExponentialMethod,
+    PrivateMethod,
+    Rows,
+    SummedRows,
+    mechanism_of,
+)
 from mipselect.privacy import Guarantee, Ledger, Release
 from mipselect.search.progress import ProgressCallback
 from mipselect.validation import checked_integer
 
 MOST_DRAWS = 100_000
 NOT_SPENT = "no budget is spent"
-
-NOTED = (
-    *("command", "instance", "data", "schema", "target", "p", "support_size", "complexity"),
-    *("x_bound", "y_bound", "coef_bound", "ridge", "loss", "target_shift", "pool_size"),
-    *("tolerance", "top_k", "alpha", "blocks", "mcmc_steps", "mcmc_radius", "mipselect"),
-)
-"""What a ledger notes of what was asked, by the keys of a report."""
+STAYS_CHARGED = "what was charged to the ledger stays charged"
 
 
 @dataclass(frozen=True)
@@ -77,18 +73,8 @@ class Plan:
         """The same with a ledger that notes what is asked: what is public and short, never n."""
         if self.ledger is None:
             return self
-        told = {key: asked[key] for key in NOTED if asked.get(key) is not None}
-        if "schema" in told:
-            told["schema_sha256"] = sha256(Path(told["schema"]).read_bytes()).hexdigest()
-        for key in ("data", "schema"):
-            if key in told:
-                told[key] = Path(told[key]).name
-        if asked.get("sizes") is not None:
-            told["sizes"] = sizes_in_words(asked["sizes"])
-        if asked.get("features") is not None:
-            told["features_sha256"] = sha256(json.dumps(asked["features"]).encode()).hexdigest()
-        told |= {"method": self.name, "epsilon": self.method.epsilon, "draws": self.draws}
-        return replace(self, ledger=self.ledger.noting(told))
+        own = {"method": self.name, "epsilon": self.method.epsilon, "draws": self.draws}
+        return replace(self, ledger=self.ledger.noting({**noted(asked), **own}))
 
     @property
     def cost(self) -> str:
@@ -173,7 +159,7 @@ class Drawn:
         return all(release.private for release in self.releases)
 
 
-def draw(given: Instance | Rows, plan: Plan, progress: ProgressCallback) -> Drawn:
+def draw(given: Instance | Rows | SummedRows, plan: Plan, progress: ProgressCallback) -> Drawn:
     """Prepare, and release `plan.draws` supports, paid at once.
 
     They are paid from the plan's ledger or, without one, from one with `plan.budget`.
@@ -186,11 +172,11 @@ def draw(given: Instance | Rows, plan: Plan, progress: ProgressCallback) -> Draw
     rng = None if plan.seed is None else random.Random(plan.seed)
     ledger = ledger_of(plan.budget) if plan.ledger is None else plan.ledger
     names = given.feature_names
-    with _without_numbers(plan.method, NOT_SPENT):
-        mechanism = _mechanism(given, plan.method, progress, rng)
+    with without_numbers(plan.method, NOT_SPENT):
+        mechanism = mechanism_of(given, plan.method, rng, progress)
         mechanism.prepare()
-    spent = NOT_SPENT if plan.ledger is None else "what was charged to the ledger stays charged"
-    with _without_numbers(plan.method, spent):
+    spent = NOT_SPENT if plan.ledger is None else STAYS_CHARGED
+    with without_numbers(plan.method, spent):
         drawn = mechanism.releases(plan.draws, ledger, rng=rng)
     # Scores have no names; the features do.
     releases = tuple(
@@ -198,20 +184,6 @@ def draw(given: Instance | Rows, plan: Plan, progress: ProgressCallback) -> Draw
         for release in drawn
     )
     return Drawn(releases, plan, ledger)
-
-
-def _mechanism(
-    given: Instance | Rows,
-    method: PrivateMethod,
-    progress: ProgressCallback,
-    rng: random.Random | None,
-) -> Mechanism[Support]:
-    match method, given:
-        case SupportMethod(), Instance():
-            return method.mechanism(given, progress)
-        case RowsMethod(), Rows():
-            return method.mechanism(given, rng)
-    raise TypeError(f"{type(method).__name__} does not draw from {type(given).__name__}")
 
 
 def planned_report(plan: Plan) -> Mapping[str, Any]:
@@ -268,7 +240,7 @@ def print_drawn(console: Console, drawn: Drawn, title: str) -> None:
 
 
 @contextmanager
-def _without_numbers(method: PrivateMethod, spent: str) -> Iterator[None]:
+def without_numbers(method: PrivateMethod, spent: str) -> Iterator[None]:
     """Take what depends on the data out of the messages of errors; `spent` says what it cost."""
     details = "; 'mipselect solve' shows the details, which are sensitive"
     try:

@@ -17,7 +17,14 @@ from mipselect.cli.settings import print_settings, settings_report
 from mipselect.cli.sizes import check_sizes
 from mipselect.data.outline import Outline
 from mipselect.instance import Instance
-from mipselect.methods import MistakesMethod, PrivateMethod, Rows, RowsMethod, TopRMethod
+from mipselect.methods import (
+    MistakesMethod,
+    PrivateMethod,
+    Rows,
+    RowsMethod,
+    SummedRows,
+    TopRMethod,
+)
 from mipselect.privacy import Guarantee, Ledger
 from mipselect.search.options import require_ridge
 
@@ -41,7 +48,7 @@ def deliver_plan(
     blank = posed(problem, plan.method)
     check_sizes(plan.method, blank.n_features, title)
     with about(title):
-        _refuse(plan.method, blank)
+        refuse_public(plan.method, blank)
         facts = facts_of(blank, plan.method, problem).of(outline)
     hidden = plan.one.relation == "add-remove"
     settings = settings_report(facts.without_n() if hidden else facts, plan.method)
@@ -71,20 +78,20 @@ def deliver_plan(
     deliver(report, render, as_json=as_json, output=output)
 
 
-def _refuse(method: PrivateMethod, blank: Instance | Rows) -> None:
+def refuse_public(method: PrivateMethod, blank: Instance | Rows | SummedRows) -> None:
     """Raise `InvalidInput` for public numbers that the method refuses."""
     match method, blank:
-        case RowsMethod(), Rows():
+        case RowsMethod(), Rows() | SummedRows():
             # It sees nothing but zeros here, and refuses what it would refuse of any rows.
             method.mechanism(blank)
         case ((TopRMethod() | MistakesMethod()), Instance()):
             require_ridge(blank)
 
 
-def _one(plan: Plan, blank: Instance | Rows) -> Guarantee:
+def _one(plan: Plan, blank: Instance | Rows | SummedRows) -> Guarantee:
     """What one draw will promise; scores say their ρ once the number of columns is known."""
     match plan.method, blank:
-        case RowsMethod(), Rows():
+        case RowsMethod(), Rows() | SummedRows():
             rho = plan.method.mechanism(blank).guarantee.rho
             return replace(plan.one, rho=rho)
     return plan.one

@@ -17,6 +17,7 @@ from mipselect.methods import (
     PrivateMethod,
     Rows,
     RowsMethod,
+    SummedRows,
     SupportMethod,
     TopRMethod,
     rows_of,
@@ -88,7 +89,7 @@ class Facts:
         return replace(self, n=n, sensitivity=sensitivity, feature_names=names)
 
 
-def posed(problem: Problem, method: PrivateMethod) -> Instance | Rows:
+def posed(problem: Problem, method: PrivateMethod) -> Instance | Rows | SummedRows:
     """What `method` draws from; raise `InvalidInput`, naming the file, for a wrong setting.
 
     Raises
@@ -121,10 +122,10 @@ def posed(problem: Problem, method: PrivateMethod) -> Instance | Rows:
         raise InvalidInput(f"{problem.path}: {error}") from error
 
 
-def facts_of(given: Instance | Rows, method: PrivateMethod, problem: Problem) -> Facts:
+def facts_of(given: Instance | Rows | SummedRows, method: PrivateMethod, problem: Problem) -> Facts:
     """The public side of what is drawn from, which `posed` made of a problem."""
     target_shift = problem.target_shift
-    if isinstance(given, Rows):
+    if isinstance(given, Rows | SummedRows):
         hidden = method.guarantee.relation == "add-remove"
         return Facts(
             n=None if hidden else given.n,

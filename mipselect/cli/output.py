@@ -114,7 +114,7 @@ def deliver(
     InterruptedDelivery
     """
     text = json.dumps(report, allow_nan=False) + "\n"
-    try:
+    with delivering():
         if output is not None:
             write_whole(output, text.encode(), sensitive=report["sensitive"])
         if as_json:
@@ -122,6 +122,18 @@ def deliver(
         else:
             render(text_console())
         sys.stdout.flush()
+
+
+@contextmanager
+def delivering() -> Iterator[None]:
+    """Say of what goes wrong inside that the answer may have been seen.
+
+    Raises
+    ------
+    MipselectError, InterruptedDelivery
+    """
+    try:
+        yield
     except KeyboardInterrupt:
         raise InterruptedDelivery(
             "interrupted while the answer was being written: count it as seen, its budget as spent"

@@ -13,7 +13,7 @@ from mipselect.data.files import Problem
 from mipselect.instance import Instance
 from mipselect.losses import checked_loss
 from mipselect.mechanisms.supports.gibbs import complexity_prior
-from mipselect.methods import ExponentialMethod, PrivateMethod, Rows, SupportMethod
+from mipselect.methods import ExponentialMethod, PrivateMethod, Rows, SummedRows, SupportMethod
 from mipselect.search import SupportPool
 
 
@@ -77,7 +77,7 @@ def surprises(instance: Instance, method: SupportMethod) -> dict[int, float]:
     return {size: total - log for size, log in logs.items()}
 
 
-def blindness(given: Instance | Rows, method: PrivateMethod) -> Blindness | None:
+def blindness(given: Instance | Rows | SummedRows, method: PrivateMethod) -> Blindness | None:
     """What no data can make likely, from public numbers; None where nothing is known of it.
 
     A support S that a blind draw has with probability μ(S) is drawn with probability 1/(2 - μ(S))

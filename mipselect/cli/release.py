@@ -9,6 +9,15 @@ from typing import Any
 from rich.console import Console
 
 from mipselect.cli.asked import MethodOptions
+from mipselect.cli.asked_of import (
+    SumsAlways,
+    SumsCoefBound,
+    SumsNever,
+    SumsNoIntercept,
+    SumsRidge,
+    SumsSize,
+    asked_of,
+)
 from mipselect.cli.charging import charged_report, opened, print_charged, told_of_the_ledger
 from mipselect.cli.drawing import Plan, draw, drawn_report, plan_draws, print_drawn
 from mipselect.cli.dry_run import deliver_plan
@@ -51,8 +60,7 @@ from mipselect.cli.settings import print_settings, settings_report
 from mipselect.cli.sizes import check_sizes
 from mipselect.cli.streams import say
 from mipselect.cli.watch import Watch
-from mipselect.data.files import Problem, files_of, load_problem
-from mipselect.data.outline import instance_outline
+from mipselect.data.files import Problem
 
 EXAMPLES = """Examples:
 
@@ -74,6 +82,8 @@ mipselect release diabetes --method kendall --epsilon 1 --relation add-remove
 mipselect release diabetes --method sample-aggregate --epsilon 1 --blocks 20
 
 mipselect release diabetes --method mcmc --epsilon 1 --delta 1e-6 --dry-run
+
+mipselect release visits.npz --support-size 4 --epsilon 1 --always age,sex
 """
 
 
@@ -101,6 +111,12 @@ def release(
     solver: SolverName = AUTO,
     tolerance: Tolerance = None,
     time_limit: TimeLimit = None,
+    support_size: SumsSize = None,
+    coef_bound: SumsCoefBound = None,
+    ridge: SumsRidge = None,
+    always: SumsAlways = None,
+    never: SumsNever = None,
+    no_intercept: SumsNoIntercept = False,
     as_json: AsJson = False,
     output: Output = None,
 ) -> None:
@@ -135,12 +151,13 @@ def release(
         seed=seed,
         ledger=opened(ledger, part),
     )
-    check_output(output, [*files_of(instance), *([] if ledger is None else [ledger])])
+    given = asked_of(instance, support_size, sizes, coef_bound, ridge, always, never, no_intercept)
+    check_output(output, [*given.files, *([] if ledger is None else [ledger])])
     head = {"command": "release", "instance": instance}
     if dry_run:
-        deliver_plan(instance_outline(instance), plan, instance, head, as_json, output)
+        deliver_plan(given.outline(), plan, instance, head, as_json, output)
     else:
-        release_from(load_problem(instance), plan, instance, head, as_json, output)
+        release_from(given.problem(), plan, instance, head, as_json, output)
 
 
 def release_from(

@@ -1,4 +1,4 @@
-"""Reading what `release` and `select` wrote, strictly: a card repeats only what was checked."""
+"""Reading what `release`, `select` and `fit` wrote, strictly: a card repeats what was checked."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 from mipselect.disk import small_text
 from mipselect.errors import InvalidInput, MipselectError
 from mipselect.privacy import Guarantee, Release
+from mipselect.regression import ModelRelease
 from mipselect.validation import (
     checked_flag,
     checked_integer,
@@ -85,6 +86,10 @@ class ReleaseFile:
     ledger : LedgerNote or None
     version : str
         Of mipselect.
+    model : ModelRelease or None
+        What `fit` drew; it is the one of `releases` then.
+    regression : str or None
+        How its coefficients were drawn.
     """
 
     name: str
@@ -102,6 +107,8 @@ class ReleaseFile:
     solver: str | None
     ledger: LedgerNote | None
     version: str
+    model: ModelRelease | None = None
+    regression: str | None = None
 
 
 def read_release(path: Path) -> ReleaseFile:
@@ -116,9 +123,10 @@ def read_release(path: Path) -> ReleaseFile:
         report = json.loads(small_text(path, LARGEST), parse_constant=_no_number)
     except (json.JSONDecodeError, RecursionError) as error:
         raise InvalidInput(f"{path}: is not JSON: {error}") from error
-    if not isinstance(report, dict) or "releases" not in report:
+    if not isinstance(report, dict) or not {"releases", "model"} & set(report):
         raise InvalidInput(
-            f"{path}: is no release; give what 'mipselect release' or 'select' wrote with --output"
+            f"{path}: is no release; give what 'mipselect release', 'select' or 'fit' wrote with "
+            "--output"
         )
     if report.get("private") is not True or report.get("sensitive") is not False:
         raise InvalidInput(
@@ -134,20 +142,17 @@ def read_release(path: Path) -> ReleaseFile:
 
 
 def _checked(report: Mapping[str, Any]) -> ReleaseFile:
-    releases = tuple(
-        Release(
-            tuple(entry["support"]),
-            tuple(entry["feature_names"]),
-            _guarantee(entry["guarantee"]),
-            entry["mechanism"],
-            entry["private"],
-        )
-        for entry in report["releases"]
-    )
+    model = None
+    if "model" in report:
+        model = ModelRelease.from_dict(report["model"])
+        releases: tuple[Release, ...] = (model,)
+        one = total = _guarantee(report["guarantee"])
+    else:
+        releases = tuple(map(_release, report["releases"]))
+        one = _guarantee(report["guarantee_of_one_draw"])
+        total = _guarantee(report["guarantee_of_all_draws"])
     if not releases or not all(release.private for release in releases):
         raise InvalidInput("it has no draws, or seeded ones")
-    one = _guarantee(report["guarantee_of_one_draw"])
-    total = _guarantee(report["guarantee_of_all_draws"])
     if any(release.guarantee != one for release in releases) or total.epsilon < one.epsilon:
         raise InvalidInput("its guarantees contradict each other")
     features, sizes, solver = (report.get(key) for key in ("features", "sizes", "solver"))
@@ -175,6 +180,18 @@ def _checked(report: Mapping[str, Any]) -> ReleaseFile:
         else checked_name(f"{solver['name']} {solver['version']}", "the solver"),
         ledger=None if report.get("ledger") is None else _ledger(report["ledger"]),
         version=checked_name(report["mipselect"], "the version"),
+        model=model,
+        regression=None if model is None else checked_name(report["regression"], "regression"),
+    )
+
+
+def _release(entry: Mapping[str, Any]) -> Release:
+    return Release(
+        tuple(entry["support"]),
+        tuple(entry["feature_names"]),
+        _guarantee(entry["guarantee"]),
+        entry["mechanism"],
+        entry["private"],
     )
 
 

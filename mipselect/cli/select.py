@@ -63,7 +63,7 @@ from mipselect.data.files import schema_problem, table_problem
 from mipselect.data.outline import schema_outline, table_outline
 from mipselect.errors import InvalidInput
 from mipselect.losses import checked_loss
-from mipselect.methods import ExponentialMethod, SupportMethod
+from mipselect.methods import ExponentialMethod, PrivateMethod, SupportMethod
 from mipselect.validation import checked_integer
 
 EXAMPLES = """Examples:
@@ -247,7 +247,7 @@ def select(
         if isinstance(plan.method, ExponentialMethod) and plan.method.sizes is not None:
             size = max(plan.method.sizes)
         given = {name: value for name, value in bounds.items() if value is not None}
-        _refuse_others(given, plan)
+        refuse_bounds(given, plan.method, plan.name)
         settings = {"support_size": size, **_checked_loss(loss, plan), **given}
         check_output(output, [Path(data), schema, *books])
         if dry_run:
@@ -287,7 +287,7 @@ def _checked_bounds(bounds: dict[str, float | None], plan: Plan) -> dict[str, fl
     """Return the bounds that the method needs, all given and in their range, and no other."""
     needed = plan.method.bounds
     given = {name: value for name, value in bounds.items() if value is not None}
-    _refuse_others(given, plan)
+    refuse_bounds(given, plan.method, plan.name)
     missing = [option_named(name) for name in needed if name not in given]
     if plan.name == Method.MCMC and "coef_bound" not in given and "coef_bound" in needed:
         missing[-1] += " (or --mcmc-radius)"
@@ -304,9 +304,9 @@ def _checked_bounds(bounds: dict[str, float | None], plan: Plan) -> dict[str, fl
     return given
 
 
-def _refuse_others(given: Collection[str], plan: Plan) -> None:
-    """Raise `InvalidInput` for a bound that the method does not know."""
+def refuse_bounds(given: Collection[str], method: PrivateMethod, called: str) -> None:
+    """Raise `InvalidInput` for a bound that a method does not know."""
     for name in given:
-        if name not in plan.method.bounds:
-            why = " beside --mcmc-radius" if plan.name == Method.MCMC and name != "ridge" else ""
-            raise InvalidInput(f"{option_named(name)} does not apply to --method {plan.name}{why}")
+        if name not in method.bounds:
+            why = " beside --mcmc-radius" if called == Method.MCMC and name != "ridge" else ""
+            raise InvalidInput(f"{option_named(name)} does not apply to --method {called}{why}")

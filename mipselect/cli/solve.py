@@ -10,6 +10,15 @@ import typer
 
 from mipselect.backends.discovery import NATIVE, known_solvers
 from mipselect.backends.protocols import Capability
+from mipselect.cli.asked_of import (
+    SumsAlways,
+    SumsCoefBound,
+    SumsNever,
+    SumsNoIntercept,
+    SumsRidge,
+    SumsSize,
+    asked_of,
+)
 from mipselect.cli.expectation import compare
 from mipselect.cli.options import (
     AUTO,
@@ -38,7 +47,6 @@ from mipselect.cli.report import (
     print_pool,
 )
 from mipselect.cli.watch import Watch
-from mipselect.data.files import expected, files_of, load_problem
 from mipselect.errors import InvalidInput, MipselectError, NotCertified
 from mipselect.instance import Instance
 from mipselect.methods import SearchOptions
@@ -106,6 +114,12 @@ def solve(
             rich_help_panel=PRIVACY_PANEL,
         ),
     ] = 1.0,
+    support_size: SumsSize = None,
+    coef_bound: SumsCoefBound = None,
+    ridge: SumsRidge = None,
+    always: SumsAlways = None,
+    never: SumsNever = None,
+    no_intercept: SumsNoIntercept = False,
     show: Annotated[int, typer.Option("--show", help="Rows of the pool to print.")] = 5,
     as_json: AsJson = False,
     output: Output = None,
@@ -125,10 +139,11 @@ def solve(
     )
     if formulation is not Formulation.CUTS:
         _check_whole(options)
-    check_output(output, files_of(instance))
-    unclipped = load_problem(instance)
+    given = asked_of(instance, support_size, None, coef_bound, ridge, always, never, no_intercept)
+    check_output(output, given.files)
+    unclipped = given.problem()
     problem = unclipped.instance()
-    wanted = expected(instance)
+    wanted = given.expected()
     refused = None
     try:
         with about(instance), Watch(instance, details=True) as watch:

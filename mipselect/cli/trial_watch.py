@@ -1,6 +1,8 @@
-"""How far the trials of `mipselect bench` are, on standard error."""
+"""How far trials are, and how long the rest will take, on standard error."""
 
 from __future__ import annotations
+
+import time
 
 from rich.progress import (
     BarColumn,
@@ -29,6 +31,7 @@ class TrialWatch(Ticker):
 
     def __init__(self, done: int, total: int) -> None:
         self._what, self._done, self._total = "", done, total
+        self._before, self._began = done, time.monotonic()
         super().__init__(
             SpinnerColumn(),
             # Where there is no room the words are wrapped, and no number is cut.
@@ -55,7 +58,15 @@ class TrialWatch(Ticker):
 
     def _show(self) -> None:
         self.tick(
-            f"{self._done} of {self._total} trials, at {self._what}",
+            f"{self._done} of {self._total} trials, at {self._what}{self._left()}",
             description=self._what,
             completed=self._done,
         )
+
+    def _left(self) -> str:
+        """How long the rest takes, if the trials are alike."""
+        now = self._done - self._before
+        if not now:
+            return ""
+        seconds = (time.monotonic() - self._began) / now * (self._total - self._done)
+        return f", about {seconds:.0f} s left"

@@ -269,6 +269,13 @@ def load_instance(name_or_path: str | Path) -> Instance:
     ------
     InvalidInput
         Naming the file and what is wrong in it.
+
+    Examples
+    --------
+    >>> from mipselect import load_instance
+    >>> instance = load_instance("diabetes")
+    >>> instance.n, instance.p, instance.support_size, instance.loss
+    (442, 10, 3, 'squared')
     """
     return load_problem(name_or_path).instance()
 

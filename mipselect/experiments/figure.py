@@ -15,7 +15,10 @@ SUFFIXES = (".svg", ".png", ".pdf")
 PANEL_INCHES = (4.4, 3.4)
 LEGEND_INCHES = 1.9
 LETTERS_PER_INCH = 11.5
+TITLE_LETTERS_PER_INCH = 9.5
 MOST_COLUMNS = 3
+MOST_TICKS = 14
+"""Of more values of x not each has a tick and a marker."""
 
 # Paul Tol's "muted" scheme, which colour-blind people can tell apart; markers say it again.
 COLOURS = (
@@ -116,7 +119,9 @@ def drawn(picture: Picture, suffix: str) -> bytes:
             _draw(axes, panel, picture)
         for axes in grid.flat[len(picture.panels) :]:
             axes.remove()
-        figure.suptitle(picture.title)
+        # From the left, where the legend is not in its way.
+        title = textwrap.fill(picture.title, int(TITLE_LETTERS_PER_INCH * columns * width))
+        figure.suptitle(title, x=0.01, horizontalalignment="left")
         _legend(figure, grid.flat[: len(picture.panels)], picture.names)
         red = {"color": "#B00000", "weight": "bold"} if picture.alarming else {"color": "#444444"}
         figure.supxlabel(below, fontsize="small", **red)
@@ -130,7 +135,7 @@ def _draw(axes: Any, panel: Panel, picture: Picture) -> None:
         number = picture.names.index(line.name)
         look = {
             "color": COLOURS[number % len(COLOURS)],
-            "marker": MARKERS[number % len(MARKERS)],
+            "marker": MARKERS[number % len(MARKERS)] if len(line.xs) <= MOST_TICKS else "",
             "linestyle": "-",
         }
         if line.name == picture.yardstick:
@@ -145,8 +150,9 @@ def _draw(axes: Any, panel: Panel, picture: Picture) -> None:
     if picture.fraction:
         axes.set_ylim(-0.03, 1.03)
     ticks = sorted({x for line in panel.lines for x in line.xs})
-    axes.set_xticks(ticks, labels=[f"{x:,g}" for x in ticks])
-    axes.tick_params(axis="x", which="minor", bottom=False, labelbottom=False)
+    if len(ticks) <= MOST_TICKS:
+        axes.set_xticks(ticks, labels=[f"{x:,g}" for x in ticks])
+        axes.tick_params(axis="x", which="minor", bottom=False, labelbottom=False)
     axes.grid(alpha=0.3)
 
 

@@ -1,11 +1,12 @@
-"""The file of `mipselect bench`: one JSON object a line, appended trial by trial."""
+"""The file of trials: one JSON object a line, appended trial by trial."""
 
 from __future__ import annotations
 
 import json
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -15,9 +16,6 @@ from mipselect.errors import InvalidInput, MipselectError
 from mipselect.validation import shown
 
 FORMAT = "mipselect-bench-1"
-START = f'{{"format": "{FORMAT}", "'.encode()
-"""How every line begins."""
-
 DONE, NOT_CERTIFIED, FAILED = "done", "not certified", "failed"
 
 Row = Mapping[str, Any]
@@ -60,6 +58,38 @@ REFUSED: Types = {"remark": (str,), "time_limit": (float, NOTHING)}
 """What the line of a selector that could not be run has."""
 
 
+def _wanted(row: Row) -> Types:
+    return {**ASKED, **(ANSWERED if row.get("status") == DONE else REFUSED)}
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Whose lines they are.
+
+    Attributes
+    ----------
+    format : str
+        The first thing in every line.
+    command : str
+        What writes them.
+    wanted : callable
+        From a row to what it must have.
+    """
+
+    format: str
+    command: str
+    wanted: Callable[[Row], Types]
+
+    @property
+    def start(self) -> bytes:
+        """How every line begins."""
+        return f'{{"format": "{self.format}", "'.encode()
+
+
+BENCH = Kind(FORMAT, "mipselect bench", _wanted)
+START = BENCH.start
+
+
 class TrialFile:
     """The rows of a file, and the way to append to them; a context manager.
 
@@ -67,6 +97,7 @@ class TrialFile:
     ----------
     path : Path
         Need not exist; it is made when the first row is appended.
+    kind : Kind
 
     Attributes
     ----------
@@ -78,18 +109,20 @@ class TrialFile:
     Raises
     ------
     InvalidInput
-        Naming the line that is not one of `mipselect bench`, and why; the file is left as it is.
+        Naming the line that is not of this kind, and why; the file is left as it is.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, kind: Kind = BENCH) -> None:
         self.path = path
+        self.kind = kind
         try:
             content = regular_file(path).read_bytes() if path.exists() else b""
         except OSError as error:
             raise unreadable(path, error) from error
         *lines, rest = content.split(b"\n")
         self.rows = [(number, self._parsed(number, line)) for number, line in enumerate(lines, 1)]
-        if rest[: len(START)] != START[: len(rest)]:
+        start = kind.start
+        if rest[: len(start)] != start[: len(rest)]:
             raise self._foreign(len(lines) + 1, "it is cut off and begins like no other")
         self.rest = len(rest)
         self._read = len(content)
@@ -126,7 +159,7 @@ class TrialFile:
             If it cannot be written, or if there was a half-written line and another run has
             written since. The lines before it are kept.
         """
-        line = json.dumps({"format": FORMAT, **row}, allow_nan=False).encode() + b"\n"
+        line = json.dumps({"format": self.kind.format, **row}, allow_nan=False).encode() + b"\n"
         try:
             if self._descriptor is None:
                 self._descriptor = self._opened()
@@ -170,11 +203,12 @@ class TrialFile:
         except RecursionError:
             raise self._foreign(number, "it is nested too deeply") from None
         if not isinstance(row, dict) or "format" not in row:
-            raise self._foreign(number, f"it has no format {FORMAT!r}")
-        if row["format"] != FORMAT:
-            raise self._foreign(number, f"its format is {shown(row['format'])}, not {FORMAT!r}")
-        wanted = {**ASKED, **(ANSWERED if row.get("status") == DONE else REFUSED)}
-        for key, kinds in wanted.items():
+            raise self._foreign(number, f"it has no format {self.kind.format!r}")
+        if row["format"] != self.kind.format:
+            raise self._foreign(
+                number, f"its format is {shown(row['format'])}, not {self.kind.format!r}"
+            )
+        for key, kinds in self.kind.wanted(row).items():
             if key not in row:
                 raise self._foreign(number, f"it lacks {key!r}")
             if type(row[key]) not in kinds:
@@ -183,7 +217,7 @@ class TrialFile:
 
     def _foreign(self, number: int, why: str) -> InvalidInput:
         return InvalidInput(
-            f"{self.path}, line {number}, is no line of 'mipselect bench': {why}; "
+            f"{self.path}, line {number}, is no line of {self.kind.command!r}: {why}; "
             "nothing was written to it"
         )
 

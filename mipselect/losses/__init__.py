@@ -26,7 +26,14 @@ WITH_PARAMETER: dict[str, Callable[[float], Loss]] = {
 
 
 def checked_loss(loss: str | Loss) -> Loss:
-    """Return a loss as it is, or the one of that name; `InvalidInput` for anything else."""
+    """Return a loss as it is, or the one of that name; `InvalidInput` for anything else.
+
+    Examples
+    --------
+    >>> from mipselect.losses import HuberLoss, checked_loss
+    >>> checked_loss("hinge").name, checked_loss(HuberLoss(2.0)).name
+    ('hinge', 'huber(2.0)')
+    """
     if isinstance(loss, str):
         return loss_by_name(loss)
     if not all(hasattr(loss, part) for part in ("name", "spread", "encode", "prepare")):
@@ -45,6 +52,12 @@ def loss_by_name(name: str) -> Loss:
     ------
     InvalidInput
         With the known names, or with what is wrong about the parameter.
+
+    Examples
+    --------
+    >>> from mipselect.losses import loss_by_name
+    >>> loss_by_name("quantile"), loss_by_name("huber(2)").name
+    (QuantileLoss(level=0.5), 'huber(2.0)')
     """
     parts = re.fullmatch(r"([a-z]+)(?:\(([^()]*)\))?", name)
     word, parameter = parts.groups() if parts else (name, None)

@@ -32,6 +32,13 @@ class RestrictedFit:
     always : ndarray of shape (a,)
         The coefficients of the columns that are always in, the intercept last. Together with
         `coef` their length is at most r.
+
+    Examples
+    --------
+    >>> from mipselect import load_instance
+    >>> fit = load_instance("tiny-plain").fit([1, 4, 6])
+    >>> round(fit.value, 4), fit.coef.shape, fit.multiplier
+    (0.018, (3,), 0.0)
     """
 
     value: float
@@ -41,7 +48,16 @@ class RestrictedFit:
 
 
 class PreparedLoss(Protocol):
-    """A loss together with one data set: restricted problems, single and in batches."""
+    """A loss together with one data set: restricted problems, single and in batches.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mipselect import load_instance
+    >>> prepared = load_instance("tiny-plain").prepared
+    >>> prepared.values(np.array([[1, 4, 6], [1, 2, 6]])).round(4).tolist()
+    [0.018, 0.0242]
+    """
 
     def fit(self, support: IntArray) -> RestrictedFit:
         """Solve the problem restricted to `support`, shape (s,)."""
@@ -52,14 +68,29 @@ class PreparedLoss(Protocol):
 
 @runtime_checkable
 class CertifiedLoss(PreparedLoss, Protocol):
-    """A prepared loss whose values are solved to a proven error, in units of the sensitivity."""
+    """A prepared loss whose values are solved to a proven error, in units of the sensitivity.
+
+    Examples
+    --------
+    >>> from mipselect import load_instance
+    >>> from mipselect.losses import CertifiedLoss
+    >>> isinstance(load_instance("breast-cancer").prepared, CertifiedLoss)
+    True
+    """
 
     def certified_for(self, sensitivity: float) -> PreparedLoss:
         """The same, with every value proven to a public share of Δ, or `SolverFailure` raised."""
 
 
 class Loss(Protocol):
-    """A convex loss ℓ(y, u) of a response y and a prediction u."""
+    """A convex loss ℓ(y, u) of a response y and a prediction u.
+
+    Examples
+    --------
+    >>> from mipselect.losses import loss_by_name
+    >>> loss_by_name("huber(0.5)").spread(1.0, 1.0)
+    0.875
+    """
 
     @property
     def name(self) -> str:

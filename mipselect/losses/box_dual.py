@@ -44,7 +44,22 @@ Every row's part is right to s + 4 roundings, and sums over rows are pairwise.
 
 
 class BoxDualLoss(ABC):
-    """A loss given by the box of its dual variable."""
+    """A loss given by the box of its dual variable.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mipselect.losses import BoxDualLoss
+    >>> class HalfAbsolute(BoxDualLoss):
+    ...     name = "half-absolute"
+    ...     def box(self, y):
+    ...         return np.full(len(y), -0.5), np.full(len(y), 0.5)
+    ...     def spread(self, y_bound, u_bound):
+    ...         return 0.5 * (y_bound + u_bound)
+    ...
+    >>> HalfAbsolute().largest(1.0, 2.0)
+    1.5
+    """
 
     @property
     @abstractmethod

@@ -103,7 +103,12 @@ class Features:
 
     def most_columns(self, size: int) -> int:
         """Of a support of `size` features, the columns that are always in among them."""
-        return self.always + int(np.sort(self.widths)[self.count - size :].sum())
+        return self.always + int(self._widest[size])
+
+    @cached_property
+    def _widest(self) -> IntArray:
+        """Columns of the widest 0, 1, ..., p features."""
+        return np.concatenate([[0], np.cumsum(np.sort(self.widths)[::-1])])
 
     def cost(self, size: int) -> float:
         """Of one restricted problem of `size` features, in those of a few columns: at least 1."""

@@ -6,7 +6,7 @@ For any α, and with the conjugate ℓ*(y, ·) of the loss in the prediction,
     h(t) = max over ‖β‖ ≤ r of √t ‖β‖ - (λ/2)‖β‖²,
 
 with equality at S where α is the dual optimum on S. Nothing has to be solved to optimality for
-the bound to hold: any α at which the conjugate is finite will do.
+the bound to hold: any α at which the conjugate is finite will do (docs/mathematics/cuts.md, (1)).
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
+from mipselect.losses.row_tops import streamed_row_tops
 
 FULL_GRAM_BYTES = 2**30
 """A full G in float64 is held only below this size (p ≤ 11,585)."""
@@ -33,11 +34,17 @@ class Gram:
         self.diagonal: FloatArray = np.einsum("ij,ij->j", X, X, dtype=np.float64)
         self._full: FloatArray | None = None
         self._columns: dict[int, FloatArray] = {}
+        self._streamed_tops: tuple[IntArray, FloatArray] | None = None
 
     @property
     def fits(self) -> bool:
         """Whether the full matrix is small enough to be held."""
         return 8 * self.p**2 <= FULL_GRAM_BYTES
+
+    @property
+    def held(self) -> bool:
+        """Whether it is."""
+        return self._full is not None
 
     def full(self) -> FloatArray:
         """G, shape (p, p); only where `fits`."""
@@ -81,37 +88,42 @@ class Gram:
         Returns
         -------
         ndarray of shape (p, count)
-            Column c: the sum of the c+1 largest |G_jk| over candidates k ≠ j, for candidates j.
-            Rows of features that are no candidates are zero.
+            Column c: at least the sum of the c+1 largest |G_jk| over candidates k ≠ j, for
+            candidates j. Rows of features that are no candidates are zero.
         """
         tops = np.zeros((self.p, count))
         L = len(candidates)
         summed = min(count, L - 1)
         if summed <= 0:
             return tops
+        tops[candidates, :summed] = np.cumsum(self._largest(candidates, summed, tick), axis=1)
+        tops[candidates, summed:] = tops[candidates, summed - 1 : summed]
+        return tops
+
+    def _largest(self, candidates: IntArray, count: int, tick: Callable[[], None]) -> FloatArray:
+        """At least the `count` largest |G_jk| for k ≠ j, falling, shape (L, count)."""
+        if self._full is None:
+            return self._streamed(candidates, count, tick)
+        L = len(candidates)
         width = max(1, BLOCK_BYTES // (8 * L))
+        found = np.empty((L, count))
         for start in range(0, L, width):
             tick()
             chosen = candidates[start : start + width]
-            block = np.abs(self._rows(chosen, candidates))
+            block = np.abs(self._full[np.ix_(chosen, candidates)])
             block[np.arange(len(chosen)), np.arange(start, start + len(chosen))] = -1.0
-            block.partition(L - summed, axis=1)
-            largest = np.sort(block[:, L - summed :], axis=1)[:, ::-1]
-            tops[chosen, :summed] = np.cumsum(largest, axis=1)
-            tops[chosen, summed:] = tops[chosen, summed - 1 : summed]
-        return tops
+            block.partition(L - count, axis=1)
+            found[start : start + width] = np.sort(block[:, L - count :], axis=1)[:, ::-1]
+        return found
 
-    def _rows(self, rows: IntArray, columns: IntArray) -> FloatArray:
-        """G[rows][:, columns], not kept."""
-        if self._full is not None:
-            return np.asarray(self._full[np.ix_(rows, columns)])
-        left = self._X[:, rows].astype(np.float64, copy=False).T
-        width = max(1, BLOCK_BYTES // (8 * self._X.shape[0]))
-        parts = [
-            left @ self._X[:, columns[start : start + width]].astype(np.float64, copy=False)
-            for start in range(0, len(columns), width)
-        ]
-        return np.concatenate(parts, axis=1)
+    def _streamed(self, candidates: IntArray, count: int, tick: Callable[[], None]) -> FloatArray:
+        """The same without G; remembered, for another search will ask for it again."""
+        known = self._streamed_tops
+        if known is None or known[1].shape[1] != count or not np.array_equal(known[0], candidates):
+            tops = streamed_row_tops(self._X, self.diagonal, candidates, count, tick)
+            self._streamed_tops = candidates.copy(), tops
+            return tops
+        return known[1]
 
     def block(self, indices: IntArray) -> FloatArray:
         """G[indices][:, indices], shape (k, k), without touching the other columns."""
@@ -139,3 +151,17 @@ class Gram:
             rows = slice(start, start + height)
             total += X[rows].astype(np.float64).T @ V[rows].astype(np.float64, copy=False)
         return total
+
+
+class KnownGram(Gram):
+    """G that was added up elsewhere, without rows: all of it is there.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (p, p), float64
+    """
+
+    def __init__(self, matrix: FloatArray) -> None:
+        self.p = len(matrix)
+        self.diagonal = np.diagonal(matrix).copy()
+        self._full = matrix

@@ -14,7 +14,14 @@ from mipselect.losses.box_dual import BoxDualLoss
 
 @dataclass(frozen=True)
 class HingeLoss(BoxDualLoss):
-    """ℓ(y, u) = max(0, 1 - yu); dual box yα ∈ [0, 1]."""
+    """ℓ(y, u) = max(0, 1 - yu); dual box yα ∈ [0, 1].
+
+    Examples
+    --------
+    >>> from mipselect.losses import HingeLoss
+    >>> HingeLoss().spread(1.0, 0.25), HingeLoss().spread(1.0, 3.0)
+    (0.5, 4.0)
+    """
 
     @property
     def name(self) -> str:

@@ -19,6 +19,12 @@ class HuberLoss(BoxDualLoss):
     ----------
     threshold : float
         κ > 0, in the units of y.
+
+    Examples
+    --------
+    >>> from mipselect.losses import HuberLoss
+    >>> HuberLoss(0.5).spread(1.0, 1.0)
+    0.875
     """
 
     threshold: float = 1.35

@@ -19,6 +19,12 @@ class QuantileLoss(BoxDualLoss):
     ----------
     level : float
         q, 0 < q < 1.
+
+    Examples
+    --------
+    >>> from mipselect.losses import QuantileLoss
+    >>> QuantileLoss(0.9).name, QuantileLoss(0.9).spread(1.0, 1.0)
+    ('quantile(0.9)', 1.8)
     """
 
     level: float = 0.5

@@ -12,7 +12,8 @@ of the two is a sum of terms that are none of them negative (Fenchel and Young),
     Σ_i (a_i - α_i)(y_i - u_i - (q/2)(a_i + α_i)) + (b - β)·(w - (κ/2)(b + β)),
 
 where a_i is the best a for u_i = c_i·β, and b the best b for w = Cᵀα. In this form the large
-numbers do not cancel, and the sum proves how far a value is from R whatever solver found β and α.
+numbers do not cancel, and the sum proves how far a value is from R whatever solver found β and α
+(docs/mathematics/restricted-problem.md, (7)).
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The squared loss ℓ(y, u) = ½(y - u)²: restricted problems in closed form.
 
 With G = XᵀX, b = Xᵀy, d = yᵀy and A = G_SS + λI the solution is β = A⁻¹b_S, or, where
-that is longer than r, β = (A + νI)⁻¹b_S with the ν > 0 that makes ‖β‖ = r.
+that is longer than r, β = (A + νI)⁻¹b_S with the ν > 0 that makes ‖β‖ = r
+(docs/mathematics/restricted-problem.md, (6)).
 """
 
 from __future__ import annotations
@@ -35,7 +36,14 @@ EPS = float(np.finfo(np.float64).eps)
 
 
 class SquaredLoss:
-    """ℓ(y, u) = ½(y - u)²."""
+    """ℓ(y, u) = ½(y - u)².
+
+    Examples
+    --------
+    >>> from mipselect.losses import SquaredLoss
+    >>> SquaredLoss().spread(1.0, 0.5)
+    1.125
+    """
 
     name = "squared"
 
@@ -69,6 +77,8 @@ class PreparedSquared:
     ----------
     features : Features
         Which columns of X a feature stands for; default one each.
+    n : int
+        Number of rows.
     gram : Gram
         G = XᵀX by columns.
     moment : ndarray of shape (C,)
@@ -78,12 +88,38 @@ class PreparedSquared:
     """
 
     def __init__(self, X: FloatArray, y: FloatArray, *, ridge: float, radius: float) -> None:
-        self.X, self.y, self.ridge, self.radius = X, y, ridge, radius
-        self.n = len(y)
-        self.gram = Gram(X)
-        self.features = plain_features(self.gram.p)
-        self.moment = self.gram.product(y)
-        self.target_norm = float(y @ y)
+        gram = Gram(X)
+        self._hold(gram, gram.product(y), float(y @ y), len(y), ridge, radius, rows=(X, y))
+
+    @classmethod
+    def of_sums(
+        cls,
+        gram: Gram,
+        moment: FloatArray,
+        target_norm: float,
+        n: int,
+        *,
+        ridge: float,
+        radius: float,
+    ) -> PreparedSquared:
+        """The same from G, b and d of n rows that are not there."""
+        new = cls.__new__(cls)
+        new._hold(gram, moment, target_norm, n, ridge, radius, rows=None)
+        return new
+
+    def _hold(
+        self,
+        gram: Gram,
+        moment: FloatArray,
+        target_norm: float,
+        n: int,
+        ridge: float,
+        radius: float,
+        rows: tuple[FloatArray, FloatArray] | None,
+    ) -> None:
+        self.gram, self.moment, self.target_norm, self.n = gram, moment, target_norm, n
+        self.ridge, self.radius, self._rows = ridge, radius, rows
+        self.features = plain_features(gram.p)
 
     def on_features(self, features: Features) -> PreparedSquared:
         """The same data, their columns taken together as features.
@@ -160,13 +196,15 @@ class PreparedSquared:
     def _solve(
         self, supports: IntArray, gram: FloatArray
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """(1/2n)(d - 2b·β + βᵀGβ + λ‖β‖²), β and ν; from the data where the sum cancels."""
+        """(1/2n)(d - 2b·β + βᵀGβ + λ‖β‖²), β and ν; from the rows, if any, where it cancels."""
         moment = self.moment[supports]
         coef, multiplier = solve_normal_equations(gram, moment, self.ridge, self.radius)
         ridge_term = self.ridge * np.einsum("mi,mi->m", coef, coef)
         linear = moment * coef
         quadratic = np.einsum("mi,mij,mj->m", coef, gram, coef)
         doubled = self.target_norm - 2.0 * linear.sum(axis=1) + quadratic + ridge_term
+        if self._rows is None:
+            return np.maximum(doubled, 0.0) / (2.0 * self.n), coef, multiplier
         size = np.abs(coef)
         magnitude = (
             self.target_norm
@@ -175,16 +213,19 @@ class PreparedSquared:
         )
         cancelled = 4.0 * EPS * magnitude > REQUIRED_PRECISION * doubled
         for row in np.flatnonzero(cancelled):
-            coef[row], doubled[row] = self._from_data(supports[row], float(multiplier[row]))
+            data = self._rows[0][:, supports[row]], self._rows[1]
+            coef[row], doubled[row] = self._from_data(*data, float(multiplier[row]))
         return doubled / (2.0 * self.n), coef, multiplier
 
-    def _from_data(self, support: IntArray, multiplier: float) -> tuple[FloatArray, float]:
+    def _from_data(
+        self, X: FloatArray, y: FloatArray, multiplier: float
+    ) -> tuple[FloatArray, float]:
         """β and ‖y - X_Sβ‖² + λ‖β‖² by least squares on X_S with √(λ+ν) I below it."""
-        X = self.X[:, support].astype(np.float64, copy=False)
-        shrink = np.sqrt(self.ridge + multiplier) * np.eye(len(support))
-        target = np.concatenate([self.y, np.zeros(len(support))])
+        X = X.astype(np.float64, copy=False)
+        shrink = np.sqrt(self.ridge + multiplier) * np.eye(X.shape[1])
+        target = np.concatenate([y, np.zeros(X.shape[1])])
         coef = np.linalg.lstsq(np.vstack([X, shrink]), target, rcond=None)[0]
-        residual = self.y - X @ coef
+        residual = y - X @ coef
         return coef, float(residual @ residual + self.ridge * (coef @ coef))
 
 

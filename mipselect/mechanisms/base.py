@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from contextlib import nullcontext
 from dataclasses import replace
 from typing import Generic, TypeVar
 
@@ -11,19 +10,28 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mipselect.arrays import FloatArray
-from mipselect.errors import InvalidInput
 from mipselect.privacy.guarantee import Guarantee
-from mipselect.privacy.ledger import Ledger
+from mipselect.privacy.ledger import Ledger, checked_ledger, paid
 from mipselect.privacy.randomness import Rng, generator
 from mipselect.privacy.release import Release
-from mipselect.validation import checked_integer, shown
+from mipselect.validation import checked_integer
 
 Support = tuple[int, ...]
 Outcome = TypeVar("Outcome", bound=int | Support)
 
 
 class Distribution(ABC, Generic[Outcome]):
-    """A law that can be drawn from and whose probabilities are known: what an audit asks for."""
+    """A law that can be drawn from and whose probabilities are known: what an audit asks for.
+
+    Examples
+    --------
+    >>> from mipselect.mechanisms import Distribution, HeterogeneousNoisyMax, NoisyMax
+    >>> law = HeterogeneousNoisyMax([1.0, 0.0], [1.0, 0.1], 1.0)
+    >>> isinstance(law, Distribution), hasattr(law, "release")
+    (True, False)
+    >>> round(NoisyMax([1.0, 0.0], 1.0, noise="gumbel").log_probability(0), 6)
+    -0.474077
+    """
 
     @abstractmethod
     def sample(self, rng: Rng = None) -> Outcome:
@@ -41,7 +49,19 @@ class Distribution(ABC, Generic[Outcome]):
 
 
 class Mechanism(ABC, Generic[Outcome]):
-    """Something that can be drawn from under a promise. Outcomes are one index or several."""
+    """Something that can be drawn from under a promise. Outcomes are one index or several.
+
+    Examples
+    --------
+    >>> from mipselect import Ledger
+    >>> from mipselect.mechanisms import Mechanism, NoisyMax
+    >>> ledger = Ledger(1.0)
+    >>> draw = NoisyMax([3.0, 1.0, 2.0], 0.25)
+    >>> isinstance(draw, Mechanism), draw.guarantee.epsilon
+    (True, 0.25)
+    >>> len(draw.releases(4, ledger)), ledger.remaining.epsilon
+    (4, 0.0)
+    """
 
     @property
     @abstractmethod
@@ -108,8 +128,7 @@ class Mechanism(ABC, Generic[Outcome]):
         draws : int
             At least 1; they cost so many times as much.
         """
-        if not (ledger is None or isinstance(ledger, Ledger)):
-            raise InvalidInput(f"ledger must be a Ledger or None, got {shown(ledger)}")
+        checked_ledger(ledger)
         draws = checked_integer(draws, "draws", 1)
         source, private = generator(rng)
         stated = self.guarantee
@@ -119,9 +138,8 @@ class Mechanism(ABC, Generic[Outcome]):
         total = one if draws == 1 else one.times(draws)
         what = self.name if draws == 1 else f"{self.name}, {draws} draws"
         self.prepare()
-        paid = nullcontext(total) if ledger is None else ledger.charged(total, what)
         # A warning would tell about the data. NumPy's state is that of the thread, not global.
-        with paid as promised, np.errstate(all="ignore"):
+        with paid(ledger, total, what) as promised, np.errstate(all="ignore"):
             outcomes = [self.sample(source) for _ in range(draws)]
         guarantee = replace(one, conditions=promised.conditions)
         return tuple(self._release(outcome, guarantee) for outcome in outcomes)
@@ -137,6 +155,14 @@ class SupportMechanism(Distribution[Support], Mechanism[Support]):
     """A known law over the supports of s out of p features, and what it promises.
 
     An outcome is s sorted column indices; `log_probability` takes them in any order.
+
+    Examples
+    --------
+    >>> from mipselect import ExponentialMechanism, load_instance
+    >>> from mipselect.mechanisms import SupportMechanism
+    >>> draw = ExponentialMechanism(load_instance("tiny-plain"), 1.0)
+    >>> isinstance(draw, SupportMechanism), draw.feature_names[:2]
+    (True, ('x0', 'x1'))
     """
 
     @property

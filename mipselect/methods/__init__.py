@@ -17,8 +17,11 @@ from mipselect.methods.correlations import SISMethod
 from mipselect.methods.exponential import ExponentialMethod
 from mipselect.methods.kendall import KendallMethod
 from mipselect.methods.mcmc import MCMCMethod
+from mipselect.methods.posed import mechanism_of
 from mipselect.methods.sample_aggregate import SampleAggregateMethod
 from mipselect.methods.searched import MistakesMethod, SearchOptions, TopRMethod
+from mipselect.methods.streamed import StreamedRows
+from mipselect.methods.summed import SummedRows
 
 __all__ = [
     "ExponentialMethod",
@@ -32,7 +35,10 @@ __all__ = [
     "SampleAggregateMethod",
     "ScoreMethod",
     "SearchOptions",
+    "StreamedRows",
+    "SummedRows",
     "SupportMethod",
     "TopRMethod",
+    "mechanism_of",
     "rows_of",
 ]

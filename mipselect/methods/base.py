@@ -15,6 +15,7 @@ from mipselect.errors import InvalidInput
 from mipselect.instance import Instance
 from mipselect.layout import Column, Columns, Layout, laid_out
 from mipselect.mechanisms.base import Mechanism, Support, SupportMechanism
+from mipselect.methods.summed import SummedRows, summed_rows
 from mipselect.privacy.concentrated import bounded_range_rho
 from mipselect.privacy.guarantee import Guarantee, checked_relation
 from mipselect.privacy.randomness import Rng, generator
@@ -209,8 +210,10 @@ class Rows:
         return value
 
 
-def rows_of(instance: Instance, bounds: Iterable[str]) -> Rows:
-    """The rows of an instance, which are clipped, with these of its bounds."""
+def rows_of(instance: Instance, bounds: Iterable[str]) -> Rows | SummedRows:
+    """The rows of an instance, which are clipped, or their sums, with these of its bounds."""
+    if instance.moments is not None:
+        return summed_rows(instance, instance.moments, bounds)
     return Rows(
         instance.X,
         instance.y,
@@ -227,12 +230,13 @@ def rows_of(instance: Instance, bounds: Iterable[str]) -> Rows:
 class RowsMethod(PrivateMethod):
     """A method that draws from scores or values of its own, computed from `Rows`."""
 
-    def mechanism(self, rows: Rows, rng: Rng = None) -> Mechanism[Support]:
+    def mechanism(self, rows: Rows | SummedRows, rng: Rng = None) -> Mechanism[Support]:
         """Compute what is needed from the rows, and return the distribution. Nothing is drawn.
 
         Parameters
         ----------
-        rows : Rows
+        rows : Rows or SummedRows
+            Sums of rows are enough for some methods.
         rng : None, int, random.Random or numpy.random.Generator
             For choices that do not depend on the data and are not part of the law, such as how
             ties are broken. None is the operating system's generator.
@@ -248,11 +252,19 @@ class RowsMethod(PrivateMethod):
         """
         source, _ = generator(rng)
         with np.errstate(all="ignore"):
+            if isinstance(rows, SummedRows):
+                return self._from_sums(rows)
             return self._mechanism(rows, source)
 
     @abstractmethod
     def _mechanism(self, rows: Rows, source: random.Random) -> Mechanism[Support]:
         """See `mechanism`; `source` is its `rng`."""
+
+    def _from_sums(self, rows: SummedRows) -> Mechanism[Support]:
+        """See `mechanism`; `InvalidInput` unless sums are enough."""
+        raise InvalidInput(
+            f"{type(self).__name__.removesuffix('Method')} needs rows: moments are sums and no rows"
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,6 +6,7 @@ import math
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import pairwise
 from typing import Any, ClassVar
 
@@ -26,6 +27,7 @@ from mipselect.mechanisms import (
 from mipselect.mechanisms.base import Support
 from mipselect.mechanisms.scores.sample_aggregate import TopK
 from mipselect.methods.base import Rows, ScoreMethod
+from mipselect.methods.summed import SummedRows
 
 SENSITIVITIES = {"add-remove": 1.0, "replace-one": 2.0}
 """Of ‖Σ_i y_i x_iF‖ with rows in the unit ball: one of length 1 comes or goes, or is replaced."""
@@ -100,9 +102,20 @@ class SISMethod(ScoreMethod):
             scores = exact_correlations(in_units_of(rows.bound("x_bound"), rows.X), target)
         else:
             scores = exact_lengths(rows.bounded, rows.X, target)
+        return self._of_scores(scores, rows.support_size, sensitivity)
+
+    def _from_sums(self, rows: SummedRows) -> Mechanism[Support]:
+        if rows.layout.intercept:
+            return self._of_scores(summed_covariances(rows), rows.support_size, CENTRED_SENSITIVITY)
+        sensitivity = SENSITIVITIES[self.relation]
+        return self._of_scores(summed_lengths(rows), rows.support_size, sensitivity)
+
+    def _of_scores(
+        self, scores: FloatArray, support_size: int, sensitivity: float
+    ) -> Mechanism[Support]:
         return top_k_named(self.top_k, MECHANISMS)(
             scores,
-            rows.support_size,
+            support_size,
             self.epsilon,
             sensitivity=sensitivity,
             relation=self.relation,
@@ -200,6 +213,33 @@ def exact_covariances(layout: Layout, table: Any, target: FloatArray) -> FloatAr
     return _lengths(centred, starts, n)
 
 
+def summed_lengths(rows: SummedRows) -> FloatArray:
+    """The scores of `exact_lengths`, from sums over rows that were cut to the grid."""
+    layout, matrix = rows.layout, rows.moments.matrix
+    columns = rows.places[: layout.features.starts[-1]]
+    return _lengths(_shared(rows, matrix[columns, -1].tolist()), layout.features.starts, 1)
+
+
+def summed_covariances(rows: SummedRows) -> FloatArray:
+    """The scores of `exact_covariances`, from the sums."""
+    layout, matrix = rows.layout, rows.moments.matrix
+    columns = rows.places[: layout.features.starts[-1]]
+    n, one = rows.n, int(GRID)
+    total = int(matrix[0, -1]) // one
+    products, sums = matrix[columns, -1].tolist(), (matrix[columns, 0] // one).tolist()
+    centred = [n * xy - total * x for xy, x in zip(products, sums, strict=True)]
+    return _lengths(_shared(rows, centred), layout.features.starts, n)
+
+
+def _shared(rows: SummedRows, sums: Sequence[int]) -> Sequence[int | Fraction]:
+    """Sums over columns in units of their features' bounds, exactly."""
+    shares = rows.shares.tolist()
+    return [
+        value if share == 1.0 else value * Fraction(share)
+        for value, share in zip(sums, shares, strict=True)
+    ]
+
+
 def _unit_rows(layout: Layout, table: Any) -> Iterator[tuple[slice, FloatArray]]:
     """Some rows at a time, clipped and in units of the bounds: no longer than 1 in any feature."""
     features = layout.features
@@ -214,10 +254,11 @@ def _unit_rows(layout: Layout, table: Any) -> Iterator[tuple[slice, FloatArray]]
         yield part, clipped / bounds * factors
 
 
-def _lengths(sums: Sequence[int], starts: IntArray, divisor: int) -> FloatArray:
+def _lengths(sums: Sequence[int | Fraction], starts: IntArray, divisor: int) -> FloatArray:
     """The length of every feature's sums, divided and rounded down to multiples of 1/UNIT."""
     squares = [value * value for value in sums]
-    lengths = [math.isqrt(sum(squares[i:j])) // divisor for i, j in pairwise(starts.tolist())]
+    ends = pairwise(starts.tolist())
+    lengths = [math.isqrt(math.floor(sum(squares[i:j]))) // divisor for i, j in ends]
     return np.array(lengths, dtype=np.float64) / UNIT
 
 

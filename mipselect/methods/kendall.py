@@ -7,15 +7,19 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
+from typing import Protocol
 
 import numpy as np
 
 from mipselect.arrays import FloatArray
+from mipselect.errors import InvalidInput
 from mipselect.layout import Layout
 from mipselect.mechanisms.base import Mechanism, Support
 from mipselect.mechanisms.scores.adaptive_peeling import AdaptivePeeling
 from mipselect.methods.base import Rows, ScoreMethod
-from mipselect.methods.kendall_tau import IntArray, Rankings
+from mipselect.methods.kendall_tau import BlockRankings, IntArray, Rankings
+from mipselect.methods.streamed import StreamedRows
+from mipselect.privacy.randomness import Rng, generator
 from mipselect.validation import checked_choice
 
 SENSITIVITIES = {"add-remove": 1.5, "replace-one": 2.0}
@@ -51,17 +55,91 @@ class KendallMethod(ScoreMethod):
         checked_choice(self.redundancy, "redundancy", REDUNDANCIES)
 
     def _mechanism(self, rows: Rows, source: random.Random) -> Mechanism[Support]:
-        one, k = SENSITIVITIES[self.relation], rows.support_size
         target = Rankings.of(rows.y[:, None], source.getrandbits(SEED_BITS)).ranks[0]
         columns = Rankings.of(rows.columns, source.getrandbits(SEED_BITS))
-        first = 2.0 * one if rows.layout.always else one
+        return self._peeling(OfAllRows(columns, target), rows.layout, rows.support_size)
+
+    def of_blocks(self, rows: StreamedRows, rng: Rng = None) -> Mechanism[Support]:
+        """The mechanism of a table that is read in blocks, once for every round.
+
+        Parameters
+        ----------
+        rows : StreamedRows
+        rng : None, int, random.Random or numpy.random.Generator
+            See `RowsMethod.mechanism`.
+
+        Raises
+        ------
+        InvalidInput
+            Under add-remove, where a row moves all rows behind it to other places.
+
+        Notes
+        -----
+        Scores are sums over blocks of |τ̂| within them, not |τ̂| of all rows: pairs of rows in
+        different blocks are not looked at. See docs/large-tables.md for what that loses.
+        """
+        if self.relation != "replace-one":
+            raise InvalidInput("blocks of rows in their order are private under replace-one only")
+        seed, size = generator(rng)[0].getrandbits(SEED_BITS), len(rows.layout.order)
+        with np.errstate(all="ignore"):
+            correlations = BlockRankings(rows.blocks, size, seed)
+            return self._peeling(correlations, rows.layout, rows.support_size)
+
+    def _peeling(self, columns: Correlations, layout: Layout, k: int) -> Mechanism[Support]:
+        one = SENSITIVITIES[self.relation]
+        first = 2.0 * one if layout.always else one
         return AdaptivePeeling(
-            RelevanceLessRedundancy(columns, target, self.redundancy, layout=rows.layout),
+            RelevanceLessRedundancy(columns, self.redundancy, layout=layout),
             k,
             self.epsilon,
             sensitivities=[first] + [2.0 * one] * (k - 1),
             relation=self.relation,
         )
+
+
+class Correlations(Protocol):
+    """Rank correlations of p columns."""
+
+    @property
+    def size(self) -> int:
+        """p."""
+        ...
+
+    def with_target(self) -> FloatArray:
+        """Of every column with the target, shape (p,)."""
+        ...
+
+    def with_column(self, c: int) -> FloatArray:
+        """Of every column with column c, shape (p,)."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class OfAllRows:
+    """Those of a table that is in memory, of all its rows.
+
+    Parameters
+    ----------
+    columns : Rankings
+    target : int array, shape (n,)
+        The ranks of the rows in Y.
+    """
+
+    columns: Rankings
+    target: IntArray = field(repr=False)
+
+    @property
+    def size(self) -> int:
+        """p."""
+        return len(self.columns.ranks)
+
+    def with_target(self) -> FloatArray:
+        """See `Correlations`."""
+        return self.columns.correlations(self.target)
+
+    def with_column(self, c: int) -> FloatArray:
+        """See `Correlations`."""
+        return self.columns.correlations(self.columns.ranks[c])
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,17 +152,14 @@ class RelevanceLessRedundancy:
 
     Parameters
     ----------
-    columns : Rankings
+    columns : Correlations
         Of the columns of the features, one after another, then those always in.
-    target : int array, shape (n,)
-        The ranks of the rows in Y.
     redundancy : {"max", "mean"}
     layout : Layout, optional
         Default: every column is a feature.
     """
 
-    columns: Rankings
-    target: IntArray = field(repr=False)
+    columns: Correlations
     redundancy: str = "max"
     layout: Layout | None = field(default=None, kw_only=True)
     _kept: dict[int, FloatArray] = field(default_factory=dict, init=False, repr=False)
@@ -102,8 +177,7 @@ class RelevanceLessRedundancy:
     def _strengths(self, c: int) -> FloatArray:
         """|τ̂| of every feature with column c, or with the target for -1."""
         if c not in self._kept:
-            target = self.target if c < 0 else self.columns.ranks[c]
-            found = np.abs(self.columns.correlations(target))
+            found = np.abs(self.columns.with_target() if c < 0 else self.columns.with_column(c))
             each = np.maximum.reduceat(found, self._starts[:-1])
             self._kept[c] = each[: len(each) - len(self._always)]
         return self._kept[c]
@@ -112,7 +186,7 @@ class RelevanceLessRedundancy:
     def _starts(self) -> list[int]:
         """The first column of every feature and then of every part that is always in; the end."""
         if self.layout is None:
-            return list(range(len(self.columns.ranks) + 1))
+            return list(range(self.columns.size + 1))
         widths = map(len, (*self.layout.groups, *self.layout.always))
         return list(accumulate(widths, initial=0))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -88,6 +89,48 @@ class Rankings:
             discordant[columns] = inversions(self.ranks[columns].take(order, axis=1))
         correlations: FloatArray = n / 2 - 2.0 * discordant / (n - 1)
         return correlations
+
+
+@dataclass(frozen=True, eq=False)
+class BlockRankings:
+    """Rank correlations within blocks of rows, added up over the blocks.
+
+    A sum of τ̂ over blocks has about the size of τ̂ of all rows, and one row is in one block: the
+    sensitivity is that of one τ̂.
+
+    Parameters
+    ----------
+    blocks : callable
+        Returns the blocks, a table of shape (m, p) and a target of shape (m,) each; the same ones
+        whenever it is called.
+    size : int
+        p.
+    seed : int
+        See `Rankings.of`; blocks have seeds of their own, made of it.
+    """
+
+    blocks: Callable[[], Iterator[tuple[FloatArray, FloatArray]]] = field(repr=False)
+    size: int
+    seed: int = field(repr=False)
+
+    def with_target(self) -> FloatArray:
+        """Σ τ̂ of every column with the target, shape (p,); one pass over the blocks."""
+        total = np.zeros(self.size)
+        for number, (table, y) in enumerate(self.blocks()):
+            target = Rankings.of(y[:, None], self._seed(2 * number + 1)).ranks[0]
+            total += Rankings.of(table, self._seed(2 * number)).correlations(target)
+        return total
+
+    def with_column(self, c: int) -> FloatArray:
+        """The same with column c."""
+        total = np.zeros(self.size)
+        for number, (table, _) in enumerate(self.blocks()):
+            columns = Rankings.of(table, self._seed(2 * number))
+            total += columns.correlations(columns.ranks[c])
+        return total
+
+    def _seed(self, number: int) -> int:
+        return int((self.seed + number) % 2 ** (8 * SEED_BYTES))
 
 
 def inversions(sequences: IntArray) -> IntArray:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
+from mipselect.layout import Layout
 from mipselect.mechanisms.base import Support
 from mipselect.mechanisms.supports.metropolis import MetropolisHastings, mixing_guarantee
 from mipselect.methods.base import Rows, RowsMethod
-from mipselect.methods.residual_squares import ResidualSquares
+from mipselect.methods.residual_squares import ResidualSquares, smallest_square
+from mipselect.methods.summed import SummedRows
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.validation import checked_integer, checked_scale, checked_share
 
@@ -60,7 +63,7 @@ class MCMCMethod(RowsMethod):
         """b_x and b_y, and r where there is no B."""
         return ("x_bound", "y_bound", *(("coef_bound",) if self.radius is None else ()))
 
-    def radius_of(self, rows: Rows) -> float:
+    def radius_of(self, rows: Rows | SummedRows) -> float:
         """B."""
         if self.radius is not None:
             return float(self.radius)
@@ -71,11 +74,6 @@ class MCMCMethod(RowsMethod):
     def _mechanism(self, rows: Rows, source: random.Random) -> MetropolisHastings:
         y_bound = checked_scale(rows.bound("y_bound"), "y_bound")
         radius, layout = self.radius_of(rows), rows.bounded
-        x_bound = float(layout.bounds.max())
-        if layout.always:
-            x_bound = max(x_bound, layout.always_bound)
-        if layout.intercept:
-            x_bound = max(x_bound, 1.0)
         squares = ResidualSquares(
             layout.arranged(np.asarray(rows.X, dtype=np.float64)),
             np.clip(rows.y, -y_bound, y_bound),
@@ -85,6 +83,31 @@ class MCMCMethod(RowsMethod):
         def value(support: Support) -> float:
             return squares(layout.features.with_always(np.array(support)))
 
+        return self._chain(value, rows, layout, y_bound, radius)
+
+    def _from_sums(self, rows: SummedRows) -> MetropolisHastings:
+        radius, layout, held = self.radius_of(rows), rows.layout, rows.held
+
+        def value(support: Support) -> float:
+            columns = layout.features.with_always(np.array(support))
+            gram = held.gram[np.ix_(columns, columns)]
+            return smallest_square(gram, held.moment[columns], held.target_norm, radius)
+
+        return self._chain(value, rows, layout, rows.bound("y_bound"), radius)
+
+    def _chain(
+        self,
+        value: Callable[[Support], float],
+        rows: Rows | SummedRows,
+        layout: Layout,
+        y_bound: float,
+        radius: float,
+    ) -> MetropolisHastings:
+        x_bound = float(layout.bounds.max())
+        if layout.always:
+            x_bound = max(x_bound, layout.always_bound)
+        if layout.intercept:
+            x_bound = max(x_bound, 1.0)
         return MetropolisHastings(
             value,
             rows.feature_names,

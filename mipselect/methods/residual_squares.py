@@ -51,11 +51,7 @@ class ResidualSquares:
         """RSS of some column indices."""
         columns = np.asarray(support, dtype=np.intp)
         gram, products = self._gram_of(columns), self._products[columns]
-        coefficients = least_squares(gram, products)
-        if not np.abs(coefficients).sum() <= self.coef_bound:
-            coefficients = nearest_in_ball(gram, products, self._square, self.coef_bound)
-        gradient = gram @ coefficients - 2.0 * products
-        return max(0.0, self._square + float(coefficients @ gradient))
+        return smallest_square(gram, products, self._square, self.coef_bound)
 
     def _gram_of(self, columns: np.ndarray[Any, np.dtype[np.intp]]) -> FloatArray:
         if self._gram is not None:
@@ -75,6 +71,15 @@ class ResidualSquares:
     @cached_property
     def _square(self) -> float:
         return float(self.y @ self.y)
+
+
+def smallest_square(gram: FloatArray, products: FloatArray, square: float, bound: float) -> float:
+    """RSS of some columns, from XᵀX, Xᵀy and yᵀy; see `ResidualSquares`."""
+    coefficients = least_squares(gram, products)
+    if not np.abs(coefficients).sum() <= bound:
+        coefficients = nearest_in_ball(gram, products, square, bound)
+    gradient = gram @ coefficients - 2.0 * products
+    return max(0.0, square + float(coefficients @ gradient))
 
 
 def least_squares(gram: FloatArray, products: FloatArray) -> FloatArray:

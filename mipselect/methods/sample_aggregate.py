@@ -18,10 +18,15 @@ from mipselect.mechanisms.scores.sample_aggregate import Ballot, TopK, checked_b
 from mipselect.methods.base import Rows, ScoreMethod
 from mipselect.methods.correlations import top_k_named
 from mipselect.methods.lasso_path import lasso_path
+from mipselect.methods.summed import SummedRows
+from mipselect.methods.summed_ballots import votes_of_folds
 from mipselect.validation import checked_choice, checked_flag, checked_positive
 
 DEPENDENT = 1e-8
 """A column that is always in depends on earlier ones if less than this share of it is left."""
+
+FOLDS_OF_A_ROW = {"add-remove": 1.0, "replace-one": 2.0}
+"""How many folds of moments a row can be in, before and after: each may change its ballot."""
 
 MECHANISMS: dict[str, TopK] = {
     "peeling": Peeling,
@@ -91,6 +96,38 @@ class SampleAggregateMethod(ScoreMethod):
             n_items=rows.n_features,
         )
 
+    def _from_sums(self, rows: SummedRows) -> Mechanism[Support]:
+        """The folds are the blocks. A row that is replaced may leave one and enter another."""
+        if self.penalise_intercept or self.n_blocks not in (None, len(rows.folds)):
+            raise InvalidInput(
+                f"of moments the {len(rows.folds)} folds are the blocks, and an intercept has no "
+                "penalty; make the moments with another number of folds"
+            )
+        return top_k_named(self.top_k, MECHANISMS)(
+            votes_of_folds(rows, partial(self._votes_of_sums, k=rows.support_size)),
+            rows.support_size,
+            self.epsilon,
+            sensitivity=FOLDS_OF_A_ROW[self.relation],
+            relation=self.relation,
+        )
+
+    def _votes_of_sums(
+        self, table: FloatArray, target: FloatArray, features: Features, rows: int, *, k: int
+    ) -> list[int]:
+        """The ballot of a fold; `table` and `target` have the sums of its centred rows."""
+        (table, x_unit), (column, y_unit) = (
+            with_largest_one(table),
+            with_largest_one(target[:, None]),
+        )
+        table, x_unit, target, y_unit = beside_fixed(table, x_unit, column, y_unit, features)
+        if self.alpha is None and self.penalty is None:
+            return votes_along(table, target, k, features)
+        penalty = self.penalty if self.alpha is None else float(np.float64(rows) * self.alpha)
+        most = k if self.votes == "largest" else None
+        assert penalty is not None
+        scaled = float(np.float64(penalty) / x_unit / y_unit)
+        return votes_at(table, target, scaled, most, features)
+
     def _ballot(self, rows: Rows) -> Ballot:
         """The votes of a block."""
         # What is not clipped needs no column to fill up with, and has an intercept anyway.
@@ -141,13 +178,19 @@ def penalty_ballot(
     with np.errstate(all="ignore"):
         features = plain_features(X.shape[1]) if features is None else features
         table, x_unit, target, y_unit = in_block(X, y, features, penalise_intercept)
-        scaled = float(np.float64(penalty) / x_unit / y_unit)
-        lengths: FloatArray = np.zeros(features.count)
-        for segment in lasso_path(table, target):
-            lengths = lengths_of(segment.at(scaled), features)
-            if segment.penalties[1] <= scaled:
-                break
-        return largest(lengths, k)
+        return votes_at(table, target, float(np.float64(penalty) / x_unit / y_unit), k, features)
+
+
+def votes_at(
+    table: FloatArray, target: FloatArray, penalty: float, k: int | None, features: Features
+) -> list[int]:
+    """The features with the k longest coefficients of the Lasso at a penalty."""
+    lengths: FloatArray = np.zeros(features.count)
+    for segment in lasso_path(table, target):
+        lengths = lengths_of(segment.at(penalty), features)
+        if segment.penalties[1] <= penalty:
+            break
+    return largest(lengths, k)
 
 
 def path_ballot(
@@ -163,12 +206,17 @@ def path_ballot(
     with np.errstate(all="ignore"):
         features = plain_features(X.shape[1]) if features is None else features
         table, _, target, _ = in_block(X, y, features)
-        lengths: FloatArray = np.zeros(features.count)
-        for segment in lasso_path(table, target):
-            lengths = lengths_of(segment.middle, features)
-            if np.count_nonzero(lengths) >= k:
-                break
-        return largest(lengths, k)
+        return votes_along(table, target, k, features)
+
+
+def votes_along(table: FloatArray, target: FloatArray, k: int, features: Features) -> list[int]:
+    """The same in the middle of the first segment of the path with k of them."""
+    lengths: FloatArray = np.zeros(features.count)
+    for segment in lasso_path(table, target):
+        lengths = lengths_of(segment.middle, features)
+        if np.count_nonzero(lengths) >= k:
+            break
+    return largest(lengths, k)
 
 
 def in_block(
@@ -184,10 +232,21 @@ def in_block(
         ones = np.ones((y.size, 1))
         table, x_unit = with_largest_one(np.hstack([columns[:, :end], ones, columns[:, end:]]))
         target, y_unit = with_largest_one(y[:, None])
-        end += 1
     else:
         (table, x_unit), (target, y_unit) = centred(columns), centred(y[:, None])
+    return beside_fixed(table, x_unit, target, y_unit, features)
+
+
+def beside_fixed(
+    table: FloatArray,
+    x_unit: np.float64,
+    target: FloatArray,
+    y_unit: np.float64,
+    features: Features,
+) -> tuple[FloatArray, np.float64, FloatArray, np.float64]:
+    """What is left of columns and target beside the last columns, which are always in."""
     if features.always:
+        end = table.shape[1] - features.always
         fixed, more = table[:, end:], np.hstack([table[:, :end], target])
         rest = unexplained(more, fixed)
         table, x_more = with_largest_one(rest[:, :-1])

@@ -8,6 +8,10 @@ Works on plain functions, this package's mechanisms or somebody else's:
 `largest_loss` looks at given pairs of neighbours, `worst_pair` searches for bad ones; both are
 exact where the law is. `lower_bound` needs draws only. A loss above ε is a proof that the
 mechanism is not ε-DP; one below it proves nothing, it is the best that was found.
+
+For (ε, δ) and for outcomes that are real numbers: `largest_delta` computes the δ that given pairs
+need at an ε, from probabilities and densities, `hockey_stick` from exact fractions,
+`log_gaussian_delta` for normal noise, and `delta_bound` bounds it from draws.
 """
 
 from __future__ import annotations
@@ -22,16 +26,35 @@ from numpy.typing import ArrayLike, NDArray
 
 from mipselect.errors import InvalidInput
 from mipselect.privacy.audit_samples import LowerBound, lower_bound
+from mipselect.privacy.hockey_stick import (
+    Density,
+    Divergence,
+    MixedLaw,
+    hockey_stick,
+    largest_delta,
+    log_gaussian_delta,
+)
+from mipselect.privacy.hockey_stick_samples import DeltaBound, delta_bound
 from mipselect.privacy.neighbours import NeighbourSpace, ReplacedRow, ScoreVectors
+from mipselect.privacy.quadrature import Box
 
 __all__ = [
+    "Box",
+    "DeltaBound",
+    "Density",
+    "Divergence",
     "Loss",
     "LowerBound",
+    "MixedLaw",
     "NeighbourSpace",
     "ReplacedRow",
     "ScoreVectors",
+    "delta_bound",
+    "hockey_stick",
+    "largest_delta",
     "largest_loss",
     "law_of",
+    "log_gaussian_delta",
     "lower_bound",
     "worst_pair",
 ]
@@ -61,6 +84,15 @@ class Loss:
         The neighbours.
     pairs : int
         How many pairs were looked at.
+
+    Examples
+    --------
+    >>> from mipselect.mechanisms import RandomizedResponse
+    >>> from mipselect.privacy.audit import largest_loss, law_of
+    >>> law = law_of(lambda scores: RandomizedResponse(scores, 1.0), outcomes=range(2))
+    >>> loss = largest_loss(law, [([0.0, 1.0], [1.0, 0.0])])
+    >>> round(loss.epsilon, 9), loss.pairs
+    (1.0, 1)
     """
 
     epsilon: float
@@ -84,6 +116,14 @@ def law_of(
         From data to the distribution, as in ``lambda scores: NoisyMax(scores, 1.0)``.
     outcomes : sequence
         All of them.
+
+    Examples
+    --------
+    >>> from mipselect.mechanisms import NoisyMax
+    >>> from mipselect.privacy.audit import law_of
+    >>> law = law_of(lambda scores: NoisyMax(scores, 1.0, noise="gumbel"), outcomes=range(2))
+    >>> law([1.0, 1.0]).round(3).tolist()
+    [-0.693, -0.693]
     """
 
     def law(data: Any) -> Array:
@@ -107,6 +147,17 @@ def largest_loss(law: Law, pairs: Iterable[tuple[Any, Any]]) -> Loss:
     ------
     InvalidInput
         If there are no pairs, or the law returns something that is not a distribution.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mipselect.privacy.audit import largest_loss
+    >>> def law(scores):
+    ...     weights = np.exp(scores)
+    ...     return np.log(weights / weights.sum())
+    ...
+    >>> round(largest_loss(law, [(np.array([0.0, 0.0]), np.array([1.0, -1.0]))]).epsilon, 3)
+    1.434
     """
     worst = None
     count = 0
@@ -149,6 +200,14 @@ def worst_pair(
     ------
     InvalidInput
         If the law returns something that is not a distribution.
+
+    Examples
+    --------
+    >>> from mipselect.mechanisms import NoisyMax
+    >>> from mipselect.privacy.audit import ScoreVectors, law_of, worst_pair
+    >>> law = law_of(lambda scores: NoisyMax(scores, 1.0, noise="gumbel"), outcomes=range(2))
+    >>> 0.5 < worst_pair(law, ScoreVectors(2, 0.0, 9.0), starts=1).epsilon <= 1.0 + 1e-9
+    True
     """
     if starts < 1:
         raise InvalidInput(f"starts must be a positive integer, got {starts!r}")

@@ -13,6 +13,8 @@ from scipy.stats import beta
 
 from mipselect.errors import InvalidInput
 
+Counts = np.ndarray[Any, Any]
+Frequencies = np.ndarray[Any, Any]
 Sampler = Callable[[Any, np.random.Generator], Hashable]
 
 
@@ -32,6 +34,16 @@ class LowerBound:
         How often the event came up on the data where it is likely and on its neighbour.
     draws : int
         How many times each of them was drawn from, for these counts.
+
+    Examples
+    --------
+    >>> from mipselect.privacy.audit import lower_bound
+    >>> def tells_all(data, rng):
+    ...     return data
+    ...
+    >>> found = lower_bound(tells_all, 0, 1, draws=1000)
+    >>> found.confidence, found.epsilon > 3.0
+    (0.99, True)
     """
 
     epsilon: float
@@ -84,6 +96,17 @@ def lower_bound(
     Clopper and Pearson, 1934; Jagielski, Ullman and Oprea, "Auditing differentially private
     machine learning", 2020, section 4; Ding et al., "Detecting violations of differential
     privacy", 2018, for the choice of the event on other draws.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mipselect.privacy.audit import lower_bound
+    >>> def careless(scores, rng):
+    ...     return int(np.argmax(scores + rng.exponential(size=len(scores))))
+    ...
+    >>> found = lower_bound(careless, [1.0, 0.0], [0.0, 1.0], draws=4000)
+    >>> found.epsilon > 1.2
+    True
     """
     if not (0.0 < confidence < 1.0 and 0.0 <= delta < 1.0 and draws >= 2):
         raise InvalidInput(
@@ -115,14 +138,30 @@ def _best_event(
     return float(bounds[best]), frozenset(outcomes[: best + 1])
 
 
+def confidence_limits(
+    hits: Counts, misses: Counts, draws: int, risk: float
+) -> tuple[Frequencies, Frequencies]:
+    """A lower limit of one probability and an upper limit of another, by Clopper and Pearson.
+
+    Parameters
+    ----------
+    hits, misses : integer arrays, shape (m,)
+        How often each event came up in `draws` draws, on the one side and on the other.
+    draws : int
+    risk : float
+        The probability with which a limit may be wrong.
+    """
+    low = beta.ppf(risk, np.maximum(hits, 1), draws - hits + 1)
+    high = beta.ppf(1.0 - risk, misses + 1, np.maximum(draws - misses, 1))
+    return np.where(hits > 0, low, 0.0), np.where(misses < draws, high, 1.0)
+
+
 def _bound(
-    hits: np.ndarray[Any, Any], misses: np.ndarray[Any, Any], draws: int, risk: float, delta: float
+    hits: Counts, misses: Counts, draws: int, risk: float, delta: float
 ) -> np.ndarray[Any, Any]:
     """log of (the lower confidence limit of one, less δ) over the upper limit of the other."""
-    low = beta.ppf(risk, np.maximum(hits, 1), draws - hits + 1)
-    low = np.where(hits > 0, low, 0.0) - delta
-    high = beta.ppf(1.0 - risk, misses + 1, np.maximum(draws - misses, 1))
-    high = np.where(misses < draws, high, 1.0)
+    low, high = confidence_limits(hits, misses, draws, risk)
+    low = low - delta
     logs = np.full(low.shape, -math.inf)
     positive = low > 0.0
     logs[positive] = np.log(low[positive] / high[positive])

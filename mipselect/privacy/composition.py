@@ -50,6 +50,14 @@ class Statement:
         The sum, for "rho".
     meaning : str
         When it holds; or why it says nothing.
+
+    Examples
+    --------
+    >>> from mipselect.privacy import LedgerEntry, statements
+    >>> from mipselect import Guarantee
+    >>> found = statements([LedgerEntry(Guarantee(0.5), "a draw")] * 4, delta=1e-6)
+    >>> found[0].way, found[0].epsilon
+    ('sum', 2.0)
     """
 
     way: str
@@ -78,6 +86,15 @@ def statements(
     ----------
     Bun and Steinke, "Concentrated differential privacy", 2016; Koskela, Jälkö and Honkela,
     "Computing tight differential privacy guarantees using FFT", 2020, and dp-accounting.
+
+    Examples
+    --------
+    >>> from mipselect import Guarantee
+    >>> from mipselect.privacy import LedgerEntry, statements
+    >>> entries = [LedgerEntry(Guarantee(0.5, rho=0.5**2 / 8), "a draw")] * 40
+    >>> by_way = {one.way: one.epsilon for one in statements(entries, delta=1e-6)}
+    >>> by_way["sum"], by_way["rho"] < by_way["sum"]
+    (20.0, True)
     """
     delta = checked_share(delta, "delta", closed=False)
     return (_sum(entries), _losses(entries, delta), _concentrated(entries, delta, currency))

@@ -39,6 +39,18 @@ def bounded_range_rho(epsilon: float, draws: int = 1) -> float | None:
     return _rounded_up(exact(epsilon) ** 2 / (8 * draws))
 
 
+def gaussian_rho(mu: float) -> float | None:
+    """μ²/2, rounded up: of normal noise that keeps μ-Gaussian privacy, in one draw or several.
+
+    Normal noise of deviation Δ₂/μ is μ-Gaussian private, and its Rényi divergence of order α is at
+    most αμ²/2; where several draws are √Σμ_i²-Gaussian private together, their ρ add up to the
+    same. None where no float can hold it.
+
+    Bun and Steinke, "Concentrated differential privacy", 2016, lemma 2.4.
+    """
+    return _rounded_up(exact(mu) ** 2 / 2)
+
+
 def _rounded_up(rho: Fraction) -> float | None:
     return round_up(rho) if rho <= sys.float_info.max else None
 

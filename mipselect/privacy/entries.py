@@ -110,6 +110,15 @@ class LedgerEntry:
         When it was charged, in UTC; "" in memory.
 
     Entries are equal if they were charged for the same, whatever came of it and when.
+
+    Examples
+    --------
+    >>> from mipselect import Guarantee, Ledger
+    >>> ledger = Ledger(1.0)
+    >>> ledger.spend(Guarantee(0.25), what="counts")
+    >>> entry = ledger.entries[0]
+    >>> entry.what, entry.guarantee.epsilon
+    ('counts', 0.25)
     """
 
     guarantee: Guarantee

@@ -58,6 +58,15 @@ class Guarantee:
     ------
     InvalidInput
         If a number is out of its range or the relation is unknown.
+
+    Examples
+    --------
+    >>> from mipselect import Guarantee
+    >>> one = Guarantee(0.5, relation="add-remove")
+    >>> print(one.times(3))
+    1.5-differentially private (pure), adding or removing one row; no further condition
+    >>> one.to("replace-one").epsilon
+    1.0
     """
 
     epsilon: float

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, Self
 
@@ -24,6 +24,7 @@ from mipselect.privacy.entries import (
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.ledger_chain import Row
 from mipselect.privacy.ledger_file import FileBook, create_file
+from mipselect.validation import shown
 
 __all__ = ["Ledger", "LedgerEntry"]
 
@@ -72,6 +73,20 @@ class Ledger:
     Dwork and Roth, "The algorithmic foundations of differential privacy", 2014, section 3.5;
     Whitehouse, Ramdas, Rogers and Wu, "Fully-adaptive composition in differential privacy", 2023,
     theorem 1, for ρ.
+
+    Examples
+    --------
+    >>> from mipselect import Guarantee, Ledger
+    >>> ledger = Ledger(epsilon=1.0)
+    >>> ledger.spend(Guarantee(0.7), what="counts")
+    >>> ledger.remaining.epsilon
+    0.3
+    >>> try:
+    ...     ledger.spend(Guarantee(0.4))
+    ... except Exception as error:
+    ...     print(type(error).__name__)
+    ...
+    BudgetExceeded
     """
 
     def __init__(
@@ -366,6 +381,20 @@ class Ledger:
             Naming the first row that does not fit.
         """
         return rows[-1] if (rows := self.rows()) else None
+
+
+def checked_ledger(ledger: Ledger | None) -> Ledger | None:
+    """Return a ledger or None; raise `InvalidInput` for anything else."""
+    if not (ledger is None or isinstance(ledger, Ledger)):
+        raise InvalidInput(f"ledger must be a Ledger or None, got {shown(ledger)}")
+    return ledger
+
+
+def paid(
+    ledger: Ledger | None, guarantee: Guarantee, what: str
+) -> AbstractContextManager[Guarantee]:
+    """Charge a ledger, if there is one, for what is drawn inside; yields what is promised."""
+    return nullcontext(guarantee) if ledger is None else ledger.charged(guarantee, what)
 
 
 def _reopened(

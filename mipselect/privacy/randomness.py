@@ -64,6 +64,17 @@ def generator(rng: Rng) -> tuple[random.Random, bool]:
     )
 
 
+def source_of(random_state: Any) -> tuple[random.Random, bool]:
+    """What `generator` returns, for the `random_state` of an estimator."""
+    try:
+        return generator(random_state)
+    except InvalidInput:
+        raise InvalidInput(
+            "random_state must be None (the operating system's generator), an integer, a "
+            f"numpy RandomState or Generator, or a random.Random, got {random_state!r}"
+        ) from None
+
+
 def uniform_subset(source: random.Random, size: int, count: int) -> tuple[int, ...]:
     """Draw `count` of the integers 0..size-1, every subset equally likely; sorted."""
     return tuple(sorted(source.sample(range(size), count)))

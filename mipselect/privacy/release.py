@@ -37,6 +37,16 @@ class Release:
     InvalidInput
         If the support is not of integers, a name is not a short printable text, or anything
         else is not what it must be: nothing but a choice may leave in a release.
+
+    Examples
+    --------
+    >>> import json
+    >>> from mipselect.mechanisms import NoisyMax
+    >>> release = NoisyMax([3.0, 1.0], 1.0).release(rng=0)
+    >>> release.support, release.private
+    ((0,), False)
+    >>> json.dumps(release.to_dict()["guarantee"])[:30]
+    '{"epsilon": 1.0, "delta": 0.0,'
     """
 
     support: tuple[int, ...]

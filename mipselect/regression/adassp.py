@@ -4,25 +4,28 @@ from __future__ import annotations
 
 import random
 from abc import abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import eigvalsh
 
 from mipselect.arrays import FloatArray
+from mipselect.grid import exact_products, on_grid
+from mipselect.privacy.concentrated import gaussian_rho
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.ledger import Ledger
 from mipselect.regression.base import Drawn, PrivateRegressor
-from mipselect.regression.gaussian_noise import plus_gaussian
+from mipselect.regression.gaussian_noise import largest_mu, plus_gaussian
 from mipselect.regression.noisy_moments import (
     QUANTILE,
+    SIZES_SHARE,
     Deviations,
     deviations,
     inverse_of_regularised,
     plus_symmetric_gaussian,
 )
-from mipselect.regression.rows import RowMap, exact_products, on_grid, products, require_bounded
+from mipselect.regression.rows import RowMap, products, require_bounded
 from mipselect.validation import (
     checked_budget,
     checked_delta,
@@ -40,13 +43,17 @@ class _AdaSSP(PrivateRegressor):
     row_bound: float | None
     fit_intercept: bool
 
+    _sizes_share: ClassVar[float] = 0.0
+    """Of μ²: what the sum of squares of the target and the number of rows cost."""
+
     def promise(self, size: int) -> Guarantee:
-        """What a fit on `size` columns promises: (ε, δ). See `PrivateLinearModel.promise`."""
+        """What a fit on `size` columns promises: (ε, δ), and ρ = μ²/2. See `PrivateLinearModel`."""
         self._rows(size)
         self._residual_bound()
         self._target_bound()
         self._deviations()
-        return Guarantee(self.epsilon, self.delta, relation=self._checked_relation())
+        rho = gaussian_rho(largest_mu(self.epsilon, self.delta))
+        return Guarantee(self.epsilon, self.delta, relation=self._checked_relation(), rho=rho)
 
     @abstractmethod
     def _rounds(self) -> int:
@@ -66,7 +73,8 @@ class _AdaSSP(PrivateRegressor):
 
     def _deviations(self) -> Deviations:
         epsilon, delta = checked_budget(self.epsilon), checked_delta(self.delta)
-        return deviations(epsilon, delta, self._checked_relation(), self._rounds())
+        relation, rounds = self._checked_relation(), self._rounds()
+        return deviations(epsilon, delta, relation, rounds, self._sizes_share)
 
     def _rows(self, size: int) -> RowMap:
         row_bound = 1.0 if self.row_bound is None and self.x_bound is None else self.row_bound
@@ -98,11 +106,13 @@ class _AdaSSP(PrivateRegressor):
             noisy = plus_gaussian(gradient, sigma.gradient, source, private=private) * clip
             gradients.append(noisy)
             theta = theta + inverse @ noisy
+        sizes, known = self._draw_sizes(target, sigma.sizes, source, private)
         return Drawn(
             theta / rows.norm,
             rows,
             self._name(),
             bounds={
+                **known,
                 **({} if self.y_bound is None else {"y_bound": y_bound}),
                 "residual_bound": clip,
                 "rounds": float(self._rounds()),
@@ -111,8 +121,19 @@ class _AdaSSP(PrivateRegressor):
                 "eigenvalue_deviation": sigma.eigenvalue,
                 "gradient_deviation": sigma.gradient * clip,
             },
-            statistics={"gram": noisy_gram, "smallest_eigenvalue": lower, "gradients": gradients},
+            statistics={
+                "gram": noisy_gram,
+                "smallest_eigenvalue": lower,
+                "gradients": gradients,
+                **sizes,
+            },
         )
+
+    def _draw_sizes(
+        self, target: FloatArray, deviation: float, source: random.Random, private: bool
+    ) -> tuple[dict[str, FloatArray], dict[str, float]]:
+        """Further statistics, and public numbers that go with them: none."""
+        return {}, {}
 
 
 class AdaSSPRegressor(_AdaSSP):
@@ -143,8 +164,10 @@ class AdaSSPRegressor(_AdaSSP):
     Rows x of length at most 1 and targets within B_y give XᵀX, its smallest eigenvalue and Xᵀy
     with the sensitivities 1, 1 and B_y when a row is added, and √2, 1 and 2B_y when one is
     replaced (Weyl's inequality for the eigenvalue: the difference of two matrices xxᵀ and zzᵀ
-    has eigenvalues in [-1, 1]). Normal noise on each is μ/√3-Gaussian private, all together
-    μ-Gaussian private, and μ is the largest one that (ε, δ) allows, rounded down.
+    has eigenvalues in [-1, 1]). A hundredth of μ² pays for a noisy yᵀy and, under add-remove, a
+    noisy number of rows, which `confidence_intervals` needs: 0.5 % more noise on the rest. The
+    three others have a third each of what is left; all together are μ-Gaussian private, and μ is
+    the largest one that (ε, δ) allows, rounded down.
 
     Rows and targets are cut to multiples of 2^-16 of their bounds before they are added up, so
     that sums are exact and rounding adds nothing to a sensitivity; noise is drawn with OpenDP.
@@ -156,7 +179,21 @@ class AdaSSPRegressor(_AdaSSP):
     ----------
     Wang, "Revisiting differentially private linear regression", 2018, algorithm 2 (AdaSSP);
     Tang et al., "Improved differentially private regression via gradient boosting", 2023.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mipselect.regression import AdaSSPRegressor
+    >>> X = np.random.default_rng(0).uniform(-1, 1, (20_000, 2))
+    >>> y = 0.5 * X[:, 0] + 0.1
+    >>> model = AdaSSPRegressor(epsilon=5.0, delta=1e-6, x_bound=1.0, y_bound=1.0).fit(X, y)
+    >>> model.predict(X[:3]).shape, model.score(X, y) > 0.9
+    ((3,), True)
+    >>> print(model.guarantee_)
+    (5, 1e-06)-differentially private, replacing one row; no further condition
     """
+
+    _sizes_share = SIZES_SHARE
 
     def __init__(
         self,
@@ -191,6 +228,21 @@ class AdaSSPRegressor(_AdaSSP):
     def _residual_bound(self) -> float:
         return self._target_bound()
 
+    def _draw_sizes(
+        self, target: FloatArray, deviation: float, source: random.Random, private: bool
+    ) -> tuple[dict[str, FloatArray], dict[str, float]]:
+        """Σy² with noise, and n: with noise where it is not public."""
+        bound = self._target_bound()
+        cut = on_grid(target, bound)[:, None]
+        sizes = np.array([exact_products(cut, cut)[0, 0], float(len(target))])
+        units = np.array([bound**2, 1.0])
+        known = {"squares_deviation": deviation * bound**2}
+        if self.relation == "replace-one":
+            noisy = plus_gaussian(sizes[:1], deviation, source, private=private) * units[:1]
+            return {"squares": noisy}, {**known, "rows": sizes[1]}
+        noisy = plus_gaussian(sizes, deviation, source, private=private) * units
+        return {"squares": noisy[:1], "rows": noisy[1:]}, {**known, "rows_deviation": deviation}
+
     def _name(self) -> str:
         return "adassp"
 
@@ -220,6 +272,16 @@ class BoostedAdaSSPRegressor(_AdaSSP):
     ----------
     Tang et al., "Improved differentially private regression via gradient boosting", 2023
     (BoostedAdaSSP).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mipselect.regression import BoostedAdaSSPRegressor
+    >>> X = np.random.default_rng(0).uniform(-1, 1, (20_000, 2))
+    >>> y = 3.0 * X[:, 0]
+    >>> model = BoostedAdaSSPRegressor(epsilon=5.0, residual_bound=1.0, rounds=20, x_bound=1.0)
+    >>> model.fit(X, y).score(X, y) > 0.8
+    True
     """
 
     def __init__(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import random
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
@@ -18,11 +18,12 @@ from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
 from mipselect.frames import numeric_matrix, numeric_vector, plain_array
 from mipselect.privacy.guarantee import Guarantee, checked_relation
-from mipselect.privacy.ledger import Ledger
-from mipselect.privacy.randomness import generator
+from mipselect.privacy.ledger import Ledger, checked_ledger, paid
+from mipselect.privacy.randomness import source_of
 from mipselect.regression.release import ModelRelease
 from mipselect.regression.rows import RowMap
-from mipselect.validation import checked_feature_names
+from mipselect.tables.model_table import ModelTable
+from mipselect.validation import checked_feature_names, require_public
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,10 @@ class Drawn:
     bounds: Mapping[str, float] = field(default_factory=dict)
     statistics: Mapping[str, Any] = field(default_factory=dict)
     footnotes: tuple[str, ...] = ()
+
+
+REACH = 3.0
+"""Of predictions, in halves of the range of the target, where `coef_bound` follows from a table."""
 
 
 class ReleasedModel(BaseEstimator, ABC):  # type: ignore[misc]
@@ -86,16 +91,18 @@ class ReleasedModel(BaseEstimator, ABC):  # type: ignore[misc]
         tags.non_deterministic = not self._seeded()
         return tags
 
-    def _keep(self, release: ModelRelease) -> None:
+    def _keep(self, release: ModelRelease, columns: Sequence[int], size: int) -> None:
+        """Keep a release whose coefficients are those of some of `size` columns."""
         self.release_ = release
         self.guarantee_ = release.guarantee
-        self.coef_ = np.zeros(self.n_features_in_)
+        self._columns = list(columns)
+        self.coef_ = np.zeros(size)
         if release.coefficients is not None:
-            self.coef_[list(release.support)] = release.coefficients
+            self.coef_[self._columns] = release.coefficients
         self.intercept_ = release.intercept
 
-    def _validated(self, X: ArrayLike, y: ArrayLike) -> tuple[FloatArray, FloatArray]:
-        """Return finite X, shape (n, p), and y, shape (n,)."""
+    def _validated(self, X: ArrayLike, y: ArrayLike) -> tuple[FloatArray, Any]:
+        """Return finite X, shape (n, p), and y, shape (n,), which `_encoded` takes."""
         try:
             # A warning of an overflowing sum would tell about the data.
             with np.errstate(all="ignore"):
@@ -105,18 +112,14 @@ class ReleasedModel(BaseEstimator, ABC):  # type: ignore[misc]
             raise
         # scikit-learn overlooks masks, dates and a stored index, and with `assume_finite` NaN too.
         plain_array(y, "y")
-        return numeric_matrix(table)[0].astype(np.float64), self._encoded(target)
-
-    def _encoded(self, target: Any) -> FloatArray:
-        """The target as finite numbers."""
-        return numeric_vector(target).astype(np.float64)
+        return numeric_matrix(table)[0].astype(np.float64), target
 
     def _table(self, X: ArrayLike) -> FloatArray:
         """The columns of the release, for a prediction."""
         check_is_fitted(self)
         with np.errstate(all="ignore"):
             table = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
-        columns: FloatArray = numeric_matrix(table)[0][:, list(self.release_.support)]
+        columns: FloatArray = numeric_matrix(table)[0][:, self._columns]
         return columns
 
     def _names(self) -> tuple[str, ...]:
@@ -173,6 +176,39 @@ class PrivateLinearModel(ReleasedModel):
         model: Self = clone(self).set_params(**cut)
         return model
 
+    def for_features(self, parts: int) -> Self:
+        """Return the same estimator, not fitted and without its ledger, for rows of a table.
+
+        After the public map of a schema a row has a length of at most 1 in every field, and the
+        target lies in [-1, 1]: the bounds follow, but for those that were given.
+
+        Parameters
+        ----------
+        parts : int
+            The fields of the model, those that are always in among them.
+
+        Raises
+        ------
+        InvalidInput
+            If `x_bound` or `row_bound` were given.
+        """
+        own = self.get_params(deep=False)
+        stated = [name for name in ("x_bound", "row_bound") if own.get(name) is not None]
+        if stated:
+            raise InvalidInput(
+                f"{' and '.join(stated)} must not be given for a table: its schema has the ranges"
+            )
+        length = math.sqrt(parts + bool(own["fit_intercept"]))
+        follow = {
+            "x_bound": 1.0,
+            "row_bound": length,
+            "y_bound": 1.0,
+            "coef_bound": REACH / length,
+        }
+        follow = {name: bound for name, bound in follow.items() if own.get(name, bound) is None}
+        model: Self = clone(self).set_params(ledger=None, **follow)
+        return model
+
     def has_columns(self, size: int) -> bool:
         """Whether a parameter has one number for each of so many columns."""
         return bool(self._with_columns(size))
@@ -206,8 +242,8 @@ class PrivateLinearModel(ReleasedModel):
         """
         checked_ledger(self.ledger)
         source, private = source_of(self.random_state)
-        table, target = self._validated(X, y)
-        size = table.shape[1]
+        table, given = self._validated(X, y)
+        target, size = self._encoded(given), table.shape[1]
         names = self._names()
         guarantee = replace(self.promise(size), private=private)
         # A warning would tell about the data. NumPy's state is that of the thread.
@@ -217,11 +253,16 @@ class PrivateLinearModel(ReleasedModel):
         ):
             drawn = self._draw(table, target, source, private)
         guarantee = replace(guarantee, conditions=promised.conditions)
-        self._keep(released(drawn, tuple(range(size)), names, guarantee, self._classes()))
+        columns = tuple(range(size))
+        self._keep(released(drawn, columns, names, guarantee, self._classes()), columns, size)
         return self
 
     def _seeded(self) -> bool:
         return self.random_state is not None
+
+    def _encoded(self, target: Any) -> FloatArray:
+        """The target as finite numbers."""
+        return numeric_vector(target).astype(np.float64)
 
     def _classes(self) -> tuple[str, str] | None:
         """The names of two classes, for a classifier."""
@@ -229,16 +270,8 @@ class PrivateLinearModel(ReleasedModel):
 
     def _require(self, **meanings: str) -> None:
         """Raise `InvalidInput` if one of these parameters is None."""
-        missing = [f"{name} ({says})" for name, says in meanings.items() if not self._has(name)]
-        if missing:
-            raise InvalidInput(
-                f"{type(self).__name__} needs {', '.join(missing)}. These are public "
-                "assumptions, chosen without looking at the data: a default that is derived "
-                "from the data would leak"
-            )
-
-    def _has(self, name: str) -> bool:
-        return getattr(self, name) is not None
+        given = {name: getattr(self, name) for name in meanings}
+        require_public(type(self).__name__, given, meanings)
 
     def _checked_relation(self) -> str:
         return checked_relation(self.relation)
@@ -274,8 +307,10 @@ def released(
     names: tuple[str, ...],
     guarantee: Guarantee,
     classes: tuple[str, str] | None = None,
+    columns: tuple[str, ...] = (),
+    table: ModelTable | None = None,
 ) -> ModelRelease:
-    """Return what was drawn for some columns with its guarantee; `names` are those of them."""
+    """Return what was drawn for some features with its guarantee; `names` are those of them."""
     coef, intercept = None, 0.0
     if drawn.theta is not None:
         coefficients, intercept = drawn.rows.in_units_of_columns(drawn.theta)
@@ -293,28 +328,6 @@ def released(
         classes=classes,
         statistics=drawn.statistics,
         footnotes=drawn.footnotes,
+        columns=columns,
+        table=table,
     )
-
-
-def paid(
-    ledger: Ledger | None, guarantee: Guarantee, what: str
-) -> AbstractContextManager[Guarantee]:
-    """Charge a ledger, if there is one, for what is drawn inside; yields what is promised."""
-    return nullcontext(guarantee) if ledger is None else ledger.charged(guarantee, what)
-
-
-def checked_ledger(ledger: Ledger | None) -> None:
-    """Raise `InvalidInput` for what is no ledger."""
-    if not (ledger is None or isinstance(ledger, Ledger)):
-        raise InvalidInput(f"ledger must be a Ledger or None, got {ledger!r}")
-
-
-def source_of(random_state: Any) -> tuple[random.Random, bool]:
-    """Return a source of random integers, and whether its draws may be called private."""
-    try:
-        return generator(random_state)
-    except InvalidInput:
-        raise InvalidInput(
-            "random_state must be None (the operating system's generator), an integer, a "
-            f"numpy RandomState or Generator, or a random.Random, got {random_state!r}"
-        ) from None

@@ -1,32 +1,18 @@
-"""The Gaussian mechanism: its exact privacy curve, and draws with OpenDP's sampler."""
+"""The Gaussian mechanism: how much noise keeps (ε, δ), and draws with OpenDP's sampler."""
 
 from __future__ import annotations
 
 import math
 import random
 
-from scipy.special import log_ndtr
-
 from mipselect.arrays import FloatArray
 from mipselect.mechanisms.noise import opendp_draws
+from mipselect.privacy.hockey_stick import log_gaussian_delta
 from mipselect.regression.double_draws import standard_normals
 
 BISECTIONS = 200
 ROUNDING = 1e-9
 """μ is lowered by this much, relatively: more than the rounding errors of the curve."""
-
-
-def log_delta(mu: float, epsilon: float) -> float:
-    """Log of δ(ε) = Φ(-ε/μ + μ/2) - e^ε Φ(-ε/μ - μ/2), what μ-Gaussian privacy means at ε.
-
-    Balle and Wang, "Improving the Gaussian mechanism for differential privacy", 2018, theorem 8;
-    Dong, Roth and Su, "Gaussian differential privacy", 2022, corollary 1.
-    """
-    first = float(log_ndtr(-epsilon / mu + mu / 2.0))
-    second = epsilon + float(log_ndtr(-epsilon / mu - mu / 2.0))
-    if second >= first:
-        return -math.inf
-    return first + math.log(-math.expm1(second - first))
 
 
 def largest_mu(epsilon: float, delta: float) -> float:
@@ -37,13 +23,15 @@ def largest_mu(epsilon: float, delta: float) -> float:
     """
     target = math.log(delta)
     low, high = 0.0, 1.0
-    while log_delta(high, epsilon) <= target:
+    while log_gaussian_delta(high, epsilon) <= target:
         low, high = high, 2.0 * high
     for _ in range(BISECTIONS):
         middle = 0.5 * (low + high)
         if not low < middle < high:
             break
-        low, high = (middle, high) if log_delta(middle, epsilon) <= target else (low, middle)
+        low, high = (
+            (middle, high) if log_gaussian_delta(middle, epsilon) <= target else (low, middle)
+        )
     return low * (1.0 - ROUNDING)
 
 

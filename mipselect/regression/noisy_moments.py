@@ -18,6 +18,14 @@ SENSITIVITIES: dict[str, tuple[float, float, float]] = {
 }
 """Of the sum of squares, its smallest eigenvalue, and a gradient, for rows and residuals ≤ 1."""
 
+SIZES: dict[str, float] = {"add-remove": math.sqrt(2.0), "replace-one": 1.0}
+"""Sensitivity of (Σu², n) for |u| ≤ 1: of both where a row is added; n is public where one is
+replaced."""
+
+SIZES_SHARE = 0.01
+"""Of μ², for (Σu², n): it makes all other noise 0.5 % larger. What it leaves unknown of the
+variance of a residual is below a μ-th of what the other noise adds to an interval's."""
+
 SLACK = 1.0 + 1e-6
 """Sensitivities are raised by this much. Sums are exact; the smallest eigenvalue of one is right
 to 2d² 2^-53 n, which stays below 1e-6 for d² n up to 4e9."""
@@ -34,23 +42,34 @@ class Deviations:
     ----------
     gram, eigenvalue, gradient : float
         σ_G on the diagonal of the sum of squares and σ_G/√2 beside it; σ_λ; σ_r in each round.
+    sizes : float
+        Of the sum of squares of the target, and of the number of rows; ``inf`` if neither is
+        released.
     """
 
     gram: float
     eigenvalue: float
     gradient: float
+    sizes: float = math.inf
 
 
-def deviations(epsilon: float, delta: float, relation: str, rounds: int) -> Deviations:
+def deviations(
+    epsilon: float, delta: float, relation: str, rounds: int, sizes_share: float = 0.0
+) -> Deviations:
     """σ = Δ√3/μ for the sum of squares and its eigenvalue, Δ√(3T)/μ for each of T rounds.
 
     1/σ_G² + 1/σ_λ² + T/σ_r² in units of the sensitivities is μ²: all together are μ-Gaussian
-    private, and so (ε, δ)-private with the largest μ that allows it.
+    private, and so (ε, δ)-private with the largest μ that allows it. A share of μ² goes to the
+    sizes first.
     """
     mu = largest_mu(epsilon, delta)
-    gram, eigenvalue, gradient = (SLACK * one / mu for one in SENSITIVITIES[relation])
+    left = mu * math.sqrt(1.0 - sizes_share)
+    gram, eigenvalue, gradient = (SLACK * one / left for one in SENSITIVITIES[relation])
     third, each = math.sqrt(3.0), math.sqrt(3.0 * rounds)
-    return Deviations(third * gram, third * eigenvalue, each * gradient)
+    sizes = math.inf
+    if sizes_share > 0.0:
+        sizes = SLACK * SIZES[relation] / (mu * math.sqrt(sizes_share))
+    return Deviations(third * gram, third * eigenvalue, each * gradient, sizes)
 
 
 def plus_symmetric_gaussian(

@@ -168,6 +168,19 @@ class ObjectivePerturbationRegressor(PrivateRegressor, _ObjectivePerturbation):
     Chaudhuri, Monteleoni and Sarwate, "Differentially private empirical risk minimization",
     2011, section 3.3; Kifer, Smith and Thakurta, "Private convex empirical risk minimization and
     high-dimensional regression", 2012, algorithm 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mipselect.regression import ObjectivePerturbationRegressor
+    >>> X = np.random.default_rng(0).uniform(-1, 1, (20_000, 2))
+    >>> y = 0.5 * X[:, 0]
+    >>> bounds = {"x_bound": 1.0, "y_bound": 1.0, "coef_bound": 1.0}
+    >>> model = ObjectivePerturbationRegressor(epsilon=2.0, **bounds)
+    >>> model.fit(X, y).score(X, y) > 0.9
+    True
+    >>> print(model.guarantee_)
+    2-differentially private (pure), replacing one row; no further condition
     """
 
     def __init__(
@@ -232,6 +245,16 @@ class ObjectivePerturbationClassifier(ClassifierMixin, _ObjectivePerturbation): 
     References
     ----------
     See `ObjectivePerturbationRegressor`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mipselect.regression import ObjectivePerturbationClassifier
+    >>> X = np.random.default_rng(0).uniform(-1, 1, (20_000, 2))
+    >>> y = np.where(X[:, 0] > 0, "ill", "well")
+    >>> model = ObjectivePerturbationClassifier(epsilon=2.0, x_bound=1.0, coef_bound=5.0)
+    >>> model.fit(X, y).score(X, y) > 0.9
+    True
     """
 
     classes_: np.ndarray[Any, Any]

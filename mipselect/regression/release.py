@@ -2,29 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mipselect import disk
 from mipselect.arrays import FloatArray
-from mipselect.errors import InvalidInput
+from mipselect.errors import InvalidInput, MipselectError
 from mipselect.frames import numeric_matrix
-from mipselect.privacy.guarantee import Guarantee
+from mipselect.json_objects import parsed
 from mipselect.privacy.release import NOT_PRIVATE, Release
 from mipselect.regression.rows import RowMap
+from mipselect.regression.stored_models import FORMAT, VERSION, fields_of
+from mipselect.tables.equation import TableEquation
+from mipselect.tables.model_table import ModelTable
 from mipselect.validation import (
+    checked_feature_names,
     checked_finite,
     checked_line,
     checked_name,
     checked_names,
-    shown,
 )
 
-FORMAT = "mipselect-model"
-VERSION = 1
+LARGEST = 1 << 26
+"""Bytes of a stored model."""
+
+LARGEST_NUMBER = 1e200
+"""Of the coefficients of a table's model, in its units: what it predicts is finite."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,11 +62,26 @@ class ModelRelease(Release):
         Further released numbers, which cost nothing more: what an interval is computed from.
     footnotes : tuple of str
         What double precision adds to the promise; empty where everything is exact.
+    table : ModelTable, optional
+        For a model of a table: the public map of its rows into `columns`. Coefficients then are
+        those of columns and a target in [-1, 1], and `in_units` has them in units of the table.
 
     Raises
     ------
     InvalidInput
         If a number is not finite or anything else is not what it must be.
+
+    Examples
+    --------
+    >>> import json
+    >>> import numpy as np
+    >>> from mipselect.regression import AdaSSPRegressor, ModelRelease
+    >>> X = np.random.default_rng(0).uniform(-1, 1, (5000, 2))
+    >>> release = AdaSSPRegressor(x_bound=1.0, y_bound=1.0).fit(X, X[:, 0]).release_
+    >>> text = json.dumps(release.to_dict())
+    >>> again = ModelRelease.from_dict(json.loads(text))
+    >>> bool((again.predict(X[:5]) == release.predict(X[:5])).all())
+    True
     """
 
     coefficients: tuple[float, ...] | None
@@ -68,6 +92,7 @@ class ModelRelease(Release):
     classes: tuple[str, str] | None = None
     statistics: Mapping[str, Any] = field(default_factory=dict, repr=False)
     footnotes: tuple[str, ...] = ()
+    table: ModelTable | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -87,6 +112,24 @@ class ModelRelease(Release):
         object.__setattr__(self, "statistics", frozen)
         notes = tuple(checked_line(note, "a footnote") for note in self.footnotes)
         object.__setattr__(self, "footnotes", notes)
+        if self.classes is not None:
+            object.__setattr__(self, "classes", checked_feature_names(self.classes, 2))
+        if self.table is not None:
+            self._check_table(self.table)
+
+    def _check_table(self, table: ModelTable) -> None:
+        if table.column_names != self.columns:
+            raise InvalidInput("the columns of the model are not those of its table")
+        chosen = tuple(encoder.field.name for encoder in table.public.features)
+        if chosen != self.feature_names:
+            raise InvalidInput("the features of the model are not those of its table")
+        if table.public.target.classes != self.classes and self.classes is not None:
+            raise InvalidInput("the classes of the model are not those of its table")
+        if self.coefficients is not None:
+            rule = table.equation(self.coefficients, self.intercept)
+            numbers = [rule.intercept, *(term.coefficient for term in rule.terms)]
+            if not all(abs(number) <= LARGEST_NUMBER for number in numbers):
+                raise InvalidInput("the coefficients of the model are too large for its table")
 
     @property
     def has_model(self) -> bool:
@@ -106,26 +149,83 @@ class ModelRelease(Release):
         InvalidInput
             If X is no such table, or no model was released.
         """
+        coefficients = np.array(self._released())
+        table = numeric_matrix(X)[0]
+        if table.shape[1] != self.rows.size:
+            raise InvalidInput(f"X must have {self.rows.size} columns, got {table.shape[1]}")
+        with np.errstate(all="ignore"):
+            found = self.rows.predictor(coefficients, self.intercept, table)
+        finite: FloatArray = np.nan_to_num(found)
+        return finite
+
+    @property
+    def in_units(self) -> TableEquation:
+        """The coefficients in the units of the table: per unit of a field, against a category.
+
+        Raises
+        ------
+        InvalidInput
+            If this is no model of a table, or no model was released.
+        """
+        if self.table is None:
+            raise InvalidInput("units are known of a model of a table with a schema only")
+        return self.table.equation(self._released(), self.intercept)
+
+    def predict(self, X: Any) -> np.ndarray[Any, Any]:
+        """Return the predictions for rows, shape (n,): numbers, or names of classes.
+
+        Parameters
+        ----------
+        X : array_like of shape (n, k), or a table
+            The columns of the model. For a model of a table what
+            `mipselect.tables.sources.open_source` takes; the target need not be there, and other
+            columns are ignored. Predictions are then in units of the target.
+
+        Raises
+        ------
+        InvalidInput
+            If X is no such table, or no model was released.
+
+        Notes
+        -----
+        The model is private, so nobody in the data that it was drawn from is exposed. Predictions
+        tell about the rows of X.
+        """
+        if self.table is None:
+            return self._named(self.decision(X))
+        return np.concatenate([self._empty, *self.predictions(X)])
+
+    def predictions(self, source: Any) -> Iterator[np.ndarray[Any, Any]]:
+        """The predictions for the rows of a table, some rows at a time; see `predict`."""
+        if self.table is None:
+            raise InvalidInput("this is no model of a table; `predict` takes its columns")
+        self._released()
+        return map(self._of_columns, self.table.batches(source))
+
+    def _of_columns(self, X: ArrayLike) -> np.ndarray[Any, Any]:
+        """What is predicted for rows that were mapped to the columns of a table's model."""
+        assert self.table is not None
+        found, target = self.decision(X), self.table.public.target
+        with np.errstate(all="ignore"):
+            return self._named(found) if self.classes else target.offset + target.scale * found
+
+    @property
+    def _empty(self) -> np.ndarray[Any, Any]:
+        return np.empty(0) if self.classes is None else np.empty(0, np.array(self.classes).dtype)
+
+    def _named(self, found: FloatArray) -> np.ndarray[Any, Any]:
+        if self.classes is None:
+            return found
+        named: np.ndarray[Any, Any] = np.array(self.classes)[(found > 0.0).astype(int)]
+        return named
+
+    def _released(self) -> tuple[float, ...]:
         if self.coefficients is None:
             raise InvalidInput(
                 "no model was released: the private test failed; take more rows, a larger "
                 "epsilon or delta, or a fallback"
             )
-        table = numeric_matrix(X)[0]
-        if table.shape[1] != self.rows.size:
-            raise InvalidInput(f"X must have {self.rows.size} columns, got {table.shape[1]}")
-        with np.errstate(all="ignore"):
-            found = self.rows.predictor(np.array(self.coefficients), self.intercept, table)
-        finite: FloatArray = np.nan_to_num(found)
-        return finite
-
-    def predict(self, X: ArrayLike) -> np.ndarray[Any, Any]:
-        """Return the predictions for rows, shape (n, k): numbers, or names of classes."""
-        found = self.decision(X)
-        if self.classes is None:
-            return found
-        named: np.ndarray[Any, Any] = np.array(self.classes)[(found > 0.0).astype(int)]
-        return named
+        return self.coefficients
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields, ready for JSON; `from_dict` reads them again."""
@@ -141,7 +241,48 @@ class ModelRelease(Release):
             "classes": None if self.classes is None else list(self.classes),
             "statistics": {name: _thawed(value) for name, value in self.statistics.items()},
             "footnotes": list(self.footnotes),
+            "table": None if self.table is None else self.table.to_dict(),
         }
+
+    def save(self, path: str | Path) -> None:
+        """Write the model to a file as JSON, whole or not at all.
+
+        One that is not private is made readable for its owner only.
+
+        Raises
+        ------
+        MipselectError
+            If it cannot be written.
+        """
+        try:
+            content = json.dumps(self.to_dict(), allow_nan=False).encode() + b"\n"
+            disk.write_whole(Path(path), content, sensitive=not self.private)
+        except OSError as error:
+            raise MipselectError(f"{path} could not be written: {error}") from error
+
+    @classmethod
+    def load(cls, path: str | Path) -> ModelRelease:
+        """Read a model that `save` wrote, or `mipselect fit`; nothing is unpickled.
+
+        Raises
+        ------
+        InvalidInput
+            Naming the file and what is wrong in it.
+        """
+        return cls.from_json(disk.small_text(Path(path), LARGEST), str(path))
+
+    @classmethod
+    def from_json(cls, text: str, what: str = "the model") -> ModelRelease:
+        """Read a model from a text; `what` is how messages call it."""
+        content = parsed(text, what)
+        if isinstance(content, dict) and content.get("command") == "fit":
+            content = content.get("model")
+        try:
+            return cls.from_dict(content)
+        except InvalidInput as error:
+            raise InvalidInput(f"{what}: {error}") from error
+        except RecursionError:
+            raise InvalidInput(f"{what}: not a stored model: it is nested too deeply") from None
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> ModelRelease:
@@ -152,35 +293,13 @@ class ModelRelease(Release):
         InvalidInput
             With what is missing or wrong.
         """
-        if not isinstance(stored, Mapping) or stored.get("format") != FORMAT:
-            raise InvalidInput(f"not a stored model: its format must be {FORMAT!r}")
-        if stored.get("version") != VERSION:
-            raise InvalidInput(
-                f"a stored model of version {shown(stored.get('version'))}; this package reads "
-                f"version {VERSION}"
-            )
-        fields = {name: value for name, value in stored.items() if name not in FORMAT_KEYS}
-        try:
-            guarantee = {**fields.pop("guarantee")}
-            guarantee["conditions"] = tuple(guarantee["conditions"])
-            rows = {**fields.pop("rows")}
-            for name in ("x_bound", "unit"):
-                rows[name] = None if rows[name] is None else tuple(rows[name])
-            for name in ("support", "feature_names", "columns", "footnotes"):
-                fields[name] = tuple(fields[name])
-            for name in ("coefficients", "classes"):
-                fields[name] = None if fields[name] is None else tuple(fields[name])
-            return cls(guarantee=Guarantee(**guarantee), rows=RowMap(**rows), **fields)
-        except KeyError as error:
-            raise InvalidInput(f"a stored model lacks {error}") from None
-        except (TypeError, AttributeError, ValueError) as error:
-            if isinstance(error, InvalidInput):
-                raise
-            raise InvalidInput(f"a stored model is not what it must be: {error}") from None
+        return cls(**fields_of(stored))
 
     def __str__(self) -> str:
         if self.coefficients is None:
             head = f"{self.mechanism}: no model, for the private test failed"
+        elif self.table is not None:
+            head = f"{self.mechanism}: {self.in_units}"
         else:
             names = self.columns or self.feature_names or tuple(map(str, self.support))
             terms = [f"{v:.6g} {name}" for name, v in zip(names, self.coefficients, strict=True)]
@@ -190,9 +309,6 @@ class ModelRelease(Release):
             promised = replace(self.guarantee, private=True)
             return f"{NOT_PRIVATE}.\n{head}.\nIt would have been {promised}.{notes}"
         return f"{head}.\nIt is {self.guarantee}.{notes}"
-
-
-FORMAT_KEYS = ("format", "version")
 
 
 def _frozen(value: Any) -> Any:

@@ -12,12 +12,6 @@ from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
 from mipselect.validation import checked_flag, checked_scale, checked_scales
 
-GRID = 2.0**-16
-"""Rows are cut to multiples of this for sums that must be exact."""
-
-EXACT_ROWS = 1 << 20
-"""Products of so many rows on the grid add up exactly in doubles: below 2^20 · 2^32 < 2^53."""
-
 
 @dataclass(frozen=True)
 class RowMap:
@@ -130,34 +124,6 @@ def products(rows: FloatArray, theta: FloatArray) -> FloatArray:
     for column, weight in zip(rows.T, theta, strict=True):
         total += column * weight
     return total
-
-
-def on_grid(values: FloatArray, bound: float) -> FloatArray:
-    """values/bound, clipped to [-1, 1] and cut towards zero to multiples of `GRID`.
-
-    A row within `bound` stays within 1, exactly: its squared length is a multiple of GRID², and
-    no multiple lies between 1 and what rounding can make of it. What is no number becomes 0.
-    """
-    with np.errstate(all="ignore"):
-        scaled = np.clip(np.nan_to_num(values / bound, nan=0.0), -1.0, 1.0)
-        cut: FloatArray = np.trunc(scaled / GRID) * GRID
-    return cut
-
-
-def exact_products(left: FloatArray, right: FloatArray) -> FloatArray:
-    """leftᵀ right for entries on the grid in [-1, 1], exactly, in any order of the rows.
-
-    Parameters
-    ----------
-    left, right : float arrays, shapes (n, a) and (n, b), n < 2^31
-    """
-    total = np.zeros((left.shape[1], right.shape[1]), dtype=np.int64)
-    for start in range(0, len(left), EXACT_ROWS):
-        part = slice(start, start + EXACT_ROWS)
-        block = left[part].T @ right[part]
-        total += np.rint(block / GRID**2).astype(np.int64)
-    result: FloatArray = total.astype(np.float64) * GRID**2
-    return result
 
 
 def require_bounded(row_map: RowMap) -> RowMap:

@@ -2,38 +2,44 @@
 
 from __future__ import annotations
 
+import random
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import clone
+from sklearn.base import ClassifierMixin, clone
+from sklearn.utils import ClassifierTags
+from sklearn.utils.validation import check_is_fitted
 
-from mipselect.errors import InvalidInput, RelationMismatch
+from mipselect.errors import InvalidInput
+from mipselect.instance import Instance
+from mipselect.layout import Layout
 from mipselect.mechanisms.base import Mechanism
+from mipselect.methods import MCMCMethod
 from mipselect.privacy.decimals import exact, round_down
-from mipselect.privacy.guarantee import Guarantee, compose
-from mipselect.privacy.ledger import Ledger
-from mipselect.regression.base import (
-    NumberPredictor,
-    PrivateRegressor,
-    checked_ledger,
-    paid,
-    released,
-    source_of,
-)
+from mipselect.privacy.guarantee import Guarantee
+from mipselect.privacy.ledger import Ledger, checked_ledger
+from mipselect.privacy.randomness import source_of
+from mipselect.regression.base import NumberPredictor, PrivateLinearModel
+from mipselect.regression.objective_perturbation import ObjectivePerturbationClassifier
+from mipselect.regression.pair import Pair, most_columns, promised_together, require_within
+from mipselect.regression.table_pair import TablePlan
 from mipselect.selectors.base import PrivateSelector
+from mipselect.tables.public_map import PublicMap
+from mipselect.tables.schema import TableSchema
 from mipselect.validation import checked_budget, checked_share
 
 
 class SelectThenRegress(NumberPredictor):
-    """Draw columns with one estimator, then a model on them with another: one release.
+    """Draw features with one estimator, then a model on them with another: one release.
 
     Parameters
     ----------
     selector : PrivateSelector
         With its own ε, bounds and options.
-    regressor : PrivateRegressor
+    regressor : PrivateRegressor or ObjectivePerturbationClassifier
         With its own ε, δ, bounds and options. A parameter with one number for each column of X
         is cut to the columns that were drawn.
     epsilon : float, optional
@@ -47,9 +53,12 @@ class SelectThenRegress(NumberPredictor):
     Attributes
     ----------
     support_ : ndarray of bool, shape (p,)
-        True for the columns that were drawn.
+        True for the columns of the model: those of the features that were drawn, and those that
+        the selector has always in.
     coef_ : ndarray of shape (p,)
-        Zeros for the columns that were not drawn.
+        Zeros for the other columns. After `fit_table` those of the columns of the model.
+    classes_ : ndarray of shape (2,)
+        Only of a classifier.
 
     Raises
     ------
@@ -59,15 +68,32 @@ class SelectThenRegress(NumberPredictor):
 
     Notes
     -----
-    The columns are a private release, and the model on them one more for any columns: ε and δ add
-    up (basic composition, both under one relation). The intercept is no column and is never
+    The features are a private release, and the model on them one more for any features: ε and δ
+    add up (basic composition, both under one relation). The intercept is no column and is never
     drawn. The draws are seeded if one of the two estimators has a `random_state`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mipselect import Ledger
+    >>> from mipselect.regression import AdaSSPRegressor, SelectThenRegress
+    >>> from mipselect.selectors import SISSelector
+    >>> X = np.random.default_rng(0).uniform(-1, 1, (20_000, 10))
+    >>> selector = SISSelector(1, x_bound=1.0, y_bound=1.0, relation="replace-one")
+    >>> ledger = Ledger(4.0, delta=1e-6)
+    >>> model = SelectThenRegress(
+    ...     selector, AdaSSPRegressor(x_bound=1.0, y_bound=1.0), epsilon=4.0, ledger=ledger
+    ... )
+    >>> model.fit(X, 0.8 * X[:, 6]).support_.nonzero()[0].tolist()
+    [6]
+    >>> ledger.remaining.epsilon
+    0.0
     """
 
     def __init__(
         self,
         selector: PrivateSelector,
-        regressor: PrivateRegressor,
+        regressor: PrivateLinearModel,
         *,
         epsilon: float | None = None,
         selection_share: float = 0.5,
@@ -80,47 +106,138 @@ class SelectThenRegress(NumberPredictor):
         self.ledger = ledger
 
     support_: np.ndarray[Any, np.dtype[np.bool_]]
+    classes_: np.ndarray[Any, Any]
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Charge the ledger once, draw the columns, then the coefficients.
+        """Charge the ledger once, draw the features, then the coefficients.
 
         Takes and raises what `PrivateLinearModel.fit` does.
         """
         checked_ledger(self.ledger)
         selector, regressor = self._parts()
-        source, of_columns = source_of(selector.random_state)
-        model_source, of_model = source_of(regressor.random_state)
-        table, target = self._validated(X, y)
-        names, size = self._names(), table.shape[1]
+        sources, private = _sources(selector, regressor)
+        table, given = self._validated(X, y)
+        target, size = regressor._encoded(given), table.shape[1]
+        selector.n_features_in_ = size
+        if hasattr(self, "feature_names_in_"):
+            selector.feature_names_in_ = self.feature_names_in_
+        layout = selector._layout()
         # Before the search for a law, which may take long.
-        selector._check_number(size)
-        model = _promise_on_some_columns(selector, regressor, size)
-        selection: Mechanism[Any] = selector._silent_mechanism(X, y, source)
-        relation = regressor.relation
-        stated = selection.guarantees.get(relation)
-        if stated is None:
-            raise RelationMismatch(
-                f"the regressor is private under {relation}, the selector under "
-                f"{', '.join(selection.guarantees)} only: give both the same relation"
-            )
-        together = compose([stated, model], relation)
-        if self.epsilon is not None and exact(together.epsilon) > exact(self.epsilon):
-            raise InvalidInput(
-                f"selector and regressor cost {together.epsilon:.15g} together, more than "
-                f"epsilon = {self.epsilon:.15g}: options of the selector have an ε of their own"
-            )
-        guarantee = replace(together, private=of_columns and of_model)
-        what = f"{selection.name}, then {type(regressor).__name__}"
-        with paid(self.ledger, guarantee, what) as promised, np.errstate(all="ignore"):
-            support = _columns(selection.sample(source))
-            chosen = regressor.for_columns(support, size)
-            drawn = chosen._draw(table[:, list(support)], target, model_source, of_model)
-        guarantee = replace(guarantee, conditions=promised.conditions)
-        drawn = replace(drawn, mechanism=f"{selection.name}, then {drawn.mechanism}")
-        self._keep(released(drawn, support, tuple(names[j] for j in support), guarantee))
+        selector._check_number(len(layout.groups))
+        model = _promise_on_some_columns(selector, regressor, layout)
+        selection: Mechanism[Any] = selector._silent_mechanism(X, y, sources[0])
+        together = promised_together(selection.guarantees, model)
+        if self.epsilon is not None:
+            require_within(together, self.epsilon)
+        pair = Pair(
+            selection,
+            layout,
+            lambda _, columns: regressor.for_columns(columns, size),
+            replace(together, private=private),
+            type(regressor).__name__,
+        )
+        release, columns = pair.release(table, target, self.ledger, sources, regressor._classes())
+        self._keep(release, columns, size)
+        if isinstance(regressor, ObjectivePerturbationClassifier):
+            self.classes_ = regressor.classes_
         self.support_ = np.zeros(size, dtype=bool)
-        self.support_[list(support)] = True
+        self.support_[self._columns] = True
         return self
+
+    def fit_table(
+        self,
+        source: Any,
+        schema: TableSchema,
+        *,
+        target: str,
+        always: Sequence[str] = (),
+        never: Sequence[str] = (),
+        ranges: Mapping[str, tuple[float, float]] | None = None,
+        unit_rule: str = "first",
+    ) -> Self:
+        """Do the same on a table, by the public map of its schema.
+
+        Bounds of the two estimators follow from the schema where they are None; `release_` has
+        the coefficients in the units of the table too, and `predict` takes a table.
+
+        Parameters
+        ----------
+        source : path or table
+            See `mipselect.tables.sources.open_source`.
+        schema, target, always, never, ranges, unit_rule
+            See `Instance.from_table`.
+
+        Raises
+        ------
+        InvalidInput
+            For what is wrong with a parameter, the schema or a header; nothing is raised because
+            of the rows.
+        BudgetExceeded, RelationMismatch
+            From the ledger, before anything is drawn.
+        """
+        checked_ledger(self.ledger)
+        selector, regressor = self._parts()
+        sources, private = _sources(selector, regressor)
+        asked: dict[str, Any] = {"target": target, "always": always, "never": never}
+        public = PublicMap.of(schema, ranges=ranges, **asked)
+        selector._check_number(len(public.features))
+        plan = TablePlan(schema, public, selector._method(), regressor, _largest(selector))
+        promised = plan.promise
+        if self.epsilon is not None:
+            require_within(promised, self.epsilon)
+        instance = Instance.from_table(
+            source,
+            schema,
+            support_size=plan.size,
+            intercept=bool(regressor.fit_intercept),
+            ranges=ranges,
+            unit_rule=unit_rule,
+            **asked,
+            **_of_the_problem(selector),
+        )
+        release = plan.pair(instance, sources[0], private=private).release(self.ledger, sources)
+        size = len(release.columns)
+        self._keep(release, range(size), size)
+        self.support_ = np.ones(size, dtype=bool)
+        if release.classes is not None:
+            self.classes_ = np.array(release.classes)
+        return self
+
+    def predict(self, X: Any) -> np.ndarray[Any, Any]:
+        """Return predictions, shape (n,): numbers or classes.
+
+        Parameters
+        ----------
+        X : array_like of shape (n, p), or a table after `fit_table`
+            See `ModelRelease.predict`.
+
+        Raises
+        ------
+        InvalidInput
+            If no model was released.
+        """
+        check_is_fitted(self)
+        if self.release_.table is not None:
+            return self.release_.predict(X)
+        found = self.release_.decision(self._table(X))
+        if self.release_.classes is None:
+            return found
+        named: np.ndarray[Any, Any] = self.classes_[(found > 0.0).astype(int)]
+        return named
+
+    def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """R² of the predictions, or the share of classes that are right; not private."""
+        if _classifies(self.regressor):
+            return float(ClassifierMixin.score(self, X, y, sample_weight))
+        return float(super().score(X, y, sample_weight))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        if _classifies(self.regressor):
+            tags.estimator_type = "classifier"
+            tags.classifier_tags = ClassifierTags(poor_score=True, multi_class=False)
+            tags.regressor_tags = None
+        return tags
 
     def _seeded(self) -> bool:
         return self.selector.random_state is not None and self.regressor.random_state is not None
@@ -129,7 +246,7 @@ class SelectThenRegress(NumberPredictor):
         """Copies of the two estimators, with their shares of ε if there is one to divide."""
         for part, kind, name in (
             (self.selector, PrivateSelector, "selector"),
-            (self.regressor, PrivateRegressor, "regressor"),
+            (self.regressor, PrivateLinearModel, "regressor"),
         ):
             if not isinstance(part, kind):
                 raise InvalidInput(f"{name} must be a {kind.__name__}, got {part!r}")
@@ -150,23 +267,62 @@ class SelectThenRegress(NumberPredictor):
         )
 
 
+def _sources(
+    selector: PrivateSelector, regressor: PrivateLinearModel
+) -> tuple[tuple[random.Random, random.Random], bool]:
+    """Where their random integers come from, and whether the pair may be called private."""
+    source, of_columns = source_of(selector.random_state)
+    model_source, of_model = source_of(regressor.random_state)
+    return (source, model_source), of_columns and of_model
+
+
+def _classifies(regressor: object) -> bool:
+    return isinstance(regressor, ObjectivePerturbationClassifier)
+
+
+def _largest(selector: PrivateSelector) -> int:
+    """The most features that may be drawn."""
+    sizes = getattr(selector, "sizes", None)
+    return int(selector.n_features_to_select) if sizes is None else max(map(int, sizes))
+
+
+def _of_the_problem(selector: PrivateSelector) -> dict[str, Any]:
+    """What a selector says about the problem of a table, as arguments of `Instance.from_table`.
+
+    Raises
+    ------
+    InvalidInput
+        For what the schema says already.
+    """
+    told = [
+        name
+        for name in ("x_bound", "y_bound", "groups", "always", "always_bound")
+        if getattr(selector, name, None) is not None
+    ]
+    if told:
+        raise InvalidInput(
+            f"the selector must not have {', '.join(told)} for a table: its schema has the "
+            "ranges, and fit_table takes always"
+        )
+    given = {name: getattr(selector, name, None) for name in ("coef_bound", "ridge", "loss")}
+    if isinstance(selector._method(), MCMCMethod):
+        del given["coef_bound"]  # That of a chain is about another norm.
+    return {name: value for name, value in given.items() if value is not None}
+
+
 def _promise_on_some_columns(
-    selector: PrivateSelector, regressor: PrivateRegressor, size: int
+    selector: PrivateSelector, regressor: PrivateLinearModel, layout: Layout
 ) -> Guarantee:
     """What the regressor promises on as many columns as are drawn at most.
 
     Its parameters are checked for every column of X: after the draw it would be too late.
     """
-    sizes = getattr(selector, "sizes", None)
-    largest = int(selector.n_features_to_select) if sizes is None else max(map(int, sizes))
-    width = min(largest, size)
+    size = len(layout.column_names)
+    widths = [len(group) for group in layout.groups], [len(part) for part in layout.always]
+    width = min(most_columns(*widths, _largest(selector)), size)
     for start in range(0, size, width):
         support = tuple(range(min(start, size - width), min(start + width, size)))
         promised = regressor.for_columns(support, size).promise(width)
         if not regressor.has_columns(size):
             break
     return promised
-
-
-def _columns(outcome: Any) -> tuple[int, ...]:
-    return (outcome,) if isinstance(outcome, int) else tuple(sorted(outcome))

@@ -119,7 +119,7 @@ class Huber(SmoothLoss):
 
 @dataclass(frozen=True)
 class Logistic(SmoothLoss):
-    """ln(1 + e^{-yu}) for y = -1 or +1."""
+    """ln(1 + e^{-yu}) for y = -1 or +1; a row with y = 0 does not count."""
 
     @property
     def name(self) -> str:
@@ -139,12 +139,12 @@ class Logistic(SmoothLoss):
         """See `SmoothLoss.values`."""
         margin = y * u
         wrong = np.exp(-np.logaddexp(0.0, margin))
-        return np.logaddexp(0.0, -margin), -y * wrong, wrong * (1.0 - wrong)
+        return np.logaddexp(0.0, -margin), -y * wrong, y * y * wrong * (1.0 - wrong)
 
 
 @dataclass(frozen=True)
 class SmoothedHinge(SmoothLoss):
-    """max(0, 1 - yu), its kink replaced by a parabola over 1 ± h; y = -1 or +1.
+    """max(0, 1 - yu), its kink replaced by a parabola over 1 ± h; y = -1 or +1, 0 does not count.
 
     (1 + h - yu)²/4h between: Chaudhuri, Monteleoni and Sarwate, 2011, section 3.4.2 (the Huber
     hinge).
@@ -172,7 +172,7 @@ class SmoothedHinge(SmoothLoss):
         share = np.clip((1.0 + h - margin) / (2.0 * h), 0.0, 1.0)
         value = np.where(margin < 1.0 - h, 1.0 - margin, h * share**2)
         inside = np.abs(margin - 1.0) < h
-        return value, -y * share, self.curvature * inside.astype(np.float64)
+        return value, -y * share, y * y * self.curvature * inside.astype(np.float64)
 
 
 def regression_loss(name: str) -> SmoothLoss:

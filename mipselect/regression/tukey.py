@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,11 +19,13 @@ from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.ledger import Ledger
 from mipselect.regression.base import Drawn, PrivateLinearModel, PrivateRegressor
 from mipselect.regression.box_depth import DepthLaw, Grid, pass_weights
+from mipselect.regression.double_draws import standard_normals
 from mipselect.regression.rows import RowMap
 from mipselect.validation import (
     checked_budget,
     checked_delta,
     checked_integer,
+    checked_nonnegative,
     checked_scales,
 )
 
@@ -36,6 +38,13 @@ PADDING_RISK = 1e-4
 MOST_BLOCKS = 2.0**17
 MOST_ROWS = 2.0**40
 """Further rows are left out; a noisy number of rows may be large by chance."""
+
+CONSTANT = 1e-13
+"""A column that varies by less than this, in units of its largest entry, is constant."""
+
+GUESS = 0.1
+"""Deviation of a coefficient of which a block knows nothing, in units of y and the largest entry:
+small next to what is known, and large next to the steps of the grid."""
 
 FINEST = 2.0**62
 """The most steps between the ends of a grid: its points are 64-bit integers."""
@@ -51,6 +60,11 @@ class TukeyRegressor(PrivateRegressor):
     block_size : int, optional
         b ≥ d, the rows of a block, d = p + 1 with an intercept. Public. None is as many as leave
         the number of blocks that the test asks for (`enough_blocks`), at least d.
+    block_ridge : float
+        c ≥ 0: the model of a block minimises ‖y - Xβ‖² + c Σ(s_jβ_j)², s_j the deviation of column
+        j in the block; not of the intercept. As much as c further rows without a signal. Public.
+        Models of few rows scatter without bounds at 0, and the test fails; blocks of many rows
+        hardly feel it. A column that is constant in a block gets a small random coefficient.
     coef_bound : float or array_like of shape (p,)
         Models are clipped to ± this, in units of y per unit of a column; for the intercept the
         largest of them. Public.
@@ -73,8 +87,8 @@ class TukeyRegressor(PrivateRegressor):
 
     Notes
     -----
-    Rows are sent to the b places of m blocks by a random injection (`random_blocks`), with rows
-    of zeros in the places that are left; rows for which there is no place are left out. Given
+    Rows are sent to the b places of m blocks by a random injection (`random_blocks`); places may
+    be left, and rows for which there is no place are left out. Given
     what happens to all others, one row changes one block, under both relations; so one of m
     models, which are points of a public grid. ε_t = ε_s are halves of what is left of ε.
 
@@ -94,6 +108,17 @@ class TukeyRegressor(PrivateRegressor):
     Brown, Gaboardi, Smith, Ullman and Zakynthinou, "Covariance-aware private mean estimation
     without private covariance estimation", 2021; "Better Private Linear Regression Through Better
     Private Feature Selection", section 8, whose constants are for a depth that only grows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mipselect.regression import TukeyRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(8000, 2))
+    >>> y = X[:, 0] + 0.1 * rng.normal(size=8000)
+    >>> model = TukeyRegressor(epsilon=5.0, delta=1e-6, block_size=20).fit(X, y)
+    >>> model.release_.has_model, model.score(X, y) > 0.8
+    (True, True)
     """
 
     _per_column: ClassVar[tuple[str, ...]] = ("coef_bound", "coef_step")
@@ -104,6 +129,7 @@ class TukeyRegressor(PrivateRegressor):
         epsilon: float = 1.0,
         delta: float = 1e-6,
         block_size: int | None = None,
+        block_ridge: float = 1.0,
         coef_bound: float | ArrayLike = 2.0**26,
         coef_step: float | ArrayLike = 2.0**-34,
         fallback: PrivateLinearModel | None = None,
@@ -115,6 +141,7 @@ class TukeyRegressor(PrivateRegressor):
         self.epsilon = epsilon
         self.delta = delta
         self.block_size = block_size
+        self.block_ridge = block_ridge
         self.coef_bound = coef_bound
         self.coef_step = coef_step
         self.fallback = fallback
@@ -129,6 +156,7 @@ class TukeyRegressor(PrivateRegressor):
         checked_delta(self.delta)
         if self.block_size is not None:
             checked_integer(self.block_size, "block_size", size + bool(self.fit_intercept))
+        checked_nonnegative(self.block_ridge, "block_ridge")
         self._grid(size)
         fallback = self._fallback(None)
         if fallback is not None:
@@ -137,6 +165,13 @@ class TukeyRegressor(PrivateRegressor):
                 raise InvalidInput(f"the fallback would cost {promised}: more than its share")
         return Guarantee(self.epsilon, self.delta, relation=self._checked_relation())
 
+    def for_features(self, parts: int) -> Self:
+        """See `PrivateLinearModel.for_features`; the fallback gets its bounds too."""
+        model = super().for_features(parts)
+        if isinstance(self.fallback, PrivateLinearModel):
+            model.set_params(fallback=self.fallback.for_features(parts))
+        return model
+
     def _draw(self, X: FloatArray, y: FloatArray, source: random.Random, private: bool) -> Drawn:
         size = X.shape[1]
         rows = RowMap(size, self.fit_intercept)
@@ -144,7 +179,8 @@ class TukeyRegressor(PrivateRegressor):
         bounds, steps = self._grid(size)
         height, count = self._blocks(len(X), rows.columns, source, private)
         blocks = random_blocks(len(X), count, height, source)
-        models = block_models(rows(X), y, blocks, count)
+        guesses = standard_normals(source, count * size).reshape(count, size)
+        models = block_models(X, y, blocks, guesses, rows.fit_intercept, self.block_ridge)
         law = DepthLaw(on_integer_grid(models, bounds, steps), draw)
         delta = self.delta if self.fallback is None else self.delta / 2.0
         distance = law.distance(delta)
@@ -223,33 +259,52 @@ def enough_blocks(columns: int, epsilon: float, delta: float) -> int:
 
 
 def block_models(
-    table: FloatArray, y: FloatArray, blocks: list[list[int]], count: int
+    X: FloatArray,
+    y: FloatArray,
+    blocks: list[list[int]],
+    guesses: FloatArray,
+    fit_intercept: bool,
+    ridge: float,
 ) -> FloatArray:
-    """Least-squares coefficients of every block, and zeros for those without rows: (count, d).
+    """The coefficients of every block, the intercept last, and zeros for those without rows.
 
-    Rows of zeros in the places that are left would change nothing.
+    `guesses` has a random number for each block and column, shape (m, p); returns shape (m, d).
     """
-    models = np.zeros((count, table.shape[1]))
-    for model, block in zip(models, blocks, strict=False):
-        model[:] = least_squares(table[block], y[block])
+    models = np.zeros((len(guesses), X.shape[1] + fit_intercept))
+    for model, block, guess in zip(models, blocks, guesses, strict=False):
+        if block:
+            model[:] = block_model(X[block], y[block], guess, fit_intercept, ridge)
     return models
 
 
-def least_squares(table: FloatArray, y: FloatArray) -> FloatArray:
-    """The shortest minimiser of ‖y - Xβ‖ in units of the columns; zeros where rounding fails.
+def block_model(
+    X: FloatArray, y: FloatArray, guess: FloatArray, fit_intercept: bool, ridge: float
+) -> FloatArray:
+    """argmin ‖y - Xβ - β₀‖² + c Σ(s_jβ_j)², shape (d,); zeros where rounding fails.
 
-    Columns are brought to the same size first, so that their units do not decide what counts as
-    dependent.
+    The shortest of them in units of s_j, the deviation of a column from its mean, or from 0
+    without an intercept: units of the columns decide nothing. A column that is constant in the
+    block says nothing about its coefficient, which is a small guess then: zeros in every second
+    block would leave the boxes no width to shrink evenly, and the test would fail.
     """
-    largest = np.abs(table).max(axis=0)
-    units = np.where(largest > 0.0, largest, 1.0)
+    largest = np.abs(X).max(axis=0)
     target_unit = float(np.abs(y).max()) or 1.0
+    table, target = X / np.where(largest > 0.0, largest, 1.0), y / target_unit
+    centre, level = table.mean(axis=0) * fit_intercept, float(target.mean()) * fit_intercept
+    table, target = table - centre, target - level
+    deviation = np.sqrt((table**2).mean(axis=0))
+    varies = deviation > CONSTANT
+    rows = np.where(varies, table / np.where(varies, deviation, 1.0), 0.0)
+    rows = np.vstack([rows, math.sqrt(ridge) * np.eye(X.shape[1])])
     try:
-        found = np.linalg.lstsq(table / units, y / target_unit, rcond=None)[0]
+        found = np.linalg.lstsq(rows, np.append(target, np.zeros(X.shape[1])), rcond=None)[0]
     except np.linalg.LinAlgError:
-        return np.zeros(table.shape[1])
-    coef: FloatArray = np.nan_to_num(found * target_unit / units, nan=0.0)
-    return coef
+        return np.zeros(X.shape[1] + fit_intercept)
+    beta = found / np.where(varies, deviation, 1.0)
+    intercept = [level - float(centre @ beta)] if fit_intercept else []
+    beta = np.where(varies, beta, GUESS * guess * np.sqrt((target**2).mean()))
+    coef = beta / np.where(largest > 0.0, largest, 1.0)
+    return np.nan_to_num(np.append(coef, intercept) * target_unit, nan=0.0)
 
 
 def on_integer_grid(models: FloatArray, bounds: FloatArray, steps: FloatArray) -> Grid:

@@ -27,6 +27,12 @@ class Effort:
         Sets of additions to a base that were bounded, screened or divided.
     masters, iterations, cuts, solver_nodes : int
         Of the outer approximation; zero where a closed form settled everything.
+
+    Examples
+    --------
+    >>> from mipselect import load_instance, top_supports
+    >>> top_supports(load_instance("tiny-plain"), 3).effort.solver
+    'native'
     """
 
     solver: str = ""
@@ -111,7 +117,10 @@ class Certificate(ABC):
 
     @property
     def widened_sensitivity(self) -> float:
-        """Δ + τΔ: the sensitivity of values that are known up to `allowance`."""
+        """Δ + τΔ: the sensitivity of values that are known up to `allowance`.
+
+        See docs/mathematics/certified-search.md, (2).
+        """
         return self.sensitivity * (1.0 + self.tolerance)
 
     @property

@@ -9,7 +9,8 @@ because the second sum is not positive where z is none of them. A row is affine 
 minimum over all choices which begin with some columns is a sort. A tree over the choices in
 lexicographic order drops every beginning that some row proves; what is left at its leaves is open.
 The multipliers come from a linear program and need not be optimal, nor even right: any are safe.
-Only the arithmetic has to be, and each row is lowered by a bound on its rounding.
+Only the arithmetic has to be, and each row is lowered by a bound on its rounding
+(docs/mathematics/cuts.md, (13)).
 """
 
 from __future__ import annotations

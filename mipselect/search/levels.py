@@ -58,6 +58,15 @@ def mistake_levels(
     ----------
     "Differentially Private High-dimensional Variable Selection via Integer Programming",
     section 2.1.2.
+
+    Examples
+    --------
+    >>> from mipselect import load_instance, mistake_levels
+    >>> levels = mistake_levels(load_instance("diabetes"))
+    >>> levels.supports[:2].tolist()
+    [[2, 3, 8], [2, 6, 8]]
+    >>> bool((levels.bounds <= levels.values).all())
+    True
     """
     return find_levels(set_up(instance, SearchOptions(solver, tolerance, time_limit, progress)))
 
@@ -81,8 +90,8 @@ def find_levels(search: Search) -> MistakeLevels:
             for level in range(1, center.levels):
                 reporter.stage = f"level {level}"
                 found.append(BestSupport(search.allowance, floor=center.value))
-                center.search_level(level, found[-1], run)
                 bound = min(ahead[level:], default=math.inf)
+                center.search_level(level, found[-1], run)
                 if found[-1].value < center.value:
                     break
             else:
@@ -94,13 +103,26 @@ def find_levels(search: Search) -> MistakeLevels:
         open_bound = min([bound, *(level.bound for level in known)])
         if known and known[-1].value < known[0].value:
             known = known[-1:]  # The centre would have moved there, and the levels with it.
-        partial = _levels(search, known, bound) if known else None
+        partial = _levels(search, known) if known else None
+        if partial is not None and partial.certified:
+            return partial
         needed = known[-1].target if known else math.inf
-        raise refusal(stop, run, open_bound, needed, partial) from stop
+        proven = _proven_part(search, partial, open_bound)
+        raise refusal(stop, run, open_bound, needed, partial, proven) from stop
+
+
+def _proven_part(search: Search, levels: MistakeLevels | None, open_bound: float) -> str:
+    """Which levels are proven, for one that is stopped."""
+    if levels is None or levels.certified_rows < 2:
+        return ""
+    optimum = "the optimum" if open_bound >= levels.values[0] else "the best support that was found"
+    last = levels.certified_rows - 1
+    of = min(levels.support_size, levels.n_features - levels.support_size)
+    return f"; levels 1 to {last} of {of} around {optimum} are certified"
 
 
 def _certified(search: Search, found: list[BestSupport]) -> MistakeLevels:
-    levels = _levels(search, found, math.inf)
+    levels = _levels(search, found)
     if not levels.certified:
         worst = int(np.argmax(levels.values - levels.bounds))
         raise NotCertified(
@@ -113,15 +135,12 @@ def _certified(search: Search, found: list[BestSupport]) -> MistakeLevels:
     return levels
 
 
-def _levels(search: Search, found: list[BestSupport], open_bound: float) -> MistakeLevels:
-    """The levels so far; `open_bound` holds for the last one, which may be unfinished."""
-    bounds = [level.bound for level in found]
-    if len(found) > 1:
-        bounds[-1] = min(bounds[-1], open_bound)
+def _levels(search: Search, found: list[BestSupport]) -> MistakeLevels:
+    """The levels so far."""
     return MistakeLevels(
         supports=np.stack([level.support for level in found if level.support is not None]),
         values=np.array([level.value for level in found]),
-        bounds=np.array(bounds),
+        bounds=np.array([level.bound for level in found]),
         tolerance=search.options.tau,
         sensitivity=search.instance.sensitivity,
         n_features=search.instance.n_features,

@@ -56,7 +56,10 @@ class Neighbourhood(Protocol):
         """A proven lower bound of a whole level, at the cost of a sort."""
 
     def search_level(self, level: int, collector: Collector, run: Run) -> None:
-        """Offer every support of a level below the threshold; settle a bound for the rest."""
+        """Offer every support of a level below the threshold; settle a bound for the rest.
+
+        Where it is stopped, it settles what is proven of all that is open.
+        """
 
 
 class Method(Protocol):

@@ -14,6 +14,10 @@ DEFAULT_TOLERANCE = 0.05
 """τ in units of the sensitivity; public, and fixed before the data are seen."""
 
 
+MOST_UNCERTAIN = 0.1
+"""The share of τΔ that errors of values may take from what is proven."""
+
+
 @dataclass(frozen=True, eq=False)
 class SearchOptions:
     """Who searches, how exactly and how long.
@@ -58,4 +62,15 @@ def require_ridge(instance: Instance) -> None:
     if instance.ridge <= 0.0:
         raise InvalidInput(
             f"a certified search needs ridge > 0, got {instance.ridge:g}: its cuts divide by it"
+        )
+
+
+def require_certain_values(instance: Instance, tau: float) -> None:
+    """Raise `InvalidInput` if values are not known far better than τΔ; all of it is public."""
+    least = instance.uncertain / (MOST_UNCERTAIN * instance.sensitivity)
+    if least > tau:
+        raise InvalidInput(
+            f"from moments of n = {instance.n:,} rows values are known up to "
+            f"{instance.uncertain / instance.sensitivity:.1g} of the sensitivity, so the tolerance "
+            f"must be at least {least:.2g}, got {tau:g}"
         )

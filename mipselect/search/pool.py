@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.errors import InvalidInput
 from mipselect.search.certificate import Certificate, Effort
+from mipselect.validation import checked_integer
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +35,17 @@ class SupportPool(Certificate):
         p.
     feature_names : tuple of str
     effort : Effort
+
+    Examples
+    --------
+    >>> from mipselect import load_instance, top_supports
+    >>> pool = top_supports(load_instance("tiny-plain"), 3)
+    >>> pool
+    <SupportPool: 3 supports of 3 of 8 features; sensitive>
+    >>> pool.supports.tolist()
+    [[1, 4, 6], [1, 2, 6], [1, 5, 6]]
+    >>> pool.certified, pool.number_unlisted, pool.position([1, 2, 6])
+    (True, 53, 1)
     """
 
     supports: IntArray
@@ -74,6 +86,29 @@ class SupportPool(Certificate):
         in_order = np.all(self.values[1:] >= self.values[:-1])
         proven = self.rest_bound >= self.values[-1] - self.allowance
         return bool(distinct and in_order and proven)
+
+    @property
+    def certified_rows(self) -> int:
+        """How many of the first rows are proven to be the best ones, up to the tolerance."""
+        return int(np.searchsorted(self.values, self.rest_bound + self.allowance, side="right"))
+
+    def first(self, rows: int) -> SupportPool:
+        """A smaller pool: the first `rows`, with what is proven of all others.
+
+        Of a search that was stopped, the first `certified_rows` are certified. How many those are
+        depends on the data: a mechanism promises what it says only for a number of rows that was
+        fixed without looking at them.
+
+        Raises
+        ------
+        InvalidInput
+            If `rows` is not in 1..R.
+        """
+        checked_integer(rows, "rows", 1, len(self))
+        rest = float(np.min(self.values[rows:], initial=self.rest_bound))
+        return replace(
+            self, supports=self.supports[:rows], values=self.values[:rows], rest_bound=rest
+        )
 
     def position(self, support: ArrayLike) -> int | None:
         """Row of `support` (sorted indices, shape (s,)) in `supports`, or None if unlisted."""
@@ -116,6 +151,15 @@ class MistakeLevels(Certificate):
         p.
     feature_names : tuple of str
     effort : Effort
+
+    Examples
+    --------
+    >>> from mipselect import load_instance, mistake_levels
+    >>> levels = mistake_levels(load_instance("tiny-plain"))
+    >>> levels.supports[0].tolist(), levels.sizes
+    ([1, 4, 6], (1, 15, 30, 10))
+    >>> levels.certified, levels.level_of([1, 2, 6])
+    (True, 1)
     """
 
     supports: IntArray
@@ -153,6 +197,12 @@ class MistakeLevels(Certificate):
         in_place = np.array_equal(distances, np.arange(len(self)))
         proven = np.all(self.bounds >= self.values - self.allowance)
         return bool(in_place and proven and self.gap >= 0.0)
+
+    @property
+    def certified_rows(self) -> int:
+        """How many of the first rows are proven to be the best of their level, if row 0 is."""
+        proven = self.bounds >= self.values - self.allowance
+        return len(self) if proven.all() else int(np.argmin(proven))
 
     @property
     def sizes(self) -> tuple[int, ...]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from mipselect.errors import NotCertified, SolverFailure
 from mipselect.search.certificate import Certificate, Effort
+from mipselect.search.collectors import Collector
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,16 @@ class Progress:
         Removed sets that are settled, and all of them.
     nodes : int
         Subproblems visited.
+
+    Examples
+    --------
+    >>> from mipselect import load_instance, mistake_levels
+    >>> stages = []
+    >>> levels = mistake_levels(
+    ...     load_instance("paper-p100"), progress=lambda report: stages.append(report.stage)
+    ... )
+    >>> all(isinstance(stage, str) for stage in stages)
+    True
     """
 
     stage: str
@@ -157,6 +168,15 @@ class Run:
             raise TimeUp
         self.reporter.report(self.deadline, self.statistics)
 
+    def limit(self, collector: Collector, long: int) -> float:
+        """What a bound must reach: the threshold, or the target after `long` subproblems.
+
+        Then what certifies is enough, and no exact value is looked for.
+        """
+        if self.statistics.subproblems > long:
+            return collector.target
+        return collector.threshold
+
     def effort(self, solver: str) -> Effort:
         """What has been done so far."""
         return self.statistics.effort(solver, self.deadline.seconds)
@@ -167,7 +187,12 @@ Stopped = (TimeUp, SolverFailure)
 
 
 def refusal(
-    stop: BaseException, run: Run, bound: float, needed: float, partial: Certificate | None
+    stop: BaseException,
+    run: Run,
+    bound: float,
+    needed: float,
+    partial: Certificate | None,
+    settled: str,
 ) -> NotCertified:
     """Return the error for a search that was stopped.
 
@@ -182,6 +207,8 @@ def refusal(
         What a certificate would have needed there.
     partial : Certificate, optional
         What was found, the best first; not certified.
+    settled : str
+        What is certified of it, to be told at the end.
     """
     failed = isinstance(stop, SolverFailure)
     why = f"{stop}" if failed else f"time limit of {run.deadline.limit:g} s reached"
@@ -190,7 +217,7 @@ def refusal(
     if bound == -math.inf:
         proven = "not bounded: nothing was proven yet"
     error: NotCertified = kind(
-        f"{why}; stopped in stage {run.reporter.stage!r}: what is left open is {proven}",
+        f"{why}; stopped in stage {run.reporter.stage!r}: what is left open is {proven}{settled}",
         bound=bound,
         incumbent=math.inf if partial is None else float(partial.values[0]),
         partial=partial,

@@ -21,7 +21,7 @@ from mipselect.search.least_squares.closed_form import ClosedForm
 from mipselect.search.least_squares.masters import SquaredMasters
 from mipselect.search.least_squares.method import LeastSquaresMethod
 from mipselect.search.neighbourhood import Method, Neighbourhood
-from mipselect.search.options import SearchOptions, require_ridge
+from mipselect.search.options import SearchOptions, require_certain_values, require_ridge
 from mipselect.search.progress import Run
 
 UNITS_PER_TAU = 100.0
@@ -50,8 +50,8 @@ class Search:
 
     @property
     def allowance(self) -> float:
-        """τ in units of the objective."""
-        return self.options.tau * self.instance.sensitivity
+        """τ in units of the objective, less what values may be off by."""
+        return self.options.tau * self.instance.sensitivity - self.instance.uncertain
 
     def center(self) -> Neighbourhood:
         """A support that no swap improves."""
@@ -73,6 +73,7 @@ def set_up(instance: Instance, options: SearchOptions, *, listed: int = 1) -> Se
         How many values are wanted, whatever the bounds are.
     """
     require_ridge(instance)
+    require_certain_values(instance, options.tau)
     return Search(
         instance,
         _method(instance, options, listed),

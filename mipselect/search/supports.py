@@ -64,6 +64,15 @@ def top_supports(
     ----------
     "Differentially Private High-dimensional Variable Selection via Integer Programming",
     sections 2.1.1 and 4, appendix B.
+
+    Examples
+    --------
+    >>> from mipselect import load_instance, top_supports
+    >>> pool = top_supports(load_instance("diabetes"), 20)
+    >>> pool.supports[0].tolist()
+    [2, 3, 8]
+    >>> bool(pool.rest_bound >= pool.values[-1] - pool.allowance)
+    True
     """
     count = number_of_listed(instance, pool_size)
     options = SearchOptions(solver, tolerance, time_limit, progress)
@@ -86,12 +95,15 @@ def find_supports(search: Search, count: int) -> SupportPool:
         run.reporter.total = sum(math.comb(size, level) for level in range(1, center.levels))
         for level in range(1, center.levels):
             run.reporter.stage = f"pool, level {level}"
-            center.search_level(level, collector, run)
             bound = min(ahead[level:], default=math.inf)
+            center.search_level(level, collector, run)
     except Stopped as stop:
         pool = _pool(search, collector, bound)
+        if len(pool) == count and pool.certified:
+            return pool
+        partial = pool if len(pool) else None
         raise refusal(
-            stop, run, pool.rest_bound, collector.target, pool if len(pool) else None
+            stop, run, pool.rest_bound, collector.target, partial, _proven_part(pool)
         ) from stop
     pool = _pool(search, collector, math.inf)
     if not pool.certified:
@@ -104,6 +116,13 @@ def find_supports(search: Search, count: int) -> SupportPool:
             partial=pool,
         )
     return pool
+
+
+def _proven_part(pool: SupportPool) -> str:
+    rows = pool.certified_rows
+    if rows == 0:
+        return ""
+    return f"; a pool of {rows} is certified"
 
 
 def _pool(search: Search, collector: BestSupports, open_bound: float) -> SupportPool:

@@ -17,15 +17,15 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
-from mipselect.frames import numeric_matrix, numeric_vector, plain_array
+from mipselect.frames import numeric_matrix, numeric_vector, plain_array, refuse_lazy
 from mipselect.layout import Layout, laid_out
 from mipselect.mechanisms.base import Mechanism
-from mipselect.methods import Rows
+from mipselect.methods import PrivateMethod, Rows
 from mipselect.privacy.guarantee import Guarantee
-from mipselect.privacy.ledger import Ledger
-from mipselect.privacy.randomness import generator
+from mipselect.privacy.ledger import Ledger, checked_ledger
+from mipselect.privacy.randomness import source_of
 from mipselect.privacy.release import Release
-from mipselect.validation import checked_feature_names, checked_integer
+from mipselect.validation import checked_feature_names, checked_integer, require_public
 
 
 class PrivateSelector(SelectorMixin, BaseEstimator, ABC):  # type: ignore[misc]
@@ -58,6 +58,7 @@ class PrivateSelector(SelectorMixin, BaseEstimator, ABC):  # type: ignore[misc]
     guarantee_: Guarantee
     release_: Release
     n_features_in_: int
+    feature_names_in_: Any
 
     groups: Any = None
     always: Any = None
@@ -74,7 +75,8 @@ class PrivateSelector(SelectorMixin, BaseEstimator, ABC):  # type: ignore[misc]
         Parameters
         ----------
         X : array_like of shape (n, p)
-            One row per person. Dense, without missing values.
+            One row per person. Dense, without missing values. Where sums of squares and products
+            are enough, also a Dask array or frame, of which nothing else leaves the workers.
         y : array_like of shape (n,)
 
         Returns
@@ -88,9 +90,8 @@ class PrivateSelector(SelectorMixin, BaseEstimator, ABC):  # type: ignore[misc]
         BudgetExceeded, RelationMismatch
             From the ledger, before anything is drawn.
         """
-        if not (self.ledger is None or isinstance(self.ledger, Ledger)):
-            raise InvalidInput(f"ledger must be a Ledger or None, got {self.ledger!r}")
-        source = self._source()
+        checked_ledger(self.ledger)
+        source, _ = source_of(self.random_state)
         mechanism = self._silent_mechanism(X, y, source)
         layout = self._layout()
         release = mechanism.release(self.ledger, rng=source)
@@ -107,7 +108,7 @@ class PrivateSelector(SelectorMixin, BaseEstimator, ABC):  # type: ignore[misc]
 
         Takes and raises what `fit` does, but for the ledger.
         """
-        return copy.copy(self)._silent_mechanism(X, y, self._source())
+        return copy.copy(self)._silent_mechanism(X, y, source_of(self.random_state)[0])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -115,15 +116,6 @@ class PrivateSelector(SelectorMixin, BaseEstimator, ABC):  # type: ignore[misc]
         tags.input_tags.sparse = bool(self._accept_sparse)
         tags.non_deterministic = self.random_state is None
         return tags
-
-    def _source(self) -> random.Random:
-        try:
-            return generator(self.random_state)[0]
-        except InvalidInput:
-            raise InvalidInput(
-                "random_state must be None (the operating system's generator), an integer, a "
-                f"numpy RandomState or Generator, or a random.Random, got {self.random_state!r}"
-            ) from None
 
     def _get_support_mask(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
         check_is_fitted(self)
@@ -139,6 +131,10 @@ class PrivateSelector(SelectorMixin, BaseEstimator, ABC):  # type: ignore[misc]
         with np.errstate(all="ignore"):
             return self._mechanism(*self._validated(X, y), source)
 
+    def _method(self) -> PrivateMethod:
+        """The way to draw, with its options, from what need not be X and y."""
+        raise InvalidInput(f"{type(self).__name__} draws from X and y only")
+
     @abstractmethod
     def _mechanism(self, X: FloatArray, y: Any, source: random.Random) -> Mechanism[Any]:
         """Build the distribution from finite X, shape (n, p), and y, shape (n,).
@@ -148,6 +144,7 @@ class PrivateSelector(SelectorMixin, BaseEstimator, ABC):  # type: ignore[misc]
 
     def _validated(self, X: ArrayLike, y: ArrayLike) -> tuple[Any, Any]:
         """Return finite X, shape (n, p), and y, shape (n,); raise if k features cannot be had."""
+        refuse_lazy(X, "X")
         try:
             table, target = validate_data(
                 self, X, y, dtype=[np.float64, np.float32], accept_sparse=self._accept_sparse
@@ -203,18 +200,9 @@ class PrivateSelector(SelectorMixin, BaseEstimator, ABC):  # type: ignore[misc]
 
     def _public(self, **meanings: str) -> dict[str, Any]:
         """Return the parameters of these names; raise `InvalidInput` if one is missing."""
-        missing = [
-            f"{name} ({meaning})"
-            for name, meaning in meanings.items()
-            if getattr(self, name) is None
-        ]
-        if missing:
-            raise InvalidInput(
-                f"{type(self).__name__} needs {', '.join(missing)}. These are public "
-                "assumptions, chosen without looking at the data: a default that is derived "
-                "from the data would leak"
-            )
-        return {name: getattr(self, name) for name in meanings}
+        given = {name: getattr(self, name) for name in meanings}
+        require_public(type(self).__name__, given, meanings)
+        return given
 
 
 def real_target(y: Any) -> FloatArray:

@@ -50,6 +50,19 @@ class ExponentialSelector(ProblemSelector):
     References
     ----------
     McSherry and Talwar, "Mechanism design via differential privacy", 2007, theorem 6.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mipselect.selectors import ExponentialSelector
+    >>> X = np.random.default_rng(0).uniform(-1, 1, (2000, 12))
+    >>> y = X[:, 3] - X[:, 8]
+    >>> bounds = {"x_bound": 1.0, "y_bound": 2.0, "coef_bound": 1.5, "ridge": 1.0}
+    >>> selector = ExponentialSelector(2, epsilon=5.0, **bounds).fit(X, y)
+    >>> selector.get_support(indices=True).tolist()
+    [3, 8]
+    >>> selector.transform(X).shape, selector.release_.private
+    ((2000, 2), True)
     """
 
     def __init__(

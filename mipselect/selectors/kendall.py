@@ -63,6 +63,15 @@ class KendallSelector(PrivateSelector):
     ----------
     "Better Private Linear Regression Through Better Private Feature Selection", section 3 and
     algorithm 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mipselect.selectors import KendallSelector
+    >>> X = np.random.default_rng(0).normal(size=(2000, 6))
+    >>> selector = KendallSelector(1, epsilon=5.0).fit(X, X[:, 4])
+    >>> selector.get_support(indices=True).tolist()
+    [4]
     """
 
     def __init__(
@@ -86,8 +95,10 @@ class KendallSelector(PrivateSelector):
         self.ledger = ledger
         self.random_state = random_state
 
-    def _mechanism(self, X: FloatArray, y: Any, source: random.Random) -> Mechanism[Any]:
-        method = KendallMethod(
+    def _method(self) -> KendallMethod:
+        return KendallMethod(
             epsilon=self.epsilon, relation=self.relation, redundancy=self.redundancy
         )
-        return method.mechanism(self._rows(X, y), source)
+
+    def _mechanism(self, X: FloatArray, y: Any, source: random.Random) -> Mechanism[Any]:
+        return self._method().mechanism(self._rows(X, y), source)

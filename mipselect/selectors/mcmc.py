@@ -60,6 +60,16 @@ class MCMCSelector(PrivateSelector):
     ----------
     Roy and Tewari, "On the computational complexity of private high-dimensional model selection
     via the exponential mechanism", 2023.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mipselect.selectors import MCMCSelector
+    >>> X = np.random.default_rng(0).uniform(-1, 1, (500, 6))
+    >>> bounds = {"x_bound": 1.0, "y_bound": 1.0, "coef_bound": 1.0}
+    >>> selector = MCMCSelector(2, epsilon=1.0, delta=1e-6, n_steps=200, **bounds).fit(X, X[:, 0])
+    >>> len(selector.guarantee_.conditions)
+    1
     """
 
     def __init__(
@@ -93,17 +103,21 @@ class MCMCSelector(PrivateSelector):
         self.ledger = ledger
         self.random_state = random_state
 
+    def _method(self) -> MCMCMethod:
+        radius = self.coef_bound
+        return MCMCMethod(
+            epsilon=self.epsilon,
+            delta=self.delta,
+            n_steps=self.n_steps,
+            radius=None if radius is None else checked_scale(radius, "coef_bound"),
+        )
+
     def _mechanism(self, X: FloatArray, y: Any, source: random.Random) -> Mechanism[Any]:
         given = self._public(
             x_bound="features are clipped to ± this",
             y_bound="the target is clipped to ± this",
             coef_bound="the largest sum of absolute coefficients",
         )
-        method = MCMCMethod(
-            epsilon=self.epsilon,
-            delta=self.delta,
-            n_steps=self.n_steps,
-            radius=checked_scale(given.pop("coef_bound"), "coef_bound"),
-        )
+        del given["coef_bound"]
         given |= {"intercept": self.intercept, "always_bound": self.always_bound}
-        return method.mechanism(self._rows(X, y, **given), source)
+        return self._method().mechanism(self._rows(X, y, **given), source)

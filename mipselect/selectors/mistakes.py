@@ -51,6 +51,16 @@ class MistakesSelector(SearchSelector):
     ----------
     "Differentially Private High-dimensional Variable Selection via Integer Programming",
     section 2.1.2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mipselect.selectors import MistakesSelector
+    >>> X = np.random.default_rng(0).uniform(-1, 1, (500, 8))
+    >>> bounds = {"x_bound": 1.0, "y_bound": 1.0, "coef_bound": 1.0, "ridge": 1.0}
+    >>> selector = MistakesSelector(2, epsilon=1.0, test_epsilon=0.5, delta=1e-6, **bounds)
+    >>> print(selector.fit(X, X[:, 0]).guarantee_)
+    (1.5, 1e-06)-differentially private, replacing one row; no further condition
     """
 
     def __init__(

@@ -7,17 +7,31 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
+from numpy.typing import ArrayLike
+
 from mipselect.arrays import FloatArray
+from mipselect.errors import InvalidInput
 from mipselect.instance import Instance
 from mipselect.layout import Column, Columns
 from mipselect.losses import Loss, checked_loss
-from mipselect.mechanisms.base import SupportMechanism
+from mipselect.losses.held import require_squared
+from mipselect.mechanisms.base import Mechanism, SupportMechanism
 from mipselect.methods import SearchOptions, SupportMethod
 from mipselect.privacy.ledger import Ledger
 from mipselect.selectors.base import PrivateSelector
+from mipselect.selectors.dask_collections import instance_of, is_dask
 
 Groups = Iterable[Columns] | Mapping[str, Columns] | None
 Always = Iterable[Columns] | Column | None
+
+
+MEANINGS = {
+    "x_bound": "features are clipped to ± this",
+    "y_bound": "the target is clipped to ± this",
+    "coef_bound": "the largest length of the coefficients",
+    "ridge": "λ of the penalty (λ/2n)‖β‖²",
+}
+"""Of the public bounds."""
 
 
 class ProblemSelector(PrivateSelector, ABC):
@@ -62,17 +76,29 @@ class ProblemSelector(PrivateSelector, ABC):
         method = self._method()
         return method.mechanism(self._instance(X, y))
 
+    def _silent_mechanism(
+        self, X: ArrayLike, y: ArrayLike, source: random.Random
+    ) -> Mechanism[Any]:
+        if not is_dask(X):
+            return super()._silent_mechanism(X, y, source)
+        require_squared(checked_loss(self.loss))
+        if self.always_bound is not None:
+            raise InvalidInput("of Dask collections x_bound bounds all columns: no always_bound")
+        instance = instance_of(
+            self,
+            X,
+            y,
+            support_size=self._support_size(),
+            intercept=self.intercept,
+            **self._public(**MEANINGS),
+        )
+        return self._method().mechanism(instance)
+
     def _support_size(self) -> int:
         return int(self.n_features_to_select)
 
     def _instance(self, X: FloatArray, y: Any) -> Instance:
-        meanings = {
-            "x_bound": "features are clipped to ± this",
-            "y_bound": "the target is clipped to ± this",
-            "coef_bound": "the largest length of the coefficients",
-            "ridge": "λ of the penalty (λ/2n)‖β‖²",
-        }
-        loss = checked_loss(self.loss)
+        loss, meanings = checked_loss(self.loss), dict(MEANINGS)
         if loss.encode(y)[1] is not None:
             del meanings["y_bound"]
         bounds = {"y_bound": 1.0, **self._public(**meanings)}

@@ -71,6 +71,15 @@ class SampleAggregateSelector(PrivateSelector):
     References
     ----------
     See `SampleAggregate`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mipselect.selectors import SampleAggregateSelector
+    >>> X = np.random.default_rng(0).normal(size=(2000, 6))
+    >>> selector = SampleAggregateSelector(1, epsilon=5.0).fit(X, X[:, 4])
+    >>> selector.get_support(indices=True).tolist()
+    [4]
     """
 
     def __init__(
@@ -104,8 +113,8 @@ class SampleAggregateSelector(PrivateSelector):
         self.ledger = ledger
         self.random_state = random_state
 
-    def _mechanism(self, X: FloatArray, y: Any, source: random.Random) -> Mechanism[Any]:
-        method = SampleAggregateMethod(
+    def _method(self) -> SampleAggregateMethod:
+        return SampleAggregateMethod(
             epsilon=self.epsilon,
             alpha=self.alpha,
             penalty=self.penalty,
@@ -115,4 +124,6 @@ class SampleAggregateSelector(PrivateSelector):
             top_k=self.top_k,
             relation=self.relation,
         )
-        return method.mechanism(self._rows(X, y), source)
+
+    def _mechanism(self, X: FloatArray, y: Any, source: random.Random) -> Mechanism[Any]:
+        return self._method().mechanism(self._rows(X, y), source)

@@ -6,12 +6,21 @@ import random
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
+from numpy.typing import ArrayLike
+
 from mipselect.mechanisms import Mechanism
 from mipselect.mechanisms.scores.sample_aggregate import TopK
-from mipselect.methods import SISMethod
+from mipselect.methods import SISMethod, rows_of
 from mipselect.privacy.ledger import Ledger
 from mipselect.selectors.base import PrivateSelector
+from mipselect.selectors.dask_collections import instance_of, is_dask
 from mipselect.selectors.problem import Always, Groups
+
+MEANINGS = {
+    "x_bound": "features are clipped to ± this",
+    "y_bound": "the target is clipped to ± this",
+}
+"""Of the public bounds."""
 
 
 class SISSelector(PrivateSelector):
@@ -69,6 +78,16 @@ class SISSelector(PrivateSelector):
     ----------
     "Feature Selection from Differentially Private Correlations" (DP-SIS), algorithm 1; Fan and
     Lv, "Sure independence screening for ultrahigh dimensional feature space", 2008.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mipselect.selectors import SISSelector
+    >>> X = np.random.default_rng(0).uniform(-1, 1, (2000, 30))
+    >>> y = 0.5 * X[:, 7] - 0.5 * X[:, 21]
+    >>> selector = SISSelector(2, epsilon=5.0, x_bound=1.0, y_bound=1.0).fit(X, y)
+    >>> selector.get_support(indices=True).tolist()
+    [7, 21]
     """
 
     _accept_sparse: ClassVar[str | bool] = "csr"
@@ -100,9 +119,28 @@ class SISSelector(PrivateSelector):
         self.ledger = ledger
         self.random_state = random_state
 
-    def _mechanism(self, X: Any, y: Any, source: random.Random) -> Mechanism[Any]:
-        method = SISMethod(epsilon=self.epsilon, top_k=self.top_k, relation=self.relation)
-        bounds = self._public(
-            x_bound="features are clipped to ± this", y_bound="the target is clipped to ± this"
+    def _method(self) -> SISMethod:
+        return SISMethod(epsilon=self.epsilon, top_k=self.top_k, relation=self.relation)
+
+    def _silent_mechanism(
+        self, X: ArrayLike, y: ArrayLike, source: random.Random
+    ) -> Mechanism[Any]:
+        if not is_dask(X):
+            return super()._silent_mechanism(X, y, source)
+        # Scores have no coefficients, so that r and λ are anything.
+        instance = instance_of(
+            self,
+            X,
+            y,
+            support_size=int(self.n_features_to_select),
+            intercept=self.intercept,
+            coef_bound=1.0,
+            ridge=1.0,
+            **self._public(**MEANINGS),
         )
-        return method.mechanism(self._rows(X, y, intercept=self.intercept, **bounds), source)
+        method = self._method()
+        return method.mechanism(rows_of(instance, method.bounds), source)
+
+    def _mechanism(self, X: Any, y: Any, source: random.Random) -> Mechanism[Any]:
+        rows = self._rows(X, y, intercept=self.intercept, **self._public(**MEANINGS))
+        return self._method().mechanism(rows, source)

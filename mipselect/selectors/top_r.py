@@ -48,6 +48,16 @@ class TopRSelector(SearchSelector):
     ----------
     "Differentially Private High-dimensional Variable Selection via Integer Programming",
     section 2.1.1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mipselect.selectors import TopRSelector
+    >>> X = np.random.default_rng(0).uniform(-1, 1, (2000, 8))
+    >>> bounds = {"x_bound": 1.0, "y_bound": 1.0, "coef_bound": 1.0, "ridge": 1.0}
+    >>> selector = TopRSelector(1, epsilon=10.0, **bounds).fit(X, X[:, 5])
+    >>> selector.get_support(indices=True).tolist()
+    [5]
     """
 
     def _method(self) -> TopRMethod:

@@ -33,6 +33,13 @@ class Column:
     scale, offset : float
         An entry x stands for offset + scale · x: units of the field for a number, places among
         the categories for ordered ones, 0 and 1 for truth values and indicators.
+
+    Examples
+    --------
+    >>> from mipselect.tables import Column
+    >>> age = Column("age", scale=40.0, offset=60.0)
+    >>> age.offset + age.scale * -1.0
+    20.0
     """
 
     name: str
@@ -74,7 +81,12 @@ class Scaled:
     def scaled(self, column: pa.Array) -> NDArray[np.float64]:
         """The values in [-1, 1], NaN where missing, shape (rows,)."""
         v = np.clip(values.numbers(column, self.field), self.low, self.high)
-        return np.clip((2.0 * v - self.low - self.high) / (self.high - self.low), -1.0, 1.0)
+        # (2v - lo - hi)/(hi - lo), without a new array for every step.
+        v *= 2.0
+        v -= self.low
+        v -= self.high
+        v /= self.high - self.low
+        return np.clip(v, -1.0, 1.0, out=v)
 
     def encode(self, column: pa.Array, out: NDArray[np.float32]) -> None:
         """Write the number and `=missing`."""

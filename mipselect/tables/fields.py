@@ -53,6 +53,13 @@ class Field:
         Texts of a boolean.
     decimal_char, group_char : str
         In the text of a number.
+
+    Examples
+    --------
+    >>> from mipselect.tables import TableSchema
+    >>> icd = {"name": "icd", "type": "string", "categories": ["I", "J"]}
+    >>> TableSchema.of({"fields": [icd]}).fields[0].categories
+    ('I', 'J')
     """
 
     name: str

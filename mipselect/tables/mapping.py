@@ -43,6 +43,19 @@ class FeatureTable:
         The columns of each field that is always in.
     units : Units
         What turns columns back into the units of the table, and what one row is about.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from mipselect.tables import TableSchema, map_table
+    >>> limits = {"minimum": 0, "maximum": 10}
+    >>> fields = [{"name": n, "type": "number", "constraints": limits} for n in ("dose", "effect")]
+    >>> rows = pa.table({"dose": [0, 5], "effect": [10, None]})
+    >>> table = map_table(rows, TableSchema.of({"fields": fields}), target="effect")
+    >>> table.column_names, table.groups
+    (('dose', 'dose=missing'), ((0, 1),))
+    >>> table.X.tolist(), table.y.tolist()
+    ([[-1.0, 0.0], [0.0, 0.0]], [1.0, 0.0])
     """
 
     X: NDArray[np.float32] = field(repr=False)
@@ -102,6 +115,17 @@ def map_table(
     -----
     Nothing is fitted. One changed row (or one person whose rows are changed) changes one row of
     the result.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from mipselect.tables import TableSchema, map_table
+    >>> limits = {"minimum": 0, "maximum": 10}
+    >>> fields = [{"name": n, "type": "number", "constraints": limits} for n in ("dose", "effect")]
+    >>> rows = pa.table({"dose": [0, 5, 10], "effect": [1, 2, 3]})
+    >>> table = map_table(rows, TableSchema.of({"fields": fields}), target="effect")
+    >>> table.X[:, 0].tolist()
+    [-1.0, 0.0, 1.0]
     """
     public = PublicMap.of(schema, target=target, always=always, never=never, ranges=ranges)
     checked_rule(unit_rule, schema.privacy_unit)
@@ -123,17 +147,22 @@ def map_table(
 
 def open_table(source: Any, public: PublicMap) -> tuple[Part, ...]:
     """Look at the headers of a table; raise `InvalidInput` for a column that is not there."""
+    return open_columns(source, public.names)
+
+
+def open_columns(source: Any, names: Sequence[str]) -> tuple[Part, ...]:
+    """Look at the headers; raise `InvalidInput` unless each has each of these names once."""
     parts = open_source(source)
     for part in parts:
         counts = Counter(part.names)
-        absent = [name for name in public.names if name not in counts]
+        absent = [name for name in names if name not in counts]
         if absent:
             hint = " (values must be separated by commas)" if len(part.names) == 1 else ""
             raise InvalidInput(
                 f"{part.label}: there is no column {listed(absent)}; columns: "
                 f"{listed(part.names)}{hint}"
             )
-        repeated = [name for name in public.names if counts[name] > 1]
+        repeated = [name for name in names if counts[name] > 1]
         if repeated:
             raise InvalidInput(f"{part.label}: two columns are called {listed(repeated)}")
     return parts

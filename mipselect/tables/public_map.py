@@ -57,6 +57,15 @@ class PublicMap:
     target : Target
     unit : Field or None
         The field that says whose row it is.
+
+    Examples
+    --------
+    >>> from mipselect.tables import PublicMap, TableSchema
+    >>> limits = {"minimum": 0, "maximum": 10}
+    >>> fields = [{"name": n, "type": "number", "constraints": limits} for n in ("a", "b", "y")]
+    >>> public = PublicMap.of(TableSchema.of({"fields": fields}), target="y", always=["b"])
+    >>> [encoder.field.name for encoder in public.features]
+    ['a']
     """
 
     features: tuple[Encoder, ...]
@@ -141,7 +150,12 @@ class PublicMap:
     def names(self) -> tuple[str, ...]:
         """The columns of the table that are read."""
         unit = () if self.unit is None else (self.unit.name,)
-        return (*(e.field.name for e in self.encoders), self.target.encoder.field.name, *unit)
+        return (*self.inputs, self.target.encoder.field.name, *unit)
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Those of them that X is made of."""
+        return tuple(encoder.field.name for encoder in self.encoders)
 
     @property
     def units(self) -> Units:
@@ -158,9 +172,13 @@ class PublicMap:
 
     def encode(self, batch: pa.RecordBatch, X: NDArray[np.float32], y: NDArray[np.float64]) -> None:
         """Map a batch, whose columns are `names`, to rows of X and y; a missing y is NaN."""
+        self.encode_inputs(batch, X)
+        y[:] = self.target.encoder.scaled(batch.column(len(self.encoders)))
+
+    def encode_inputs(self, batch: pa.RecordBatch, X: NDArray[np.float32]) -> None:
+        """Map a batch, whose columns begin with `inputs`, to rows of X."""
         for k, (encoder, block) in enumerate(zip(self.encoders, self.blocks, strict=True)):
             encoder.encode(batch.column(k), X[:, block.start : block.stop])
-        y[:] = self.target.encoder.scaled(batch.column(len(self.encoders)))
 
 
 def _target_of(field: Field, ranges: Ranges) -> Target:

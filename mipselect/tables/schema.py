@@ -6,13 +6,12 @@ import difflib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
-from importlib import resources
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from mipselect import disk
 from mipselect.errors import InvalidInput, MipselectError
+from mipselect.json_objects import faults, read_json
 from mipselect.tables.fields import Field, field_of, values_of
 from mipselect.validation import listed, shown
 
@@ -43,6 +42,21 @@ class TableSchema:
     References
     ----------
     Frictionless Table Schema, version 2 (datapackage.org); CSVW-EO for the privacy unit.
+
+    Examples
+    --------
+    >>> from mipselect.tables import TableSchema
+    >>> schema = TableSchema.of(
+    ...     {
+    ...         "missingValues": ["", "NA"],
+    ...         "fields": [
+    ...             {"name": "age", "type": "number", "constraints": {"minimum": 0, "maximum": 99}},
+    ...             {"name": "sex", "type": "string", "categories": ["f", "m"]},
+    ...         ],
+    ...     }
+    ... )
+    >>> [field.name for field in schema.fields]
+    ['age', 'sex']
     """
 
     fields: tuple[Field, ...]
@@ -59,15 +73,7 @@ class TableSchema:
             Naming the file, the place in it, and what would be right.
         """
         path = Path(path)
-        text = disk.small_text(path, MOST_BYTES)
-        try:
-            content = json.loads(
-                text, parse_constant=_no_constant, object_pairs_hook=_without_repetition
-            )
-        except RecursionError:
-            raise InvalidInput(f"{path}: not valid JSON: it is nested too deeply") from None
-        except ValueError as error:
-            raise InvalidInput(f"{path}: not valid JSON: {error}") from error
+        content = read_json(path, MOST_BYTES)
         try:
             return cls.of(content)
         except InvalidInput as error:
@@ -82,7 +88,7 @@ class TableSchema:
             raise InvalidInput(
                 "this is a data package; write the schema of one of its resources to a file"
             )
-        for fault in _faults(content):
+        for fault in faults(content, "mipselect.tables", "table_schema.json"):
             raise InvalidInput(fault)
         missing = values_of(content.get("missingValues", [""]))
         fields = tuple(
@@ -99,6 +105,28 @@ class TableSchema:
         if unit is not None and unit not in first:
             raise InvalidInput(f"{PRIVACY_UNIT}: {unknown_name(unit, first)}")
         return cls(fields, unit, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
+
+    @classmethod
+    def of_numbers(cls, ranges: Mapping[str, tuple[float, float]]) -> TableSchema:
+        """The schema of fields that are always there, numbers with these ranges.
+
+        Parameters
+        ----------
+        ranges : mapping of str to (float, float)
+            Public ranges by field, in the units of the fields.
+        """
+        return cls.of(
+            {
+                "fields": [
+                    {
+                        "name": name,
+                        "type": "number",
+                        "constraints": {"minimum": low, "maximum": high, "required": True},
+                    }
+                    for name, (low, high) in ranges.items()
+                ]
+            }
+        )
 
     @classmethod
     def skeleton(cls, source: Any) -> TableSchema:
@@ -150,59 +178,3 @@ def unknown_name(name: object, known: Iterable[str]) -> str:
     close = difflib.get_close_matches(str(name), names, n=1)
     hint = f"; did you mean {shown(close[0])}?" if close else ""
     return f"the schema has no field {shown(name)}; its fields: {listed(names)}{hint}"
-
-
-@cache
-def _standard() -> Any:
-    """The checker of what is used of the standard."""
-    from jsonschema import Draft202012Validator
-
-    text = resources.files("mipselect.tables").joinpath("table_schema.json").read_text("utf-8")
-    return Draft202012Validator(json.loads(text))
-
-
-def _faults(content: Mapping[str, Any]) -> Iterable[str]:
-    """What is wrong with the shape of a file, each as one line, in the order of the file."""
-    for error in sorted(_standard().iter_errors(content), key=lambda e: [str(k) for k in e.path]):
-        path = ""
-        for step in error.absolute_path:
-            path += f"[{step}]" if isinstance(step, int) else f".{step}" if path else str(step)
-        yield f"{path or 'the file'} {_wanted(error)}"
-
-
-def _wanted(error: Any) -> str:
-    """What would be right, from a message of `jsonschema`, in our words and without long values."""
-    match error.validator:
-        case "required":
-            present = error.instance
-            return f"lacks {', '.join(key for key in error.validator_value if key not in present)}"
-        case "type":
-            wanted = error.validator_value
-            kinds = [wanted] if isinstance(wanted, str) else wanted
-            return f"must be of type {' or '.join(kinds)}, got {shown(error.instance)}"
-        case "enum":
-            return f"must be one of {', '.join(error.validator_value)}, got {shown(error.instance)}"
-        case "minimum" | "maximum":
-            sign = "≥" if error.validator == "minimum" else "≤"
-            return f"must be {sign} {error.validator_value:g}, got {shown(error.instance)}"
-        case "minItems" | "minLength":
-            return "must not be empty"
-        case "maxLength":
-            return f"must have at most {error.validator_value} letters, got {shown(error.instance)}"
-        case _:
-            return f"must be a value, or {{value, label}}, got {shown(error.instance)}"
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no number of JSON")
-
-
-def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    content = dict(pairs)
-    if len(content) < len(pairs):
-        seen: set[str] = set()
-        for key, _ in pairs:
-            if key in seen:
-                raise ValueError(f"{shown(key)} stands twice in one object")
-            seen.add(key)
-    return content

@@ -27,6 +27,10 @@ ENDINGS = {
     ".ipc": IPC,
     ".feather": IPC,
 }
+COLUMN_BUFFER = 1 << 18
+"""Bytes of each column of a Parquet file here that are read at a time; a whole row group, which
+may be gigabytes, from elsewhere, for requests over a network take long."""
+
 NO_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 
 
@@ -116,8 +120,11 @@ def _parquet_part(system: fs.FileSystem, path: str, label: str) -> Part:
     with system.open_input_file(path) as raw, parquet.ParquetFile(raw) as file:
         schema, rows = file.schema_arrow, file.metadata.num_rows
 
+    here = isinstance(system, fs.LocalFileSystem)
+    ways = {"pre_buffer": False, "buffer_size": COLUMN_BUFFER} if here else {}
+
     def read(names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        with system.open_input_file(path) as raw, parquet.ParquetFile(raw) as file:
+        with system.open_input_file(path) as raw, parquet.ParquetFile(raw, **ways) as file:
             for batch in file.iter_batches(batch_size=ROWS, columns=list(names)):
                 yield batch.select(list(names))
 

@@ -26,6 +26,13 @@ class Units:
         What one row of X is about: "row", or the field of the privacy unit.
     always_names : tuple of str
         The fields that are always in.
+
+    Examples
+    --------
+    >>> from mipselect.tables import Column, Units
+    >>> units = Units((Column("age", 40.0, 60.0),), "days", 15.0, 15.0, None, "row", ())
+    >>> units.coefficients([0], [0.4], 0.0).by_column
+    {'age': 0.15}
     """
 
     columns: tuple[Column, ...]
@@ -81,6 +88,12 @@ class TableCoefficients:
         That a negative and a positive score stand for.
     intercept : float
     by_column : mapping of str to float
+
+    Examples
+    --------
+    >>> from mipselect.tables import TableCoefficients
+    >>> TableCoefficients("days", None, 3.0, {"age": 0.2}).by_column["age"]
+    0.2
     """
 
     target: str

@@ -46,6 +46,14 @@ SOLVE = ("solve", "instance.toml")
 RELEASE = ("release", "instance.toml", "--epsilon", "1")
 BENCH = ("bench", "instance.toml", "--selectors", "uniform", "--epsilon", "1", "--trials", "1")
 PLOT = ("plot", "rows.jsonl", "--output", "figure.svg")
+ASKED = ("--target", "y", "--support-size", "1", "--epsilon", "1")
+FIT = ("fit", "data.csv", *ASKED, "--x-bound", "3", "--y-bound", "5")
+FIT_BY_SCHEMA = ("fit", "data.csv", *ASKED, "--schema", "schema.json")
+PREDICT = ("predict", "model.json", "data.csv")
+SCHEMA = (
+    '{"fields": [{"name": "a", "type": "number", "constraints": {"minimum": -3, "maximum": 3}}, '
+    '{"name": "y", "type": "number", "constraints": {"minimum": -5, "maximum": 5}}]}'
+)
 
 Maker = Callable[[Path], object]
 Content = str | bytes | Maker
@@ -221,6 +229,22 @@ def bench_line(path: Path, old: str, new: str) -> None:
     line = path.read_text()
     assert old in line
     path.write_text(line.replace(old, new, 1))
+
+
+def model_file(path: Path, old: str = "", new: str = "") -> None:
+    """A model of data.csv, with a change."""
+    table = path.with_name("table.csv")
+    table.write_text(TABLE)
+    code, _, err = run_here(("fit", table.name, *FIT[2:], "--output", path.name), path.parent)
+    assert code == 0, err
+    table.unlink()
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+
+
+def model_with(old: str, new: str) -> Maker:
+    return lambda path: model_file(path, old, new)
 
 
 def rows_with(old: str, new: str) -> Maker:
@@ -411,6 +435,79 @@ CASES: list[Case] = [
          ('"features": [" a", "c"]',), {"data.csv": " a,c,y\n1,2,3\n4,5,6\n"}, code=0),
     Case("a long name in a pipe", (*SELECT, "--draws", "9"), (f"a, {LONG[:200]}",),
          {"data.csv": f"a,{LONG[:200]},y\n1,2,3\n4,5,6\n"}, code=0),
+    # Models and what they are fitted to.
+    *options("--epsilon", "1e308", "0", "nan", "1e-300", to=FIT),
+    *options("--selection-share", "0", "1", "nan", to=FIT),
+    *options("--delta", "0.7", "nan", to=(*FIT, "--regression", "adassp")),
+    *options("--delta", "1e-6", to=FIT, words=("both are pure",)),
+    *options("--x-bound", "1e308", "0", "nan", to=FIT),
+    *options("--y-bound", "1e308", "1e-320", to=FIT),
+    *options("--target-shift", "1e308", "nan", to=FIT),
+    *options("--model-loss", "cubic", "huber(nan)", "huber(1e308)", to=FIT),
+    *options("--model-bound", "1e308", "-1", to=FIT),
+    *options("--support-size", "9", "0", to=FIT, words=("data.csv", "1..3")),
+    *options("--seed", "1" * 5000, to=FIT),
+    Case("fit: a target far from its bound", (*FIT, "--target-shift", "1e24"),
+         ("--target-shift", "--y-bound")),
+    Case("fit: no bounds", FIT[:-4], ("--x-bound and --y-bound", "--schema")),
+    Case("fit: text", FIT, ("(sensitive)", "line 2, column 'b' holds text"),
+         {"data.csv": "a,b,y\n1,red,3\n"}),
+    Case("fit: a long name", FIT, ("200",),
+         {"data.csv": f"a,{LONG},y\n1,2,3\n"}),
+    Case("fit: a header alone", FIT, ("data.csv", "no rows"), {"data.csv": "a,b,y\n"}),
+    Case("fit: a header alone, with a schema", FIT_BY_SCHEMA, ("data.csv", "no rows"),
+         {"data.csv": "a,y\n", "schema.json": SCHEMA}),
+    Case("fit: another table", FIT_BY_SCHEMA, ("data.csv", "there is no column a"),
+         {"data.csv": "b,y\n1,2\n", "schema.json": SCHEMA}),
+    Case("fit: any rows", (*FIT_BY_SCHEMA, "--json"), ('"private": true',),
+         {"data.csv": b"a,y\n\x00,\xff\n1e999,nan\n,,,,\n\n", "schema.json": SCHEMA}, code=0),
+    Case("fit --output: its own schema", (*FIT_BY_SCHEMA, "--output", "schema.json"),
+         ("is what is read",), {"schema.json": SCHEMA}),
+    Case("fit --output: its own table", (*FIT, "--output", "data.csv"), ("is what is read",)),
+    Case("fit: an endless table", FIT, ("pipe or a device",), {"data.csv": link_to("/dev/zero")}),
+    Case("fit: an endless schema", FIT_BY_SCHEMA, ("schema.json", "pipe or a device"),
+         {"schema.json": link_to("/dev/zero")}),
+    *(
+        Case(f"model: {name}", PREDICT, ("model.json", *words), {"model.json": content})
+        for name, content, *words in (
+            ("a pickle", b"\x80\x04\x95\x00\x00.", "UTF-8"),
+            ("a list", "[1, 2]", "not a stored model"),
+            ("a number", "5", "not a stored model"),
+            ("nothing", "", "not valid JSON"),
+            ("deep nesting", "[" * 100_000, "nested too deeply"),
+            ("deep statistics", model_with('"statistics": {', '"statistics": {"x": '
+             + "[" * 400 + "]" * 400 + ", "), "model.json"),
+            ("a key twice", model_with('"format":', '"format": 1, "format":'), "stands twice"),
+            ("NaN", model_with('"intercept": ', '"intercept": NaN, "x": '), "NaN is no number"),
+            ("1e999", model_with('"intercept": ', '"intercept": 1e999, "x": '), "'x'"),
+            ("400 digits", model_with('"version": 1', '"version": ' + "1" * 400), "version"),
+            ("5,000 digits", model_with('"version": 1', '"version": ' + "1" * 5000), "not valid"),
+            ("escape sequences", model_with('"version": 1', '"version": 1, "\\u001b[31m": 1'),
+             "x1b[31m"),
+            ("a pipe", os.mkfifo, "pipe or a device"),
+            ("a folder", Path.mkdir, "folder"),
+            ("endless", link_to("/dev/zero"), "pipe or a device"),
+            ("another report", '{"command": "release", "releases": []}', "not a stored model"),
+            ("no model", '{"command": "fit"}', "not a stored model"),
+        )
+    ),
+    Case("predict: a long name", ("predict", LONG, "data.csv"), ("cannot be read",)),
+    Case("predict: another table", PREDICT, ("data.csv", "there is no column"),
+         {"model.json": model_file, "data.csv": "x,z\n1,2\n"}),
+    Case("predict: an endless table", PREDICT, ("data.csv", "pipe or a device"),
+         {"model.json": model_file, "data.csv": link_to("/dev/zero")}),
+    Case("predict: no table", ("predict", "model.json", "none.csv"), ("none.csv", "no such file"),
+         {"model.json": model_file}),
+    Case("predict --output: its own model", (*PREDICT, "--output", "model.json"), (".csv",),
+         {"model.json": model_file}),
+    Case("predict --output: its own table", (*PREDICT, "--output", "data.csv"),
+         ("is what is read",), {"model.json": model_file}),
+    Case("predict --output: a link", (*PREDICT, "--output", "link.csv"), ("symbolic link",),
+         {"model.json": model_file, "link.csv": link_to("data.csv")}),
+    Case("predict --output: read-only", (*PREDICT, "--output", "kept.csv"), ("read-only",),
+         {"model.json": model_file, "kept.csv": read_only}),
+    Case("predict: any rows", PREDICT, ("y\n",),
+         {"model.json": model_file, "data.csv": b"a,b,c\n\x00,\xff,\n1e999,,nan\n"}, code=0),
     # Files of trials.
     *(
         Case(f"{command[0]}: {name}", command, ("rows.jsonl, line 1", *words),

@@ -61,6 +61,8 @@ SEARCH = ("release", "paper-hinge-p1000", "--epsilon", "1", "--method", "top-r")
 """Takes longer than any delay below, on any machine."""
 COMMANDS = {
     "select": ("select", "data.csv", "--target", "y"),
+    "fit": ("fit", "data.csv", "--target", "y", "--epsilon", "1"),
+    "predict": ("predict", "model.json", "data.csv"),
     "solve": ("solve", "paper-p1000"),
     "bench": ("bench", "paper-p1000", "--selectors", "uniform", "--epsilon", "1"),
     "compare": ("compare", "tiny-plain"),

@@ -582,8 +582,8 @@ def test_progress_is_a_rare_plain_line_without_a_terminal(
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err.splitlines() == [
-        "mipselect: 16 of 30 trials, at diabetes: sis, ε = 1, 10 s",
-        "mipselect: 26 of 30 trials, at diabetes: sis, ε = 1, 20 s",
+        "mipselect: 16 of 30 trials, at diabetes: sis, ε = 1, about 13 s left, 10 s",
+        "mipselect: 26 of 30 trials, at diabetes: sis, ε = 1, about 4 s left, 20 s",
     ]
 
 

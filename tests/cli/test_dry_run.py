@@ -74,9 +74,8 @@ def test_it_reads_no_row_draws_nothing_and_charges_nobody(
         raise AssertionError("something was drawn, read or searched")
 
     monkeypatch.setattr(Mechanism, "release", fail)
-    for module in ("release", "select"):
-        name = "load_problem" if module == "release" else "table_problem"
-        monkeypatch.setattr(f"mipselect.cli.{module}.{name}", fail)
+    monkeypatch.setattr("mipselect.cli.asked_of.load_problem", fail)
+    monkeypatch.setattr("mipselect.cli.select.table_problem", fail)
     monkeypatch.setattr("mipselect.methods.searched.top_supports", fail)
     after = run(*select(folder, method), "--dry-run")
     assert (before.code, before.err) == (0, "")

@@ -293,6 +293,7 @@ COMMANDS = (
     "compare",
     "bench",
     "plot",
+    "reproduce",
     "instances",
     "solvers",
     "demo",

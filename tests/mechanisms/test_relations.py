@@ -7,9 +7,10 @@ from functools import cache
 
 import numpy as np
 import pytest
+from designs import random_instance
 from exact_audit import Data, excess, levels_of, log_probabilities, make, mirrored_pair, pool_of
 
-from mipselect import ExponentialMechanism, Ledger, Mistakes, StableOptimum, TopR
+from mipselect import ExponentialMechanism, Ledger, Mistakes, StableOptimum, TopR, top_supports
 from mipselect.errors import BudgetExceeded, InvalidInput, NotCertified, RelationMismatch
 from mipselect.mechanisms import NoisyMax
 from mipselect.mechanisms.supports.mistakes import GAP_CONDITION
@@ -183,3 +184,13 @@ def test_what_is_no_stable_optimum_is_refused() -> None:
     wrong = replace(pool, rest_bound=-1.0)
     with pytest.raises(NotCertified):
         StableOptimum(wrong, 1.0, 1e-3, fallback)
+
+
+def test_one_support_says_nothing_of_the_second_best() -> None:
+    """Its rest bound has to reach the best value less τ only: where it stops is of no use."""
+    instance = random_instance(3)
+    pool = top_supports(instance, 2)
+    fallback = ExponentialMechanism(instance, 1.0)
+    StableOptimum(pool, 1.0, 1e-6, fallback)
+    with pytest.raises(InvalidInput, match="mistake_levels or a pool of two or more"):
+        StableOptimum(pool.first(1), 1.0, 1e-6, fallback)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from fractions import Fraction
 from typing import Any
 
 import mpmath
@@ -11,20 +12,25 @@ import numpy as np
 import pytest
 from scipy.stats import kstest, norm
 
+from mipselect import Ledger
+from mipselect.errors import BudgetExceeded
+from mipselect.grid import exact_products, on_grid
+from mipselect.privacy.audit import delta_bound, log_gaussian_delta
 from mipselect.regression import (
     AdaSSPRegressor,
     BoostedAdaSSPRegressor,
     adassp,
     noisy_moments,
 )
-from mipselect.regression.gaussian_noise import largest_mu, log_delta, plus_gaussian
+from mipselect.regression.gaussian_noise import largest_mu, plus_gaussian
 from mipselect.regression.noisy_moments import (
     SENSITIVITIES,
+    SIZES,
     deviations,
     inverse_of_regularised,
     plus_symmetric_gaussian,
 )
-from mipselect.regression.rows import RowMap, exact_products, on_grid
+from mipselect.regression.rows import RowMap
 
 RELATIONS = ["add-remove", "replace-one"]
 VALUES = [0.0, 1.0, -1.0, 0.3, 5e-324, 1e-310, 1e-160, 1e16, 1e154, 1e308, -1e308, 1.7e308]
@@ -43,7 +49,7 @@ def test_the_largest_mu_keeps_delta_and_nearly_needs_it(epsilon: float, delta: f
     mu = largest_mu(epsilon, delta)
     assert exact_delta(mu, epsilon) <= delta
     assert exact_delta(mu * (1.0 + 1e-8), epsilon) > delta
-    assert math.exp(log_delta(mu, epsilon)) == pytest.approx(delta, rel=1e-6)
+    assert math.exp(log_gaussian_delta(mu, epsilon)) == pytest.approx(delta, rel=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -56,6 +62,31 @@ def test_the_table_of_deviations(share: float, mu: float, gram: float, gradient:
     found = deviations(epsilon, 1e-5, "add-remove", 100)
     assert found.gram == pytest.approx(gram, abs=0.006)
     assert found.gradient == pytest.approx(gradient, abs=0.06)
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("rounds", [1, 20])
+@pytest.mark.parametrize("epsilon", [1e-3, 1.0, 30.0])
+def test_the_stated_rho_is_that_of_the_noise(relation: str, rounds: int, epsilon: float) -> None:
+    """Σ Δ²/2σ² over all that is drawn, in exact arithmetic: normal noise on a value moved by Δ."""
+    model = BoostedAdaSSPRegressor(
+        epsilon=epsilon, delta=1e-6, rounds=rounds, x_bound=1.0, relation=relation
+    )
+    promised = model.promise(3)
+    sigma = deviations(epsilon, 1e-6, relation, rounds)
+    moves = SENSITIVITIES[relation]
+    parts = zip(moves, (sigma.gram, sigma.eigenvalue, sigma.gradient), (1, 1, rounds), strict=True)
+    spent = sum(k * Fraction(move) ** 2 / (2 * Fraction(s) ** 2) for move, s, k in parts)
+    assert promised.rho is not None
+    assert spent <= Fraction(promised.rho)
+    assert float(spent) == pytest.approx(promised.rho, rel=1e-5)
+    assert promised.relation == relation
+    ledger = Ledger(rho=1.5 * promised.rho, delta=1e-6, relation=relation)
+    X = np.random.default_rng(0).uniform(-1.0, 1.0, (50, 3))
+    model.set_params(ledger=ledger).fit(X, X[:, 0])
+    assert ledger.spent.rho == promised.rho
+    with pytest.raises(BudgetExceeded):
+        model.fit(X, X[:, 0])
 
 
 def test_the_published_noise_fails() -> None:
@@ -140,8 +171,10 @@ def test_no_pair_of_neighbours_needs_more_than_the_mu(
             float((((a - b) / sigma) ** 2).sum()) for (a, sigma), (b, _) in zip(*pair, strict=True)
         )
         worst = max(worst, math.sqrt(total) / mu)
-    print(f"{relation}: {worst:.3f} μ")
+    needed = math.exp(log_gaussian_delta(worst * mu, epsilon))
+    print(f"{relation}: {worst:.3f} μ, delta {needed:.3g}")
     assert 0.75 < worst <= 1.0
+    assert 0.01 * delta < needed <= delta
 
 
 def test_the_sensitivities_of_adding_fail_where_a_row_is_replaced(
@@ -157,14 +190,52 @@ def test_the_sensitivities_of_adding_fail_where_a_row_is_replaced(
     assert used > 1.1 * largest_mu(1.0, 1e-5)
 
 
+def hostile_pair(relation: str) -> tuple[Any, Any]:
+    """A row at the bounds, and another one or none in its place."""
+    one = np.array([[9.0, 0.0], [0.0, 9.0]]), np.array([9.0, 0.0])
+    if relation == "add-remove":
+        return one, (one[0][1:], one[1][1:])
+    return one, (np.array([[0.0, 9.0], [0.0, 9.0]]), np.array([-9.0, 0.0]))
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_the_audit_passes_the_noise_and_fails_half_of_it(
+    relation: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the analytic curve of normal noise, and by draws of all that is released."""
+    epsilon, delta = 0.5, 0.1
+    pair = hostile_pair(relation)
+    model = AdaSSPRegressor(epsilon=epsilon, delta=delta, row_bound=1.0, y_bound=1.0,
+                            fit_intercept=False, relation=relation)  # fmt: skip
+
+    def needed() -> float:
+        with pytest.MonkeyPatch.context() as patch:
+            seen = [queries(model, *data, patch).seen for data in pair]
+        apart = sum(float((((a - b) / s) ** 2).sum()) for (a, s), (b, _) in zip(*seen, strict=True))
+        return math.exp(log_gaussian_delta(math.sqrt(apart), epsilon))
+
+    def draw(data: Any, rng: np.random.Generator) -> np.ndarray:
+        drawn = model._draw(*data, random.Random(int(rng.integers(2**60))), False)
+        parts = [np.ravel(value) for value in drawn.statistics.values()]
+        return np.concatenate([drawn.theta, *parts])
+
+    assert 0.5 * delta < needed() <= delta
+    assert delta_bound(draw, *pair, epsilon, draws=2000).delta <= delta
+    monkeypatch.setattr(noisy_moments, "SLACK", 0.5)
+    assert needed() > 1.8 * delta
+    found = delta_bound(draw, *pair, epsilon, draws=2000)
+    print(found)
+    assert found.delta > delta
+
+
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_the_parts_add_up_to_mu_in_any_number_of_rounds(relation: str) -> None:
-    for rounds in (1, 7, 100):
-        found = deviations(0.8, 1e-6, relation, rounds)
+    for rounds, share in ((1, 0.0), (1, 0.01), (7, 0.3), (100, 0.0)):
+        found = deviations(0.8, 1e-6, relation, rounds, share)
         gram, eigenvalue, gradient = SENSITIVITIES[relation]
         used = math.hypot(
             gram / found.gram, eigenvalue / found.eigenvalue,
-            math.sqrt(rounds) * gradient / found.gradient,
+            math.sqrt(rounds) * gradient / found.gradient, SIZES[relation] / found.sizes,
         )  # fmt: skip
         mu = largest_mu(0.8, 1e-6)
         assert mu * (1.0 - 1e-5) < used <= mu
@@ -215,7 +286,7 @@ def test_sums_on_the_grid_are_exact_and_rows_stay_within_their_bound() -> None:
 def test_long_tables_are_added_up_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     table = on_grid(np.random.default_rng(6).uniform(-1.0, 1.0, (1000, 3)), 1.0)
     whole = exact_products(table, table)
-    monkeypatch.setattr("mipselect.regression.rows.EXACT_ROWS", 7)
+    monkeypatch.setattr("mipselect.grid.EXACT_ROWS", 7)
     assert np.array_equal(exact_products(table, table), whole)
 
 
@@ -262,7 +333,9 @@ def test_at_a_large_epsilon_it_is_least_squares(relation: str) -> None:
         assert model.release_.footnotes == ()
 
 
-def test_one_round_with_the_bound_of_the_target_is_adassp() -> None:
+def test_one_round_with_the_bound_of_the_target_is_adassp(monkeypatch: pytest.MonkeyPatch) -> None:
+    """But for a hundredth of μ²: what intervals are computed from is released by one of them."""
+    monkeypatch.setattr(BoostedAdaSSPRegressor, "_sizes_share", noisy_moments.SIZES_SHARE)
     rng = np.random.default_rng(9)
     X, y = rng.uniform(-1.0, 1.0, (300, 3)), rng.uniform(-1.0, 1.0, 300)
     once = AdaSSPRegressor(x_bound=1.0, y_bound=0.8, random_state=3).fit(X, y)

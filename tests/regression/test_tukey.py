@@ -6,7 +6,7 @@ import math
 import random
 from collections import Counter
 from fractions import Fraction
-from itertools import pairwise, permutations, product
+from itertools import permutations, product
 
 import numpy as np
 import pytest
@@ -14,6 +14,7 @@ from scipy.stats import chisquare
 
 from mipselect.errors import InvalidInput
 from mipselect.mechanisms.scores.sample_aggregate import random_blocks
+from mipselect.privacy.audit import hockey_stick
 from mipselect.regression import (
     AdaSSPRegressor,
     BoostedAdaSSPRegressor,
@@ -22,7 +23,8 @@ from mipselect.regression import (
     TukeyRegressor,
 )
 from mipselect.regression.box_depth import DepthLaw, draw_in_shell, pass_weights
-from mipselect.regression.tukey import block_models, least_squares, on_integer_grid
+from mipselect.regression.depth_cells import cells_of, probabilities, probabilities_with_test
+from mipselect.regression.tukey import block_model, block_models, on_integer_grid
 from mipselect.selectors import KendallSelector
 
 Models = np.ndarray
@@ -117,37 +119,6 @@ def test_draws_have_the_law() -> None:
     assert chisquare(seen[kept], expected[kept] * seen.sum() / expected[kept].sum()).pvalue > 1e-4
 
 
-Cells = dict[tuple[int, ...], int]
-
-
-def cells_of(models: list[Models]) -> tuple[list[tuple[int, ...]], list[int]]:
-    """Points that stand for cells of equal depth, and how many each stands for."""
-    axes = []
-    for axis in range(models[0].shape[1]):
-        values = np.unique(np.concatenate([one[:, axis] for one in models])).tolist()
-        sides = [(value, 1) for value in values]
-        sides += [(a + 1, b - a - 1) for a, b in pairwise(values) if b > a + 1]
-        axes.append(sides)
-    points, sizes = [], []
-    for cell in product(*axes):
-        points.append(tuple(value for value, _ in cell))
-        sizes.append(math.prod(size for _, size in cell))
-    return points, sizes
-
-
-def whole_law(law: DepthLaw, epsilon: float, delta: float, cells: tuple) -> list[float]:
-    """Probabilities of failing and of every cell."""
-    passing = math.exp(pass_weights(law.distance(delta), epsilon, delta).log_probability(0))
-    inside = [passing * float(law.probability(p) * size) for p, size in zip(*cells, strict=True)]
-    assert sum(inside) == pytest.approx(passing)
-    return [1.0 - passing, *inside]
-
-
-def needed_delta(one: list[float], other: list[float], epsilon: float) -> float:
-    p, q = np.array(one), np.array(other)
-    return max(float(np.maximum(a - math.exp(epsilon) * b, 0.0).sum()) for a, b in ((p, q), (q, p)))
-
-
 @pytest.mark.parametrize(("d", "delta"), [(1, 0.02), (2, 0.1), (1, 0.3)])
 def test_no_pair_needs_more_than_delta(d: int, delta: float) -> None:
     rng = np.random.default_rng(10 * d)
@@ -159,8 +130,9 @@ def test_no_pair_needs_more_than_delta(d: int, delta: float) -> None:
         other = replaced(rng, models, width)
         pair = [DepthLaw(one, half) for one in (models, other)]
         cells = cells_of([models, other])
-        laws = [whole_law(law, half, delta, cells) for law in pair]
-        worst = max(worst, needed_delta(*laws, 2.0 * half))
+        laws = [probabilities_with_test(law, half, delta, cells) for law in pair]
+        assert all(sum(law) == 1 for law in laws)
+        worst = max(worst, hockey_stick(*laws, 2.0 * half))
         passed += pair[0].distance(delta) >= 0
     assert passed > 5
     assert worst <= delta
@@ -180,12 +152,8 @@ def test_the_distance_moves_by_one_and_says_where_the_law_is_stable(d: int) -> N
         assert abs(distances[0] - distances[1]) <= 1
         found[min(distances[0], 3)] += 1
         if max(distances) >= 0 and d == 1:
-            points, sizes = cells_of([models, other])
-            laws = [
-                [float(law.probability(p) * size) for p, size in zip(points, sizes, strict=True)]
-                for law in pair
-            ]
-            assert needed_delta(*laws, epsilon) <= delta
+            cells = cells_of([models, other])
+            assert hockey_stick(*(probabilities(law, cells) for law in pair), epsilon) <= delta
     assert found[-1] > 5
     assert found[3] > 5
 
@@ -212,14 +180,9 @@ def test_each_step_of_the_proof_holds_exactly() -> None:
             tight += any(
                 a * one.ratio > b > 0 for a, b in zip(shares[1:], others[2:], strict=False)
             )
-            only = sum(
-                (
-                    one.probability(point) * size
-                    for point, size in zip(*cells_of([models, other]), strict=True)
-                    if two.probability(point) == 0
-                ),
-                Fraction(0),
-            )
+            cells = cells_of([models, other])
+            shares_of_cells = zip(*(probabilities(law, cells) for law in (one, two)), strict=True)
+            only = sum((p for p, q in shares_of_cells if q == 0), Fraction(0))
             assert only <= shares[0]
             assert one.lowest < 2 or only <= others[1]
             alone += only > 0
@@ -264,8 +227,8 @@ def test_the_published_weights_fail_and_ours_do_not() -> None:
             models, other = one_sided(far)
             pair = [DepthLaw(one, epsilon) for one in (models, other)]
             cells = cells_of([models, other])
-            laws = [whole_law(law, half, delta, cells) for law in pair]
-            worst = max(worst, needed_delta(*laws, 2.0 * half))
+            laws = [probabilities_with_test(law, half, delta, cells) for law in pair]
+            worst = max(worst, hockey_stick(*laws, 2.0 * half))
         needed[name] = worst
     print(needed)
     assert needed["here"] <= delta
@@ -314,19 +277,67 @@ def test_rows_are_sent_to_places_by_a_uniform_injection(shape: tuple[int, int, i
     assert pvalue > 1e-4
 
 
-def test_models_are_least_squares_whatever_the_units() -> None:
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("ridge", [0.0, 1.0, 7.5])
+def test_models_are_ridge_regression_whatever_the_units(intercept: bool, ridge: float) -> None:
     rng = np.random.default_rng(7)
-    X, y = rng.normal(size=(9, 3)), rng.normal(size=9)
-    expected = np.linalg.lstsq(X, y, rcond=None)[0]
-    np.testing.assert_allclose(least_squares(X, y), expected)
-    units = np.array([1e-9, 1.0, 1e12])
-    np.testing.assert_allclose(least_squares(X * units, y) * units, expected, rtol=1e-6)
-    assert np.array_equal(least_squares(np.zeros((4, 2)), y[:4]), np.zeros(2))
-    models = block_models(X, y, [[0, 1, 2, 3], [4, 5, 6]], 4)
-    np.testing.assert_allclose(models[0], least_squares(X[:4], y[:4]))
-    assert np.array_equal(models[2:], np.zeros((2, 3)))
+    X, y = rng.normal(size=(9, 3)) + 2.0, rng.normal(size=9)
+    centre, level = (X.mean(axis=0), y.mean()) if intercept else (np.zeros(3), 0.0)
+    Z, units = X - centre, np.array([1e-9, 1.0, 1e12])
+    penalty = ridge * np.diag((Z**2).mean(axis=0))
+    expected = np.linalg.solve(Z.T @ Z + penalty, Z.T @ (y - level))
+    if intercept:
+        expected = np.append(expected, level - centre @ expected)
+    found = block_model(X, y, np.ones(3), intercept, ridge)
+    np.testing.assert_allclose(found, expected)
+    scaled = block_model(X * units, y * 1e200, np.ones(3), intercept, ridge)
+    scaled[:3] *= units
+    np.testing.assert_allclose(scaled, expected * 1e200, rtol=1e-9)
+    if ridge == 0.0:
+        plain = np.column_stack([X, np.ones(9)]) if intercept else X
+        np.testing.assert_allclose(found, np.linalg.lstsq(plain, y, rcond=None)[0])
+
+
+def test_columns_that_are_constant_in_a_block_have_a_guess() -> None:
+    rng = np.random.default_rng(7)
+    X, y = rng.normal(size=(9, 3)), rng.normal(size=9) + 5.0
+    X[:, 2] = 3e7 / 7.0
+    found = block_model(X, y, np.array([0.0, 0.0, -0.5]), True, 0.0)
+    plain = np.linalg.lstsq(np.column_stack([X[:, :2], np.ones(9)]), y, rcond=None)[0]
+    np.testing.assert_allclose(found[[0, 1, 3]], plain)
+    assert found[2] == pytest.approx(-0.05 * y.std() / X[0, 2])
+    level = block_model(np.zeros((4, 2)), y[:4], np.zeros(2), True, 1.0)
+    np.testing.assert_allclose(level, [0.0, 0.0, y[:4].mean()])
+    huge = block_model(
+        np.full((3, 2), 1e308), np.array([1e308, -1e308, 0.0]), np.ones(2), True, 1.0
+    )
+    assert np.isfinite(huge).all()
+
+
+def test_blocks_without_rows_have_zeros() -> None:
+    rng = np.random.default_rng(7)
+    X, y, guesses = rng.normal(size=(9, 3)), rng.normal(size=9), rng.normal(size=(4, 3))
+    models = block_models(X, y, [[0, 1, 2, 3], [4, 5, 6], []], guesses, True, 1.0)
+    np.testing.assert_allclose(models[0], block_model(X[:4], y[:4], guesses[0], True, 1.0))
+    assert np.array_equal(models[2:], np.zeros((2, 4)))
     grid = on_integer_grid(np.array([[0.26, -7.0]]), np.array([1.0, 2.0]), np.array([0.1, 0.5]))
     assert grid.tolist() == [[3, -4]]
+
+
+def test_a_column_that_is_rarely_not_zero_does_not_fail_the_test() -> None:
+    """In many blocks it is constant: coefficients of 0 there would tie."""
+    rng, n, m = np.random.default_rng(3), 16_000, 1600
+    X = rng.normal(size=(n, 3))
+    X[:, 2] = rng.random(n) < 0.05
+    y = X @ [1.0, -1.0, 0.0] + 0.1 * rng.normal(size=n)
+    blocks, guesses = random_blocks(n, m, n // m, random.Random(1)), rng.normal(size=(m, 3))
+    distances = []
+    for factor in (1.0, 0.0):
+        models = block_models(X, y, blocks, factor * guesses, True, 1.0)
+        grid = on_integer_grid(models, np.full(4, 2.0**26), np.full(4, 2.0**-34))
+        distances.append(DepthLaw(grid, 0.1).distance(1e-6))
+    assert distances[0] > 50
+    assert distances[1] == -1
 
 
 @pytest.mark.parametrize("relation", ["add-remove", "replace-one"])

@@ -15,18 +15,19 @@ from mipselect.search import mistake_levels, top_supports
 from mipselect.search.convex.cuts import fenchel_cut
 from mipselect.search.least_squares.additions import additions_to, gain_shares, screened
 from mipselect.search.least_squares.branch_and_bound import screened_around_centres
-from mipselect.search.least_squares.centring import Budget, GainBound, best_centred
+from mipselect.search.least_squares.center import center_at
+from mipselect.search.least_squares.centring import Budget, best_centred
 from mipselect.search.least_squares.closed_form import ClosedForm
 from mipselect.search.least_squares.curvature import curvature_of, spectral_curvatures
 from mipselect.search.least_squares.cuts import sparse_diagonal_cut
-from mipselect.search.least_squares.method import (
-    LeastSquaresNeighbourhood,
-    center_at,
+from mipselect.search.least_squares.method import LeastSquaresNeighbourhood
+from mipselect.search.least_squares.persistence import Persistence
+from mipselect.search.least_squares.root_cuts import (
     centred_cut,
+    lean_cut,
     level_bound,
     root_cut,
 )
-from mipselect.search.least_squares.persistence import Persistence
 from mipselect.search.progress import Run
 from mipselect.search.removed_sets import removed_sets
 
@@ -111,8 +112,7 @@ def test_sparse_diagonal_cuts_and_shares(seed: int, design: Design) -> None:
             centred = best_centred(sub, curvature.at(sub), budgets, start, -np.inf)
             gains = centred.constant + centred.shares[sets].sum(axis=1)
             assert close_below(np.array([sub.lower_bound(float(gain)) for gain in gains]), values)
-        nothing = GainBound(0.0, np.full(len(live), np.inf))
-        kept, bound = screened_around_centres(sub, nothing, threshold, Persistence(problem))
+        kept, bound = screened_around_centres(sub, threshold, Persistence(problem))
         assert set(below[:, base_size:].ravel()) <= set(kept.live)
         assert len(bound.shares) == len(kept.live)
 
@@ -150,15 +150,21 @@ def test_root_cut_holds_at_every_distance(seed: int, design: Design) -> None:
     values = instance.objectives(supports)
     support = supports[np.random.default_rng(seed).integers(len(supports))]
     center = center_at(problem, support, instance.objective(support), Run.start())
-    neighbourhood = LeastSquaresNeighbourhood(center, ClosedForm(), Persistence(problem))
+    persistence = Persistence(problem)
     level_of = distances(supports, support)
     for level in range(1, center.levels):
-        plain = root_cut(center, level)
-        assert neighbourhood.level_bound(level) == level_bound(center, plain)
-        for cut in (
-            plain,
-            centred_cut(center, plain, Persistence(problem).level_curvature, np.inf),
-        ):
+        cuts = []
+        for known in (False, True):
+            if known and problem.features.singles:
+                center.tops.find(do_nothing)
+            around = LeastSquaresNeighbourhood(center, ClosedForm(), persistence)
+            plain = root_cut(center, level)
+            cuts += [plain, centred_cut(center, plain, persistence.level_curvature, np.inf)]
+            if problem.features.singles:
+                cuts.append(lean_cut(center, root_cut(center, 1), level))
+            first = cuts[-1] if center.lean and level > 1 else plain
+            assert around.level_bound(level) == level_bound(center, first)
+        for cut in cuts:
             for row, value in zip(
                 supports[level_of == level], values[level_of == level], strict=True
             ):

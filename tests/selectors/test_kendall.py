@@ -18,7 +18,7 @@ from mipselect import methods
 from mipselect.errors import BudgetExceeded, InvalidInput, RelationMismatch
 from mipselect.mechanisms import Peeling
 from mipselect.mechanisms.scores.adaptive_peeling import AdaptivePeeling
-from mipselect.methods.kendall import RelevanceLessRedundancy
+from mipselect.methods.kendall import OfAllRows, RelevanceLessRedundancy
 from mipselect.methods.kendall_tau import Rankings, inversions
 from mipselect.privacy import Guarantee, Ledger
 from mipselect.privacy.audit import largest_loss, law_of
@@ -44,7 +44,7 @@ def correlations(X: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 def scorer(rows: Rows, seed: int = 1, redundancy: str = "max") -> RelevanceLessRedundancy:
     ranks = Rankings.of(rows, seed).ranks
-    return RelevanceLessRedundancy(Rankings(ranks[:-1]), ranks[-1], redundancy)
+    return RelevanceLessRedundancy(OfAllRows(Rankings(ranks[:-1]), ranks[-1]), redundancy)
 
 
 @pytest.mark.parametrize("n", SIZES)
@@ -229,7 +229,8 @@ def test_the_mixture_over_all_ways_to_break_ties() -> None:
         def law(rows: Rows) -> np.ndarray:
             probabilities = []
             for *columns, target in product(*map(consistent, rows.T)):
-                scores = RelevanceLessRedundancy(Rankings(np.array(columns)), np.array(target))
+                rankings = OfAllRows(Rankings(np.array(columns)), np.array(target))
+                scores = RelevanceLessRedundancy(rankings)
                 mechanism = AdaptivePeeling(scores, 1, epsilon, sensitivities=[sensitivity])
                 probabilities.append([mechanism.log_probability([j]) for j in range(2)])
             return np.log(np.exp(probabilities).mean(axis=0))

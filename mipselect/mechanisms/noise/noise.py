@@ -33,9 +33,9 @@ WORD = 8
 class Noise(ABC):
     """A distribution on the reals with density f and distribution function F.
 
-    Every member satisfies the Lipschitz condition of its source, F(x) and 1 - F(x) change by a
-    factor of at most e^δ when x moves by δ, as does f, so that adding it to utilities of
-    sensitivity ½ and taking the largest is 1-DP.
+    Every member has a hazard of at most one, 1 - F(x + δ) ≥ e^-δ (1 - F(x)), so that adding it to
+    utilities of sensitivity ½ and taking the largest is 1-DP
+    (docs/mathematics/score-mechanisms.md, (2)).
     """
 
     lowest: float = -math.inf

@@ -73,6 +73,16 @@ class AdaptivePeeling(ScoreMechanism[Support]):
     ----------
     "Better Private Linear Regression Through Better Private Feature Selection", algorithm 1;
     McSherry and Talwar, "Mechanism design via differential privacy", 2007, theorem 6.
+
+    Examples
+    --------
+    >>> from mipselect.mechanisms import AdaptivePeeling
+    >>> def scores(chosen):
+    ...     return [4.0, 3.9, 1.0] if 0 not in chosen else [0.0, 0.0, 1.0]
+    ...
+    >>> mechanism = AdaptivePeeling(scores, 2, 50.0, sensitivities=[1.0, 1.0])
+    >>> mechanism.sample(rng=1)
+    (0, 2)
     """
 
     scores: Callable[[Support], ArrayLike] = field(repr=False)

@@ -79,6 +79,16 @@ class CanonicalLipschitz(ScoreMechanism[Support]):
     ----------
     "Differentially Private Top-k Selection via Canonical Lipschitz Mechanism", theorem 3.5 and
     appendix A.1.
+
+    Examples
+    --------
+    >>> from mipselect.mechanisms import CanonicalLipschitz
+    >>> counts = [912, 885, 301, 288, 120, 47, 12, 3]
+    >>> mechanism = CanonicalLipschitz(counts, 2, 0.1, sensitivity=0.5, relation="add-remove")
+    >>> mechanism.release().private
+    True
+    >>> round(mechanism.event_probability("TOP"), 6)
+    1.0
     """
 
     scores: ArrayLike = field(repr=False)

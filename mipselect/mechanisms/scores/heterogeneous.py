@@ -77,6 +77,13 @@ class GeneralizedExponential(ScoreMechanism[int]):
     Raskhodnikova and Smith, "Efficient Lipschitz extensions for high-dimensional graph
     statistics and node private degree distributions", 2015; "Private Selection with
     Heterogeneous Sensitivities", section 1.
+
+    Examples
+    --------
+    >>> from mipselect.mechanisms import GeneralizedExponential
+    >>> mechanism = GeneralizedExponential([9.0, 8.0, 1.0], [0.1, 2.0, 0.1], 20.0)
+    >>> mechanism.sample(rng=0), mechanism.exact
+    (0, True)
     """
 
     scores: ArrayLike = field(repr=False)
@@ -195,6 +202,15 @@ class HeterogeneousNoisyMax(ScoreDistribution[int]):
     References
     ----------
     "Private Selection with Heterogeneous Sensitivities", equation 4, section 2, appendix A.
+
+    Examples
+    --------
+    >>> from mipselect.mechanisms import HeterogeneousNoisyMax
+    >>> law = HeterogeneousNoisyMax([1.0, 0.0], [0.0, 1.0], 1.0)
+    >>> law.sample(rng=0) in (0, 1)
+    True
+    >>> hasattr(law, "guarantee")
+    False
     """
 
     scores: ArrayLike = field(repr=False)
@@ -263,6 +279,12 @@ class RuleOfThumb:
         With a positive correlation `RandomStopping` and an optimistic `GeneralizedExponential`,
         otherwise `NoisyMax` with the largest sensitivity. `GeneralizedExponential` as it is
         does best where the best items have small sensitivities.
+
+    Examples
+    --------
+    >>> from mipselect.mechanisms import rule_of_thumb
+    >>> rule_of_thumb(public_scores=[0.9, 0.7, 0.2], sensitivities=[0.1, 0.2, 0.3]).favours
+    'homogeneous'
     """
 
     correlation: float
@@ -288,6 +310,12 @@ def rule_of_thumb(public_scores: ArrayLike, sensitivities: ArrayLike) -> RuleOfT
     References
     ----------
     "Private Selection with Heterogeneous Sensitivities", section 2.
+
+    Examples
+    --------
+    >>> from mipselect.mechanisms import rule_of_thumb
+    >>> rule_of_thumb(public_scores=[0.9, 0.7, 0.2], sensitivities=[0.3, 0.2, 0.1]).favours
+    'heterogeneous'
     """
     scores = differences(checked_scores(public_scores), 0.0)
     widths = checked_sensitivities(sensitivities, scores.size)

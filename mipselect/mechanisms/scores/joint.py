@@ -68,6 +68,15 @@ class JointExponential(ScoreMechanism[Support]):
     ----------
     Gillenwater, Joseph, Muñoz Medina and Ribero Diaz, "A joint exponential mechanism for
     differentially private top-k", 2022, algorithms 1 and 2.
+
+    Examples
+    --------
+    >>> from mipselect.mechanisms import JointExponential
+    >>> mechanism = JointExponential([90, 70, 20, 1], 2, 5.0)
+    >>> mechanism.sample(rng=0)
+    (0, 1)
+    >>> mechanism.log_probability([0, 1]) > mechanism.log_probability([1, 0])
+    True
     """
 
     scores: ArrayLike = field(repr=False)

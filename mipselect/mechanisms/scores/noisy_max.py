@@ -63,6 +63,15 @@ class NoisyMax(ScoreMechanism[int]):
     ----------
     "Differentially Private Top-k Selection via Canonical Lipschitz Mechanism", definition 2.1
     and theorem 4.1.
+
+    Examples
+    --------
+    >>> from mipselect import Ledger
+    >>> from mipselect.mechanisms import NoisyMax
+    >>> draw = NoisyMax([912, 885, 301], 0.5, sensitivity=0.5, relation="add-remove")
+    >>> release = draw.release(Ledger(1.0, relation="add-remove"))
+    >>> print(release.guarantee)
+    0.5-differentially private (pure), adding or removing one row; no further condition
     """
 
     scores: ArrayLike = field(repr=False)

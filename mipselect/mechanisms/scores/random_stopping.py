@@ -76,6 +76,15 @@ class RandomStopping(ScoreMechanism[int]):
     ----------
     Liu and Talwar, "Private selection from private candidates", 2019, theorem 3.1; Papernot and
     Steinke, "Hyperparameter tuning with Rényi differential privacy", 2022, corollary 3.
+
+    Examples
+    --------
+    >>> from mipselect.mechanisms import RandomStopping
+    >>> mechanism = RandomStopping([5.0, 1.0], [2.0, 0.1], 1.0, gamma=0.1)
+    >>> mechanism.sample(rng=0) in (0, 1)
+    True
+    >>> mechanism.estimate(0).method
+    'quadrature'
     """
 
     scores: ArrayLike = field(repr=False)

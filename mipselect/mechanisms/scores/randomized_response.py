@@ -43,6 +43,14 @@ class RandomizedResponse(ScoreMechanism[int]):
     ----------
     Kairouz, Oh and Viswanath, "Extremal mechanisms for local differential privacy", 2016,
     section 4.
+
+    Examples
+    --------
+    >>> import math
+    >>> from mipselect.mechanisms import RandomizedResponse
+    >>> mechanism = RandomizedResponse([0.2, 0.9, 0.1], math.log(3.0))
+    >>> round(math.exp(mechanism.log_probability(1)), 6)
+    0.6
     """
 
     scores: ArrayLike = field(repr=False)

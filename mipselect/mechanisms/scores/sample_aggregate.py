@@ -109,6 +109,18 @@ class SampleAggregate(ScoreMechanism[Support]):
     regression", 2012, section on the two-stage procedure; "Better Private Linear Regression
     Through Better Private Feature Selection", algorithm 2 (SubLasso), where there are ⌊ñ/k⌋
     blocks.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mipselect.mechanisms import SampleAggregate
+    >>> X = np.random.default_rng(0).normal(size=(400, 4))
+    >>> def ballot(rows, target):
+    ...     return [int(np.argmax(np.abs(rows.T @ target)))]
+    ...
+    >>> mechanism = SampleAggregate(X, X[:, 2], 1, 20.0, ballot=ballot, n_blocks=20)
+    >>> mechanism.sample(rng=0)
+    (2,)
     """
 
     X: ArrayLike = field(repr=False)

@@ -150,6 +150,12 @@ class OneShotTopK(_NoisyTopK):
     ----------
     "Differentially Private Top-k Selection via Canonical Lipschitz Mechanism", definition 2.1
     and theorem 4.1; Qiao, Su and Zhang, "Oneshot differentially private top-k selection", 2021.
+
+    Examples
+    --------
+    >>> from mipselect.mechanisms import OneShotTopK
+    >>> OneShotTopK([50, 40, 9, 1], 2, 10.0, noise="exponential").sample(rng=0)
+    (0, 1)
     """
 
     @property
@@ -210,6 +216,15 @@ class Peeling(_NoisyTopK):
     ----------
     Durfee and Rogers, "Practical differentially private top-k selection with pay-what-you-get
     composition", 2019; the Lipschitz mechanism as in `NoisyMax`.
+
+    Examples
+    --------
+    >>> from mipselect.mechanisms import Peeling
+    >>> mechanism = Peeling([50, 40, 9, 1], 2, 10.0)
+    >>> mechanism.sample(rng=0)
+    (0, 1)
+    >>> mechanism.guarantee.rho
+    6.25
     """
 
     @property

@@ -17,7 +17,7 @@ is cut off had a probability below e^-r anyway. Below, scores of 2^28 sensitivit
 **An allowance.** Every utility is formed in at most seven roundings, so with weights and sizes of
 classes its log weight is off by no more than η = 7·2^-53 r. A probability is a weight over a sum
 of weights, on two neighbours: the loss is at most ε + 4η. So mechanisms work with an ε that is
-smaller by 2^-48 r ≥ 4η; see `spendable`.
+smaller by 2^-48 r ≥ 4η; see `spendable` and docs/mathematics/score-mechanisms.md, (14).
 """
 
 from __future__ import annotations

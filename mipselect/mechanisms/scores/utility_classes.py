@@ -2,7 +2,8 @@
 
 Ranks are 1, 2, ..., d, best first, as in the paper. A class is (h, t): its subsets contain the
 ranks 1..h, lack h + 1, contain t and nothing after t, and k - h - 1 of the ranks h + 2..t - 1.
-The k best ranks are a class of their own, with h = k - 1 and t = k.
+The k best ranks are a class of their own, with h = k - 1 and t = k
+(docs/mathematics/score-mechanisms.md, (6)).
 """
 
 from __future__ import annotations

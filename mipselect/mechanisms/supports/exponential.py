@@ -95,6 +95,18 @@ class ExponentialMechanism(SupportMechanism):
     References
     ----------
     McSherry and Talwar, "Mechanism design via differential privacy", 2007, theorem 6.
+
+    Examples
+    --------
+    >>> from mipselect import ExponentialMechanism, Ledger, load_instance
+    >>> draw = ExponentialMechanism(load_instance("diabetes"), epsilon=1.0, sizes=range(1, 5))
+    >>> release = draw.release(Ledger(1.0))
+    >>> release.private, 1 <= len(release.support) <= 4
+    (True, True)
+    >>> print(draw.guarantee)
+    1-differentially private (pure), replacing one row; no further condition
+    >>> print(draw.guarantees["add-remove"].epsilon)
+    0.5
     """
 
     def __init__(

@@ -90,7 +90,7 @@ def checked_sizes(sizes: Iterable[int] | None, instance: Instance) -> tuple[int,
 
 @dataclass(frozen=True)
 class Rate:
-    """c with ε-DP for what is really computed (MATH, section 11, floating point).
+    """c with ε-DP for what is really computed (docs/mathematics/exact-draws.md, (6)).
 
     Attributes
     ----------

@@ -88,6 +88,16 @@ class MetropolisHastings(Mechanism[Support]):
     ----------
     Roy and Tewari, "On the computational complexity of private high-dimensional model selection
     via the exponential mechanism", 2023.
+
+    Examples
+    --------
+    >>> from mipselect.mechanisms import MetropolisHastings
+    >>> chain = MetropolisHastings(
+    ...     lambda support: float(sum(support)), ["a", "b", "c", "d"], 2, 2.0,
+    ...     delta=1e-6, sensitivity=1.0, n_steps=200,
+    ... )
+    >>> len(chain.sample(rng=0)), len(chain.guarantee.conditions)
+    (2, 1)
     """
 
     values: Callable[[Support], float] = field(repr=False)

@@ -82,6 +82,17 @@ class Mistakes(SupportMechanism):
     ----------
     "Differentially Private High-dimensional Variable Selection via Integer Programming",
     section 2.1.2 and theorem 2, for the form with a condition.
+
+    Examples
+    --------
+    >>> from mipselect import Mistakes, load_instance, mistake_levels, top_supports
+    >>> instance = load_instance("tiny-plain")
+    >>> levels, pool = mistake_levels(instance), top_supports(instance)
+    >>> tested = Mistakes(levels, 1.0, test_epsilon=0.5, delta=1e-6, fallback=pool)
+    >>> print(tested.guarantee)
+    (1.5, 1e-06)-differentially private, replacing one row; no further condition
+    >>> len(tested.sample())
+    3
     """
 
     def __init__(

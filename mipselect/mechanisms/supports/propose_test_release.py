@@ -52,7 +52,7 @@ class GapTest:
     with probability δ.
 
     Only the outcome is released, so no Laplace noise is drawn but its two probabilities, in
-    closed form.
+    closed form (docs/mathematics/top-r-and-mistakes.md, (6)).
 
     References
     ----------

@@ -1,8 +1,9 @@
-"""What a draw of a support promises when a row is added or removed (MATH, section 11).
+"""What a draw of a support promises when a row is added or removed.
 
 n R(S) = Σ losses + (λ/2)‖β‖² does not contain n, and a further row raises it, for every S, by
 at most nΔ. Log weights -ε nR / 2(nΔ + nτ) therefore all move in one direction, so that half of
-what two directions would cost is saved; what τ leaves open may still be on either side.
+what two directions would cost is saved; what τ leaves open may still be on either side
+(docs/mathematics/top-r-and-mistakes.md, (4)).
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ class SoftDraws:
     """Draws with probabilities ∝ the exact weights, from a partition that learns from rejections.
 
     Every try is accepted with probability weight / bound, whatever the partition is at the time,
-    so that what is accepted has the exact law (MATH, section 11).
+    so that what is accepted has the exact law (docs/mathematics/exact-draws.md, (2)).
 
     Parameters
     ----------

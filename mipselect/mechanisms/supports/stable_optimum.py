@@ -27,7 +27,7 @@ class StableOptimum(SupportMechanism):
     Parameters
     ----------
     levels_or_pool : MistakeLevels or SupportPool
-        Certified.
+        Certified; a pool has at least two supports, or all.
     epsilon : float
         ε > 0, finite, of the test.
     delta : float
@@ -40,12 +40,22 @@ class StableOptimum(SupportMechanism):
     NotCertified
         If the levels, or the pool, do not prove what their tolerance says.
     InvalidInput
-        If a number is out of its range, or the fallback is no such mechanism.
+        If a number is out of its range, the pool has one support of many, or the fallback is no
+        such mechanism.
 
     References
     ----------
     Dwork and Lei, "Differential privacy and robust statistics", 2009; Thakurta and Smith,
     "Differentially private feature selection via stability arguments", 2013, section 3.
+
+    Examples
+    --------
+    >>> from mipselect import ExponentialMechanism, StableOptimum, load_instance, mistake_levels
+    >>> instance = load_instance("tiny-plain")
+    >>> otherwise = ExponentialMechanism(instance, 1.0)
+    >>> stable = StableOptimum(mistake_levels(instance), 0.5, 1e-6, otherwise)
+    >>> print(stable.guarantee)
+    (1.5, 1e-06)-differentially private, replacing one row; no further condition
     """
 
     def __init__(
@@ -66,6 +76,12 @@ class StableOptimum(SupportMechanism):
                 "with more time or another solver",
                 bound=-math.inf,
                 incumbent=float(found.values[0]),
+            )
+        if isinstance(found, SupportPool) and len(found) == 1 and found.number_unlisted > 0:
+            # All that its rest bound has to reach is the best value less τ.
+            raise InvalidInput(
+                "a pool of one support does not prove how far the second best one is; take "
+                "mistake_levels or a pool of two or more"
             )
         if not isinstance(fallback, SupportMechanism):
             raise InvalidInput(f"fallback must draw supports, got {shown(fallback)}")
@@ -127,5 +143,4 @@ def _gap(found: MistakeLevels | SupportPool) -> float:
     """A lower bound on second best minus best, within τ of it where the first row is the best."""
     if isinstance(found, MistakeLevels):
         return found.gap
-    second = float(found.values[1]) if len(found) > 1 else math.inf
-    return min(second, found.rest_bound) - float(found.values[0])
+    return float(np.min(found.values[1:], initial=found.rest_bound) - found.values[0])

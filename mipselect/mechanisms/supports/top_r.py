@@ -43,13 +43,24 @@ class TopR(SupportMechanism):
     Notes
     -----
     With the R-th smallest value T*, the score s* = min(R(S), T*) has sensitivity Δ. What the
-    pool gives lies between s* and s* + τ, so it has sensitivity Δ + τ, and ε-DP needs no more.
+    pool gives lies between s* and s* + τ, so it has sensitivity Δ + τ, and ε-DP needs no more
+    (docs/mathematics/top-r-and-mistakes.md, (2)).
     τ must have been chosen without looking at the data.
 
     References
     ----------
     "Differentially Private High-dimensional Variable Selection via Integer Programming",
     section 2.1.1 and theorem 1, where τ = 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mipselect import TopR, load_instance, top_supports
+    >>> draw = TopR(top_supports(load_instance("tiny-plain"), 10), epsilon=2.0)
+    >>> len(draw.sample())
+    3
+    >>> float(np.exp(draw.log_probability([1, 4, 6]))) > 1 / 56
+    True
     """
 
     pool: SupportPool

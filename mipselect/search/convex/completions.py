@@ -30,10 +30,13 @@ class Batches:
         Bases whose subproblems are siblings; the threshold may fall between two such batches.
     supports : int
         Supports that are evaluated between two looks at the threshold.
+    long : int
+        Subproblems after which what certifies is enough; see `Run.limit`.
     """
 
     bases: int = 32
     supports: int = 64
+    long: int = 1000
 
 
 BATCHES = Batches()
@@ -114,10 +117,10 @@ def completions_of(
     return subs
 
 
-def screened(sub: Completions, collector: Collector) -> Completions:
-    """Drop the features whose best completion is not below the threshold."""
+def screened(sub: Completions, collector: Collector, limit: float) -> Completions:
+    """Drop the features whose best completion is not below `limit`."""
     bounds = sub.best_bounds
-    count = int(np.searchsorted(np.maximum.accumulate(bounds), collector.threshold))
+    count = int(np.searchsorted(np.maximum.accumulate(bounds), limit))
     if count < len(bounds):
         collector.settle(float(bounds[count:].min()))
     return sub.restricted(count)
@@ -132,7 +135,7 @@ def offer_last_additions(subs: list[Completions], collector: Collector, run: Run
     for start in range(0, len(order), batch):
         run.tick()
         chosen = order[start : start + batch]
-        chosen = chosen[bounds[chosen] < collector.threshold]
+        chosen = chosen[bounds[chosen] < run.limit(collector, subs[0].batches.long)]
         if len(chosen):
             collector.offer(supports[chosen], subs[0].problem.values(supports[chosen]))
         if len(chosen) < batch and start + len(chosen) < len(order):
@@ -151,7 +154,7 @@ def enumerate_completions(sub: Completions, collector: Collector, run: Run) -> N
         for start in range(0, len(order), batch):
             run.tick()
             chosen = order[start : start + batch]
-            open_ = bounds[chosen] < collector.threshold
+            open_ = bounds[chosen] < run.limit(collector, sub.batches.long)
             collector.settle(float(np.min(bounds[chosen[~open_]], initial=np.inf)))
             if open_.any():
                 supports = sub.supports(positions[chosen[open_]])

@@ -25,7 +25,7 @@ from mipselect.search.convex.completions import (
     screened,
 )
 from mipselect.search.neighbourhood import Engine, offer_nearby
-from mipselect.search.progress import Run
+from mipselect.search.progress import Run, Stopped
 from mipselect.search.removed_sets import removed_sets
 
 
@@ -53,7 +53,7 @@ def divide(
         offer_last_additions(subs, collector, run)
         return
     for whole in subs:
-        sub = screened(whole, collector)
+        sub = screened(whole, collector, run.limit(collector, whole.batches.long))
         if len(sub.live) < sub.size:
             continue
         if not (engine.takes(sub) and engine.settle(sub, collector, run)):
@@ -66,7 +66,8 @@ def _divide_by_first_feature(
     families, siblings = sub.family_bounds, sub.batches.bases
     for start in range(0, len(families), siblings):
         bounds = families[start : start + siblings]
-        count = int(np.sum(np.maximum.accumulate(bounds) < collector.threshold))
+        limit = run.limit(collector, sub.batches.long)
+        count = int(np.sum(np.maximum.accumulate(bounds) < limit))
         firsts = range(start, start + count)
         if count:
             bases = np.array([np.append(sub.base, sub.live[k]) for k in firsts])
@@ -123,22 +124,29 @@ class ConvexNeighbourhood:
         return self._root_bound(float(costs[:level].sum()), level)
 
     def search_level(self, level: int, collector: Collector, run: Run) -> None:
-        """Offer every support at distance `level` below the threshold, and settle the rest."""
-        costs = self.root.weights[0][self.support]
-        for batch in _batches(removed_sets(costs, level), self.batches.bases):
-            run.reporter.bound = self._root_bound(batch[0][0], level)
-            run.reporter.incumbent = collector.threshold
-            run.tick()
-            if run.reporter.bound >= collector.threshold:
-                collector.settle(run.reporter.bound)
-                return
-            bases = np.array([np.delete(self.support, removed) for _, removed in batch])
-            live = [self.entering] * len(batch)
-            subs = completions_of(self.problem, bases, level, live, self.batches)
-            greedy = np.concatenate([sub.supports(np.arange(level)[None]) for sub in subs])
-            collector.offer(greedy, self.problem.values(greedy))
-            divide(subs, collector, self.engine, run)
-            run.reporter.done += len(batch)
+        """Offer every support at distance `level` below the threshold, and settle the rest.
+
+        Where it is stopped, it settles what is proven of all that is open.
+        """
+        costs, proven = self.root.weights[0][self.support], self.level_bound(level)
+        try:
+            for batch in _batches(removed_sets(costs, level), self.batches.bases):
+                proven = self._root_bound(batch[0][0], level)
+                run.reporter.bound, run.reporter.incumbent = proven, collector.threshold
+                run.tick()
+                if proven >= run.limit(collector, self.batches.long):
+                    collector.settle(proven)
+                    return
+                bases = np.array([np.delete(self.support, removed) for _, removed in batch])
+                live = [self.entering] * len(batch)
+                subs = completions_of(self.problem, bases, level, live, self.batches)
+                greedy = np.concatenate([sub.supports(np.arange(level)[None]) for sub in subs])
+                collector.offer(greedy, self.problem.values(greedy))
+                divide(subs, collector, self.engine, run)
+                run.reporter.done += len(batch)
+        except Stopped:
+            collector.settle(proven)
+            raise
 
     def _root_bound(self, cost: float, level: int) -> float:
         weights = self.root.weights[0]

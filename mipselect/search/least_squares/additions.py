@@ -6,8 +6,8 @@ For a base B the doubled value 2n·R(B ∪ T) is at least
     g = b - G_·B A⁻¹ b_B,           H = G + (λ+ν)I - G_·B A⁻¹ G_B·
 
 for every ν ≥ 0, with equality where ν is the multiplier of the norm constraint on B ∪ T
-(MATH, sections 2 and 4). The gain g_Tᵀ H_TT⁻¹ g_T is what this file bounds. B and T stand for
-their columns, and the columns that are always in belong to B (MATH, section 12).
+(docs/mathematics/cuts.md, (6)). The gain g_Tᵀ H_TT⁻¹ g_T is what this file bounds. B and T stand
+for their columns, and the columns that are always in belong to B.
 """
 
 from __future__ import annotations
@@ -224,8 +224,9 @@ def gain_shares(sub: Additions) -> FloatArray:
     """u with g_Tᵀ H_TT⁻¹ g_T ≤ Σ_{j∈T} u_j for every T of `size` live features; shape (L,).
 
     With c = size - 1 and o_j at least the sum of the c largest |H_jl|, H_TT - diag(h - o) is
-    diagonally dominant, so u_j = g_j²/(h_j - o_j) (MATH, section 4). Where some h_j - o_j is not
-    positive, H ⪰ (λ+ν)I is mixed in for all rows alike: single rows must not be clamped.
+    diagonally dominant, so u_j = g_j²/(h_j - o_j). Where some h_j - o_j is not positive, H ⪰ (λ+ν)I
+    is mixed in for all rows alike: single rows must not be clamped
+    (docs/mathematics/cuts.md, (4) and (7)).
     """
     others = min(sub.size, len(sub.live)) - 1
     if others <= 0:

@@ -2,9 +2,9 @@
 
 A rotation of a feature's columns changes no value of R, so every feature may be looked at in the
 eigenvectors of H_jj = V_j E_j V_jᵀ. Scaled by E_j^(-1/2) all blocks on the diagonal become the
-identity, and block dominance bounds H from below by a diagonal (MATH, section 12). The indicators
-of a category add up to the intercept: one direction of their block has nothing left but λ+ν, and
-only scaled blocks can tell that no other feature has anything there either.
+identity, and block dominance bounds H from below by a diagonal (docs/mathematics/cuts.md, (8)). The
+indicators of a category add up to the intercept: one direction of their block has nothing left but
+λ+ν, and only scaled blocks can tell that no other feature has anything there either.
 """
 
 from __future__ import annotations

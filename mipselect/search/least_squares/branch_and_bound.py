@@ -14,7 +14,12 @@ import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.search.collectors import Collector
-from mipselect.search.least_squares.additions import Additions, best_gains, screened
+from mipselect.search.least_squares.additions import (
+    Additions,
+    best_gains,
+    gains_alone,
+    screened,
+)
 from mipselect.search.least_squares.centring import Budget, GainBound
 from mipselect.search.least_squares.persistence import Persistence
 from mipselect.search.neighbourhood import Engine
@@ -32,16 +37,37 @@ def branch_and_bound(
 
     Where the search is long, those that are above the target are settled as well.
     """
+    divide(*reduced(sub, collector, run, persistence), collector, engine, run, persistence)
+
+
+def reduced(
+    sub: Additions, collector: Collector, run: Run, persistence: Persistence
+) -> tuple[Additions, GainBound]:
+    """Drop and settle the features that cannot matter; a smaller subproblem with its bound."""
     run.statistics.subproblems += 1
     run.tick()
+    persistence.hold_gram(run)
     threshold = persistence.limit(collector, run)
-    before = len(sub.live)
-    sub, shares = screened(sub, threshold, run.tick)
-    bound = GainBound(0.0, shares)
+    before, bound = len(sub.live), None
     if persistence.worth_a_centre(sub, run):
-        sub, bound = screened_around_centres(sub, bound, threshold, persistence)
+        sub, bound = screened_around_centres(sub, threshold, persistence)
+    if bound is None or sub.size == 2:
+        sub, shares = screened(sub, threshold, run.tick)
+        bound = GainBound(0.0, shares)
     if len(sub.live) < before:
         collector.settle(threshold)
+    return sub, bound
+
+
+def divide(
+    sub: Additions,
+    bound: GainBound,
+    collector: Collector,
+    engine: Engine[Additions],
+    run: Run,
+    persistence: Persistence,
+) -> None:
+    """Settle what is left, or the families by the first feature that is taken."""
     if len(sub.live) < sub.size:
         return
     if sub.size == 1:
@@ -59,21 +85,19 @@ def branch_and_bound(
 
 
 def screened_around_centres(
-    sub: Additions, bound: GainBound, threshold: float, persistence: Persistence
+    sub: Additions, threshold: float, persistence: Persistence
 ) -> tuple[Additions, GainBound]:
     """Drop every live feature whose best completion, bounded around a centre, is not below it.
 
-    Returns the smaller subproblem and the better one of the two bounds.
+    Returns the smaller subproblem and its bound.
     """
     budget = Budget(np.arange(len(sub.live)), sub.size)
-    likely = np.argsort(-bound.shares, kind="stable")[: 2 * sub.size]
+    likely = np.argsort(-gains_alone(sub), kind="stable")[: 2 * sub.size]
     start = np.zeros(len(sub.live))
     start[likely] = sub.size / len(likely)
     needed = sub.needed_gain(threshold)
-    centred = persistence.centred(sub, [budget], start, needed)
-    keep = np.flatnonzero(centred.constant + best_gains(centred.shares, sub.size) > needed)
-    if centred.constant + budget.worst(centred) < budget.worst(bound):
-        bound = centred
+    bound = persistence.centred(sub, [budget], start, needed)
+    keep = np.flatnonzero(bound.constant + best_gains(bound.shares, sub.size) > needed)
     return sub.restricted(keep), GainBound(bound.constant, bound.shares[keep])
 
 

@@ -4,14 +4,16 @@ With P, D of `Convexity` and Q = H - P ⪰ 0, for every x and every set T of liv
 
     g_Tᵀ H_TT⁻¹ g_T ≤ xᵀQx + Σ_{j∈T} (g - Qx)_jᵀ D_j⁻¹ (g - Qx)_j
 
-(MATH, section 15). x = 0 gives the bound by shares alone; where columns are correlated, x near the
-coefficients of good supports gives a far better one.
+(docs/mathematics/cuts.md, (9)). x = 0 gives the bound by shares alone; where columns are
+correlated, x near the coefficients of good supports gives a far better one.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -118,13 +120,22 @@ class Centring:
         products with x add K·EPS. What this changes is at most
         2·e(√d + Σ|β_j|√G_jj + Σ|x_j|√G_jj)², at the β that has to be bounded.
         """
-        sub, problem = self._sub, self._sub.problem
-        terms = len(x) + len(sub.whitened) + 8
-        longest = min(problem.radius, np.sqrt(problem.target_norm / problem.ridge))
-        lengths = np.sqrt(problem.features.most_columns(sub.size)) * longest
-        reach = np.sqrt(problem.target_norm)
-        reach += np.sqrt(problem.gram.diagonal.max()) * (lengths + float(np.abs(x).sum()))
-        return float(4.0 * EPS * terms * reach**2)
+        terms = len(x) + len(self._sub.whitened) + 8
+        reach = self._reach + self._longest_column * float(np.abs(x).sum())
+        return 4.0 * EPS * terms * reach**2
+
+    @cached_property
+    def _longest_column(self) -> float:
+        """The largest √G_jj."""
+        return math.sqrt(float(self._sub.problem.gram.diagonal.max()))
+
+    @cached_property
+    def _reach(self) -> float:
+        """At least √d + Σ|β_j|√G_jj."""
+        problem = self._sub.problem
+        longest = min(problem.radius, math.sqrt(problem.target_norm / problem.ridge))
+        lengths = math.sqrt(problem.features.most_columns(self._sub.size)) * longest
+        return math.sqrt(problem.target_norm) + self._longest_column * lengths
 
 
 def best_centred(

@@ -1,8 +1,8 @@
 """How convex the gain is at least: P and a block-diagonal D with H ⪰ P and P_TT ⪰ D_T.
 
 P = ρI + E with ρ = λ + ν and 0 ⪯ E ⪯ H - ρI. E is found once, for no base. Schur complements show
-that what is left of E after a base bounds H of that base (MATH, section 15), and what is left of G
-where columns are always in only grows with ρ.
+that what is left of E after a base bounds H of that base, and what is left of G where columns are
+always in only grows with ρ (docs/mathematics/cuts.md, (10)).
 """
 
 from __future__ import annotations
@@ -28,6 +28,10 @@ ROUNDING = 1e-10
 
 class Convexity(Protocol):
     """P and D on the live columns of one subproblem."""
+
+    @property
+    def least(self) -> float:
+        """μ ≥ λ+ν with D ⪰ μI."""
 
     def columns(self, places: IntArray) -> FloatArray:
         """P on these live columns, shape (C, K)."""
@@ -59,6 +63,11 @@ class DiagonalConvexity:
 
     D: FloatArray
     P: FloatArray | None = None
+
+    @property
+    def least(self) -> float:
+        """The smallest entry of D."""
+        return float(self.D.min())
 
     def columns(self, places: IntArray) -> FloatArray:
         """P on these live columns, shape (L, K)."""
@@ -143,6 +152,11 @@ class BlockConvexity:
 
     sub: Additions
     blocks: tuple[FloatArray, ...]
+
+    @property
+    def least(self) -> float:
+        """ρ."""
+        return self.sub.ridge
 
     @cached_property
     def _own(self) -> dict[int, FloatArray]:

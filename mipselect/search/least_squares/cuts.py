@@ -12,12 +12,13 @@ from mipselect.search.least_squares.dominance import dominated_diagonal
 
 
 def sparse_diagonal_cut(sub: Additions, chosen: IntArray) -> Cut:
-    r"""The cut (3.2) on the Schur-complemented problem, at any set T of live features.
+    r"""The sparse-diagonal cut on the Schur-complemented problem, at any set T of live features.
 
     R(B ∪ T') ≥ R_ν(B ∪ T) + (1/2n) [Σ_{j∈T\T'} M_j β_j² - Σ_{j∈T'\T} w_j²/M_j] for |T'| = m,
     with β = H_TT⁻¹ g_T, w = g - H_·T β and a diagonal M such that H - M is positive semidefinite
-    on T ∪ T'. With M = λ + ν this is (3.1); with T = ∅ it is the bound by shares. Sums over
-    features are sums over their columns, in the eigenvectors of `Blocks`.
+    on T ∪ T' (docs/mathematics/cuts.md, (3)). With M = λ + ν it is the cut of a dual point, (2) of
+    that page; with T = ∅ the bound by shares. Sums over features are sums over their columns, in
+    the eigenvectors of `Blocks`.
 
     Parameters
     ----------

@@ -8,10 +8,11 @@ from mipselect.arrays import FloatArray
 
 
 def dominated_diagonal(h: FloatArray, off_sums: FloatArray, ridge: float) -> FloatArray:
-    """M = (λ+ν) + θD with D = h - (λ+ν) - off_sums and the largest safe θ ∈ [0, 1] (MATH, 3).
+    """M = (λ+ν) + θD with D = h - (λ+ν) - off_sums and the largest safe θ ∈ [0, 1].
 
     H - M is positive semidefinite on every set of features whose off-diagonal row sums
-    `off_sums` bounds, because θD is valid for H - (λ+ν)I whenever D is.
+    `off_sums` bounds, because θD is valid for H - (λ+ν)I whenever D is
+    (docs/mathematics/cuts.md, (4)).
     """
     D = h - ridge - off_sums
     worst = float(np.min(D, initial=0.0))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 
 import numpy as np
 
-from mipselect.arrays import FloatArray, IntArray
+from mipselect.arrays import IntArray
 from mipselect.losses.squared import PreparedSquared
 from mipselect.search.collectors import Collector
 from mipselect.search.least_squares.additions import (
@@ -15,208 +15,24 @@ from mipselect.search.least_squares.additions import (
     Additions,
     Screening,
     additions_to,
-    cheap_off_sums,
     greedy_completion,
 )
-from mipselect.search.least_squares.branch_and_bound import branch_and_bound
-from mipselect.search.least_squares.centring import Budget, best_centred
-from mipselect.search.least_squares.curvature import Curvature
-from mipselect.search.least_squares.dominance import (
-    dominated_diagonal,
-    largest_sum,
-    largest_sums,
+from mipselect.search.least_squares.branch_and_bound import branch_and_bound, divide, reduced
+from mipselect.search.least_squares.center import Center, center_at
+from mipselect.search.least_squares.dominance import largest_sum
+from mipselect.search.least_squares.persistence import Persistence, is_crowded
+from mipselect.search.least_squares.removed_families import open_removed_sets
+from mipselect.search.least_squares.root_cuts import (
+    RootCut,
+    centred_cut,
+    lean_cut,
+    level_bound,
+    root_cut,
 )
-from mipselect.search.least_squares.persistence import Persistence
 from mipselect.search.least_squares.swaps import best_by_swaps
 from mipselect.search.neighbourhood import Engine, offer_nearby
-from mipselect.search.progress import Run
+from mipselect.search.progress import Run, Stopped
 from mipselect.search.removed_sets import removed_sets
-
-
-@dataclass(frozen=True, eq=False)
-class Center:
-    """A support Ŝ around which all others are sorted by their distance.
-
-    Attributes
-    ----------
-    problem : PreparedSquared
-    support : ndarray of int, shape (s,)
-        Sorted.
-    value : float
-        R(Ŝ).
-    coef : ndarray of shape (c,)
-        Of the columns of Ŝ.
-    multiplier : float
-        ν.
-    whole : Additions
-        All supports of its size, with the ν of Ŝ.
-    candidates : ndarray of int, shape (p-s,)
-        The features outside Ŝ.
-    row_tops : ndarray of shape (p, c) or None
-        See `Gram.row_tops`; None where G is too large to be held.
-    screening : Screening
-        Of its subproblems.
-    """
-
-    problem: PreparedSquared
-    support: IntArray
-    value: float
-    coef: FloatArray
-    multiplier: float
-    whole: Additions
-    candidates: IntArray
-    row_tops: FloatArray | None
-    screening: Screening = SCREENING
-
-    @property
-    def levels(self) -> int:
-        """L = min(s, p-s) + 1."""
-        return min(len(self.support), len(self.candidates)) + 1
-
-    @property
-    def ridge(self) -> float:
-        """λ + ν."""
-        return self.problem.ridge + self.multiplier
-
-    @property
-    def floor(self) -> float:
-        """R(Ŝ), less what is lost where columns that are always in are eliminated first."""
-        if self.problem.features.plain:
-            return self.value
-        return self.value - self.whole.slack / (2.0 * self.problem.n)
-
-
-def center_at(
-    problem: PreparedSquared,
-    support: IntArray,
-    value: float,
-    run: Run,
-    screening: Screening = SCREENING,
-) -> Center:
-    """Solve the restricted problem at `support` and gather what its cut needs."""
-    fit = problem.fit(support)
-    everything = np.arange(problem.features.count)
-    candidates = np.setdiff1d(everything, support)
-    none = np.empty(0, dtype=np.intp)
-    whole = additions_to(problem, none, len(support), everything, fit.multiplier, None)
-    tops = None
-    if problem.gram.fits and problem.features.singles:
-        most = min(len(support), len(candidates))
-        tops = problem.gram.row_tops(candidates, max(most, 1), run.tick)
-    return Center(
-        problem, support, value, fit.coef, fit.multiplier, whole, candidates, tops, screening
-    )
-
-
-@dataclass(frozen=True, eq=False)
-class RootCut:
-    """The cut (3.2) at Ŝ for supports at distance `level`: what leaving costs and entering gains.
-
-    2n·R(S') ≥ 2n·value + Σ_{j∈Ŝ\\S'} costs_j - Σ_{j∈S'\\Ŝ} credits_j
-
-    Attributes
-    ----------
-    level : int
-    value : float
-        What the cut says of R where nothing leaves.
-    costs : ndarray of shape (s,)
-    credits : ndarray of shape (p-s,)
-    """
-
-    level: int
-    value: float
-    costs: FloatArray
-    credits: FloatArray
-
-
-def root_cut(center: Center, level: int) -> RootCut:
-    """Take M of (3.2) for the worst supports at this distance."""
-    whole, support, candidates = center.whole, center.support, center.candidates
-    features, ridge = center.problem.features, center.ridge
-    if whole.ridge > ridge and not features.plain:
-        # G is singular as it is rounded: nothing can be said of what is left of it.
-        nothing = np.zeros(len(support)), np.full(len(candidates), np.inf)
-        return RootCut(level, center.floor, *nothing)
-    if not features.singles:
-        return _root_cut_by_blocks(center, level)
-    inside = whole.whitened[:, support]
-    columns = center.problem.gram.columns(support)[: features.count]
-    columns = columns - whole.whitened.T @ inside
-    w = whole.g[candidates] - columns[candidates] @ center.coef
-    inner = np.abs(columns[support]).sum(axis=1) - np.abs(np.diagonal(columns[support]))
-    across = np.abs(columns[candidates])
-    among = _among_candidates(center, level - 1)
-    off_sums = np.concatenate(
-        [inner + largest_sums(across.T.copy(), level), across.sum(axis=1) + among]
-    )
-    diagonal = whole.h[np.concatenate([support, candidates])] - (whole.ridge - ridge)
-    M = dominated_diagonal(diagonal, off_sums, ridge)
-    return RootCut(
-        level, center.floor, M[: len(support)] * center.coef**2, w**2 / M[len(support) :]
-    )
-
-
-def _among_candidates(center: Center, count: int) -> FloatArray:
-    """Bounds on the sums of the `count` largest |H_jk| among candidates k ≠ j, shape (p-s,)."""
-    if count == 0:
-        return np.zeros(len(center.candidates))
-    whole = center.whole.restricted(center.candidates)
-    return cheap_off_sums(replace(whole, row_tops=center.row_tops), count)
-
-
-def _root_cut_by_blocks(center: Center, level: int) -> RootCut:
-    """The same in the eigenvectors of every feature's own block."""
-    blocks, support, candidates = center.whole.blocks, center.support, center.candidates
-    inside = blocks.columns(support)
-    coef = np.zeros(len(blocks.g))
-    coef[inside] = np.linalg.solve(blocks.H[np.ix_(inside, inside)], blocks.g[inside])
-    w = blocks.g - blocks.H @ coef
-    across = blocks.norms[np.ix_(candidates, support)]
-    off_sums = np.empty(len(blocks.norms))
-    off_sums[support] = blocks.norms[np.ix_(support, support)].sum(axis=1)
-    off_sums[support] += largest_sums(across.T.copy(), level)
-    off_sums[candidates] = across.sum(axis=1)
-    if level > 1:
-        off_sums[candidates] += largest_sums(
-            blocks.norms[np.ix_(candidates, candidates)], level - 1
-        )
-    M = blocks.dominated(off_sums)
-    costs, credits = blocks.sums(M * coef**2), blocks.sums(w**2 / M)
-    return RootCut(level, center.floor, costs[support], credits[candidates])
-
-
-def centred_cut(center: Center, cut: RootCut, curvature: Curvature, threshold: float) -> RootCut:
-    """The cut of the best centre for a whole level (MATH, section 15).
-
-    With two budgets, s - i features of Ŝ and i others, the bound on the gain is one on R whose
-    shares are what leaving costs and entering gains.
-
-    Parameters
-    ----------
-    center : Center
-    cut : RootCut
-        That of `root_cut`, where the centre begins.
-    curvature : Curvature
-    threshold : float
-        A cut that proves it for the level needs no improvement.
-    """
-    whole, support, candidates, level = center.whole, center.support, center.candidates, cut.level
-    entering = candidates[np.argsort(-cut.credits, kind="stable")[: 2 * level]]
-    start = np.zeros(len(whole.live))
-    start[support] = 1.0 - level / len(support)
-    start[entering] = level / len(entering)
-    budgets = [Budget(support, len(support) - level), Budget(candidates, level)]
-    needed = whole.needed_gain(threshold)
-    bound = best_centred(whole, curvature.at(whole), budgets, start, needed)
-    costs, credits = bound.shares[support], bound.shares[candidates]
-    value = whole.lower_bound(bound.constant + float(costs.sum()))
-    return RootCut(level, value, costs, credits)
-
-
-def level_bound(center: Center, cut: RootCut) -> float:
-    """What the cut proves for its whole level: a sort. No value is negative."""
-    doubled = np.sort(cut.costs)[: cut.level].sum() - largest_sum(cut.credits, cut.level)
-    return max(0.0, cut.value + float(doubled) / (2.0 * center.problem.n))
 
 
 def search_level(
@@ -227,23 +43,51 @@ def search_level(
     run: Run,
     persistence: Persistence,
 ) -> None:
-    """Offer every support of the cut's level below the threshold; settle a bound for the rest."""
-    doubled_n = 2.0 * center.problem.n
-    limit = persistence.limit(collector, run)
-    if persistence.wanted(run) and level_bound(center, cut) < limit:
-        other = centred_cut(center, cut, persistence.level_curvature, limit)
-        cut = max(cut, other, key=lambda each: level_bound(center, each))
-    best_credit = largest_sum(cut.credits, cut.level)
-    for cost, removed in removed_sets(cut.costs, cut.level):
-        run.reporter.bound = cut.value + (cost - best_credit) / doubled_n
-        run.reporter.incumbent = collector.threshold
-        run.tick()
-        if run.reporter.bound >= persistence.limit(collector, run):
-            collector.settle(run.reporter.bound)
+    """Offer every support of the cut's level below the threshold; settle a bound for the rest.
+
+    A level that turns out to be long is begun again, with families of removed sets.
+    """
+    proven, persistent = level_bound(center, cut), persistence.wanted(run)
+    try:
+        limit = persistence.limit(collector, run)
+        if persistent and proven < limit:
+            other = centred_cut(center, cut, persistence.level_curvature, limit)
+            cut = max(cut, other, key=partial(level_bound, center))
+            proven = level_bound(center, cut)
+        if persistent and proven < limit and not center.lean:
+            run.reporter.bound, run.reporter.incumbent = proven, collector.threshold
+            for removed in open_removed_sets(center, cut.level, collector, run, persistence):
+                positions = np.searchsorted(center.support, removed)
+                sub = additions_after_removal(center, positions, cut.level, collector)
+                branch_and_bound(sub, collector, engine, run, persistence)
+                run.reporter.done += 1
             return
-        sub = additions_after_removal(center, removed, cut.level, collector)
-        branch_and_bound(sub, collector, engine, run, persistence)
-        run.reporter.done += 1
+        best_credit = largest_sum(cut.credits, cut.level)
+        sets = removed_sets(cut.costs, cut.level)
+        while (following := next(sets, None)) is not None:
+            cost, removed = following
+            proven = max(0.0, cut.value + (cost - best_credit) / (2.0 * center.problem.n))
+            run.reporter.bound, run.reporter.incumbent = proven, collector.threshold
+            run.tick()
+            if proven >= persistence.limit(collector, run):
+                collector.settle(proven)
+                return
+            if persistence.wanted(run) and not persistent and not center.lean:
+                search_level(center, cut, collector, engine, run, persistence)
+                return
+            sub = additions_after_removal(center, removed, cut.level, collector)
+            sub, bound = reduced(sub, collector, run, persistence)
+            if center.lean and is_crowded(sub):
+                center.tops.find(run.tick)
+                cut = max(cut, root_cut(center, cut.level), key=partial(level_bound, center))
+                best_credit = largest_sum(cut.credits, cut.level)
+                sets = removed_sets(cut.costs, cut.level)
+                continue
+            divide(sub, bound, collector, engine, run, persistence)
+            run.reporter.done += 1
+    except Stopped:
+        collector.settle(proven)
+        raise
 
 
 def additions_after_removal(
@@ -263,7 +107,7 @@ def additions_after_removal(
             level,
             center.candidates,
             multiplier,
-            center.row_tops,
+            center.tops.known,
             center.screening,
         )
 
@@ -288,6 +132,7 @@ class LeastSquaresNeighbourhood:
     center: Center
     engine: Engine[Additions]
     persistence: Persistence
+    _cuts: dict[tuple[int, bool], RootCut] = field(default_factory=dict, init=False)
 
     @property
     def support(self) -> IntArray:
@@ -309,7 +154,7 @@ class LeastSquaresNeighbourhood:
         """The features outside Ŝ, the most gainful by the root cut first."""
         if self.levels == 1:
             return self.center.candidates
-        return self.center.candidates[np.argsort(-self._cuts[0].credits, kind="stable")]
+        return self.center.candidates[np.argsort(-self._cut(1).credits, kind="stable")]
 
     def fill(self, collector: Collector, count: int, run: Run) -> None:
         """Offer supports made of Ŝ and the features that enter most gainfully by its cut."""
@@ -317,17 +162,24 @@ class LeastSquaresNeighbourhood:
 
     def level_bound(self, level: int) -> float:
         """What the root cut proves for the whole level."""
-        return level_bound(self.center, self._cuts[level - 1])
+        return level_bound(self.center, self._cut(level))
 
     def search_level(self, level: int, collector: Collector, run: Run) -> None:
-        """Offer every support of a level below the threshold; settle a bound for the rest."""
-        cut = self._cuts[level - 1]
+        """Offer every support of a level below the threshold; settle a bound for the rest.
+
+        Where it is stopped, it settles what is proven of all that is open.
+        """
+        cut = self._cut(level)
         search_level(self.center, cut, collector, self.engine, run, self.persistence)
 
-    @cached_property
-    def _cuts(self) -> list[RootCut]:
-        """The root cuts of levels 1, 2, ..."""
-        return [root_cut(self.center, level) for level in range(1, self.levels)]
+    def _cut(self, level: int) -> RootCut:
+        """The cut of a level, made once, and once more when more is known of G."""
+        lean = self.center.lean and level > 1
+        if (level, lean) not in self._cuts:
+            self._cuts[level, lean] = (
+                lean_cut(self.center, self._cut(1), level) if lean else root_cut(self.center, level)
+            )
+        return self._cuts[level, lean]
 
 
 @dataclass(frozen=True, eq=False)
@@ -343,6 +195,8 @@ class LeastSquaresMethod:
         Evaluating so many supports takes less time than bounding them.
     patience : int
         Subproblems that are tried with cheap bounds alone.
+    few_columns : int
+        So few that all of G is computed at once. Of more columns as much as the search needs.
     """
 
     problem: PreparedSquared
@@ -350,6 +204,7 @@ class LeastSquaresMethod:
     screening: Screening = SCREENING
     few: int = 20_000
     patience: int = 200
+    few_columns: int = 2048
 
     @property
     def name(self) -> str:
@@ -358,7 +213,8 @@ class LeastSquaresMethod:
 
     def center(self, size: int, run: Run) -> LeastSquaresNeighbourhood:
         """A support that no swap improves, with its cut."""
-        if self.problem.gram.fits:
+        few = self.problem.features.size <= self.few_columns
+        if self.problem.gram.fits and (few or not self.problem.features.singles):
             self.problem.gram.full()
         support, value = best_by_swaps(self.problem, size, run)
         return self.center_at(support, value, run)

@@ -17,7 +17,7 @@ from mipselect.search.least_squares.curvature import Curvature, curvature_of, sp
 from mipselect.search.progress import Run
 
 LONG = 5
-"""In units of `after`; then what certifies is enough, and no exact value is looked for."""
+"""A long search, in units of `after`; see `Run.limit`."""
 
 SHARES = (0.03, 0.1, 0.3)
 """Limits t of the spectrum, in medians of the diagonal of G."""
@@ -27,6 +27,12 @@ TRIALS = 6
 
 AGAIN = 50
 """All are tried again once in so many."""
+
+
+def is_crowded(sub: Additions) -> bool:
+    """Whether more features are left than row sums of G can be found for on the way."""
+    unknown = sub.row_tops is None and sub.size > 1 and sub.problem.features.singles
+    return unknown and len(sub.live) > sub.screening.tops_columns
 
 
 class Persistence:
@@ -47,8 +53,7 @@ class Persistence:
 
     def limit(self, collector: Collector, run: Run) -> float:
         """What a bound must reach: the threshold, or the target when the search has become long."""
-        long = run.statistics.subproblems > LONG * self._after
-        return collector.target if long else collector.threshold
+        return run.limit(collector, LONG * self._after)
 
     def wanted(self, run: Run) -> bool:
         """Whether the cheap bounds have had their chance."""
@@ -56,7 +61,15 @@ class Persistence:
 
     def worth_a_centre(self, sub: Additions, run: Run) -> bool:
         """Whether a subproblem that is screened should be bounded around a centre."""
-        return self.wanted(run) and self._least_size <= sub.size <= len(sub.live) - 3
+        if not 2 <= sub.size <= len(sub.live) - 3:
+            return False
+        return is_crowded(sub) or (self.wanted(run) and sub.size >= self._least_size)
+
+    def hold_gram(self, run: Run) -> None:
+        """Keep all of G, if it fits, for a search whose subproblems are many."""
+        gram = self._problem.gram
+        if self.wanted(run) and gram.fits and not gram.held:
+            gram.full()
 
     @cached_property
     def level_curvature(self) -> Curvature:

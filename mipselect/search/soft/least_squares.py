@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from mipselect.search.least_squares.additions import (
     off_diagonal_sums,
 )
 from mipselect.search.least_squares.centring import Centring
-from mipselect.search.least_squares.curvature import Curvature, UniformCurvature, curvature_of
+from mipselect.search.least_squares.curvature import Convexity, Curvature, curvature_of
 from mipselect.search.least_squares.dominance import dominated_diagonal
 from mipselect.search.soft.bounds import ModularBound, Target
 from mipselect.search.soft.cells import Cut, Family
@@ -35,7 +36,7 @@ LEAST_INCLUSION = 0.01
 
 @dataclass(frozen=True, eq=False)
 class AdditionsFamily:
-    """B ∪ T with bounds on the gain of T (MATH, sections 4, 11 and 15).
+    """B ∪ T with bounds on the gain of T (docs/mathematics/cuts.md, (7) and (9)).
 
     Attributes
     ----------
@@ -76,12 +77,13 @@ class AdditionsFamily:
         if sub.size == 1 or not sub.problem.features.singles:
             gains = gain_shares(sub)
         else:
-            least = sub.ridge
-            if isinstance(self.curvature, UniformCurvature):
-                least += self.curvature.excess
-            gains = sub.g**2 / dominated_diagonal(sub.h, self._off_sums, least)
+            gains = sub.g**2 / dominated_diagonal(sub.h, self._off_sums, self._convexity.least)
         shares = self._bound(0.0, gains)
         return [shares] if len(sub.base) else [shares, nothing]
+
+    @cached_property
+    def _convexity(self) -> Convexity:
+        return self.curvature.at(self.sub)
 
     @property
     def blurred(self) -> bool:
@@ -109,7 +111,7 @@ class AdditionsFamily:
             likely = np.argpartition(-inclusion, CENTRE_COLUMNS)[:CENTRE_COLUMNS]
         if len(likely) == 0 or self.blurred:
             return None
-        centring = Centring(self.sub, self.curvature.at(self.sub))
+        centring = Centring(self.sub, self._convexity)
         centring.admit(likely)
         bound, _ = centring.around(np.minimum(inclusion[centring.members], 1.0))
         return self._bound(bound.constant, bound.shares)

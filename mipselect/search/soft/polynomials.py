@@ -5,7 +5,8 @@ prefixes draws from that law: with k members among the first J, the last one is 
 
     (e_k(w_0..w_j) - e_k(w_0..w_{j-1})) / e_k(w_0..w_{J-1}).
 
-Everything is in logarithms, for the weights may span thousands of orders of magnitude.
+Everything is in logarithms, for the weights may span thousands of orders of magnitude
+(docs/mathematics/exact-draws.md, (4)).
 """
 
 from __future__ import annotations

@@ -1,0 +1,161 @@
+"""The best support, found and proven: mipselect beside OKRidge, l0bnb and abess.
+
+Same data, same objective, CPU seconds. The others are installed into an
+environment of their own, which is kept. Gaps are those of R, of what was proven when the time was
+up; abess proves nothing. l0bnb is given the penalty and the largest coefficient that belong to the
+answer, which a user would not know.
+
+OMP_NUM_THREADS=1 python -m benchmarks.peers                # 40 s for each, about half an hour
+OMP_NUM_THREADS=1 python -m benchmarks.peers --time-limit 10 --problems 0,3
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import venv
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.correlated_search import problem
+from mipselect import Instance, NotCertified, top_supports
+from mipselect.search.least_squares.swaps import best_by_swaps
+from mipselect.search.progress import Run
+
+PEERS = ("okridge", "l0bnb", "abess")
+PACKAGES = (*PEERS, "requests")
+"""OKRidge imports requests without asking for it."""
+
+ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
+
+PROBLEMS = (
+    (1000, 100, 5, 0.5, 5.0, 10.0),
+    (5000, 1000, 5, 0.1, 5.0, 100.0),
+    (1000, 1000, 10, 0.1, 5.0, 1.0),
+    (5000, 1000, 10, 0.9, 5.0, 50.0),
+    (10000, 1000, 10, 0.9, 5.0, 0.1),
+    (20000, 500, 10, 0.9, 5.0, 0.1),
+    (6000, 10000, 5, 0.1, 5.0, 120.0),
+)
+"""n, p, s, ρ, signal-to-noise ratio, λ."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """What one solver reached: CPU seconds, R of its support, and what it proved of all others."""
+
+    seconds: float
+    value: float
+    bound: float | None
+
+    def cells(self, best: float) -> str:
+        """Seconds, how far R is from the best one, and the gap that is left open."""
+        off = self.value / best - 1.0
+        found = "optimum" if off < 1e-9 else f"+{off:.2%}"
+        if self.bound is None:
+            return f"{self.seconds:.2f} | {found} | nothing proven"
+        gap = max(0.0, 1.0 - self.bound / self.value)
+        return f"{self.seconds:.2f} | {found} | {'proven' if gap < 1e-5 else f'gap {gap:.1%}'}"
+
+
+def environment(folder: Path) -> Path:
+    """The Python of an environment that has the peers; made if it is not there."""
+    python = folder / "bin" / "python"
+    if not python.exists():
+        print(f"installing {', '.join(PEERS)} into {folder}", file=sys.stderr, flush=True)
+        venv.create(folder, with_pip=True)
+        subprocess.run([python, "-m", "pip", "install", "--quiet", *PACKAGES], check=True)
+    return python
+
+
+def by_mipselect(instance: Instance, limit: float) -> Row:
+    started = time.process_time()
+    try:
+        pool = top_supports(instance, 1, solver="native", tolerance=0.0, time_limit=limit)
+    except NotCertified as refused:
+        return Row(time.process_time() - started, refused.incumbent, refused.bound)
+    return Row(time.process_time() - started, float(pool.values[0]), float(pool.rest_bound))
+
+
+def by_peer(python: Path, name: str, path: Path, instance: Instance, limit: float) -> Row | str:
+    """The answer of a peer, or why there is none."""
+    command = [python, Path(__file__).with_name("peer_solvers.py"), name, path, str(limit)]
+    try:
+        done = subprocess.run(
+            [str(part) for part in command],
+            env={**os.environ, **ONE_THREAD},
+            capture_output=True,
+            text=True,
+            timeout=10 * limit + 60,
+        )
+    except subprocess.TimeoutExpired:
+        return "did not end"
+    if done.returncode:
+        return done.stderr.strip().splitlines()[-1][:80]
+    answer = json.loads(done.stdout)
+    support = answer["support"]
+    if len(support) > instance.support_size:
+        return f"{len(support)} coefficients"
+    # Fewer than s coefficients: any others only lower R.
+    others = [j for j in range(instance.p) if j not in support]
+    full = sorted(support + others[: instance.support_size - len(support)])
+    return Row(answer["seconds"], instance.objective(full), answer["bound"])
+
+
+def stored(instance: Instance, support: np.ndarray, path: Path) -> None:
+    """Write what the peers are given; `support` is a good one."""
+    s, problem = instance.support_size, instance.prepared
+    values = [best_by_swaps(problem, size, Run.start())[1] for size in (s - 1, s + 1)]
+    here = instance.objective(support)
+    gains = [values[0] - here, here - values[1]]
+    np.savez(
+        path,
+        X=instance.X,
+        y=instance.y,
+        size=s,
+        ridge=instance.ridge,
+        penalty=instance.n * float(np.sqrt(gains[0] * gains[1])),
+        largest=1.2 * float(np.abs(instance.fit(support).coef).max()),
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--time-limit", type=float, default=40.0, help="seconds for each solver")
+    parser.add_argument("--problems", help="comma-separated numbers; default: all of them")
+    parser.add_argument(
+        "--environment",
+        type=Path,
+        default=Path(tempfile.gettempdir()) / "mipselect-peers",
+        help="folder of the environment of the other solvers",
+    )
+    options = parser.parse_args()
+    python = environment(options.environment)
+    print("| n, p, s, ρ, SNR, λ | solver | CPU s | found | proven |")
+    print("| --- | --- | --- | --- | --- |")
+    numbers = map(int, options.problems.split(",")) if options.problems else range(len(PROBLEMS))
+    for number in numbers:
+        shape = PROBLEMS[number]
+        instance = problem(*shape)
+        rows: dict[str, Row | str] = {"mipselect": by_mipselect(instance, options.time_limit)}
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "problem.npz"
+            stored(instance, best_by_swaps(instance.prepared, shape[2], Run.start())[0], path)
+            for name in PEERS:
+                rows[name] = by_peer(python, name, path, instance, options.time_limit)
+        best = min(row.value for row in rows.values() if isinstance(row, Row))
+        what = ", ".join(f"{number:g}" for number in shape)
+        for name, row in rows.items():
+            cells = row.cells(best) if isinstance(row, Row) else f"- | {row} | -"
+            print(f"| {what} | {name} | {cells} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,58 @@
+"""What a privacy card says of a model: its features, and each coefficient with how to read it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mipselect.cli.card_parts import Entry
+from mipselect.regression import ModelRelease
+
+REGRESSIONS = {
+    "objective": "coefficients by objective perturbation: the minimiser of a loss with a random "
+    "linear term (Chaudhuri, Monteleoni and Sarwate 2011)",
+    "adassp": "coefficients by AdaSSP: least squares from noisy sums of squares and products "
+    "(Wang 2018)",
+    "boosted-adassp": "coefficients by AdaSSP in rounds on clipped residuals (Tang et al. 2023)",
+    "tukey": "coefficients by a private Tukey median of models on blocks of rows (Amin et al. "
+    "2023)",
+}
+"""The regressions of `fit` in words."""
+
+
+def of_a_model(model: ModelRelease, about: str) -> list[Entry]:
+    """The released model; `about` says what it explains."""
+    features = Entry("Features", ", ".join(chosen(model.support, model.feature_names)))
+    if not model.has_model:
+        product = f"Names of fields{about}; no coefficients, for the private test failed."
+        return [Entry("Data product", product), features]
+    rule = model.in_units
+    aim = rule.target if rule.classes is None else f"score of {rule.target}={rule.classes[1]}"
+    fields = list(dict.fromkeys(term.field for term in rule.terms))
+    return [
+        Entry("Data product", f"A linear model of fields{about}: which fields, and coefficients."),
+        features,
+        Entry("Model", f"{aim} = {rule.intercept:.6g}, and added to it:"),
+        *(
+            Entry(
+                f"Coefficients of {name}",
+                "; ".join(
+                    f"{term.coefficient:+.6g}: {term.meaning}"
+                    for term in rule.terms
+                    if term.field == name
+                ),
+            )
+            for name in fields
+        ),
+        Entry(
+            "How to read a coefficient",
+            "In units of the target, with noise for privacy beside the error of any sample. A "
+            "number counts within its public range, and as the middle of it where it is missing.",
+        ),
+    ]
+
+
+def chosen(support: Sequence[int], names: Sequence[str]) -> list[str]:
+    """Features by their names and numbers."""
+    if not names:
+        return [str(j) for j in support]
+    return [f"{name} ({j})" for j, name in zip(support, names, strict=True)]

@@ -1,0 +1,225 @@
+"""What `fit` is to draw and what it may cost: from options to a plan, before a row is read."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from mipselect.cli.asked import MethodOptions, method_asked_for
+from mipselect.cli.charging import noted
+from mipselect.cli.options import Method, about, require_positive
+from mipselect.cli.regressions import ModelOptions
+from mipselect.errors import InvalidInput
+from mipselect.methods import ExponentialMethod, PrivateMethod
+from mipselect.privacy import Guarantee, Ledger
+from mipselect.privacy.decimals import exact, round_down
+from mipselect.privacy.guarantee import RELATIONS
+from mipselect.regression.table_pair import TablePlan
+from mipselect.tables.public_map import PublicMap
+from mipselect.tables.schema import TableSchema
+from mipselect.validation import checked_choice, checked_delta, checked_integer, checked_share
+
+SCORES = (Method.SIS, Method.KENDALL, Method.SAMPLE_AGGREGATE)
+"""The methods that are told their relation; the others state all that they keep."""
+
+
+@dataclass(frozen=True)
+class FitOptions:
+    """What was asked, checked as far as it can be without the table.
+
+    Attributes
+    ----------
+    method : Method
+    of_the_method : MethodOptions
+        Without δ and relation, which the pair divides and shares.
+    model : ModelOptions
+    epsilon : float
+        Of both together.
+    delta : float or None
+        Of both together.
+    selection_share : float
+    relation : str
+    seed : int or None
+    ledger : Ledger or None
+    """
+
+    method: Method
+    of_the_method: MethodOptions
+    model: ModelOptions
+    epsilon: float
+    delta: float | None
+    selection_share: float
+    relation: str
+    seed: int | None
+    ledger: Ledger | None
+
+    def __post_init__(self) -> None:
+        require_positive("--epsilon", self.epsilon)
+        checked_share(self.selection_share, "--selection-share", closed=False)
+        checked_choice(self.relation, "--relation", RELATIONS)
+        if self.seed is not None:
+            checked_integer(self.seed, "--seed", 0)
+        if self.delta is not None:
+            with about("--delta"):
+                checked_delta(self.delta)
+        if self.delta is None and self.parts_of_delta:
+            who = "--regression" if self.model.needs_delta else "--method"
+            what = self.model.regression if self.model.needs_delta else self.method
+            raise InvalidInput(f"--delta must be given for {who} {what.value}")
+        if self.delta is not None and not self.parts_of_delta:
+            raise InvalidInput(
+                f"--delta does not apply to --method {self.method.value} with --regression "
+                f"{self.model.regression.value}: both are pure"
+            )
+
+    @property
+    def parts_of_delta(self) -> int:
+        """How many of the two need a δ."""
+        return self._selection_needs_delta + self.model.needs_delta
+
+    @property
+    def _selection_needs_delta(self) -> bool:
+        tested = self.of_the_method.test_epsilon is not None
+        return self.method is Method.MCMC or (self.method is Method.MISTAKES and tested)
+
+    def selection(self) -> PrivateMethod:
+        """How features are selected, within its share of ε.
+
+        Raises
+        ------
+        InvalidInput
+            Naming the option.
+        """
+        share = round_down(exact(self.epsilon) * exact(self.selection_share))
+        options = self.of_the_method
+        if self._selection_needs_delta:
+            options = replace(options, delta=self._delta_each)
+        if self.method in SCORES:
+            options = replace(options, relation=self.relation)
+        tested = options.test_epsilon
+        if tested is not None and self.method is Method.MISTAKES:
+            if not 0.0 < tested < share:
+                raise InvalidInput(
+                    "--test-epsilon must be above 0 and below what the selection may cost, "
+                    f"{share:.15g}; got {tested:.15g}"
+                )
+            share = round_down(exact(share) - exact(tested))
+        method = method_asked_for(self.method, share, options)
+        if self.relation not in method.guarantees:
+            raise InvalidInput(
+                f"--relation {self.relation}: --method {self.method.value} is private under "
+                f"{', '.join(method.guarantees)} only"
+            )
+        return method
+
+    @property
+    def _delta_each(self) -> float:
+        assert self.delta is not None
+        return round_down(exact(self.delta) / self.parts_of_delta)
+
+    def plan(
+        self, schema: TableSchema, public: PublicMap, size: int, *, fit_intercept: bool
+    ) -> FitPlan:
+        """Divide ε and δ, and check them against the ledger.
+
+        Raises
+        ------
+        InvalidInput
+            Naming the option.
+        BudgetExceeded, RelationMismatch
+            From the ledger.
+        """
+        method = self.selection()
+        if isinstance(method, ExponentialMethod) and method.sizes is not None:
+            size = max(method.sizes)
+        # What the selection does not need of its share goes to the model.
+        rest: Fraction = exact(self.epsilon) - exact(method.guarantees[self.relation].epsilon)
+        model = self.model.model(
+            of_classes=public.units.classes is not None,
+            epsilon=round_down(rest),
+            delta=self._delta_each if self.model.needs_delta else None,
+            relation=self.relation,
+            fit_intercept=fit_intercept,
+        )
+        with about("--epsilon and --delta"):
+            drawn = TablePlan(schema, public, method, model, size)
+            plan = FitPlan(self, drawn, drawn.promise)
+        # Where ρ is counted the mechanism may state one that only the data's shape settles.
+        ledger = self.ledger
+        if ledger is not None and (ledger.currency != "rho" or plan.promise.rho is not None):
+            ledger.check(plan.promise)
+        return plan
+
+
+@dataclass(frozen=True)
+class FitPlan:
+    """A selection and a model of a table, and what they cost.
+
+    Attributes
+    ----------
+    options : FitOptions
+    drawn : TablePlan
+    promise : Guarantee
+        Of both together.
+    """
+
+    options: FitOptions
+    drawn: TablePlan
+    promise: Guarantee
+
+    @property
+    def method(self) -> PrivateMethod:
+        """How features are selected."""
+        return self.drawn.method
+
+    @property
+    def one(self) -> Guarantee:
+        """What is promised, of a part of a table with its condition; none for a seeded draw."""
+        ledger, private = self.options.ledger, self.options.seed is None
+        stated = self.promise if ledger is None else ledger.promised(self.promise)
+        return replace(stated, private=private)
+
+    @property
+    def parts(self) -> dict[str, Guarantee]:
+        """What each of the two promises."""
+        selection = self.method.guarantees[self.options.relation]
+        return {"selection": selection, "model": self.drawn.model_promise}
+
+    def sources(self) -> tuple[random.Random, random.Random]:
+        """Where the draws come from: the operating system, unless there is a seed."""
+        seed = self.options.seed
+        if seed is None:
+            return random.SystemRandom(), random.SystemRandom()
+        source = random.Random(seed)
+        return source, source
+
+    def ledger_noting(self, asked: Mapping[str, Any]) -> Ledger | None:
+        """The ledger, which notes what is asked."""
+        if self.options.ledger is None:
+            return None
+        own = {
+            "method": self.options.method.value,
+            "regression": self.options.model.regression.value,
+            "epsilon": self.options.epsilon,
+            "delta": self.options.delta or 0.0,
+            "selection_share": self.options.selection_share,
+        }
+        return self.options.ledger.noting({**noted(asked), **own})
+
+    @property
+    def asked(self) -> Mapping[str, Any]:
+        """The same and the bounds of the model, as part of a report."""
+        largest = self.drawn.model_on(self.drawn.size)
+        params = largest.get_params(deep=False)
+        loss = params.get("loss")
+        bounded = ("coef_bound", "residual_bound", "rounds")
+        return {
+            "method": self.options.method.value,
+            "regression": self.options.model.regression.value,
+            "selection_share": self.options.selection_share,
+            "model_loss": loss,
+            **{f"model_{name}": params[name] for name in bounded if name in params},
+        }

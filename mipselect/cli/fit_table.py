@@ -1,0 +1,155 @@
+"""The table of `fit` and what is asked of it: with a schema, or of numbers with two bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mipselect.cli.fit_plan import FitOptions, FitPlan
+from mipselect.cli.options import about
+from mipselect.cli.select import refuse_bounds
+from mipselect.cli.sizes import check_sizes
+from mipselect.data.files import Problem, table_problem
+from mipselect.data.outline import table_outline
+from mipselect.errors import InvalidInput
+from mipselect.instance import Instance
+from mipselect.losses import checked_loss
+from mipselect.methods import SupportMethod
+from mipselect.tables.public_map import PublicMap
+from mipselect.tables.schema import TableSchema
+from mipselect.validation import LARGEST_SCALE, checked_integer, checked_number, checked_scale
+
+
+@dataclass(frozen=True, eq=False)
+class FitTable:
+    """A table, what is public about it, and what is asked of it.
+
+    Attributes
+    ----------
+    data : str
+        As it was given.
+    source : object
+        What `open_source` takes; None where no row was read.
+    schema : TableSchema
+    question : mapping
+        Arguments of `Instance.from_table`: target, always, never, ranges, intercept, unit_rule.
+    head : mapping
+        The first entries of a report.
+    files : tuple of Path
+        What is read besides the data.
+    """
+
+    data: str
+    source: Any = field(repr=False)
+    schema: TableSchema
+    question: Mapping[str, Any]
+    head: Mapping[str, Any]
+    files: tuple[Path, ...] = ()
+
+    @classmethod
+    def of_schema(
+        cls, data: str, schema: Path, target: str, question: Mapping[str, Any]
+    ) -> FitTable:
+        """A table with a schema; nothing but the schema is read."""
+        head = {"command": "fit", "data": data, "target": target, "schema": str(schema)}
+        read = TableSchema.read(schema)
+        return cls(data, data, read, {**question, "target": target}, head, (schema,))
+
+    @classmethod
+    def of_numbers(
+        cls,
+        data: str,
+        target: str,
+        features: Sequence[str] | None,
+        x_bound: float | None,
+        y_bound: float | None,
+        target_shift: float,
+        *,
+        read: bool,
+    ) -> FitTable:
+        """A table of numbers, read whole unless only its header is wanted.
+
+        Raises
+        ------
+        InvalidInput
+            For what is wrong with a bound, and then with the file.
+        """
+        if x_bound is None or y_bound is None:
+            raise InvalidInput(
+                "--x-bound and --y-bound must be given, or --schema: the bounds are public "
+                "assumptions, chosen without looking at the data"
+            )
+        checked_scale(x_bound, "--x-bound")
+        checked_scale(y_bound, "--y-bound")
+        within = f"a number between ±{LARGEST_SCALE:g}"
+        checked_number(target_shift, "--target-shift", within, lambda v: abs(v) <= LARGEST_SCALE)
+        if not target_shift - y_bound < target_shift < target_shift + y_bound:
+            raise InvalidInput(
+                f"--target-shift {target_shift:g} is so far from 0 that --y-bound {y_bound:g} is "
+                "lost beside it; choose other units"
+            )
+        described: dict[str, Any] = {"target": target, "features": features}
+        described |= {"target_shift": 0.0, "settings": {}}
+        source: Any = None
+        if read:
+            import pyarrow as pa
+
+            problem = table_problem(Path(data), **described)
+            names = tuple(problem.feature_names or ())
+            columns = {name: problem.X[:, j] for j, name in enumerate(names)}
+            source = pa.table({**columns, target: problem.y})
+        else:
+            names = tuple(table_outline(Path(data), **described).feature_names or ())
+        ends = dict.fromkeys(names, (-x_bound, x_bound))
+        ends[target] = (target_shift - y_bound, target_shift + y_bound)
+        head = {"command": "fit", "data": data, "target": target}
+        with about(data):
+            schema = TableSchema.of_numbers(ends)
+        return cls(data, source, schema, {"target": target}, head)
+
+    @property
+    def title(self) -> str:
+        """How the table is called in a message."""
+        return Path(self.data).name
+
+    def plan(
+        self, options: FitOptions, support_size: int | None, problem: Mapping[str, Any]
+    ) -> FitPlan:
+        """Check the question against the schema, and the cost against the ledger.
+
+        Parameters
+        ----------
+        options : FitOptions
+        support_size : int or None
+            None if the sizes are an option of the method.
+        problem : mapping
+            What was given of coef_bound, ridge and loss.
+        """
+        chosen = ("target", "always", "never", "ranges")
+        asked = {key: value for key, value in self.question.items() if key in chosen}
+        public = PublicMap.of(self.schema, **asked)
+        k = len(public.features)
+        size = 1
+        if support_size is not None:
+            size = checked_integer(support_size, f"{self.data}: --support-size", 1, k)
+        intercept = self.question.get("intercept", True)
+        plan = options.plan(self.schema, public, size, fit_intercept=intercept)
+        check_sizes(plan.method, k, self.data)
+        bounds = [name for name in problem if name != "loss"]
+        refuse_bounds(bounds, plan.method, options.method.value)
+        if "loss" in problem:
+            if not isinstance(plan.method, SupportMethod):
+                raise InvalidInput(f"--loss does not apply to --method {options.method.value}")
+            with about("--loss"):
+                checked_loss(problem["loss"])
+        return plan
+
+    def instance(self, plan: FitPlan, problem: Mapping[str, Any], source: Any) -> Problem:
+        """Make an instance of a table; nothing is raised because of its rows."""
+        settings = {"support_size": plan.drawn.size, **problem}
+        made = Instance.from_table(source, self.schema, **self.question, **settings)
+        return Problem(
+            Path(self.data), made.X, made.y, made.feature_names, settings, None, made=made
+        )

@@ -1,0 +1,173 @@
+"""`mipselect moments`: the sums that the squared loss needs of a table; sensitive."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from mipselect.cli.options import AsJson
+from mipselect.cli.output import SENSITIVE, banner, check_output, deliver, heading
+from mipselect.cli.streams import say
+from mipselect.cli.table_options import Never, Ranges, SchemaFile, asked
+from mipselect.cli.ticker import Ticker
+from mipselect.errors import InvalidInput
+from mipselect.moments import Counting, Moments
+from mipselect.moments.batches import pieces_of_table
+from mipselect.moments.columns import table_columns
+from mipselect.tables.schema import TableSchema
+from mipselect.validation import checked_integer
+
+EXAMPLES = """Examples:
+
+mipselect moments visits/*.parquet --schema visits.schema.json --target cost --output visits.npz
+
+mipselect moments visits/ --schema visits.schema.json --target cost --output visits.npz --resume
+
+mipselect release visits.npz --support-size 4 --epsilon 1 --always age,sex
+"""
+
+ENDING = ".npz"
+PARTIAL = ".partial"
+"""What has been counted of M.npz stands in M.npz.partial until all of it has."""
+
+
+def moments(
+    data: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="DATA...",
+            help=".csv, .csv.gz, .parquet, .arrow or .feather files, folders or patterns; all rows "
+            "of all of them count.",
+        ),
+    ],
+    target: Annotated[str, typer.Option("--target", help="The field to predict.")],
+    output: Annotated[
+        Path, typer.Option("--output", metavar="M.npz", help="Where the moments go. SENSITIVE.")
+    ],
+    schema: SchemaFile = None,
+    never: Never = None,
+    ranges: Ranges = None,
+    folds: Annotated[
+        int,
+        typer.Option(
+            "--folds",
+            help="Keep the sums of so many parts of the rows apart, for sample-aggregate.",
+        ),
+    ] = 1,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with a pass over files that was interrupted.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Check schema, question and headers; read no row.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Add up squares and products over all rows of DATA, exactly, in one pass.
+
+    'solve' and 'release' take M.npz in place of an instance.
+
+    It is SENSITIVE: it holds sums of the data without any privacy.
+    """
+    if schema is None:
+        raise InvalidInput("--schema must be given (begin one with 'mipselect describe')")
+    if output.suffix != ENDING:
+        raise InvalidInput(f"--output {output}: must end in {ENDING}")
+    checked_integer(folds, "--folds", 1)
+    check_output(output, [schema, *map(Path, data)])
+    question = asked(None, never, ranges, False, None)
+    chosen = {name: question[name] for name in ("never", "ranges") if name in question}
+    known = TableSchema.read(schema)
+    columns = table_columns(known, target, chosen.get("never", ()), chosen.get("ranges"), "first")
+    pieces = list(pieces_of_table(data, columns))
+    rows = [piece.rows for piece in pieces]
+    head = {"command": "moments", "sensitive": True, "data": data, "output": str(output)}
+    about = {
+        "columns": list(columns.names),
+        "target": target,
+        "protected_unit": columns.public.units.unit,
+        "folds": folds,
+        "files": len(pieces),
+    }
+    if dry_run:
+        n = None if None in rows else sum(count for count in rows if count is not None)
+        deliver(
+            {**head, "dry_run": True, "n": n, **about},
+            lambda console: _show(console, f"{output}: dry run; no row was read", n, about),
+            as_json=as_json,
+            output=None,
+        )
+        return
+    notes = _notes(output, data, resume)
+    try:
+        with _Meter(len(pieces)) as meter:
+            found = Moments.of(
+                data, known, target=target, folds=folds, progress=meter, checkpoint=notes, **chosen
+            )
+    except BaseException:
+        if notes is not None and notes.exists():
+            say(f"note: what has been counted is in {notes} (sensitive); --resume goes on with it")
+        raise
+    found.save(output)
+    if notes is not None:
+        notes.unlink(missing_ok=True)
+
+    def render(console: Console) -> None:
+        banner(console, SENSITIVE)
+        _show(console, f"{output}: moments of {', '.join(data)}", found.n, about)
+
+    deliver({**head, "n": found.n, **about}, render, as_json=as_json, output=None)
+
+
+def _show(console: Console, title: str, n: int | None, about: dict[str, Any]) -> None:
+    heading(console, title)
+    rows = "as many rows as there are" if n is None else f"{n:,} rows"
+    parts = "" if about["folds"] == 1 else f" in {about['folds']} folds"
+    console.print(
+        f"{rows}{parts}, {len(about['columns'])} columns, {about['files']} files; target "
+        f"{about['target']}; a row stands for one {about['protected_unit']}.",
+        markup=False,
+    )
+
+
+def _notes(output: Path, data: list[str], resume: bool) -> Path | None:
+    """The file that remembers an interrupted pass; None where the data are not files here."""
+    notes = output.with_name(output.name + PARTIAL)
+    if any("://" in source for source in data):
+        if resume:
+            raise InvalidInput("--resume is for files here; of a URL all is read again")
+        return None
+    if notes.exists() and not resume:
+        raise InvalidInput(
+            f"{notes} holds what an interrupted pass has counted: add --resume to go on with it, "
+            "or remove it"
+        )
+    return notes
+
+
+class _Meter(Ticker):
+    """Rows and bytes a second, on standard error."""
+
+    def __init__(self, files: int) -> None:
+        self._files, self._begin = files, time.monotonic()
+        super().__init__(
+            SpinnerColumn(),
+            TextColumn("{task.description}", markup=False),
+            TimeElapsedColumn(),
+            description="adding up",
+            total=None,
+        )
+
+    def __call__(self, counting: Counting) -> None:
+        """Receive how far the pass is."""
+        seconds = max(time.monotonic() - self._begin, 1e-9)
+        of = "" if counting.known_rows is None else f" of {counting.known_rows:,}"
+        line = (
+            f"adding up file {counting.pieces + 1} of {self._files}: {counting.rows:,} rows{of}, "
+            f"{counting.rows / seconds:,.0f} rows/s, {counting.bytes / seconds / 1e6:,.0f} MB/s"
+        )
+        self.tick(line, description=line)

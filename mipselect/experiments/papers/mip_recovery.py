@@ -1,0 +1,152 @@
+"""MIP paper, D.1.3: recovery for other s, SNR, ρ and p."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from mipselect.experiments.papers.claims import Ahead, Number, Rises
+from mipselect.experiments.papers.declared import MIP, Experiment, Scale
+from mipselect.experiments.papers.mip_setting import (
+    ALSO,
+    EXACT,
+    MISTAKES,
+    TOP_R,
+    TRUTH,
+    WIDE,
+    SupportRecovery,
+    figures,
+)
+
+ROW = "D.1.3"
+METHODS = (TOP_R, MISTAKES, EXACT, WIDE)
+ROWS = (3000, 4000, 5000, 6000, 7000, 8000)
+BASE = SupportRecovery(0.0, 4000, 100, 5, METHODS, 100)
+
+LARGE = "p = 1,000"
+LARGE_NOTES = ("λ = 120 throughout, SNR 5, ρ = 0.1, b = 0.5, r = 1.1.",)
+SEEN_BEFORE = (
+    (TOP_R, 5000, 0.01),
+    (TOP_R, 6000, 0.976),
+    (MISTAKES, 3000, 0.08),
+    (MISTAKES, 4000, 0.84),
+    (MISTAKES, 5000, 0.985),
+)
+
+
+def sizes(draws: int, ns: tuple[int, ...]) -> tuple[SupportRecovery, ...]:
+    """By rows, for s = 5 and 8."""
+    return tuple(
+        replace(BASE, x=float(n), n=n, s=s, draws=draws, panel=f"s = {s}")
+        for s in (5, 8)
+        for n in ns
+    )
+
+
+def strengths(draws: int, values: tuple[float, ...]) -> tuple[SupportRecovery, ...]:
+    """By the signal-to-noise ratio, n = 4,000."""
+    return tuple(replace(BASE, x=value, snr=value, draws=draws) for value in values)
+
+
+def correlations(draws: int, values: tuple[float, ...]) -> tuple[SupportRecovery, ...]:
+    """By the correlation of neighbouring columns, n = 8,000."""
+    return tuple(replace(BASE, x=value, rho=value, n=8000, draws=draws) for value in values)
+
+
+def large(p: int, n: int, draws: int) -> SupportRecovery:
+    """Many columns."""
+    methods = (TOP_R, MISTAKES, EXACT)
+    return replace(BASE, x=float(n), n=n, p=p, methods=methods, draws=draws, panel=f"p = {p:,}")
+
+
+def _ours(text: str = "ours: the exact draw is never behind top-R or mistakes") -> Ahead:
+    return Ahead(text, TRUTH.key, EXACT, (TOP_R, MISTAKES), never_behind=True)
+
+
+BY_SIZE = Experiment(
+    name="mip-size",
+    paper=MIP,
+    row=ROW,
+    title="Recovery by rows for s = 5 and 8: p = 100, ε = 1",
+    figures=figures("n, rows"),
+    claims=(
+        Rises("recovery rises with n", TRUTH.key, (TOP_R, MISTAKES)),
+        Ahead("mistakes is ahead of top-R", TRUTH.key, MISTAKES, (TOP_R,)),
+        _ours(),
+    ),
+    full=Scale(sizes(100, (3000, 4000, 6000, 8000)), 5, 4.0),
+    quick=Scale(sizes(30, (4000,)), 1, 0.2),
+    also=ALSO,
+)
+
+BY_SNR = Experiment(
+    name="mip-snr",
+    paper=MIP,
+    row=ROW,
+    title="Recovery by the signal-to-noise ratio: p = 100, s = 5, n = 4,000, ε = 1",
+    figures=figures("SNR", log_x=True),
+    claims=(Rises("a larger SNR is better", TRUTH.key, (TOP_R, MISTAKES)), _ours()),
+    full=Scale(strengths(100, (0.5, 1.0, 2.0, 3.0, 5.0, 10.0)), 10, 3.0),
+    quick=Scale(strengths(30, (1.0, 5.0)), 2, 0.1),
+    also=ALSO,
+)
+
+BY_RHO = Experiment(
+    name="mip-rho",
+    paper=MIP,
+    row=ROW,
+    title="Recovery by correlation ρ: p = 100, s = 5, n = 8,000, ε = 1",
+    figures=figures("ρ"),
+    claims=(
+        Rises("a larger ρ is worse", TRUTH.key, (TOP_R, MISTAKES), falls=True),
+        _ours(),
+    ),
+    full=Scale(correlations(100, (0.1, 0.3, 0.5, 0.7, 0.9)), 10, 5.0),
+    quick=Scale(correlations(30, (0.1, 0.7)), 2, 0.2),
+    also=ALSO,
+)
+
+BY_P = Experiment(
+    name="mip-large",
+    paper=MIP,
+    row=ROW,
+    title="Recovery by rows: p = 1,000, s = 5, ε = 1",
+    figures=figures("n, rows"),
+    claims=(
+        *(
+            Number(
+                f"{method}, n = {n:,}, as measured before",
+                TRUTH.key,
+                LARGE,
+                method,
+                n,
+                stated,
+                0.05,
+            )
+            for method, n, stated in SEEN_BEFORE
+        ),
+        Ahead("mistakes is ahead of top-R", TRUTH.key, MISTAKES, (TOP_R,)),
+        Rises("recovery rises with n", TRUTH.key, (TOP_R, MISTAKES)),
+        _ours(),
+    ),
+    full=Scale(tuple(large(1000, n, 100) for n in ROWS), 10, 4.0),
+    quick=Scale((large(1000, 5000, 30),), 1, 0.2),
+    also=ALSO,
+    notes=LARGE_NOTES,
+)
+
+BY_VERY_LARGE_P = Experiment(
+    name="mip-very-large",
+    paper=MIP,
+    row=ROW,
+    title="Recovery by rows: p = 10,000, s = 5, ε = 1",
+    figures=figures("n, rows"),
+    claims=(
+        Ahead("mistakes is ahead of top-R", TRUTH.key, MISTAKES, (TOP_R,)),
+        Rises("recovery rises with n", TRUTH.key, (TOP_R, MISTAKES)),
+        _ours(),
+    ),
+    full=Scale(tuple(large(10_000, n, 100) for n in (6000, 8000)), 10, 20.0),
+    quick=Scale((large(2000, 5000, 20),), 1, 0.2),
+    also=ALSO,
+    notes=(*LARGE_NOTES, "Needs about 2 GiB of memory; --quick has p = 2,000."),
+)

@@ -1,0 +1,297 @@
+"""How much δ an ε really needs: hockey-stick divergences of known laws, by sums and integrals.
+
+D_ε(P‖Q) = max over events A of P(A) - e^ε Q(A) = Σ max(0, P - e^ε Q). A mechanism is (ε, δ)-DP if
+and only if this is at most δ for every ordered pair of neighbours. A law is
+
+- the log probabilities of all outcomes in a fixed order, or
+- a `MixedLaw`: some outcomes, and densities on boxes of a few dimensions, as a model that is
+  drawn inside of a ball or on its boundary.
+
+Where neither is known, `delta_bound` works with draws.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import log_ndtr
+
+from mipselect.arrays import FloatArray
+from mipselect.errors import InvalidInput
+from mipselect.privacy.quadrature import Box, integral
+
+MOST_MISSED = 1e-6
+"""By so much, and its own error, a law may miss a sum of 1."""
+
+
+@dataclass(frozen=True)
+class Density:
+    """A density on a box.
+
+    Attributes
+    ----------
+    log_density : callable
+        From points, shape (m, d), to logs of the density, shape (m,); ``-inf`` allowed.
+    box : Box
+        Where it lives; the same for all data.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mipselect.privacy.audit import Box, Density
+    >>> uniform = Density(lambda points: np.zeros(len(points)), Box((0.0,), (1.0,)))
+    >>> uniform.log_density(np.array([[0.5]])).tolist()
+    [0.0]
+    """
+
+    log_density: Callable[[FloatArray], FloatArray] = field(repr=False)
+    box: Box
+
+
+@dataclass(frozen=True)
+class MixedLaw:
+    """Outcomes with probabilities, and densities on boxes; together 1.
+
+    Attributes
+    ----------
+    logs : float array, shape (k,)
+        Log probabilities of single outcomes, in a fixed order.
+    densities : tuple of Density
+        In a fixed order too.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mipselect.privacy.audit import Box, Density, MixedLaw
+    >>> uniform = Density(lambda points: np.full(len(points), np.log(0.5)), Box((0.0,), (1.0,)))
+    >>> law = MixedLaw(np.log([0.5]), (uniform,))
+    >>> len(law.densities)
+    1
+    """
+
+    logs: FloatArray = field(repr=False)
+    densities: tuple[Density, ...] = ()
+
+
+Law = Callable[[Any], "MixedLaw | ArrayLike"]
+
+
+@dataclass(frozen=True)
+class Divergence:
+    """The largest δ that was found to be needed at ε.
+
+    Attributes
+    ----------
+    delta : float
+        D_ε in the worse direction.
+    error : float
+        How far the integral may be off, by `quadrature.integral`; 0 where there are sums only.
+    loss : float
+        The largest |log P - log Q| that was met in any pair: at every outcome, and where the
+        densities were evaluated.
+    epsilon : float
+    data, other : Any
+        The neighbours.
+    pairs : int
+        How many pairs were looked at.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mipselect.privacy.audit import largest_delta
+    >>> found = largest_delta(lambda p: np.log([p, 1.0 - p]), [(0.5, 0.6)], epsilon=0.1)
+    >>> found.pairs, found.delta > 0.0
+    (1, True)
+    """
+
+    delta: float
+    error: float
+    loss: float
+    epsilon: float
+    data: Any = field(repr=False)
+    other: Any = field(repr=False)
+    pairs: int
+
+    def __str__(self) -> str:
+        about = f" ± {self.error:.1g}" if self.error else ""
+        return (
+            f"at epsilon {self.epsilon:.6g} a delta of {self.delta:.6g}{about} is needed, in "
+            f"{self.pairs} pairs; largest loss met {self.loss:.6g}"
+        )
+
+
+def largest_delta(
+    law: Law, pairs: Iterable[tuple[Any, Any]], epsilon: float, *, tolerance: float = 1e-9
+) -> Divergence:
+    """Return the largest δ that any of the given pairs needs at ε.
+
+    Parameters
+    ----------
+    law : callable
+        From data to log probabilities of all outcomes, shape (m,), or to a `MixedLaw`.
+    pairs : iterable of (data, other)
+        Neighbours; both directions are looked at.
+    epsilon : float
+        ε ≥ 0.
+    tolerance : float
+        Integrals are refined until their errors sum to less than this, or take too long.
+
+    Raises
+    ------
+    InvalidInput
+        If there are no pairs, the law returns something that is not a distribution, or
+        neighbours have different outcomes or boxes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mipselect.privacy.audit import largest_delta
+    >>> round(largest_delta(lambda p: np.log([p, 1.0 - p]), [(0.5, 0.6)], epsilon=0.0).delta, 9)
+    0.1
+    """
+    if not epsilon >= 0.0:
+        raise InvalidInput(f"epsilon must be at least 0, got {epsilon!r}")
+    worst = None
+    count, loss = 0, 0.0
+    for data, other in pairs:
+        count += 1
+        one, two = (_checked(law(side), tolerance) for side in (data, other))
+        delta, error, met = _of_pair(one, two, epsilon, tolerance)
+        loss = max(loss, met)
+        if worst is None or delta > worst[0]:
+            worst = delta, error, data, other
+    if worst is None:
+        raise InvalidInput("an audit needs at least one pair of neighbours")
+    return Divergence(worst[0], worst[1], loss, epsilon, *worst[2:], count)
+
+
+def hockey_stick(one: Sequence[Any], other: Sequence[Any], epsilon: float) -> float:
+    """Return the larger of D_ε(P‖Q) and D_ε(Q‖P) for two lists of probabilities.
+
+    Parameters
+    ----------
+    one, other : sequences of Fraction or float, length m
+        Fractions are added up exactly, with an e^ε rounded down: what is returned is not below
+        the truth by more than one rounding. Floats are added up without further rounding.
+    epsilon : float
+        ε ≥ 0.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from mipselect.privacy.audit import hockey_stick
+    >>> round(hockey_stick([Fraction(1, 2)] * 2, [Fraction(1, 4), Fraction(3, 4)], 0.0), 9)
+    0.25
+    """
+    if len(one) != len(other):
+        raise InvalidInput(f"the laws of neighbours have {len(one)} and {len(other)} outcomes")
+    factor = Fraction(math.exp(min(epsilon, 700.0))) * (1 - Fraction(1, 1 << 50))
+    return max(_excess(one, other, factor), _excess(other, one, factor))
+
+
+def log_gaussian_delta(mu: float, epsilon: float) -> float:
+    """Log of δ(ε) = Φ(-ε/μ + μ/2) - e^ε Φ(-ε/μ - μ/2), of normal laws μ deviations apart.
+
+    Exactly what any number of normal answers needs, μ² the sum of the squares of their distances
+    in units of their deviations. μ > 0.
+
+    References
+    ----------
+    Balle and Wang, "Improving the Gaussian mechanism for differential privacy", 2018, theorem 8;
+    Dong, Roth and Su, "Gaussian differential privacy", 2022, corollary 1.
+
+    Examples
+    --------
+    >>> import math
+    >>> from mipselect.privacy.audit import log_gaussian_delta
+    >>> math.exp(log_gaussian_delta(0.2920, math.log(3.0))) <= 1.01e-5
+    True
+    """
+    first = float(log_ndtr(-epsilon / mu + mu / 2.0))
+    second = epsilon + float(log_ndtr(-epsilon / mu - mu / 2.0))
+    if second >= first:
+        return -math.inf
+    return first + math.log(-math.expm1(second - first))
+
+
+def _excess(one: Sequence[Any], other: Sequence[Any], factor: Fraction) -> float:
+    pairs = list(zip(one, other, strict=True))
+    if all(isinstance(p, Fraction) and isinstance(q, Fraction) for p, q in pairs):
+        return float(sum((max(Fraction(0), p - factor * q) for p, q in pairs), Fraction(0)))
+    rate = float(factor)
+    return math.fsum(max(0.0, p - rate * q) for p, q in pairs)
+
+
+def _checked(law: MixedLaw | ArrayLike, tolerance: float) -> MixedLaw:
+    """A law whose parts sum to 1."""
+    found = law if isinstance(law, MixedLaw) else MixedLaw(np.asarray(law, dtype=np.float64))
+    logs = np.asarray(found.logs, dtype=np.float64)
+    if logs.ndim != 1 or np.isnan(logs).any() or not (logs.size or found.densities):
+        raise InvalidInput("a law must return log probabilities, densities, or both")
+    total, error = float(np.exp(np.minimum(logs, 1.0)).sum()), 0.0
+    for part in found.densities:
+        mass, missed = integral(_density(part), part.box, max(tolerance, MOST_MISSED / 10.0))
+        total, error = total + mass, error + missed
+    if not abs(total - 1.0) <= MOST_MISSED + error:
+        raise InvalidInput(f"the probabilities that the law returned sum to {total:.9g}, not to 1")
+    return MixedLaw(logs, found.densities)
+
+
+def _of_pair(
+    one: MixedLaw, two: MixedLaw, epsilon: float, tolerance: float
+) -> tuple[float, float, float]:
+    """δ, its error, and the largest loss that was met."""
+    boxes = [[part.box for part in law.densities] for law in (one, two)]
+    if one.logs.shape != two.logs.shape or boxes[0] != boxes[1]:
+        raise InvalidInput("the laws of neighbours must have the same outcomes and the same boxes")
+    loss = _largest(one.logs, two.logs)
+    found = []
+    for first, second in ((one, two), (two, one)):
+        delta, error = math.fsum(_positive(first.logs, second.logs, epsilon)), 0.0
+        for part, other in zip(first.densities, second.densities, strict=True):
+            more, missed, met = _excess_of_densities(part, other, epsilon, tolerance)
+            delta, error, loss = delta + more, error + missed, max(loss, met)
+        found.append((delta, error))
+    return (*max(found), loss)
+
+
+def _density(part: Density) -> Callable[[FloatArray], FloatArray]:
+    def density(points: FloatArray) -> FloatArray:
+        found: FloatArray = np.exp(part.log_density(points))
+        return found
+
+    return density
+
+
+def _excess_of_densities(
+    part: Density, other: Density, epsilon: float, tolerance: float
+) -> tuple[float, float, float]:
+    """∫ max(0, p - e^ε q), its error, and the largest |log p - log q| that was met."""
+    loss = 0.0
+
+    def excess(points: FloatArray) -> FloatArray:
+        nonlocal loss
+        logs = part.log_density(points), other.log_density(points)
+        loss = max(loss, _largest(*logs))
+        return _positive(*logs, epsilon)
+
+    return (*integral(excess, part.box, tolerance), loss)
+
+
+def _positive(one: FloatArray, other: FloatArray, epsilon: float) -> FloatArray:
+    """max(0, P - e^ε Q) from logs."""
+    result: FloatArray = np.maximum(0.0, np.exp(one) - np.exp(np.minimum(epsilon + other, 700.0)))
+    return result
+
+
+def _largest(one: FloatArray, other: FloatArray) -> float:
+    """The largest |log P - log Q|; two impossible outcomes do not differ."""
+    both = (one == -np.inf) & (other == -np.inf)
+    losses = np.abs(np.where(both, 0.0, one) - np.where(both, 0.0, other))
+    return float(losses.max(initial=0.0))

@@ -1,0 +1,169 @@
+"""A selection and a regression on the same rows: one relation, one charge, one release."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from mipselect.arrays import FloatArray
+from mipselect.errors import InvalidInput, RelationMismatch
+from mipselect.layout import Layout
+from mipselect.mechanisms.base import Mechanism, Support
+from mipselect.privacy.decimals import exact
+from mipselect.privacy.guarantee import Guarantee, compose
+from mipselect.privacy.ledger import Ledger, paid
+from mipselect.regression.base import PrivateLinearModel, released
+from mipselect.regression.release import ModelRelease
+from mipselect.tables.model_table import ModelTable
+
+ModelOn = Callable[[Support, tuple[int, ...]], PrivateLinearModel]
+"""From the features that were drawn, and all columns of the model, to its estimator."""
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """A law of supports, and what is fitted to the columns of what it draws.
+
+    Attributes
+    ----------
+    selection : Mechanism
+    layout : Layout
+        Which columns make a feature, and which are always in.
+    model_on : callable
+    guarantee : Guarantee
+        What both promise together; see `promised_together`.
+    name : str
+        What a ledger is told of the model.
+    """
+
+    selection: Mechanism[Any]
+    layout: Layout
+    model_on: ModelOn
+    guarantee: Guarantee
+    name: str
+
+    def release(
+        self,
+        X: FloatArray,
+        y: FloatArray,
+        ledger: Ledger | None,
+        sources: tuple[random.Random, random.Random],
+        classes: tuple[str, str] | None = None,
+        table: Callable[[Support], ModelTable] | None = None,
+    ) -> tuple[ModelRelease, tuple[int, ...]]:
+        """Charge the ledger once, draw the features, then the coefficients.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n, p), finite
+        y : ndarray of shape (n,), finite
+            Classes as -1 and +1; 0 for a row that does not count.
+        ledger : Ledger or None
+        sources : (random.Random, random.Random)
+            For the selection and for the model.
+        classes : (str, str), optional
+        table : callable, optional
+            From the features to what a model of a table remembers of it.
+
+        Returns
+        -------
+        release : ModelRelease
+        columns : tuple of int
+            The columns of its coefficients.
+        """
+        source, model_source = sources
+        self.selection.prepare()
+        what = f"{self.selection.name}, then {self.name}"
+        # A warning would tell about the data. NumPy's state is that of the thread.
+        with paid(ledger, self.guarantee, what) as promised, np.errstate(all="ignore"):
+            support = features_of(self.selection.sample(source))
+            columns = columns_of(self.layout, support)
+            model = self.model_on(support, columns)
+            drawn = model._draw(X[:, list(columns)], y, model_source, self.guarantee.private)
+        drawn = replace(drawn, mechanism=f"{self.selection.name}, then {drawn.mechanism}")
+        names = self.layout.feature_names
+        release = released(
+            drawn,
+            support,
+            tuple(names[j] for j in support),
+            replace(self.guarantee, conditions=promised.conditions),
+            classes,
+            columns=self._named(columns) if table is None else self._all_named(columns),
+            table=None if table is None else table(support),
+        )
+        return release, columns
+
+    def _named(self, columns: tuple[int, ...]) -> tuple[str, ...]:
+        plain = not self.layout.always and all(len(group) == 1 for group in self.layout.groups)
+        return () if plain else self._all_named(columns)
+
+    def _all_named(self, columns: tuple[int, ...]) -> tuple[str, ...]:
+        return tuple(self.layout.column_names[c] for c in columns)
+
+
+def promised_together(stated: Mapping[str, Guarantee], model: Guarantee) -> Guarantee:
+    """What a draw of columns and a model on them promise, under the relation of the model.
+
+    Parameters
+    ----------
+    stated : mapping of str to Guarantee
+        What the selection promises, by relation.
+    model : Guarantee
+        What the model promises, whatever columns were drawn.
+
+    Raises
+    ------
+    RelationMismatch
+        If the selection is not stated under the relation of the model.
+
+    Notes
+    -----
+    The support is a release, and the model is one for every support: ε, δ and ρ add up. Released
+    is the pair; columns that differ between the supports of two neighbours make no difference, for
+    the sum holds given any support.
+    """
+    selection = stated.get(model.relation)
+    if selection is None:
+        raise RelationMismatch(
+            f"the regressor is private under {model.relation}, the selector under "
+            f"{', '.join(stated)} only: give both the same relation"
+        )
+    return compose([selection, model], model.relation)
+
+
+def require_within(together: Guarantee, epsilon: float) -> None:
+    """Raise `InvalidInput` if both together cost more than ε."""
+    if exact(together.epsilon) > exact(epsilon):
+        raise InvalidInput(
+            f"selector and regressor cost {together.epsilon:.15g} together, more than "
+            f"epsilon = {epsilon:.15g}: options of the selector have an ε of their own"
+        )
+
+
+def features_of(outcome: Any) -> Support:
+    """What was drawn as sorted features."""
+    return (outcome,) if isinstance(outcome, int) else tuple(sorted(outcome))
+
+
+def columns_of(layout: Layout, support: Support) -> tuple[int, ...]:
+    """The columns of some features, and those that are always in."""
+    parts = (*(layout.groups[j] for j in support), *layout.always)
+    return tuple(c for part in parts for c in part)
+
+
+def most_columns(widths: Sequence[int], always: Sequence[int], size: int) -> int:
+    """The most columns that a model on `size` features of these widths may have."""
+    return sum(sorted(widths)[-size:]) + sum(always)
+
+
+def counted(X: FloatArray, y: FloatArray) -> FloatArray:
+    """The classes of an instance of a table, 0 where there was none.
+
+    `Instance.from_table` leaves nothing of the features of such a row. A loss of yu is the same
+    for y = 0 whatever u is, so the row does not count.
+    """
+    return np.where(X.any(axis=1), y, 0.0)

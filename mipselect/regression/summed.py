@@ -1,0 +1,174 @@
+"""AdaSSP from moments: least squares on a few features, without the rows; (ε, δ)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.linalg import eigvalsh
+
+from mipselect.arrays import FloatArray
+from mipselect.errors import InvalidInput
+from mipselect.grid import GRID
+from mipselect.instance import Instance
+from mipselect.methods.summed import summed_rows
+from mipselect.moments import Moments
+from mipselect.moments.sums import MOST_ROWS
+from mipselect.privacy.guarantee import Guarantee, checked_relation
+from mipselect.privacy.ledger import Ledger, checked_ledger, paid
+from mipselect.privacy.randomness import Rng, generator
+from mipselect.regression.base import Drawn, released
+from mipselect.regression.gaussian_noise import plus_gaussian
+from mipselect.regression.noisy_moments import (
+    QUANTILE,
+    deviations,
+    inverse_of_regularised,
+    plus_symmetric_gaussian,
+)
+from mipselect.regression.release import ModelRelease
+from mipselect.regression.rows import RowMap
+from mipselect.validation import checked_budget, checked_delta
+
+ROUNDED = 2.0 * MOST_ROWS * 2.0**-53
+"""By so much an entry of a sum of rows within 1 may move when it becomes a double, in two tables
+together. Public: it does not depend on how many rows there are."""
+
+
+def adassp_from_moments(
+    instance: Instance,
+    support: ArrayLike,
+    *,
+    epsilon: float,
+    delta: float,
+    relation: str = "replace-one",
+    ledger: Ledger | None = None,
+    rng: Rng = None,
+) -> ModelRelease:
+    """Draw least squares on the features of a support by AdaSSP.
+
+    Parameters
+    ----------
+    instance : Instance
+        From moments. Columns that are always in and its intercept are in the model; its r and λ
+        are not used.
+    support : array_like of int, shape (s,)
+        Features: public, such as those of a release from the same moments.
+    epsilon, delta : float
+        ε > 0 and 0 < δ < 1, under `relation`; they come on top of what drew the support.
+    relation : {"replace-one", "add-remove"}
+    ledger : Ledger, optional
+        Pays before anything is drawn.
+    rng : optional
+        None is the operating system's generator. Anything else marks the release as not private.
+
+    Returns
+    -------
+    ModelRelease
+        With the statistics of `AdaSSPRegressor`. Its support are columns: of every feature, then
+        those that are always in. Of a table coefficients are those of columns in [-1, 1]; see
+        `Units.coefficients`.
+
+    Raises
+    ------
+    InvalidInput, BudgetExceeded, RelationMismatch
+
+    Notes
+    -----
+    Rows z of columns in [-1, 1] have a length of at most c, c² the number of fields and the one,
+    or of columns where they are no fields. Sums of squares and products are exact, so they have
+    the sensitivities of `AdaSSPRegressor` times c² and c; what doubles round is added to these.
+
+    References
+    ----------
+    Wang, "Revisiting differentially private linear regression", 2018, algorithm 2 (AdaSSP).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mipselect import Instance
+    >>> from mipselect.moments import Moments
+    >>> from mipselect.regression import adassp_from_moments
+    >>> X = np.random.default_rng(0).uniform(-1, 1, (20_000, 3))
+    >>> moments = Moments.of((X, 0.5 * X[:, 1]), x_bound=1.0, y_bound=1.0)
+    >>> instance = Instance.from_moments(moments, support_size=1, coef_bound=1.0, ridge=1.0)
+    >>> release = adassp_from_moments(instance, [1], epsilon=2.0, delta=1e-6)
+    >>> release.feature_names, abs(release.coefficients[0] - 0.5) < 0.1
+    (('x1',), True)
+    """
+    checked_ledger(ledger)
+    if instance.moments is None:
+        raise InvalidInput("the instance has rows; AdaSSPRegressor takes them")
+    budget, small = checked_budget(epsilon), checked_delta(delta)
+    sigma = deviations(budget, small, checked_relation(relation), 1)
+    source, private = generator(rng)
+    chosen = instance.check_support(support)
+    columns = _columns(instance, chosen.tolist())
+    rows = _row_map(instance, instance.moments, columns, len(chosen))
+    d, square = rows.columns, rows.norm**2
+    sigma = replace(
+        sigma,
+        gram=square * sigma.gram * (1.0 + d * ROUNDED / square),
+        eigenvalue=square * sigma.eigenvalue * (1.0 + 2.0 * d**2 * ROUNDED / square),
+        gradient=rows.norm * sigma.gradient * (1.0 + d * ROUNDED / rows.norm),
+    )
+    guarantee = replace(Guarantee(budget, small, relation=relation), private=private)
+    with paid(ledger, guarantee, "adassp from moments") as promised, np.errstate(all="ignore"):
+        gram, moment = _sums(instance, instance.moments, columns)
+        noisy_gram = plus_symmetric_gaussian(gram, sigma.gram, source, private=private)
+        least = np.array([eigvalsh(gram)[0]])
+        lower = plus_gaussian(least, sigma.eigenvalue, source, private=private)
+        lower -= QUANTILE * sigma.eigenvalue
+        noisy = plus_gaussian(moment, sigma.gradient, source, private=private)
+        theta = inverse_of_regularised(noisy_gram, float(lower[0]), sigma.gram) @ noisy
+    y_bound = instance.y_bound
+    drawn = Drawn(
+        theta * y_bound,
+        rows,
+        "adassp",
+        bounds={
+            "y_bound": y_bound,
+            "residual_bound": y_bound,
+            "rounds": 1.0,
+            "row_norm": rows.norm,
+            "gram_deviation": sigma.gram / square,
+            "eigenvalue_deviation": sigma.eigenvalue / square,
+            "gradient_deviation": sigma.gradient / rows.norm * y_bound,
+        },
+        statistics={
+            "gram": noisy_gram / square,
+            "smallest_eigenvalue": lower / square,
+            "gradients": [noisy / rows.norm * y_bound],
+        },
+    )
+    names = tuple(instance.column_names[j] for j in columns)
+    guarantee = replace(guarantee, conditions=promised.conditions)
+    return released(drawn, columns, names, guarantee)
+
+
+def _columns(instance: Instance, support: list[int]) -> tuple[int, ...]:
+    parts = [*(instance.groups[j] for j in support), *instance.always]
+    return tuple(j for part in parts for j in part)
+
+
+def _row_map(
+    instance: Instance, moments: Moments, columns: tuple[int, ...], features: int
+) -> RowMap:
+    place = {name: k for k, name in enumerate(moments.columns.names)}
+    units = tuple(moments.columns.x_bounds[place[instance.column_names[j]]] for j in columns)
+    parts = len(columns) if instance.units is None else features + len(instance.always)
+    length = math.nextafter(math.sqrt(parts + instance.intercept), math.inf)
+    return RowMap(len(columns), instance.intercept, x_bound=units, unit=units, row_bound=length)
+
+
+def _sums(
+    instance: Instance, moments: Moments, columns: tuple[int, ...]
+) -> tuple[FloatArray, FloatArray]:
+    """Σ zzᵀ and Σ zy of rows in [-1, 1], the one last; each entry is rounded once."""
+    order = {j: k for k, j in enumerate(instance.layout.order.tolist())}
+    places = summed_rows(instance, moments, ()).places
+    entries = [int(places[order[j]]) for j in columns] + [0] * instance.intercept
+    matrix = moments.matrix
+    gram = matrix[np.ix_(entries, entries)].astype(np.float64) * GRID**2
+    return gram, matrix[entries, -1].astype(np.float64) * GRID**2

@@ -1,0 +1,134 @@
+"""A selection and a regression on a table, by the public map of its schema."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, replace
+
+from mipselect.errors import InvalidInput
+from mipselect.instance import Instance
+from mipselect.mechanisms.base import Support
+from mipselect.methods import PrivateMethod, SupportMethod, mechanism_of, rows_of
+from mipselect.privacy.guarantee import Guarantee
+from mipselect.privacy.ledger import Ledger
+from mipselect.regression.base import PrivateLinearModel
+from mipselect.regression.objective_perturbation import ObjectivePerturbationClassifier
+from mipselect.regression.pair import Pair, counted, most_columns, promised_together
+from mipselect.regression.release import ModelRelease
+from mipselect.search.progress import ProgressCallback
+from mipselect.tables.model_table import ModelTable
+from mipselect.tables.public_map import PublicMap
+from mipselect.tables.schema import TableSchema
+
+
+@dataclass(frozen=True, eq=False)
+class TablePlan:
+    """What is drawn from a table, before a row of it is read; all of it is public.
+
+    Attributes
+    ----------
+    schema : TableSchema
+    public : PublicMap
+        Of the schema and the question.
+    method : PrivateMethod
+        How fields are selected.
+    regressor : PrivateLinearModel
+        Not fitted; its bounds follow from the schema where they are None.
+    size : int
+        The most fields that may be selected.
+    """
+
+    schema: TableSchema
+    public: PublicMap
+    method: PrivateMethod
+    regressor: PrivateLinearModel
+    size: int
+
+    def __post_init__(self) -> None:
+        if self.classifies and self.public.units.classes is None:
+            raise InvalidInput(
+                f"a classifier needs a target of two classes; {self.public.units.target_name!r} is "
+                "a number"
+            )
+        # After the draw it would be too late to find that a model cannot be written down.
+        whole = ModelTable.of(self.schema, self.public, range(len(self.public.features)))
+        if whole.public.columns != self.public.columns:
+            raise InvalidInput("the schema cannot be cut down to the fields that are used")
+
+    @property
+    def classifies(self) -> bool:
+        """Whether the model predicts classes."""
+        return isinstance(self.regressor, ObjectivePerturbationClassifier)
+
+    @property
+    def model_promise(self) -> Guarantee:
+        """What the model promises, whatever fields were selected."""
+        widths = [len(encoder.columns()) for encoder in self.public.encoders]
+        k = len(self.public.features)
+        columns = most_columns(widths[:k], widths[k:], self.size)
+        return self.model_on(self.size).promise(columns)
+
+    @property
+    def promise(self) -> Guarantee:
+        """What both promise; raises what `promised_together` does."""
+        return promised_together(self.method.guarantees, self.model_promise)
+
+    def model_on(self, size: int) -> PrivateLinearModel:
+        """The estimator for so many selected fields."""
+        return self.regressor.for_features(size + len(self.public.always))
+
+    def pair(
+        self,
+        instance: Instance,
+        source: random.Random,
+        *,
+        private: bool,
+        progress: ProgressCallback | None = None,
+    ) -> TablePair:
+        """Make the law of selections from the rows; nothing is drawn.
+
+        Parameters
+        ----------
+        instance : Instance
+            Made of the table by `Instance.from_table`, with an intercept if the model has one.
+        source : random.Random
+            For choices that do not depend on the data and are not part of the law.
+        private : bool
+            Whether the draws will come from the operating system's generator.
+        progress : callable, optional
+            See `top_supports`.
+        """
+        method = self.method
+        given = instance if isinstance(method, SupportMethod) else rows_of(instance, method.bounds)
+        selection = mechanism_of(given, method, source, progress)
+        guarantee = promised_together(selection.guarantees, self.model_promise)
+        pair = Pair(
+            selection,
+            instance.layout,
+            lambda support, _: self.model_on(len(support)),
+            replace(guarantee, private=private),
+            type(self.regressor).__name__,
+        )
+        return TablePair(self, instance, pair)
+
+
+@dataclass(frozen=True, eq=False)
+class TablePair:
+    """A law of selections from a table, and what is fitted to what it draws; sensitive."""
+
+    plan: TablePlan
+    instance: Instance
+    pair: Pair
+
+    def release(
+        self, ledger: Ledger | None, sources: tuple[random.Random, random.Random]
+    ) -> ModelRelease:
+        """Charge the ledger once, draw the fields, then the coefficients; see `Pair.release`."""
+        instance, plan = self.instance, self.plan
+
+        def table(support: Support) -> ModelTable:
+            return ModelTable.of(plan.schema, plan.public, support)
+
+        y = counted(instance.X, instance.y) if instance.loss == "hinge" else instance.y
+        classes = plan.public.units.classes if plan.classifies else None
+        return self.pair.release(instance.X, y, ledger, sources, classes, table)[0]

@@ -1,0 +1,118 @@
+"""The centre of a search: a support, and what the bounds around it need."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from mipselect.arrays import FloatArray, IntArray
+from mipselect.losses.gram import Gram
+from mipselect.losses.squared import PreparedSquared
+from mipselect.search.least_squares.additions import SCREENING, Additions, Screening, additions_to
+from mipselect.search.progress import Run
+
+
+class RowTops:
+    """Sums of the largest entries of the rows of G, found when a search cannot do without.
+
+    Parameters
+    ----------
+    gram : Gram
+    candidates : ndarray of int, shape (L,)
+    count : int
+        How many entries at most are summed.
+
+    Attributes
+    ----------
+    known : ndarray of shape (p, count) or None
+        See `Gram.row_tops`; None before `find`.
+    """
+
+    def __init__(self, gram: Gram, candidates: IntArray, count: int) -> None:
+        self._gram, self._candidates, self._count = gram, candidates, count
+        self.known: FloatArray | None = None
+
+    def find(self, tick: Callable[[], None]) -> None:
+        """Look at all of G once."""
+        self.known = self._gram.row_tops(self._candidates, self._count, tick)
+
+
+@dataclass(frozen=True, eq=False)
+class Center:
+    """A support Ŝ around which all others are sorted by their distance.
+
+    Attributes
+    ----------
+    problem : PreparedSquared
+    support : ndarray of int, shape (s,)
+        Sorted.
+    value : float
+        R(Ŝ).
+    coef : ndarray of shape (c,)
+        Of the columns of Ŝ.
+    multiplier : float
+        ν.
+    whole : Additions
+        All supports of its size, with the ν of Ŝ.
+    candidates : ndarray of int, shape (p-s,)
+        The features outside Ŝ.
+    tops : RowTops
+        Of G among the candidates.
+    screening : Screening
+        Of its subproblems.
+    """
+
+    problem: PreparedSquared
+    support: IntArray
+    value: float
+    coef: FloatArray
+    multiplier: float
+    whole: Additions
+    candidates: IntArray
+    tops: RowTops
+    screening: Screening = SCREENING
+
+    @property
+    def levels(self) -> int:
+        """L = min(s, p-s) + 1."""
+        return min(len(self.support), len(self.candidates)) + 1
+
+    @property
+    def ridge(self) -> float:
+        """λ + ν."""
+        return self.problem.ridge + self.multiplier
+
+    @property
+    def lean(self) -> bool:
+        """Whether little is known of G among the candidates, for it takes time to compute."""
+        return self.problem.features.singles and self.tops.known is None
+
+    @property
+    def floor(self) -> float:
+        """R(Ŝ), less what is lost where columns that are always in are eliminated first."""
+        if self.problem.features.plain:
+            return self.value
+        return self.value - self.whole.slack / (2.0 * self.problem.n)
+
+
+def center_at(
+    problem: PreparedSquared,
+    support: IntArray,
+    value: float,
+    run: Run,
+    screening: Screening = SCREENING,
+) -> Center:
+    """Solve the restricted problem at `support` and gather what its cut needs."""
+    fit = problem.fit(support)
+    everything = np.arange(problem.features.count)
+    candidates = np.setdiff1d(everything, support)
+    none = np.empty(0, dtype=np.intp)
+    whole = additions_to(problem, none, len(support), everything, fit.multiplier, None)
+    tops = RowTops(problem.gram, candidates, max(1, min(len(support), len(candidates))))
+    if problem.gram.held and problem.features.singles:
+        tops.find(run.tick)
+    return Center(
+        problem, support, value, fit.coef, fit.multiplier, whole, candidates, tops, screening
+    )

@@ -1,0 +1,145 @@
+"""`ModelTable`: what a model remembers of a table, all of it public, to map other rows the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mipselect.errors import InvalidInput
+from mipselect.tables.encoders import Scaled
+from mipselect.tables.equation import TableEquation, equation
+from mipselect.tables.mapping import open_columns
+from mipselect.tables.public_map import PublicMap
+from mipselect.tables.schema import TableSchema
+from mipselect.validation import checked_name, checked_names
+
+OF_A_FIELD = (
+    *("name", "type", "categories", "categoriesOrdered", "missingValues"),
+    *("trueValues", "falseValues", "decimalChar", "groupChar"),
+)
+OF_CONSTRAINTS = ("required", "enum")
+
+
+@dataclass(frozen=True)
+class ModelTable:
+    """The fields that a model looks at and their map into columns: the schema, cut down to them.
+
+    Attributes
+    ----------
+    schema : TableSchema
+        Of the chosen fields, those that are always in, and the target; with the ranges that were
+        used.
+    target : str
+    always : tuple of str
+        The fields that are always in.
+    unit : str
+        What one row was about: "row", or the field of the privacy unit.
+
+    Raises
+    ------
+    InvalidInput
+        If the schema says too little of its fields.
+
+    Examples
+    --------
+    >>> from mipselect.tables import ModelTable, TableSchema
+    >>> limits = {"minimum": 0, "maximum": 10}
+    >>> fields = [{"name": n, "type": "number", "constraints": limits} for n in ("dose", "effect")]
+    >>> ModelTable(TableSchema.of({"fields": fields}), "effect", (), "row").target
+    'effect'
+    """
+
+    schema: TableSchema
+    target: str
+    always: tuple[str, ...]
+    unit: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "always", checked_names(self.always))
+        checked_name(self.unit, "the unit")
+        _ = self.public
+
+    @classmethod
+    def of(cls, schema: TableSchema, public: PublicMap, chosen: Sequence[int]) -> ModelTable:
+        """What remains of a table for a model on some of the features of `public`."""
+        content = schema.content
+        kept = [public.features[j] for j in chosen]
+        encoders = {e.field.name: e for e in (*kept, *public.always, public.target.encoder)}
+        fields = []
+        for entry in content["fields"]:
+            if entry["name"] not in encoders:
+                continue
+            encoder = encoders[entry["name"]]
+            given = entry.get("constraints", {})
+            constraints = {key: given[key] for key in OF_CONSTRAINTS if key in given}
+            if isinstance(encoder, Scaled):
+                constraints |= {"minimum": encoder.low, "maximum": encoder.high}
+            own = {key: entry[key] for key in OF_A_FIELD if key in entry}
+            fields.append({**own, "constraints": constraints})
+        missing = {key: content[key] for key in ("missingValues",) if key in content}
+        return cls(
+            schema=TableSchema.of({**missing, "fields": fields}),
+            target=public.target.encoder.field.name,
+            always=public.units.always_names,
+            unit=public.units.unit,
+        )
+
+    @cached_property
+    def public(self) -> PublicMap:
+        """The map: the chosen fields are its features."""
+        return PublicMap.of(self.schema, target=self.target, always=self.always)
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        """The columns of the model."""
+        return tuple(column.name for column in self.public.columns)
+
+    def batches(self, source: Any) -> Iterator[NDArray[np.float32]]:
+        """Map the rows of a table, some at a time: arrays of shape (rows, k), in their order.
+
+        Every row is mapped, also of tables with several rows of one person, and the target need
+        not be there.
+
+        Raises
+        ------
+        InvalidInput
+            Naming the fields that are not there, before a row is read.
+        """
+        public = self.public
+        parts = open_columns(source, public.inputs)
+
+        def mapped() -> Iterator[NDArray[np.float32]]:
+            for part in parts:
+                for batch in part.read(public.inputs):
+                    X = np.empty((batch.num_rows, len(public.columns)), np.float32)
+                    public.encode_inputs(batch, X)
+                    yield X
+
+        return mapped()
+
+    def equation(self, coef: Sequence[float], intercept: float) -> TableEquation:
+        """Coefficients of the columns in the units of the table."""
+        return equation(self.public.encoders, self.public.target, coef, intercept)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields, ready for JSON; `from_dict` reads them again."""
+        return {
+            "schema": self.schema.content,
+            "target": self.target,
+            "always": list(self.always),
+            "unit": self.unit,
+        }
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> ModelTable:
+        """Return what `to_dict` wrote; raise `InvalidInput` with what is wrong."""
+        try:
+            schema = TableSchema.of(stored["schema"])
+        except InvalidInput as error:
+            raise InvalidInput(f"table.schema: {error}") from error
+        return cls(schema, stored["target"], tuple(stored["always"]), stored["unit"])

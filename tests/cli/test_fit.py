@@ -1,0 +1,383 @@
+"""`mipselect fit`: features and coefficients of a table, from the file to a released model."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from commandline import LISTENING, TABLE, Outcome, Run
+from test_select_with_schema import DATA, HOSTILE, rows, written
+
+from mipselect.privacy import Guarantee, Ledger
+from mipselect.regression import ModelRelease, table_pair
+from mipselect.tables import TableSchema, map_table
+
+NUMBERS = ("--x-bound", "3", "--y-bound", "5")
+PLAIN = ("--target", "y", "--support-size", "1", "--epsilon", "200")
+
+
+def fit(run: Run, path: Path, *more: str | Path, target: str = "stay") -> Outcome:
+    return run(
+        *("fit", path, "--schema", path.with_name("schema.json"), "--target", target),
+        *("--support-size", "1", "--epsilon", "60", *more),
+    )
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    return written(tmp_path / "t.csv", rows(600))
+
+
+def test_schema_target_size_and_epsilon_are_enough(run: Run, table: Path) -> None:
+    outcome = fit(run, table, "--json")
+    report = outcome.report
+    assert outcome.err == ""
+    assert report["private"] is True
+    assert report["sensitive"] is False
+    assert report["model"]["feature_names"] == ["ward"]
+    assert report["guarantee"] == report["model"]["guarantee"]
+    assert report["guarantee"]["epsilon"] == 60.0
+    assert report["guarantee_of_selection"]["epsilon"] == 30.0
+    assert report["guarantee_of_model"]["epsilon"] == 30.0
+    assert (report["method"], report["regression"]) == ("exponential", "objective")
+    assert (report["model_loss"], report["model_coef_bound"]) == ("huber(0.25)", 3.0 / 2**0.5)
+    assert (report["n"], report["protected_unit"], report["ledger"]) == (600, "id", None)
+    text = fit(run, table).out
+    for words in (
+        "Features: ward", "stay = ", "ward is b and not a", "ward is in no list, compared with a",
+        "Guarantee of features and coefficients: 60-", "nothing remembers this release",
+        "ε = 30 for the features by exponential", "Model: huber(0.25) loss", "one id, with all",
+    ):  # fmt: skip
+        assert words in text
+
+
+def test_the_file_is_the_model_and_its_equation(run: Run, table: Path, tmp_path: Path) -> None:
+    output = tmp_path / "model.json"
+    assert fit(run, table, "--always", "sex", "--output", output).code == 0
+    model = ModelRelease.load(output)
+    report = json.loads(output.read_text())
+    assert model.to_dict() == report["model"]
+    assert model.in_units.to_dict() == report["in_units"]
+    assert model.table is not None
+    assert (model.table.always, model.table.unit) == (("sex",), "id")
+    kept = {field.name for field in model.table.schema.fields}
+    assert kept == {"sex", "ward", "stay"}
+    # By hand, on the rows of the public map.
+    mapped = map_table(table, TableSchema.read(table.with_name("schema.json")), target="stay")
+    columns = [mapped.column_names.index(name) for name in model.columns]
+    scaled = mapped.X[:, columns].astype(float) @ model.coefficients + model.intercept
+    np.testing.assert_allclose(model.predict(table), 30.0 + 30.0 * scaled, rtol=1e-9, atol=1e-9)
+    assert np.corrcoef(30.0 + 30.0 * scaled, 30.0 + 30.0 * mapped.y)[0, 1] > 0.95
+
+
+@pytest.mark.parametrize(
+    ("more", "parts", "delta"),
+    [
+        ((), (30.0, 30.0), 0.0),
+        (("--selection-share", "0.25"), (15.0, 45.0), 0.0),
+        (("--relation", "add-remove"), (15.0, 45.0), 0.0),
+        (("--regression", "adassp", "--delta", "1e-6"), (30.0, 30.0), 1e-6),
+        (("--regression", "boosted-adassp", "--delta", "1e-6"), (30.0, 30.0), 1e-6),
+        (("--regression", "tukey", "--delta", "1e-6"), (30.0, 30.0), 1e-6),
+        (("--method", "kendall", "--relation", "add-remove"), (30.0, 30.0), 0.0),
+        (("--method", "sis"), (30.0, 30.0), 0.0),
+        (("--method", "top-r"), (30.0, 30.0), 0.0),
+        (("--method", "sample-aggregate", "--blocks", "20"), (30.0, 30.0), 0.0),
+        (("--method", "mcmc", "--mcmc-steps", "300", "--delta", "1e-6"), (30.0, 30.0), 1e-6),
+        (("--method", "mistakes", "--test-epsilon", "9", "--delta", "1e-6"), (30.0, 30.0), 1e-6),
+        (("--sizes", "1-2"), (30.0, 30.0), 0.0),
+        (("--model-loss", "squared", "--model-bound", "2"), (30.0, 30.0), 0.0),
+        (("--loss", "huber(0.3)", "--coef-bound", "1", "--ridge", "2"), (30.0, 30.0), 0.0),
+    ],
+)
+def test_every_way_costs_what_was_asked_and_is_charged_once(
+    run: Run, table: Path, more: tuple[str, ...], parts: tuple[float, float], delta: float
+) -> None:
+    relation = "add-remove" if "add-remove" in more else "replace-one"
+    file = table.with_name("study.ledger")
+    ledger = Ledger.create(file, epsilon=100.0, delta=1e-3, relation=relation)
+    size = () if "--sizes" in more else ("--support-size", "1")
+    command = ("fit", table, "--schema", table.with_name("schema.json"), "--target", "stay")
+    command += (*size, "--epsilon", "60", "--never", "died", *more, "--ledger", file, "--json")
+    planned = run(*command, "--dry-run").report
+    assert ledger.entries == ()
+    assert planned["ledger"]["would_remain"]["epsilon"] == pytest.approx(40.0)
+    report = run(*command).report
+    (entry,) = ledger.entries
+    assert entry.guarantee.to_dict() == report["guarantee"]
+    assert (entry.guarantee.epsilon, entry.guarantee.delta) == (pytest.approx(60.0), delta)
+    assert entry.guarantee.epsilon <= 60.0
+    assert entry.status == "drawn"
+    assert entry.asked["regression"] == report["regression"]
+    assert entry.asked["selection_share"] == report["selection_share"]
+    told = tuple(report[f"guarantee_of_{name}"]["epsilon"] for name in ("selection", "model"))
+    assert told == pytest.approx(parts)
+    assert planned["guarantee"]["epsilon"] == report["guarantee"]["epsilon"]
+    assert (report["n"] is None) == (relation == "add-remove")
+    assert "ward" in report["model"]["feature_names"]
+    if report["has_model"]:
+        assert ModelRelease.from_dict(report["model"]).predict(table).std() > 10.0
+    run(*command).failed_with(1, "nothing was drawn")
+    assert len(ledger.entries) == 1
+
+
+def test_a_ledger_in_rho_pays_for_normal_noise(run: Run, table: Path) -> None:
+    file = table.with_name("study.ledger")
+    ledger = Ledger.create(file, rho=0.2, delta=1e-6)
+    command = ("--epsilon", "2", "--delta", "1e-6", "--regression", "adassp", "--ledger", file)
+    planned = fit(run, table, *command, "--dry-run", "--json").report
+    assert planned["guarantee"]["rho"] < 0.16 < 2.0
+    assert fit(run, table, *command).code == 0
+    (entry,) = ledger.entries
+    assert entry.guarantee.rho == planned["guarantee"]["rho"] == ledger.spent.rho
+    kendall = (*command[2:], "--epsilon", "0.1", "--method", "kendall")
+    left = fit(run, table, *kendall, "--dry-run", "--json").report["ledger"]["would_remain"]
+    assert fit(run, table, *kendall).code == 0
+    assert ledger.remaining.rho == left["rho"]
+
+
+def test_two_classes(run: Run, table: Path, tmp_path: Path) -> None:
+    output = tmp_path / "m.json"
+    more = ("--never", "stay", "--output", output)
+    report = fit(run, table, *more, "--json", target="died").report
+    assert report["model"]["feature_names"] == ["age"]
+    assert report["model"]["classes"] == ["false", "true"]
+    assert report["model_loss"] == "logistic"
+    assert set(ModelRelease.load(output).predict(table)) == {"false", "true"}
+    assert "score of died=true = " in fit(run, table, *more, target="died").out
+    hinge = ("--loss", "hinge", "--model-loss", "smoothed-hinge(0.3)")
+    report = fit(run, table, *more, *hinge, "--json", target="died").report
+    assert report["loss"] == "hinge"
+    squared = ("--model-loss", "squared")
+    report = fit(run, table, *more, *squared, "--json", target="died").report
+    assert report["model"]["classes"] is None
+    fit(run, table, "--model-loss", "logistic").failed_with(2, "--model-loss", "two classes")
+
+
+def test_numbers_without_a_schema(run: Run, folder: Path) -> None:
+    output = folder / "model.json"
+    command = ("fit", folder / "data.csv", *PLAIN, *NUMBERS, "--target-shift", "1")
+    report = run(*command, "--output", output, "--json").report
+    assert report["model"]["feature_names"] == ["a"]
+    assert report["target_offset"] == 1.0
+    assert report["target_scale"] == 5.0
+    model = ModelRelease.load(output)
+    (term,) = model.in_units.terms
+    assert (term.kind, term.counts_as) == ("number", 0.0)
+    found = model.predict(folder / "data.csv")
+    a = np.array([float(line.split(",")[0]) for line in TABLE.splitlines()[1:]])
+    # Columns are stored in single precision.
+    np.testing.assert_allclose(found, model.in_units.intercept + term.coefficient * a, rtol=1e-5)
+    planned = run(*command, "--dry-run", "--json").report
+    assert planned["features"] == report["features"] == ["a", "b", "c"]
+    assert run(*command, "--features", "b,c", "--json").report["features"] == ["b", "c"]
+    refused = command[: command.index("--x-bound")]
+    run(*refused).failed_with(2, "--x-bound and --y-bound must be given, or --schema")
+    (folder / "data.csv").write_text("a,b,y\n1,2,3\n1,red,3\n")
+    run(*command).failed_with(2, "(sensitive)", "line 3, column 'b' holds text")
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (("--regression", "adassp"), "--delta must be given for --regression adassp"),
+        (("--method", "mcmc"), "--delta must be given for --method mcmc"),
+        (("--delta", "1e-6"), "both are pure"),
+        (("--delta", "2", "--regression", "adassp"), "--delta: delta must be"),
+        (("--selection-share", "1"), "--selection-share must be"),
+        (("--selection-share", "0"), "--selection-share must be"),
+        (("--relation", "both"), "--relation must be"),
+        (("--relation", "add-remove", "--method", "mcmc", "--delta", "1e-6"), "only"),
+        (("--regression", "adassp", "--delta", "1e-6", "--model-bound", "1"), "does not apply"),
+        (("--model-bound", "0"), "--model-bound must be"),
+        (("--model-loss", "cubic"), "--model-loss: loss must be one of"),
+        (("--model-loss", "huber(-1)"), "--model-loss: the parameter"),
+        (("--loss", "cubic"), "--loss: loss 'cubic' is unknown"),
+        (("--loss", "squared", "--method", "sis"), "--loss does not apply to --method sis"),
+        (("--ridge", "1", "--method", "kendall"), "--ridge does not apply to --method kendall"),
+        (("--test-epsilon", "30", "--method", "mistakes", "--delta", "1e-6"), "below what"),
+        (("--support-size", "9"), "--support-size must be an integer in 1..5"),
+        (("--sizes", "1-2"), "one of them"),
+        (("--x-bound", "1"), "--x-bound does not apply with --schema"),
+        (("--always", "ages"), "always: the schema has no field 'ages'"),
+        (("--never", "who"), "never: the schema has no"),
+        (("--part", "a=b"), "--part goes with --ledger"),
+        (("--epsilon", "0"), "--epsilon must be"),
+        (("--epsilon", "1e9"), "--epsilon and --delta: epsilon must lie between"),
+        (("--unit-rule", "any"), "unit_rule must be"),
+    ],
+)
+def test_bad_questions(run: Run, tmp_path: Path, more: tuple[str, ...], words: str) -> None:
+    fit(run, written(tmp_path / "t.csv", rows(9)), *more).failed_with(2, words)
+
+
+def test_a_dry_run_touches_nothing(run: Run, tmp_path: Path) -> None:
+    path = written(tmp_path / "t.csv", [["\x00"] * 7])
+    ledger = Ledger.create(tmp_path / "l", epsilon=60.0, unit="patient")
+    before = {file: file.read_bytes() for file in tmp_path.iterdir()}
+    for more in ((), ("--method", "kendall"), ("--method", "top-r")):
+        outcome = fit(run, path, *more, "--ledger", tmp_path / "l", "--dry-run", "--json")
+        plan = outcome.report
+        assert outcome.err == ""
+        assert plan["dry_run"] is True
+        assert (plan["n"], plan["sensitivity"]) == (None, None)
+        assert plan["ledger"]["would_remain"]["epsilon"] == 0.0
+        assert "model" not in plan
+    text = fit(run, path, "--ledger", tmp_path / "l", "--dry-run").out
+    assert "The ledger has ε = 60 left, and would have ε = 0." in text
+    assert "Would be promised: 60-differentially private (pure)" in text
+    assert ledger.entries == ()
+    assert {file: file.read_bytes() for file in tmp_path.iterdir()} == before
+    fit(run, path, "--dry-run", "--never", "who").failed_with(2, "never: the schema has no")
+    path.write_text("id,age\n1,2\n")
+    fit(run, path, "--dry-run").failed_with(2, "there is no column")
+
+
+def test_the_ledger_refuses_before_the_table_is_opened(run: Run, table: Path) -> None:
+    file = table.with_name("study.ledger")
+    Ledger.create(file, epsilon=1.0)
+    table.unlink()
+    fit(run, table, "--ledger", file).failed_with(1, "nothing was drawn")
+    other = table.with_name("other.ledger")
+    Ledger.create(other, epsilon=100.0, relation="add-remove")
+    refused = ("--ledger", other, "--relation", "replace-one")
+    fit(run, table, *refused).failed_with(1, "kept under add-remove")
+
+
+def test_parts_and_relations_of_a_ledger(run: Run, table: Path) -> None:
+    file = table.with_name("study.ledger")
+    ledger = Ledger.create(file, epsilon=60.0, relation="add-remove", unit="patient")
+    more = ("--ledger", file, "--part", "hospital=A", "--json")
+    report = fit(run, table, *more).report
+    assert report["guarantee"]["relation"] == "add-remove"
+    assert report["ledger"]["unit"] == "patient"
+    assert ledger.entries[0].part == ("hospital", "A")
+    assert report["n"] is None
+
+
+def test_a_selection_that_cannot_see_says_so(run: Run, tmp_path: Path) -> None:
+    path = written(tmp_path / "t.csv", rows(20))
+    outcome = fit(run, path, "--epsilon", "0.01", "--json")
+    assert outcome.report["nearly_blind"] is True
+    assert "warning: " in outcome.err
+    hidden = fit(run, path, "--epsilon", "0.01", "--relation", "add-remove", "--json")
+    assert (hidden.report["nearly_blind"], hidden.err) == (None, "")
+
+
+def test_a_seed_marks_the_model(run: Run, table: Path, tmp_path: Path) -> None:
+    output = tmp_path / "m.json"
+    one = fit(run, table, "--seed", "1", "--json", "--output", output).report
+    two = fit(run, table, "--seed", "1", "--json").report
+    assert one["model"] == two["model"]
+    assert (one["private"], one["sensitive"]) == (False, True)
+    assert "NOT PRIVATE" in one["warning"]
+    assert output.stat().st_mode & 0o777 == 0o600
+    assert "NOT PRIVATE" in fit(run, table, "--seed", "1").out
+    run("card", output).failed_with(2, "is not private")
+
+
+def test_no_model_is_an_answer_too(run: Run, table: Path, tmp_path: Path) -> None:
+    output = tmp_path / "m.json"
+    tukey = ("--regression", "tukey", "--delta", "1e-9", "--epsilon", "0.1", "--output", output)
+    outcome = fit(run, table, *tukey)
+    assert outcome.code == 0
+    assert "No model: the private test failed." in outcome.out
+    assert "no model was released" in outcome.err
+    report = json.loads(output.read_text())
+    assert (report["has_model"], report["in_units"]) == (False, None)
+    run("predict", output, table).failed_with(2, "no model was released")
+    assert "no coefficients, for the private test failed" in run("card", output).out
+
+
+def test_no_message_depends_on_hostile_rows(run: Run, tmp_path: Path) -> None:
+    def public(lines: list[list[str]]) -> Any:
+        outcome = fit(run, written(tmp_path / "t.csv", lines), "--epsilon", "1", "--json")
+        assert (outcome.code, outcome.err) == (0, "")
+        drawn = ("model", "in_units")
+        return {key: value for key, value in outcome.report.items() if key not in drawn}
+
+    plain = rows(60)
+    expected = public(plain)
+    for row in HOSTILE:
+        changed = [list(line) for line in plain]
+        changed[7] = row
+        assert public(changed) == expected
+
+
+def test_an_interrupt_while_drawing_says_that_the_ledger_stays_charged(
+    run: Run, table: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = table.with_name("study.ledger")
+    ledger = Ledger.create(file, epsilon=100.0)
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(table_pair.ModelTable, "of", interrupted)
+    outcome = fit(run, table, "--ledger", file)
+    assert outcome.code == 130
+    assert ledger.entries == ()
+    monkeypatch.undo()
+    monkeypatch.setattr(table_pair.Pair, "_all_named", interrupted)
+    output = table.with_name("m.json")
+    outcome = fit(run, table, "--ledger", file, "--output", output)
+    outcome.failed_with(130, "what was charged to the ledger stays charged")
+    assert not output.exists()
+    assert ledger.spent == Guarantee(60.0)
+
+
+def test_an_interrupt_while_searching_charges_nothing(tmp_path: Path) -> None:
+    path = written(tmp_path / "t.csv", rows(20_000))
+    ledger = Ledger.create(tmp_path / "l", epsilon=1.0)
+    searching = "def searching(*_): print('searching', file=sys.stderr, flush=True); time.sleep(99)"
+    program = "\n".join([LISTENING, "import sys, time", "from mipselect.cli import main",
+                         "from mipselect.search import supports", searching,
+                         "supports.find_supports = searching", "sys.exit(main())"])  # fmt: skip
+    command = [sys.executable, "-c", program, "fit", path, "--schema", tmp_path / "schema.json"]
+    command += ["--target", "died", "--support-size", "3", "--epsilon", "1", "--loss", "hinge"]
+    command += ["--method", "top-r", "--ledger", tmp_path / "l"]
+    with subprocess.Popen(
+        list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8"
+    ) as process:
+        assert process.stderr is not None
+        assert process.stderr.readline() == "searching\n"
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=120)
+    assert (process.returncode, out) == (130, "")
+    assert err.startswith("mipselect: error: interrupted")
+    assert ledger.entries == ()
+
+
+@pytest.mark.skipif(not DATA.exists(), reason="the data are not here")
+@pytest.mark.parametrize(
+    ("data", "schema", "target", "size", "never", "least"),
+    [
+        ("winequality_white.csv.gz", "wine", "quality", "3", (), 0.05),
+        (
+            *("bike_sharing_hour.csv.gz", "bikes", "cnt", "4"),
+            ("--never", "instant,dteday,casual,registered"),
+            0.5,
+        ),
+    ],
+)
+def test_real_tables_from_file_to_predictions(
+    run: Run, repository: Path, tmp_path: Path,
+    data: str, schema: str, target: str, size: str, never: tuple[str, ...], least: float,
+) -> None:  # fmt: skip
+    import pandas as pd
+
+    model, found = tmp_path / "model.json", tmp_path / "found.csv"
+    outcome = run(
+        *("fit", DATA / data, "--schema", repository / f"docs/tables/{schema}.schema.json"),
+        *("--target", target, "--support-size", size, "--epsilon", "4", *never, "--output", model),
+    )
+    assert (outcome.code, outcome.err) == (0, "")
+    assert run("predict", model, DATA / data, "--output", found).code == 0
+    y, predicted = (pd.read_csv(path)[target].to_numpy() for path in (DATA / data, found))
+    assert 1.0 - ((y - predicted) ** 2).sum() / ((y - y.mean()) ** 2).sum() > least

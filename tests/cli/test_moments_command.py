@@ -1,0 +1,173 @@
+"""`mipselect moments`, and `solve` and `release` from what it writes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from commandline import Run
+from pyarrow import parquet
+
+from mipselect import Instance, top_supports
+from mipselect.moments import Moments
+from mipselect.tables import TableSchema
+
+BETWEEN = {"type": "number", "constraints": {"minimum": -1, "maximum": 1, "required": True}}
+FIELDS = [{"name": name, **BETWEEN} for name in ("a", "b", "c", "d", "y")]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "t.schema.json").write_text(json.dumps({"fields": FIELDS}))
+    data = tmp_path / "data"
+    data.mkdir()
+    rng = np.random.default_rng(0)
+    for k in range(3):
+        cells = {name: rng.uniform(-1, 1, 100) for name in "abcd"}
+        cells["y"] = 0.6 * cells["b"] - 0.3 * cells["d"]
+        parquet.write_table(pa.table(cells), data / f"{k}.parquet")
+    return tmp_path
+
+
+def counted(run: Run, folder: Path, *more: Any) -> Any:
+    return run(
+        "moments", folder / "data", "--schema", folder / "t.schema.json", "--target", "y",
+        "--output", folder / "m.npz", *more,
+    )  # fmt: skip
+
+
+def test_moments_of_files_are_those_of_the_table(run: Run, folder: Path) -> None:
+    outcome = counted(run, folder, "--folds", 2)
+    assert outcome.code == 0
+    for words in ("SENSITIVE", "300 rows in 2 folds", "4 columns, 3 files", "target y"):
+        assert words in outcome.out
+    found = Moments.load(folder / "m.npz")
+    schema = TableSchema.read(folder / "t.schema.json")
+    wanted = Moments.of(folder / "data", schema, target="y", folds=2)
+    assert (found.folds == wanted.folds).all()
+    assert sorted(path.name for path in folder.iterdir()) == ["data", "m.npz", "t.schema.json"]
+    files = sorted((folder / "data").iterdir())
+    report = run(
+        "moments", *files, "--schema", folder / "t.schema.json", "--target", "y",
+        "--output", folder / "m.npz", "--never", "a,c", "--range", "b=-0.5:0.5", "--json",
+    ).report  # fmt: skip
+    assert report["columns"] == ["b", "d"]
+    assert (report["n"], report["files"], report["sensitive"]) == (300, 3, True)
+
+
+def test_solve_and_release_take_the_file(run: Run, folder: Path) -> None:
+    counted(run, folder)
+    path = folder / "m.npz"
+    instance = Instance.from_moments(Moments.load(path), support_size=2)
+    report = run("solve", path, "--support-size", 2, "--json").report
+    best = top_supports(instance, 1)
+    assert report["supports"][0] == best.supports[0].tolist() == [1, 3]
+    assert report["values"][0] == best.values[0]
+    drawn = run("release", path, "--support-size", 2, "--epsilon", 50, "--json").report
+    assert drawn["guarantee_of_all_draws"]["epsilon"] == 50.0
+    assert drawn["sensitive"] is False
+    assert "sensitivity" in drawn
+    ledger = folder / "l.ledger"
+    run("ledger", "create", ledger, "--epsilon", 3)
+    for _ in range(2):
+        paid = run(
+            "release", path, "--sizes", "1-3", "--epsilon", 1, "--always", "a",
+            "--method", "exponential", "--ledger", ledger, "--json",
+        )  # fmt: skip
+        assert paid.code == 0
+    run("release", path, "--support-size", 1, "--epsilon", 2, "--ledger", ledger).failed_with(
+        1, "left"
+    )
+    dry = run("release", path, "--support-size", 2, "--epsilon", 1, "--dry-run", "--json").report
+    assert (dry["n"], dry["dry_run"]) == (300, True)
+    assert dry["sensitivity"] == pytest.approx(instance.sensitivity)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("release", "m.npz", "--epsilon", 1), "one of --support-size"),
+        (("release", "m.npz", "--epsilon", 1, "--support-size", 9), "in 1..4"),
+        (("release", "m.npz", "--epsilon", 1, "--support-size", 2, "--always", "z"), "no field"),
+        (("solve", "absent.npz", "--support-size", 2), "no such file"),
+        (("solve", "data/0.npz", "--support-size", 2), "no file of moments"),
+        (("solve", "diabetes", "--support-size", 2), "--support-size is for moments"),
+        (
+            ("release", "m.npz", "--epsilon", 1, "--support-size", 2, "--method", "kendall"),
+            "sums and no rows",
+        ),
+    ],
+)
+def test_what_is_wrong_with_the_question_is_one_line(
+    run: Run, folder: Path, arguments: Any, message: str, monkeypatch: Any
+) -> None:
+    counted(run, folder)
+    (folder / "data" / "0.npz").write_bytes(b"PK")
+    monkeypatch.chdir(folder)
+    run(*arguments).failed_with(2, message)
+
+
+def test_what_is_wrong_with_the_table_is_one_line(run: Run, folder: Path) -> None:
+    schema, out = folder / "t.schema.json", folder / "m.npz"
+    file = folder / "data" / "0.parquet"
+    for arguments, message in (
+        ((folder / "data", "--target", "y", "--output", out), "--schema must be given"),
+        ((folder / "data", "--schema", schema, "--target", "z", "--output", out), "no field 'z'"),
+        ((folder / "data", "--schema", schema, "--target", "y", "--output", schema), "end in .npz"),
+        ((file, file, "--schema", schema, "--target", "y", "--output", out), "given twice"),
+        ((folder / "none", "--schema", schema, "--target", "y", "--output", out), "no such file"),
+    ):
+        run("moments", *arguments).failed_with(2, message)
+    assert not out.exists()
+    dry = counted(run, folder, "--dry-run", "--json").report
+    assert (dry["n"], dry["files"], dry["dry_run"]) == (300, 3, True)
+    assert not out.exists()
+
+
+def test_an_interrupted_pass_goes_on_with_resume(run: Run, folder: Path) -> None:
+    """The third file is a pipe's length away: the process is interrupted while it waits for it."""
+    script = (
+        "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "from mipselect.moments import counting\n"
+        "import time\n"
+        "was = counting._batches\n"
+        "def slow(piece, people):\n"
+        "    if piece.label.endswith('2.parquet'):\n"
+        "        print('waiting', flush=True); time.sleep(60)\n"
+        "    yield from was(piece, people)\n"
+        "counting._batches = slow\n"
+        "from mipselect.cli import main\n"
+        "sys.exit(main(sys.argv[1:]))\n"
+    )
+    arguments = [
+        "moments", str(folder / "data"), "--schema", str(folder / "t.schema.json"),
+        "--target", "y", "--output", str(folder / "m.npz"),
+    ]  # fmt: skip
+    process = subprocess.Popen(
+        [sys.executable, "-c", script, *arguments],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ},
+    )  # fmt: skip
+    assert process.stdout is not None
+    assert process.stdout.readline() == "waiting\n"
+    time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "--resume goes on with it" in errors
+    notes = folder / "m.npz.partial"
+    assert notes.exists()
+    assert not (folder / "m.npz").exists()
+    counted(run, folder).failed_with(2, "add --resume")
+    run("solve", notes, "--support-size", 1).failed_with(2, "")
+    assert counted(run, folder, "--resume").code == 0
+    assert not notes.exists()
+    assert Moments.load(folder / "m.npz").n == 300

@@ -1,0 +1,282 @@
+"""`mipselect predict`: a released model on the rows of other tables."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from commandline import Run
+from test_select_with_schema import HOSTILE, SCHEMA, rows, written
+
+from mipselect.cli import predict as predicting
+from mipselect.regression import ModelRelease
+from mipselect.tables import parts
+
+
+@pytest.fixture
+def model(run: Run, tmp_path: Path) -> Path:
+    return fitted(run, tmp_path)
+
+
+def fitted(run: Run, folder: Path, *more: str) -> Path:
+    """A model of stay on sex, ward, and age or noise."""
+    path = written(folder / "t.csv", rows(300))
+    output = folder / "stay.json"
+    done = run(
+        *("fit", path, "--schema", folder / "schema.json", "--target", "stay", "--never", "died"),
+        *("--support-size", "2", "--epsilon", "60", "--always", "sex", *more, "--output", output),
+    )
+    assert done.code == 0, done.err
+    return output
+
+
+def frame(path: Path) -> pd.DataFrame:
+    return pd.read_csv(path, dtype=str, keep_default_na=False)
+
+
+def test_one_line_for_every_row(run: Run, model: Path, tmp_path: Path) -> None:
+    data = tmp_path / "t.csv"
+    outcome = run("predict", model, data)
+    assert outcome.code == 0
+    assert "are not: each tells about its row" in outcome.err
+    head, *lines = outcome.out.splitlines()
+    assert head == "stay"
+    expected = ModelRelease.load(model).predict(data)
+    assert list(map(float, lines)) == expected.tolist()
+    output = tmp_path / "found.csv"
+    written_too = run("predict", model, data, "--output", output)
+    assert (written_too.code, written_too.out) == (0, "")
+    assert "300 predictions of stay" in written_too.err
+    assert output.read_text() == outcome.out
+    assert output.stat().st_mode & 0o777 == 0o600
+    report = run("predict", model, data, "--json").report
+    assert report["predictions"] == expected.tolist()
+    assert (report["rows"], report["sensitive"], report["target"]) == (300, True, "stay")
+    both = run("predict", model, data, "--json", "--output", output)
+    assert both.report["predictions"] == expected.tolist()
+    assert output.read_text() == outcome.out
+
+
+def test_predictions_do_not_depend_on_how_the_table_is_stored(
+    run: Run, model: Path, tmp_path: Path
+) -> None:
+    data = tmp_path / "t.csv"
+    expected = run("predict", model, data).out
+    table = frame(data)
+    table.to_parquet(tmp_path / "t.parquet")
+    assert run("predict", model, tmp_path / "t.parquet").out == expected
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    for k, part in enumerate((table[:100], table[100:])):
+        part.to_csv(folder / f"{k}.csv.gz", index=False)
+    assert run("predict", model, folder).out == expected
+    # Other columns, another order, no target, no identities.
+    names = [name for name in reversed(table.columns) if name not in ("stay", "died", "id")]
+    table[names].assign(more="x").to_csv(tmp_path / "few.csv", index=False)
+    assert run("predict", model, tmp_path / "few.csv").out == expected
+    # Rows of one person are all predicted.
+    table.assign(id="p").to_csv(tmp_path / "one.csv", index=False)
+    assert run("predict", model, tmp_path / "one.csv").out == expected
+
+
+def test_batches_make_no_difference(
+    run: Run, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = tmp_path / "t.csv"
+    frame(data).to_parquet(tmp_path / "t.parquet")
+    expected = run("predict", model, tmp_path / "t.parquet").out
+    monkeypatch.setattr("mipselect.tables.stored_files.ROWS", 7)
+    monkeypatch.setattr(parts, "ROWS", 7)
+    monkeypatch.setattr(predicting, "IN_MEMORY", 10)
+    monkeypatch.setattr(predicting, "PIECE", 11)
+    assert run("predict", model, tmp_path / "t.parquet").out == expected
+    report = run("predict", model, tmp_path / "t.parquet", "--json").report
+    assert report["predictions"] == [float(line) for line in expected.split()[1:]]
+
+
+def test_hostile_rows_are_predicted_like_any_other(run: Run, model: Path, tmp_path: Path) -> None:
+    plain = rows(20)
+    expected = run("predict", model, written(tmp_path / "u.csv", plain)).out.splitlines()
+    for row in HOSTILE:
+        changed = [list(line) for line in plain]
+        changed[7] = row
+        outcome = run("predict", model, written(tmp_path / "u.csv", changed))
+        found = outcome.out.splitlines()
+        assert outcome.code == 0
+        assert np.isfinite(float(found[8]))
+        assert found[:8] + found[9:] == expected[:8] + expected[9:]
+    written(tmp_path / "u.csv", [])
+    assert run("predict", model, tmp_path / "u.csv").out == "stay\n"
+
+
+def test_classes_are_named_and_quoted(run: Run, tmp_path: Path) -> None:
+    entry = {"name": "died", "type": "string", "categories": ["no, not", 'the "other"']}
+    fields = [field for field in SCHEMA["fields"] if field["name"] != "died"]  # type: ignore[index, union-attr]
+    (tmp_path / "schema.json").write_text(json.dumps({**SCHEMA, "fields": [*fields, entry]}))
+    written(tmp_path / "t.csv", rows(300))
+    table = frame(tmp_path / "t.csv")
+    table["died"] = np.where(table["died"] == "True", 'the "other"', "no, not")
+    table.to_csv(tmp_path / "t.csv", index=False)
+    (tmp_path / "schema.json").write_text(json.dumps({**SCHEMA, "fields": [*fields, entry]}))
+    output = tmp_path / "m.json"
+    done = run(
+        *("fit", tmp_path / "t.csv", "--schema", tmp_path / "schema.json", "--target", "died"),
+        *("--support-size", "1", "--epsilon", "60", "--never", "stay", "--output", output),
+    )
+    assert done.code == 0, done.err
+    outcome = run("predict", output, tmp_path / "t.csv")
+    found = [line[0] for line in csv.reader(outcome.out.splitlines())]
+    assert found[0] == "died"
+    assert set(found[1:]) == {"no, not", 'the "other"'}
+    report = run("predict", output, tmp_path / "t.csv", "--json").report
+    assert report["predictions"] == found[1:]
+
+
+def test_missing_fields_are_named_before_a_row_is_read(
+    run: Run, model: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "u.csv").write_text("age,id\n\x00,1\n")
+    refused = run("predict", model, tmp_path / "u.csv", "--output", tmp_path / "found.csv")
+    refused.failed_with(2, "u.csv", "there is no column", "ward", "sex")
+    assert not (tmp_path / "found.csv").exists()
+    (tmp_path / "u.csv").write_text('age,ward,sex,ward,"noise, plain"\n1,a,f,b,0\n')
+    run("predict", model, tmp_path / "u.csv").failed_with(2, "two columns are called ward")
+
+
+def test_a_file_is_written_whole_or_not_at_all(
+    run: Run, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    output, data = tmp_path / "found.csv", tmp_path / "t.csv"
+    output.write_text("kept")
+    before = sorted(os.listdir(tmp_path))
+
+    def fails(*_: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("mipselect.disk.os.replace", fails)
+    run("predict", model, data, "--output", output).failed_with(1, "could not be written")
+    monkeypatch.undo()
+
+    def interrupted(*_: Any) -> Any:
+        yield np.zeros(3)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ModelRelease, "predictions", interrupted)
+    for more in ((), ("--json",), ("--output", output)):
+        run("predict", model, data, *more).failed_with(130, "interrupted: nothing was released")
+    assert output.read_text() == "kept"
+    assert sorted(os.listdir(tmp_path)) == before
+
+
+def test_output_must_be_another_file(run: Run, model: Path, tmp_path: Path) -> None:
+    data = tmp_path / "t.csv"
+    run("predict", model, data, "--output", data).failed_with(2, "is what is read")
+    run("predict", model, data, "--output", tmp_path / "x.json").failed_with(2, "end in .csv")
+
+
+def test_a_seeded_model_is_marked(run: Run, tmp_path: Path) -> None:
+    seeded = fitted(run, tmp_path, "--seed", "1")
+    outcome = run("predict", seeded, tmp_path / "t.csv")
+    assert outcome.code == 0
+    assert "NOT PRIVATE" in outcome.err
+
+
+def test_a_model_from_python(run: Run, model: Path, tmp_path: Path) -> None:
+    released = ModelRelease.load(model)
+    released.save(tmp_path / "saved.json")
+    expected = run("predict", model, tmp_path / "t.csv").out
+    assert run("predict", tmp_path / "saved.json", tmp_path / "t.csv").out == expected
+    stored = {**released.to_dict(), "table": None}
+    (tmp_path / "arrays.json").write_text(json.dumps(stored))
+    run("predict", tmp_path / "arrays.json", tmp_path / "t.csv").failed_with(2, "model of arrays")
+
+
+def changed(path: Path, change: dict[str, Any]) -> Path:
+    """The model with other values, by paths with dots."""
+    report = json.loads(path.read_text())
+    for key, value in change.items():
+        *steps, last = key.split(".")
+        at = report["model"]
+        for step in steps:
+            at = at[int(step) if isinstance(at, list) else step]
+        at[int(last) if isinstance(at, list) else last] = value
+    path.write_text(json.dumps(report))
+    return path
+
+
+HOSTILE_MODELS: list[tuple[dict[str, Any], str]] = [
+    ({"format": "pickle"}, "its format must be 'mipselect-model'"),
+    ({"version": 2}, "this package reads version 1"),
+    ({"more": 1}, "has 'more'"),
+    ({"coefficients": [1.0]}, "coefficients must be"),
+    ({"coefficients": "many"}, "coefficients must be of type array or null"),
+    ({"coefficients.0": "1"}, "coefficients[0] must be of type number"),
+    ({"coefficients.0": 10**400}, "coefficients must be finite"),
+    ({"intercept": None}, "intercept must be of type number"),
+    ({"rows.size": 10**9}, "1000000000, one for each column"),
+    ({"rows.size": -1}, "rows.size must be ≥ 0"),
+    ({"rows.row_bound": 0}, "row_bound must be a finite number > 0"),
+    ({"rows.x_bound": [1.0]}, "x_bound must be"),
+    ({"rows.fit_intercept": "yes"}, "fit_intercept"),
+    ({"columns.0": "a\nb"}, "the name of column 0"),
+    ({"columns.0": "other"}, "not those of its table"),
+    ({"feature_names.0": "other"}, "not those of its table"),
+    ({"guarantee.epsilon": -1}, "epsilon must be"),
+    ({"guarantee.relation": "swap"}, "relation must be"),
+    ({"guarantee.conditions": "ab"}, "guarantee.conditions must be of type array"),
+    ({"guarantee.more": 1}, "guarantee has 'more'"),
+    ({"private": 1}, "private must be of type boolean"),
+    ({"classes": ["a", "b", "c"]}, "classes must have at most 2"),
+    ({"statistics": {"x": ["a"]}}, "statistics"),
+    ({"bounds": {"x\n": 1.0}}, "the name of a bound"),
+    ({"table": 5}, "table must be of type object or null"),
+    ({"table.schema": {}}, "table.schema: the file lacks fields"),
+    ({"table.schema.fields": []}, "table.schema: fields must not be empty"),
+    ({"table.schema.fields.0.type": "pickle"}, "must be one of"),
+    ({"table.target": "other"}, "the schema has no field 'other'"),
+    ({"table.always": ["other"]}, "the schema has no field 'other'"),
+    ({"table.more": 1}, "table has 'more'"),
+    ({"support": [-1, 2]}, "support[0] must be ≥ 0"),
+    ({"mechanism": ""}, "mechanism must not be empty"),
+    ({"coefficients.0": 1.7e308, "coefficients.1": -1.7e308}, "too large for its table"),
+    ({"intercept": 1e300}, "too large for its table"),
+]
+
+
+@pytest.mark.parametrize(("change", "words"), HOSTILE_MODELS, ids=lambda x: str(x)[:40])
+def test_hostile_models(run: Run, model: Path, tmp_path: Path, change: Any, words: str) -> None:
+    run("predict", changed(model, change), tmp_path / "t.csv").failed_with(2, "stay.json: ", words)
+    run("card", model).failed_with(2, "stay.json: ")
+
+
+def test_what_is_missing_is_named(run: Run, model: Path, tmp_path: Path) -> None:
+    report = json.loads(model.read_text())
+    for name in report["model"]:
+        if name in ("format", "version", "table"):
+            continue
+        less = {key: value for key, value in report["model"].items() if key != name}
+        model.write_text(json.dumps({**report, "model": less}))
+        run("predict", model, tmp_path / "t.csv").failed_with(2, f"lacks {name}")
+
+
+def test_the_card_of_a_model(run: Run, model: Path, tmp_path: Path) -> None:
+    card = run("card", model).out
+    for words in (
+        "A linear model of fields that explain stay", "Coefficients of ward", "b and not a",
+        "How to read a coefficient", "objective perturbation", "ε = 60", "charged at once",
+        "All rows with one value of id", "always in: sex", "double precision",
+    ):  # fmt: skip
+        assert words in card
+    assert "no coefficients" not in card
+    report = json.loads(model.read_text())
+    model.write_text(json.dumps({**report, "in_units": {"secret": 123.456}, "secret": 123.456}))
+    assert run("card", model).out == card
+    page = tmp_path / "card.html"
+    assert run("card", model, "--output", page).code == 0
+    assert "Coefficients of ward" in page.read_text()

@@ -1,0 +1,288 @@
+"""Hockey-stick divergences: by all events, by closed forms, and bounded from draws."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from itertools import chain, combinations
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from mipselect.errors import InvalidInput
+from mipselect.privacy.audit import (
+    Box,
+    Density,
+    MixedLaw,
+    delta_bound,
+    hockey_stick,
+    largest_delta,
+    log_gaussian_delta,
+)
+from mipselect.privacy.quadrature import integral
+
+
+def by_all_events(one: np.ndarray, other: np.ndarray, epsilon: float) -> float:
+    events = chain.from_iterable(combinations(range(len(one)), k) for k in range(len(one) + 1))
+    rate = math.exp(epsilon)
+    return max(
+        max(p[list(event)].sum() - rate * q[list(event)].sum() for p, q in pairs)
+        for event in events
+        for pairs in [((one, other), (other, one))]
+    )
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.3, 2.0])
+def test_the_worst_of_all_events(epsilon: float) -> None:
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        one, other = rng.dirichlet(np.full(7, 0.5), 2)
+        expected = by_all_events(one, other, epsilon)
+        assert hockey_stick(one, other, epsilon) == pytest.approx(expected, abs=1e-14)
+        laws = {0: np.log(one), 1: np.log(other), 2: np.log(one)}
+        found = largest_delta(laws.__getitem__, [(0, 2), (0, 1)], epsilon)
+        assert found.delta == pytest.approx(expected, abs=1e-14)
+        assert (found.data, found.other, found.pairs, found.error) == (0, 1, 2, 0.0)
+        assert found.loss == pytest.approx(np.abs(np.log(one / other)).max())
+        assert "a delta of" in str(found)
+
+
+def test_impossible_outcomes_and_large_epsilons() -> None:
+    with np.errstate(divide="ignore"):
+        laws = {1: np.log([0.5, 0.5, 0.0]), 2: np.log([0.5, 0.4, 0.1]), 3: np.log([0.5, 0.5, 0.0])}
+    for epsilon in (5.0, 1e3):
+        found = largest_delta(laws.__getitem__, [(1, 2)], epsilon)
+        assert found.delta == pytest.approx(0.1)
+        assert found.loss == math.inf
+        assert hockey_stick([Fraction(1), Fraction(0)], [Fraction(9, 10), Fraction(1, 10)],
+                            epsilon) == pytest.approx(0.1)  # fmt: skip
+    assert largest_delta(laws.__getitem__, [(1, 3)], 0.0).loss == 0.0
+
+
+def test_fractions_see_what_doubles_lose() -> None:
+    tiny = Fraction(1, 10**60)
+    one, other = [tiny, 1 - tiny], [Fraction(0), Fraction(1)]
+    assert hockey_stick(one, other, 1.0) == pytest.approx(1e-60)
+    assert hockey_stick(other, one, 1.0) == pytest.approx(1e-60)
+    assert hockey_stick(one, one, 0.0) <= 1e-15
+
+
+def test_what_is_added_up_exactly_is_never_below_the_truth() -> None:
+    """Where P is e^ε Q but for a few units in the last place."""
+    rng = np.random.default_rng(3)
+    for epsilon in rng.uniform(0.01, 6.0, 50).tolist():
+        q = Fraction(float(rng.uniform(1e-6, 1e-4)))
+        p = q * Fraction(math.exp(epsilon)) * (1 + Fraction(int(rng.integers(1, 9)), 1 << 53))
+        with mpmath.workdps(60):
+            exact = (
+                mpmath.mpf(p.numerator) / p.denominator
+                - mpmath.exp(mpmath.mpf(epsilon)) * mpmath.mpf(q.numerator) / q.denominator
+            )
+            found = hockey_stick([p, 1 - p], [q, 1 - q], epsilon)
+            assert found >= exact
+            assert found <= max(exact, 0) + 1e-15 * float(p)
+
+
+@pytest.mark.parametrize(
+    "law", [lambda _: [np.nan, 0.0], lambda _: [0.0, 0.0], lambda _: [], lambda _: [[0.0]]]
+)
+def test_what_is_no_law_is_refused(law: Any) -> None:
+    with pytest.raises(InvalidInput, match="law"):
+        largest_delta(law, [(0, 1)], 1.0)
+
+
+def test_what_does_not_fit_together_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="at least one pair"):
+        largest_delta(lambda data: [0.0], [], 1.0)
+    with pytest.raises(InvalidInput, match="epsilon"):
+        largest_delta(lambda data: [0.0], [(0, 1)], -1.0)
+    with pytest.raises(InvalidInput, match="same outcomes"):
+        largest_delta(lambda m: np.log(np.full(m, 1.0 / m)), [(2, 3)], 1.0)
+    with pytest.raises(InvalidInput, match="2 and 1 outcomes"):
+        hockey_stick([0.5, 0.5], [1.0], 1.0)
+    with pytest.raises(InvalidInput, match="same boxes"):
+        largest_delta(lambda high: uniform(0.0, high), [(1.0, 2.0)], 1.0)
+    for low, high in (((1.0,), (0.0,)), ((), ()), ((0.0,), (1.0, 2.0)), ((0.0,), (math.inf,))):
+        with pytest.raises(InvalidInput, match="box"):
+            Box(low, high)
+
+
+def uniform(low: float, high: float) -> MixedLaw:
+    def log_density(points: np.ndarray) -> np.ndarray:
+        return np.full(len(points), -math.log(high - low))
+
+    return MixedLaw(np.zeros(0), (Density(log_density, Box((low,), (high,))),))
+
+
+def laplace(epsilon: float) -> Any:
+    def law(centre: float) -> MixedLaw:
+        def log_density(points: np.ndarray) -> np.ndarray:
+            return math.log(epsilon / 2.0) - epsilon * np.abs(points[:, 0] - centre)
+
+        return MixedLaw(np.zeros(0), (Density(log_density, Box((-60.0,), (61.0,))),))
+
+    return law
+
+
+@pytest.mark.parametrize("below", [0.0, 0.4, 0.9, 1.0])
+def test_the_laplace_mechanism_needs_what_is_known(below: float) -> None:
+    """δ(ε') = 1 - e^{(ε' - ε)/2}, and none from ε on."""
+    found = largest_delta(laplace(1.0), [(0.0, 1.0)], below)
+    expected = 1.0 - math.exp((below - 1.0) / 2.0)
+    assert abs(found.delta - expected) <= found.error + 1e-8
+    assert found.error <= 1e-6
+    assert found.loss == pytest.approx(1.0)
+    broken = largest_delta(laplace(1.1), [(0.0, 1.0)], 1.0)
+    assert broken.delta > 0.04
+    assert broken.delta > 10.0 * broken.error
+
+
+def test_outcomes_and_densities_together() -> None:
+    """A Laplace answer that is clamped to [0, 2]: nothing is lost to the worst event's side."""
+
+    def law(centre: float) -> MixedLaw:
+        inside = laplace(1.0)(centre).densities[0].log_density
+        ends = [math.log(0.5) - centre, math.log(0.5) - (2.0 - centre)]
+        return MixedLaw(np.array(ends), (Density(inside, Box((0.0,), (2.0,))),))
+
+    found = largest_delta(law, [(0.5, 1.5)], 0.4)
+    assert abs(found.delta - (1.0 - math.exp(-0.3))) <= found.error + 1e-8
+    half = MixedLaw(np.array([math.log(0.5)]), law(0.5).densities)
+    with pytest.raises(InvalidInput, match="not to 1"):
+        largest_delta(lambda _: half, [(0, 1)], 0.4)
+
+
+@pytest.mark.parametrize("d", [1, 2])
+def test_normal_noise_needs_what_its_curve_says(d: int) -> None:
+    moved = np.full(d, 0.7 / math.sqrt(d))
+
+    def law(sign: float) -> MixedLaw:
+        def log_density(points: np.ndarray) -> np.ndarray:
+            return norm.logpdf(points - sign * moved / 2.0).sum(axis=1)
+
+        return MixedLaw(np.zeros(0), (Density(log_density, Box((-9.0,) * d, (9.0,) * d)),))
+
+    for epsilon in (0.1, 1.0):
+        found = largest_delta(law, [(-1.0, 1.0)], epsilon, tolerance=1e-5 if d == 2 else 1e-9)
+        expected = math.exp(log_gaussian_delta(0.7, epsilon))
+        assert abs(found.delta - expected) <= found.error + 1e-9
+        assert found.error <= (1e-5 if d == 2 else 1e-9)
+
+
+def test_integrals_and_their_errors() -> None:
+    box = Box((0.0, -1.0), (2.0, 3.0))
+    value, error = integral(lambda x: (1.0 + x[:, 0]) ** 3 * (1.0 + x[:, 1] ** 2), box, 1e-10)
+    assert value == pytest.approx(20.0 * (4.0 + 28.0 / 3.0), rel=1e-12)
+    assert error <= 1e-10
+    for place in np.random.default_rng(2).uniform(0.0, 1.0, 60):
+
+        def part(x: np.ndarray, place: float = place) -> np.ndarray:
+            return np.maximum(0.0, place - x[:, 0])
+
+        def kink(x: np.ndarray, place: float = place) -> np.ndarray:
+            return 1.0 + np.abs(place - x[:, 0])
+
+        whole = 1.0 + place**2 / 2.0 + (1.0 - place) ** 2 / 2.0
+        for function, expected in ((part, place**2 / 2.0), (kink, whole)):
+            value, error = integral(function, Box((0.0,), (1.0,)), 1e-7)
+            assert abs(value - expected) <= error + 1e-14
+            assert error <= 1e-7
+    for place in (0.01, 0.05, 0.1167587797668, 0.3, 0.77):
+
+        def corner(x: np.ndarray, place: float = place) -> np.ndarray:
+            return np.maximum(0.0, place - x.sum(axis=1))
+
+        value, error = integral(corner, Box((0.0,) * 2, (1.0,) * 2), 1e-5)
+        assert abs(value - place**3 / 6.0) <= error <= 1e-5
+    jump, error = integral(lambda x: 1.0 * (x.sum(axis=1) < 1.1), Box((0.0,) * 2, (1.0,) * 2), 1e-9)
+    assert abs(jump - (1.0 - 0.9**2 / 2.0)) <= error
+    assert 0.0 < error < 1e-2
+
+
+def normal_sampler(deviation: float, size: int) -> Any:
+    def sampler(data: int, rng: np.random.Generator) -> np.ndarray:
+        return data / math.sqrt(size) + deviation * rng.standard_normal(size)
+
+    return sampler
+
+
+@pytest.mark.parametrize("size", [1, 4])
+def test_the_bound_from_draws_is_close_and_below(size: int) -> None:
+    for epsilon in (0.0, 0.5):
+        needed = math.exp(log_gaussian_delta(1.0, epsilon))
+        found = delta_bound(normal_sampler(1.0, size), 0, 1, epsilon, draws=8000)
+        assert 0.75 * needed < found.delta <= needed
+        assert found.draws == 4000
+        assert found.counts[0] > found.counts[1]
+        assert f"confidence {found.confidence:g}" in str(found)
+
+
+def test_noise_of_the_wrong_scale_is_found_and_that_of_the_right_one_is_not() -> None:
+    epsilon, delta, size = 1.0, 0.05, 5
+    low, high = 0.1, 10.0
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if log_gaussian_delta(middle, epsilon) < math.log(delta) else (
+            low, middle)  # fmt: skip
+    right = delta_bound(normal_sampler(1.0 / low, size), 0, 1, epsilon, draws=8000)
+    wrong = delta_bound(normal_sampler(0.7 / low, size), 0, 1, epsilon, draws=8000)
+    assert 0.0 < right.delta <= delta
+    assert wrong.delta > delta
+
+
+def test_a_leak_in_the_spread_alone_is_found() -> None:
+    def sampler(data: int, rng: np.random.Generator) -> np.ndarray:
+        return (1.0 + 2.0 * data) * rng.standard_normal(3)
+
+    found = delta_bound(sampler, 0, 1, 0.5, draws=4000)
+    assert found.event == "quadratic discriminant"
+    assert found.delta > 0.4
+
+
+def test_one_outcome_alone_is_found_and_constants_do_no_harm() -> None:
+    def sampler(data: int, rng: np.random.Generator) -> list[float]:
+        return [7.0, float(data and rng.random() < 0.1), 3.0]
+
+    found = delta_bound(sampler, 1, 0, 1.0, draws=4000)
+    assert 0.07 < found.delta <= 0.1
+    assert delta_bound(lambda data, rng: [1.0, 2.0], 0, 1, 0.0, draws=40).delta == 0.0
+
+
+def test_the_confidence_is_kept() -> None:
+    """At confidence 0.6 two bounds in five at most may be above the truth."""
+    epsilon = 0.3
+    needed = math.exp(log_gaussian_delta(0.5, epsilon))
+    wrong = 0
+    for seed in range(60):
+        found = delta_bound(
+            normal_sampler(2.0, 1), 0, 1, epsilon, draws=400, confidence=0.6, seed=seed
+        )
+        wrong += found.delta > needed
+    assert wrong <= 24
+
+
+def test_events_are_not_judged_by_the_draws_that_chose_them() -> None:
+    """Many coordinates that tell nothing: the luckiest of them proves nothing."""
+
+    def nothing(_: int, rng: np.random.Generator) -> np.ndarray:
+        return rng.standard_normal(30)
+
+    found = [delta_bound(nothing, 0, 1, 0.0, draws=200, seed=seed).delta for seed in range(20)]
+    assert max(found) < 0.1
+
+
+@pytest.mark.parametrize("bad", [{"draws": 3}, {"confidence": 1.0}, {"epsilon": -1.0}])
+def test_parameters_of_the_bound_are_checked(bad: dict[str, float]) -> None:
+    options: dict[str, Any] = {"epsilon": 1.0, **bad}
+    with pytest.raises(InvalidInput, match="bound on delta needs"):
+        delta_bound(normal_sampler(1.0, 1), 0, 1, **options)
+    for sampler in (
+        lambda data, rng: [math.nan],
+        lambda data, rng: np.zeros(int(rng.integers(1, 9))),
+        lambda data, rng: np.zeros(1 + data),
+    ):
+        with pytest.raises(InvalidInput, match="sampler must return"):
+            delta_bound(sampler, 0, 1, 1.0, draws=40)

@@ -1,0 +1,286 @@
+"""`SelectThenRegress.fit_table`: features and coefficients of a real table as one release."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from patients import SCHEMA, patients
+from sklearn.base import is_classifier, is_regressor
+
+from mipselect import Instance, Ledger
+from mipselect.errors import BudgetExceeded, InvalidInput, RelationMismatch
+from mipselect.mechanisms.scores.adaptive_peeling import AdaptivePeeling
+from mipselect.methods import ExponentialMethod
+from mipselect.regression import (
+    AdaSSPRegressor,
+    BoostedAdaSSPRegressor,
+    ModelRelease,
+    ObjectivePerturbationClassifier,
+    ObjectivePerturbationRegressor,
+    SelectThenRegress,
+    TukeyRegressor,
+)
+from mipselect.regression.table_pair import TablePlan
+from mipselect.selectors import (
+    ExponentialSelector,
+    KendallSelector,
+    MCMCSelector,
+    MistakesSelector,
+    SampleAggregateSelector,
+    SISSelector,
+    TopRSelector,
+)
+from mipselect.tables import PublicMap, map_table
+
+HUBER = ObjectivePerturbationRegressor(loss="huber(0.25)")
+REPLACE = {"relation": "replace-one"}
+REGRESSORS = {
+    "objective": HUBER,
+    "adassp": AdaSSPRegressor(delta=1e-6),
+    "boosted": BoostedAdaSSPRegressor(delta=1e-6, rounds=8, residual_bound=0.25),
+    "tukey": TukeyRegressor(delta=1e-6, fallback=AdaSSPRegressor()),
+}
+SELECTORS = {
+    "exponential": ExponentialSelector(1),
+    "sizes": ExponentialSelector(sizes=[1, 2]),
+    "top-r": TopRSelector(1),
+    "mistakes": MistakesSelector(1),
+    "sis": SISSelector(1, **REPLACE),
+    "kendall": KendallSelector(1, **REPLACE),
+    "sample-aggregate": SampleAggregateSelector(1, n_blocks=20, **REPLACE),
+    "mcmc": MCMCSelector(1, delta=1e-6, n_steps=300),
+}
+
+
+def pair(selector: Any = SELECTORS["exponential"], regressor: Any = HUBER, **more: Any) -> Any:
+    return SelectThenRegress(selector, regressor, **{"epsilon": 20.0, **more})
+
+
+@pytest.mark.parametrize("name", REGRESSORS)
+def test_every_regressor_on_columns_of_the_public_map(name: str) -> None:
+    frame = patients()
+    ledger = Ledger(20.0, 1e-3)
+    model = pair(regressor=REGRESSORS[name], ledger=ledger)
+    model.fit_table(frame, SCHEMA, target="stay", always=["sex"], never=["died"])
+    release = model.release_
+    assert release.private
+    assert release.feature_names == ("ward",)
+    assert release.columns == (
+        *("ward=a", "ward=b", "ward=c", "ward=d", "ward=missing"), "sex=m", "sex=missing"
+    )  # fmt: skip
+    (entry,) = ledger.entries
+    assert entry.guarantee == release.guarantee == model.guarantee_
+    assert (release.guarantee.epsilon, release.guarantee.relation) == (20.0, "replace-one")
+    # By hand: the columns of the map, times the coefficients.
+    table = map_table(frame, SCHEMA, target="stay", always=["sex"], never=["died"])
+    columns = [table.column_names.index(column) for column in release.columns]
+    scaled = table.X[:, columns].astype(float) @ model.coef_ + model.intercept_
+    np.testing.assert_allclose(model.predict(frame), 30.0 + 30.0 * scaled, rtol=1e-9)
+    read = ModelRelease.from_json(json.dumps(release.to_dict()))
+    assert read == release
+    np.testing.assert_array_equal(read.predict(frame), model.predict(frame))
+    np.testing.assert_array_equal(
+        np.concatenate(list(read.predictions(frame.drop(columns=["stay", "died"])))),
+        model.predict(frame),
+    )
+    assert model.score(frame, frame["stay"].astype(float)) > 0.8
+    assert "ward is b and not a" in str(release)
+
+
+@pytest.mark.parametrize("name", SELECTORS)
+def test_every_selector_draws_fields(name: str) -> None:
+    frame = patients()
+    model = pair(SELECTORS[name], epsilon=30.0)
+    model.fit_table(frame, SCHEMA, target="stay", never=["died"])
+    assert "ward" in model.release_.feature_names
+    assert model.guarantee_.epsilon == 30.0
+
+
+def test_rows_are_bounded_by_fields_and_not_by_columns() -> None:
+    model = pair(ExponentialSelector(2)).fit_table(
+        patients(400), SCHEMA, target="stay", always=["sex"]
+    )
+    rows = model.release_.rows
+    assert rows.norm == pytest.approx(2.0)  # two fields, one that is always in, and the intercept
+    assert set(rows.x_bound) == {1.0}
+    assert model.release_.bounds["coef_bound"] == pytest.approx(1.5)
+    assert model.release_.bounds["y_bound"] == 1.0
+    no_intercept = ObjectivePerturbationRegressor(fit_intercept=False, coef_bound=0.7)
+    model = pair(regressor=no_intercept).fit_table(patients(400), SCHEMA, target="stay")
+    assert model.release_.rows.norm == pytest.approx(1.0)
+    assert (model.release_.bounds["coef_bound"], model.intercept_) == (0.7, 0.0)
+
+
+def test_nothing_is_drawn_before_the_ledger_has_paid(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(AdaptivePeeling, "sample", lambda *_: pytest.fail("fields were drawn"))
+    frame = patients(200)
+    for ledger, error in (
+        (Ledger(19.9), BudgetExceeded),
+        (Ledger(20.0, relation="add-remove"), RelationMismatch),
+    ):
+        with pytest.raises(error):
+            pair(SELECTORS["kendall"], ledger=ledger).fit_table(frame, SCHEMA, target="stay")
+        assert ledger.entries == ()
+    with pytest.raises(RelationMismatch, match="give both the same relation"):
+        pair(SISSelector(1)).fit_table(frame, SCHEMA, target="stay")
+
+
+@pytest.mark.parametrize(
+    ("selector", "regressor", "asked", "words"),
+    [
+        (ExponentialSelector(9), HUBER, {}, "n_features_to_select must be an integer in 1..5"),
+        (ExponentialSelector(1, x_bound=1.0), HUBER, {}, "must not have x_bound for a table"),
+        (ExponentialSelector(1, always=["sex"]), HUBER, {}, "must not have always"),
+        (ExponentialSelector(1), AdaSSPRegressor(x_bound=1.0), {}, "x_bound must not be given"),
+        (ExponentialSelector(1), HUBER, {"target": "ward"}, "categories without an order"),
+        (ExponentialSelector(1), HUBER, {"never": ["who"]}, "never: the schema has no field"),
+        (ExponentialSelector(1), AdaSSPRegressor(delta=2.0), {}, "delta must be"),
+        (ExponentialSelector(1), ObjectivePerturbationClassifier(), {}, "'stay' is a number"),
+        (MistakesSelector(1, test_epsilon=9.0, delta=1e-6), HUBER, {}, "more than epsilon"),
+    ],
+)
+def test_bad_questions_are_refused_before_a_row_is_read(
+    selector: Any, regressor: Any, asked: dict[str, Any], words: str
+) -> None:
+    class Unread:
+        @property
+        def __arrow_c_stream__(self) -> Any:
+            return pytest.fail("the table was looked at")
+
+    with pytest.raises(InvalidInput, match=words):
+        pair(selector, regressor).fit_table(Unread(), SCHEMA, **{"target": "stay", **asked})
+
+
+@pytest.mark.parametrize("loss", ["squared", "hinge"])
+@pytest.mark.parametrize("model_loss", ["logistic", "smoothed-hinge"])
+def test_classes(loss: str, model_loss: str) -> None:
+    frame = patients(1500)
+    frame.loc[:400, "died"] = "unknown"
+    selector = ExponentialSelector(1, loss=loss)
+    model = pair(selector, ObjectivePerturbationClassifier(loss=model_loss), epsilon=60.0)
+    assert is_classifier(model)
+    model.fit_table(frame, SCHEMA, target="died", never=["stay", "sex"])
+    assert model.release_.feature_names == ("age",)
+    assert model.release_.classes == tuple(model.classes_) == ("false", "true")
+    predicted = model.predict(frame)
+    assert predicted.shape == (1500,)
+    old = frame["age"].astype(int) > 65
+    assert (predicted[old] == "True".lower()).mean() > 0.9
+    # Rows without a class do not count: with them as the first class nobody would be in the other.
+    known = frame.loc[401:]
+    assert model.score(known, known["died"].str.lower()) > 0.75
+    read = ModelRelease.from_json(json.dumps(model.release_.to_dict()))
+    np.testing.assert_array_equal(read.predict(frame), predicted)
+    assert str(read.in_units).startswith("score of died=true = ")
+
+
+def test_classifiers_on_arrays() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1.0, 1.0, (2000, 4))
+    y = np.where(X[:, 2] + 0.1 * rng.normal(size=2000) > 0.0, "ill", "well")
+    bounds = {"x_bound": 1.0, "coef_bound": 4.0}
+    hinge = ExponentialSelector(1, loss="hinge", ridge=1.0, x_bound=1.0, coef_bound=1.0)
+    model = pair(hinge, ObjectivePerturbationClassifier(**bounds)).fit(X, y)
+    assert np.flatnonzero(model.support_).tolist() == [2]
+    assert model.classes_.tolist() == ["ill", "well"]
+    assert model.score(X, y) > 0.9
+    assert model.predict(X).dtype.kind == "U"
+    assert is_classifier(model)
+    assert is_regressor(pair())
+
+
+def test_features_of_several_columns_on_arrays() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1.0, 1.0, (2000, 6))
+    y = 0.5 * X[:, 0] - 0.4 * X[:, 3] + 0.3 * X[:, 5]
+    selector = ExponentialSelector(
+        1, groups=[[0, 3], [1, 2], [4]], always=[5],
+        x_bound=1.5, y_bound=1.0, coef_bound=1.5, ridge=1.0,
+    )  # fmt: skip
+    regressor = AdaSSPRegressor(x_bound=1.0, y_bound=1.0, delta=1e-6)
+    model = pair(selector, regressor, epsilon=60.0).fit(X, y)
+    assert model.release_.support == (0,)
+    assert model.release_.columns == ("x0", "x3", "x5")
+    assert np.flatnonzero(model.support_).tolist() == [0, 3, 5]
+    np.testing.assert_allclose(model.coef_, [0.5, 0, 0, -0.4, 0, 0.3], atol=0.05)
+    np.testing.assert_allclose(model.predict(X), X @ model.coef_ + model.intercept_)
+
+
+def test_a_seed_repeats_the_draw_and_takes_the_privacy_away() -> None:
+    frame = patients(300)
+
+    def drawn(seed: Any) -> ModelRelease:
+        seeded = ExponentialSelector(1, random_state=seed)
+        model = pair(seeded, ObjectivePerturbationRegressor(random_state=seed))
+        return model.fit_table(frame, SCHEMA, target="stay").release_
+
+    assert drawn(1) == drawn(1)
+    assert not drawn(1).private
+    assert drawn(None).private
+
+
+def test_no_field_of_a_release_depends_on_hostile_rows() -> None:
+    """Nothing is raised because of the rows, and what is public stays as it was."""
+    hostile = ["", "NA", "x", "1e999", "-inf", "\x00", "nan", "true", "9" * 400]
+    frame = patients(60)
+    noise: dict[tuple[str, ...], Any] = {}
+
+    def public(table: Any) -> Any:
+        release = pair(epsilon=1.0).fit_table(table, SCHEMA, target="stay", never=["ward"]).release_
+        drawn = (
+            "coefficients",
+            "intercept",
+            "support",
+            "feature_names",
+            "columns",
+            "rows",
+            "table",
+        )
+        stored = {key: v for key, v in release.to_dict().items() if key not in drawn}
+        # How much noise there is follows from what was drawn, and from nothing else.
+        bounds = stored.pop("bounds")
+        assert noise.setdefault(release.columns, bounds) == bounds
+        assert release.has_model
+        assert np.isfinite(release.predict(table)).all()
+        return stored
+
+    expected = public(frame)
+    for value in hostile:
+        changed = frame.copy()
+        changed.loc[3] = value
+        assert public(changed) == expected
+    everywhere = frame.copy()
+    everywhere.loc[:] = "?"
+    assert public(everywhere) == expected
+
+
+def test_files_are_written_and_read_again(tmp_path: Path) -> None:
+    model = pair().fit_table(patients(300), SCHEMA, target="stay")
+    path = tmp_path / "model.json"
+    model.release_.save(path)
+    assert ModelRelease.load(path) == model.release_
+    assert list(tmp_path.iterdir()) == [path]
+    with pytest.raises(InvalidInput, match="no such file"):
+        ModelRelease.load(tmp_path / "none.json")
+    adassp = AdaSSPRegressor(x_bound=1.0, y_bound=1.0, delta=1e-6)
+    of_arrays = pair(KendallSelector(1, **REPLACE), adassp).fit(np.ones((9, 2)), np.ones(9))
+    with pytest.raises(InvalidInput, match="no model of a table"):
+        list(of_arrays.release_.predictions(patients(3)))
+
+
+def test_the_promise_is_known_before_a_row_is_read_and_is_that_of_the_draw() -> None:
+    public = PublicMap.of(SCHEMA, target="stay")
+    for relation, epsilon in (("replace-one", 3.0), ("add-remove", 2.5)):
+        regressor = AdaSSPRegressor(epsilon=2.0, delta=1e-6, relation=relation)
+        plan = TablePlan(SCHEMA, public, ExponentialMethod(epsilon=1.0), regressor, 2)
+        assert (plan.promise.epsilon, plan.promise.delta) == (epsilon, 1e-6)
+        assert plan.promise.relation == relation
+        instance = Instance.from_table(patients(50), SCHEMA, target="stay", support_size=2)
+        drawn = plan.pair(instance, random.SystemRandom(), private=True)
+        assert drawn.pair.guarantee == plan.promise
+        assert drawn.pair.guarantee.rho == plan.promise.rho is not None

@@ -1,0 +1,36 @@
+"""The examples of the gallery run as they are, and show a picture each."""
+
+from __future__ import annotations
+
+import runpy
+import sys
+from pathlib import Path
+
+import pytest
+
+SCRIPTS = sorted((Path(__file__).parent.parent / "examples").glob("plot_*.py"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
+def test_example_runs(
+    script: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    pyplot.switch_backend("agg")
+    shown: list[object] = []
+    monkeypatch.setattr(pyplot, "show", lambda: shown.append(pyplot.gcf().axes))
+    monkeypatch.setattr(sys, "argv", [str(script)])
+    runpy.run_path(str(script), run_name="__main__")
+    assert shown
+    assert all(shown)
+    assert capsys.readouterr().out.strip()
+    pyplot.close("all")
+
+
+def test_there_are_five() -> None:
+    assert len(SCRIPTS) == 5
+    for script in SCRIPTS:
+        text = script.read_text()
+        assert text.startswith('"""\n')
+        assert "mipselect_instances" not in text

@@ -1,0 +1,70 @@
+"""Every public name has an Examples section, and what it says is what happens."""
+
+from __future__ import annotations
+
+import doctest
+import inspect
+import re
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "docs"))
+
+from public_names import MODULES, listed, source_of
+
+import mipselect
+
+NAMES = [(module, name) for module in MODULES for name in listed(module)]
+WAITING: set[str] = set()
+"""New names whose examples are still to be written; a name that has them leaves this list."""
+
+OPTIONS = doctest.NORMALIZE_WHITESPACE
+
+
+@pytest.mark.parametrize(("module", "name"), NAMES, ids=lambda part: part)
+def test_examples_run(module: str, name: str) -> None:
+    found = getattr(import_module(module), name)
+    text = inspect.getdoc(found) or ""
+    examples = doctest.DocTestParser().get_doctest(text, {}, f"{module}.{name}", None, None)
+    if name in WAITING:
+        assert not examples.examples, f"{name} is waiting no longer"
+        pytest.skip("still to be written")
+    assert examples.examples
+    assert "Examples\n--------" in text
+    said: list[str] = []
+    runner = doctest.DocTestRunner(optionflags=OPTIONS)
+    runner.run(examples, out=said.append)
+    assert not runner.failures, "".join(said)
+
+
+@pytest.mark.parametrize(("module", "name"), NAMES, ids=lambda part: part)
+def test_sources_are_known(module: str, name: str) -> None:
+    text = inspect.getdoc(getattr(import_module(module), name)) or ""
+    _, _, after = text.partition("References\n----------\n")
+    cited = re.split(r"\n\n\w+\n-+\n", after)[0]
+    for title in re.findall(r'"([^"]+)"', cited):
+        assert source_of(title), f"{title!r} is not in docs/references.md"
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_public_modules_list_what_is_there(module: str) -> None:
+    found = import_module(module)
+    assert len(set(found.__all__)) == len(found.__all__)
+    for name in found.__all__:
+        assert hasattr(found, name)
+    assert f"`{module}`" in (Path(__file__).parent.parent / "docs" / "public.md").read_text()
+
+
+def test_every_room_says_what_it_offers() -> None:
+    """Packages list names; the others are not public and have nothing but a docstring."""
+    for path in sorted(Path(mipselect.__file__).parent.rglob("__init__.py")):
+        text = path.read_text()
+        assert "__all__" in text or "import" not in text, path
+
+
+def test_the_version_is_that_of_the_package() -> None:
+    assert mipselect.__version__ == import_module("importlib.metadata").version("mipselect")
+    assert "__version__" in dir(mipselect)
