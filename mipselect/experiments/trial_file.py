@@ -165,7 +165,7 @@ class TrialFile:
                 self._descriptor = self._opened()
             self._check_still_there(self._descriptor)
             if row["sensitive"] and not self._closed_to_others:
-                os.chmod(self.path, 0o600)
+                os.fchmod(self._descriptor, 0o600)
                 self._closed_to_others = True
             written = os.write(self._descriptor, line)
             # Not less than before, even if the file was cut since it was looked at.
@@ -190,7 +190,11 @@ class TrialFile:
     def _check_still_there(self, descriptor: int) -> None:
         """What is appended to a file that was deleted, replaced or cut is lost."""
         mine = os.fstat(descriptor)
-        if not self.path.exists() or not os.path.samestat(mine, self.path.stat()):
+        try:
+            there = os.path.samestat(mine, self.path.stat())
+        except FileNotFoundError:
+            there = False
+        if not there:
             raise MipselectError(f"{self.path} was deleted or replaced while this run wrote to it")
         if mine.st_size < self._size:
             raise MipselectError(f"{self.path} was cut off by somebody while this run wrote to it")
