@@ -45,6 +45,7 @@ def search_by(
     *,
     run: Run | None = None,
     pairs: int = 256,
+    triples: int = 96,
     columns: int = 64,
     enumerated: int = 500,
     patience: int = 30,
@@ -58,7 +59,7 @@ def search_by(
     problem = instance.prepared
     squared = isinstance(problem, PreparedSquared)
     if solver == "native":
-        engine = ClosedForm(columns=pairs) if squared else Division()
+        engine = ClosedForm(of_pairs=pairs, of_triples=triples) if squared else Division()
     else:
         loop = outer_approximation(instance, options, patience=patience)
         masters = SquaredMasters if squared else FenchelMasters

@@ -73,8 +73,8 @@ def test_bounds_alone(design: Design, solver: str, seed: int) -> None:
     """Without the shortcuts for few choices: division, the cheap shares and the masters decide."""
     settings = (
         {"patience": ENDLESS, "pairs": 2048},
-        {"patience": 2, "screening": Screening(dense=0), "pairs": 3, "columns": 4},
-        {"patience": 2, "cheap": -1, "pairs": 3, "columns": 4},
+        {"patience": 2, "screening": Screening(dense=0), "pairs": 3, "triples": 5, "columns": 4},
+        {"patience": 2, "cheap": -1, "pairs": 3, "triples": 5, "columns": 4},
     )
     for k in range(10):
         instance = design(seed + k)

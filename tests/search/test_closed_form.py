@@ -1,0 +1,38 @@
+"""Pairs and triples of additions in closed form: what they offer, and nothing is left out."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from designs import random_instance
+
+from mipselect.search.collectors import BestSupports
+from mipselect.search.least_squares.additions import additions_to
+from mipselect.search.least_squares.closed_form import ClosedForm
+from mipselect.search.progress import Run
+
+SEEDS = [seed for seed in range(80) if random_instance(seed, max_p=14, max_s=5).p >= 6][:40]
+
+
+@pytest.mark.parametrize("size", [2, 3])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_every_set_below_the_threshold_is_offered(seed: int, size: int) -> None:
+    instance = random_instance(seed, max_p=14, max_s=5)
+    problem, rng = instance.prepared, np.random.default_rng(seed)
+    base, others = np.split(rng.permutation(instance.p), [int(rng.integers(0, 3))])
+    sets = [np.sort([*base, *added]) for added in itertools.combinations(others, size)]
+    values = problem.values(np.array(sets))
+    count = int(rng.integers(1, len(sets) + 1))
+    collector = BestSupports(count, size + len(base), 0.0)
+    # With a threshold from the start, as in any search: some supports, whatever they are worth.
+    known = rng.choice(len(sets), count, replace=False)
+    collector.offer(np.array(sets)[known], values[known])
+    sub = additions_to(problem, np.sort(base), size, np.sort(others), 0.0, None)
+    engine = ClosedForm(entries=int(rng.choice([1, 200, 2**19])))
+    assert engine.takes(sub)
+    assert engine.settle(sub, collector, Run.start())
+    _, found, rest = collector.result()
+    np.testing.assert_allclose(found, np.sort(values)[:count], rtol=1e-9)
+    assert rest >= np.sort(values)[count - 1] * (1.0 - 1e-9)
