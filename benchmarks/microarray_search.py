@@ -1,0 +1,110 @@
+"""Which support sizes are certified on microarrays: few rows, thousands of correlated columns.
+
+    OMP_NUM_THREADS=1 python benchmarks/microarray_search.py [FOLDER] [--time-limit 60]
+
+The instances are those of `exact_draws_small_n.py`, with λ as a share of n. For each λ and each
+search the size grows from s = 2 until one is not certified in the time limit, in CPU seconds; an
+entry is the largest size that was, and its time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from exact_draws_small_n import DATA, TABLES, instance_of
+
+from mipselect import Instance, NotCertified
+from mipselect.search.least_squares.closed_form import ClosedForm
+from mipselect.search.least_squares.method import LeastSquaresMethod
+from mipselect.search.levels import find_levels
+from mipselect.search.options import SearchOptions
+from mipselect.search.progress import Deadline, Reporter, Run, Statistics
+from mipselect.search.setup import Search
+from mipselect.search.supports import find_supports, number_of_listed
+
+SHARES = (0.003, 0.024, 0.2)
+"""λ / n."""
+
+SEARCHES: dict[str, Callable[[Search], object]] = {
+    "optimum": lambda search: find_supports(search, 1),
+    "pool": lambda search: find_supports(search, number_of_listed(search.instance, "one-swap")),
+    "levels": find_levels,
+}
+
+
+def cpu_clock(every: int = 16) -> Callable[[], float]:
+    """CPU seconds of this process; the system is asked once in `every` calls."""
+    calls, last = itertools.count(), time.process_time()
+
+    def now() -> float:
+        nonlocal last
+        if next(calls) % every == 0:
+            last = time.process_time()
+        return last
+
+    return now
+
+
+def with_setting(instance: Instance, support_size: int, ridge: float) -> Instance:
+    return Instance(
+        instance.X,
+        instance.y,
+        support_size=support_size,
+        x_bound=instance.x_bound,
+        y_bound=instance.y_bound,
+        coef_bound=instance.coef_bound,
+        ridge=ridge,
+    )
+
+
+def seconds(find: Callable[[Search], object], instance: Instance, limit: float) -> float | None:
+    """CPU seconds to the certificate; None if there is none in time."""
+    method = LeastSquaresMethod(instance.prepared, ClosedForm())
+    run = Run(Deadline(limit, cpu_clock()), Statistics(), Reporter())
+    started = time.process_time()
+    try:
+        find(Search(instance, method, SearchOptions("native", None, limit), run))
+    except NotCertified:
+        return None
+    return time.process_time() - started
+
+
+def largest(
+    find: Callable[[Search], object], instance: Instance, ridge: float, limit: float, most: int
+) -> str:
+    """The largest size that is certified, of at most `most`, and its time."""
+    entry = "–"
+    for size in range(2, most + 1):
+        if (taken := seconds(find, with_setting(instance, size, ridge), limit)) is None:
+            break
+        entry = f"s = {size} ({taken:.1f})"
+    return entry
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", nargs="?", type=Path, default=DATA)
+    parser.add_argument("--time-limit", type=float, default=60.0, help="seconds for each search")
+    parser.add_argument("--table", action="append", choices=TABLES)
+    parser.add_argument("--share", action="append", type=float, help="λ / n")
+    parser.add_argument("--most", type=int, default=8, help="the largest size that is tried")
+    options = parser.parse_args()
+    print("| table | n | p | λ / n |" + "".join(f" {name} |" for name in SEARCHES))
+    print("| --- | ---: | ---: | ---: |" + " --- |" * len(SEARCHES))
+    for name in options.table or TABLES:
+        instance = instance_of(options.folder / f"{name}.npz", "squared", 2)
+        for share in options.share or SHARES:
+            ridge = share * instance.n
+            print(f"| {name} | {instance.n} | {instance.p:,} | {share:g} |", end="", flush=True)
+            for find in SEARCHES.values():
+                entry = largest(find, instance, ridge, options.time_limit, options.most)
+                print(f" {entry} |", end="", flush=True)
+            print()
+
+
+if __name__ == "__main__":
+    main()
