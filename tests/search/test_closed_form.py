@@ -13,7 +13,12 @@ from mipselect.search.least_squares.additions import additions_to
 from mipselect.search.least_squares.closed_form import ClosedForm
 from mipselect.search.progress import Run
 
-SEEDS = [seed for seed in range(80) if random_instance(seed, max_p=14, max_s=5).p >= 6][:40]
+
+def has_six_features(seed: int) -> bool:
+    return random_instance(seed, max_p=14, max_s=5).p >= 6
+
+
+SEEDS = list(filter(has_six_features, range(80)))[:40]
 
 
 @pytest.mark.parametrize("size", [2, 3])
