@@ -13,6 +13,7 @@ from mipselect.errors import InvalidInput
 from mipselect.frames import numeric_matrix, numeric_vector, plain_array
 from mipselect.layout import Column, Columns, laid_out
 from mipselect.losses import Loss, SquaredLoss, checked_loss
+from mipselect.losses.base import wants_classes
 from mipselect.losses.held import HeldRows
 from mipselect.posed import Posed
 from mipselect.validation import checked_integer, shown
@@ -222,8 +223,7 @@ class Instance(Posed):
         public = PublicMap.of(schema, target=target, always=always, never=never, ranges=ranges)
         checked_rule(unit_rule, schema.privacy_unit)
         law, units = checked_loss(loss), public.units
-        wants_classes = law.encode(np.array([-1.0, 1.0]))[1] is not None
-        if wants_classes and units.classes is None:
+        if wants_classes(law) and units.classes is None:
             raise InvalidInput(
                 f"the {law.name} loss needs a target of two classes; {target!r} is a number"
             )
@@ -235,7 +235,7 @@ class Instance(Posed):
         if intercept:
             X[:, len(units.columns)] = 1.0
         y[np.isnan(y)] = 0.0
-        if wants_classes:
+        if wants_classes(law):
             unknown = y == 0.0
             y[unknown], X[unknown] = -1.0, 0.0
         new._hold_rows(X, y, units.classes, units)

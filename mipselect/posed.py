@@ -15,6 +15,7 @@ from mipselect.arrays import FloatArray, IntArray
 from mipselect.errors import InvalidInput
 from mipselect.layout import Layout
 from mipselect.losses import CertifiedLoss, Loss, PreparedLoss, RestrictedFit
+from mipselect.losses.base import wants_classes
 from mipselect.losses.grouping import on_features
 from mipselect.losses.held import Held
 from mipselect.validation import (
@@ -145,6 +146,11 @@ class Posed:
     def loss(self) -> str:
         """Name of the loss."""
         return self._loss.name
+
+    @property
+    def of_classes(self) -> bool:
+        """Whether the loss is one of two classes."""
+        return wants_classes(self._loss)
 
     @property
     def prediction_bound(self) -> float:

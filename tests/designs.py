@@ -8,6 +8,8 @@ from collections.abc import Callable
 import numpy as np
 
 from mipselect.instance import Instance
+from mipselect.losses import loss_by_name
+from mipselect.losses.base import wants_classes
 
 
 def random_instance(seed: int, *, max_p: int = 9, max_s: int = 4) -> Instance:
@@ -92,10 +94,14 @@ def random_grouped_instance(seed: int, *, max_p: int = 9, max_s: int = 4) -> Ins
 DESIGNS: list[Design] = [random_instance, random_grouped_instance]
 
 
+def of_classes(loss: str) -> bool:
+    return wants_classes(loss_by_name(loss))
+
+
 def with_loss(base: Instance, loss: str) -> Instance:
-    """The same problem with another loss; for the hinge with classes that y's sign decides."""
+    """The same problem with another loss; its classes, if it is of classes, by the sign of y."""
     X, y = base.X, base.y
-    if loss == "hinge":
+    if of_classes(loss):
         X, y = np.vstack([X, X[:1]]), np.where(y > 0.0, 1, 0)
         y = np.append(y, 1 - y[0])
     return Instance(

@@ -9,38 +9,9 @@ from typing import Annotated, Any, TypeVar
 
 import typer
 
-from mipselect.cli.bench import EXAMPLES as BENCH_EXAMPLES
-from mipselect.cli.bench import InterruptedRun, bench
-from mipselect.cli.card import EXAMPLES as CARD_EXAMPLES
-from mipselect.cli.card import card
-from mipselect.cli.compare import EXAMPLES as COMPARE_EXAMPLES
-from mipselect.cli.compare import compare
-from mipselect.cli.demo import demo
-from mipselect.cli.describe import EXAMPLES as DESCRIBE_EXAMPLES
-from mipselect.cli.describe import describe
-from mipselect.cli.fit import EXAMPLES as FIT_EXAMPLES
-from mipselect.cli.fit import fit
+from mipselect.cli.commands import CommandGroup, add_first_lines
 from mipselect.cli.interruptions import Interruptions
-from mipselect.cli.ledger import EXAMPLES as LEDGER_EXAMPLES
-from mipselect.cli.ledger import app as ledger
-from mipselect.cli.listings import instances, solvers
-from mipselect.cli.moments import EXAMPLES as MOMENTS_EXAMPLES
-from mipselect.cli.moments import moments
-from mipselect.cli.output import InterruptedDelivery
-from mipselect.cli.plan import EXAMPLES as PLAN_EXAMPLES
-from mipselect.cli.plan import plan
-from mipselect.cli.plot import EXAMPLES as PLOT_EXAMPLES
-from mipselect.cli.plot import plot
-from mipselect.cli.predict import EXAMPLES as PREDICT_EXAMPLES
-from mipselect.cli.predict import predict
-from mipselect.cli.release import EXAMPLES as RELEASE_EXAMPLES
-from mipselect.cli.release import release
-from mipselect.cli.reproduce import EXAMPLES as REPRODUCE_EXAMPLES
-from mipselect.cli.reproduce import reproduce
-from mipselect.cli.select import EXAMPLES as SELECT_EXAMPLES
-from mipselect.cli.select import select
-from mipselect.cli.solve import EXAMPLES as SOLVE_EXAMPLES
-from mipselect.cli.solve import solve
+from mipselect.cli.output import InterruptedDelivery, InterruptedRun
 from mipselect.cli.streams import abandon, say
 from mipselect.errors import InvalidInput, MipselectError
 
@@ -56,6 +27,7 @@ KNOWN = (MipselectError, UsageError, typer.Abort, KeyboardInterrupt, OSError, Me
 
 app = typer.Typer(
     name="mipselect",
+    cls=CommandGroup,
     help="Select a few columns of a data set, with proof and with differential privacy.",
     epilog=(
         "Exit codes: 0 done, 1 failed or not certified, 2 bad usage or bad input, 130 interrupted, "
@@ -65,23 +37,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-app.command(epilog=SOLVE_EXAMPLES)(solve)
-app.command(epilog=RELEASE_EXAMPLES)(release)
-app.command(epilog=SELECT_EXAMPLES)(select)
-app.command(epilog=FIT_EXAMPLES)(fit)
-app.command(epilog=PREDICT_EXAMPLES)(predict)
-app.command(epilog=DESCRIBE_EXAMPLES)(describe)
-app.command(epilog=MOMENTS_EXAMPLES)(moments)
-app.command(epilog=PLAN_EXAMPLES)(plan)
-app.command(epilog=COMPARE_EXAMPLES)(compare)
-app.command(epilog=BENCH_EXAMPLES)(bench)
-app.command(epilog=PLOT_EXAMPLES)(plot)
-app.command(epilog=REPRODUCE_EXAMPLES)(reproduce)
-app.command()(instances)
-app.command()(solvers)
-app.command()(demo)
-app.command(epilog=CARD_EXAMPLES)(card)
-app.add_typer(ledger, name="ledger", epilog=LEDGER_EXAMPLES)
+add_first_lines(app)
 
 
 @app.callback(invoke_without_command=True)
@@ -101,7 +57,7 @@ def _options(
 def run(arguments: Sequence[str] | None, interruptions: Interruptions) -> int:
     """Run a command; say in one line what went wrong, if anything did; return the exit code."""
     try:
-        code = app(args=arguments, prog_name="mipselect", standalone_mode=False)
+        code = app(args=arguments, prog_name="mipselect", standalone_mode=False, obj=interruptions)
         if broken := _flushed(None):
             return _fail(*told(broken, interruptions))
     except KNOWN as error:

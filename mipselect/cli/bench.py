@@ -19,7 +19,7 @@ from mipselect.cli.options import (
     require_positive,
     search_options,
 )
-from mipselect.cli.output import SENSITIVE, banner, check_writable, deliver
+from mipselect.cli.output import SENSITIVE, InterruptedRun, banner, check_writable, deliver
 from mipselect.cli.streams import say
 from mipselect.cli.trial_table import print_summary
 from mipselect.cli.trial_watch import TrialWatch
@@ -46,10 +46,6 @@ mipselect plot bench.jsonl --x n --epsilon 1 --output rows.svg
 """
 
 Number = TypeVar("Number", int, float)
-
-
-class InterruptedRun(MipselectError):
-    """An interrupt came between trials; those in the file are kept."""
 
 
 @dataclass(frozen=True)

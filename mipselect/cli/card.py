@@ -46,9 +46,10 @@ def card(
 ) -> None:
     """Write the privacy card of a release: what was done, what is promised, who answers for it.
 
-    Its parts are those of the registries of deployments of differential privacy: basic facts,
-    privacy unit and loss, model, accounting, implementation. What only people know is marked to be
-    filled in. Nothing in it depends on the data but the release itself.
+    Its parts are those of the registries of deployments of differential privacy:
+    basic facts, privacy unit and loss, model, accounting, implementation. What
+    only people know is marked to be filled in. Nothing in it depends on the data
+    but the release itself.
     """
     if output is not None and output.suffix not in PAGES:
         raise InvalidInput(f"--output must end in {' or '.join(PAGES)}, got {str(output)!r}")

@@ -24,9 +24,11 @@ from mipselect.validation import checked_integer
 
 EXAMPLES = """Examples:
 
-mipselect moments visits/*.parquet --schema visits.schema.json --target cost --output visits.npz
+mipselect moments visits/*.parquet --schema visits.schema.json --target cost \\
+    --output visits.npz
 
-mipselect moments visits/ --schema visits.schema.json --target cost --output visits.npz --resume
+mipselect moments visits/ --schema visits.schema.json --target cost \\
+    --output visits.npz --resume
 
 mipselect release visits.npz --support-size 4 --epsilon 1 --always age,sex
 """

@@ -44,6 +44,10 @@ class InterruptedDelivery(MipselectError):
     """An interrupt came while an answer was being written: it may have been seen."""
 
 
+class InterruptedRun(MipselectError):
+    """An interrupt came between trials; those in the file are kept."""
+
+
 def check_output(path: Path | None, inputs: Iterable[Path] = ()) -> None:
     """Raise `InvalidInput` before any work unless `path` can become a file, or replace one.
 

@@ -27,10 +27,12 @@ from mipselect.tables import TableSchema
 
 EXAMPLES = """Examples:
 
-mipselect plan --schema patients.schema.json --target los_days --rows 5000 --support-size 5
+mipselect plan --schema patients.schema.json --target los_days --rows 5000 \\
+    --support-size 5
 
-mipselect plan --schema patients.schema.json --target los_days --rows 5000 --support-size 5 \\
-    --epsilon 0.5,1,2 --effect 0.13 --range los_days=0:30 --target-mean 6 --plot plan.svg
+mipselect plan --schema patients.schema.json --target los_days --rows 5000 \\
+    --support-size 5 --epsilon 0.5,1,2 --effect 0.13 --range los_days=0:30 \\
+    --target-mean 6 --plot plan.svg
 """
 
 GUESSES_PANEL = "Guesses about the rows"
@@ -165,13 +167,14 @@ def plan(
 ) -> None:
     """Say what to expect of a table before it is opened, and help with the public choices.
 
-    Tables are made up from the ranges and categories of the schema and from stated
-    guesses; nothing of your data is read. As many columns matter as are picked, with
-    effects of the same strength. Shown is the share of them that one private draw
-    finds on average: by method, by coef_bound and ridge, and by number of rows.
+    Tables are made up from the ranges and categories of the schema and from
+    stated guesses; nothing of your data is read. As many columns matter as are
+    picked, with effects of the same strength. Shown is the share of them that
+    one private draw finds on average: by method, by coef_bound and ridge, and by
+    number of rows.
 
-    The target's range counts most: where its middle is what you expect, and values
-    beyond it are rare and may be clipped, see --range and --target-mean.
+    The target's range counts most: where its middle is what you expect, and
+    values beyond it are rare and may be clipped, see --range and --target-mean.
     """
     if plot is not None:
         if plot.suffix not in SUFFIXES:

@@ -71,10 +71,11 @@ def predict(
 
     Rows are mapped as they were for the model: values are clipped to its ranges,
     missing ones count as its schema says, and no row is refused. The answer has
-    one line per row, under the name of the target: a number in its units, or a class.
+    one line per row, under the name of the target: a number in its units, or a
+    class.
 
-    Predictions cost no budget, for the model is released. They are not private for
-    the rows of DATA.
+    Predictions cost no budget, for the model is released. They are not private
+    for the rows of DATA.
     """
     released = ModelRelease.load(model)
     if released.table is None:

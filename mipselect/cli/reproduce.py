@@ -10,9 +10,16 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from mipselect.cli.bench import InterruptedRun
 from mipselect.cli.options import AsJson
-from mipselect.cli.output import SENSITIVE, banner, check_writable, deliver, heading, write_whole
+from mipselect.cli.output import (
+    SENSITIVE,
+    InterruptedRun,
+    banner,
+    check_writable,
+    deliver,
+    heading,
+    write_whole,
+)
 from mipselect.cli.reproduce_listing import deliver_list
 from mipselect.cli.streams import say
 from mipselect.cli.trial_watch import TrialWatch

@@ -31,8 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         say("error: standard output is closed: there is nowhere to put the answer")
         return FAILED
     with Interruptions() as interruptions:
-        # NumPy, SciPy and scikit-learn: a second or two.
+        # It lets signals raise when the command, with NumPy and SciPy, is there too.
         from mipselect.cli.app import run
 
-        interruptions.raise_from_now_on()
         return run(arguments, interruptions)

@@ -21,6 +21,8 @@ from mipselect.data.descriptions import (
 from mipselect.data.sources import SCHEMA_TABLE, SOURCES
 from mipselect.errors import InvalidInput
 from mipselect.instance import Instance
+from mipselect.losses import checked_loss
+from mipselect.losses.base import wants_classes
 from mipselect.tables.schema import TableSchema
 from mipselect.validation import shown
 
@@ -308,10 +310,11 @@ def expected(name_or_path: str | Path) -> Expected | None:
 
 def _check_classes(y: FloatArray, settings: Mapping[str, Any]) -> None:
     """`Instance` would say which values there are; a message must not."""
-    if settings.get("loss") == "hinge" and len(np.unique(y)) != 2:
+    loss = checked_loss(settings.get("loss", "squared"))
+    if wants_classes(loss) and len(np.unique(y)) != 2:
         raise InvalidInput(
-            "(sensitive) the hinge loss needs a target of two classes, such as 0 and 1, and here "
-            "there are more or only one"
+            f"(sensitive) the {loss.name} loss needs a target of two classes, such as 0 and 1, and "
+            "here there are more or only one"
         )
 
 

@@ -59,7 +59,7 @@ def loss_by_name(name: str) -> Loss:
     >>> loss_by_name("quantile"), loss_by_name("huber(2)").name
     (QuantileLoss(level=0.5), 'huber(2.0)')
     """
-    parts = re.fullmatch(r"([a-z]+)(?:\(([^()]*)\))?", name)
+    parts = re.fullmatch(r"([a-z-]+)(?:\(([^()]*)\))?", name)
     word, parameter = parts.groups() if parts else (name, None)
     if word not in WITHOUT_PARAMETER:
         raise InvalidInput(

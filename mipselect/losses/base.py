@@ -107,3 +107,8 @@ class Loss(Protocol):
 
     def prepare(self, X: FloatArray, y: FloatArray, *, ridge: float, radius: float) -> PreparedLoss:
         """Tie the loss to clipped data, a ridge λ ≥ 0 and a coefficient radius r > 0."""
+
+
+def wants_classes(loss: Loss) -> bool:
+    """Whether the loss is one of two classes: -1 and 1 are names to it."""
+    return loss.encode(np.array([-1.0, 1.0]))[1] is not None

@@ -58,7 +58,9 @@ class HingeLoss(BoxDualLoss):
         if len(classes) == 2:
             signs = np.where(labels == classes[1], 1.0, -1.0)
             return signs, (str(classes[0]), str(classes[1]))
-        wanted = "the hinge loss needs y of two classes, such as 0 and 1, -1 and 1, or two names"
+        wanted = (
+            f"the {self.name} loss needs y of two classes, such as 0 and 1, -1 and 1, or two names"
+        )
         if len(classes) < 2:
             raise InvalidInput(f"{wanted}; all {len(labels)} rows are {classes.tolist()}")
         row = int(np.flatnonzero(~np.isin(labels, classes[:2]))[0])

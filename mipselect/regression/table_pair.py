@@ -129,6 +129,6 @@ class TablePair:
         def table(support: Support) -> ModelTable:
             return ModelTable.of(plan.schema, plan.public, support)
 
-        y = counted(instance.X, instance.y) if instance.loss == "hinge" else instance.y
+        y = counted(instance.X, instance.y) if instance.of_classes else instance.y
         classes = plan.public.units.classes if plan.classifies else None
         return self.pair.release(instance.X, y, ledger, sources, classes, table)[0]

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from by_cvxpy import value_by_cvxpy
-from designs import LOSSES, all_supports, random_instance, random_loss_instance
+from designs import LOSSES, all_supports, of_classes, random_instance, random_loss_instance
 
+from mipselect.data.files import load_problem
 from mipselect.errors import InvalidInput, SolverFailure
 from mipselect.instance import Instance
 from mipselect.losses import (
+    WITH_PARAMETER,
+    WITHOUT_PARAMETER,
+    BoxDualLoss,
     HingeLoss,
     HuberLoss,
     Loss,
@@ -96,8 +102,10 @@ def test_bounds_of_unfinished_and_arbitrary_duals_hold_everywhere(loss: str, see
     assert isinstance(problem, PreparedBoxDual)
     supports = all_supports(instance)
     values = instance.objectives(supports)
-    low, high = loss_by_name(loss).box(instance.y)  # type: ignore[attr-defined]
-    box = BoxDual(instance.y, low, high, 1.0 if loss.startswith("huber") else 0.0)
+    law = loss_by_name(loss)
+    assert isinstance(law, BoxDualLoss)
+    low, high = law.box(instance.y)
+    box = BoxDual(instance.y, low, high, law.softness)
     duals = [low + np.random.default_rng(seed).random((3, instance.n)) * (high - low)]
     columns = instance.coef_bound * np.ascontiguousarray(instance.X.T)[supports[:3]]
     ridge = instance.ridge * instance.coef_bound**2
@@ -127,7 +135,7 @@ def test_one_replaced_row_moves_no_value_by_more_than_the_sensitivity(loss: str,
         i = int(rng.integers(instance.n))
         X[i] = instance.x_bound * rng.choice([-1, 1], instance.p)
         y[i] = instance.y_bound * rng.choice([-1, 1])
-        if loss == "hinge" and len(np.unique(y)) == 1:
+        if of_classes(loss) and len(np.unique(y)) == 1:
             continue
         moved = Instance(
             X,
@@ -221,6 +229,32 @@ def test_names_and_objects_are_the_same() -> None:
     assert by_name.loss == by_object.loss == "huber(0.7)"
     assert by_name.objective([0, 1]) == by_object.objective([0, 1])
     assert loss_by_name(QuantileLoss(0.25).name) == QuantileLoss(0.25)
+
+
+def test_a_name_may_have_a_hyphen(monkeypatch: pytest.MonkeyPatch) -> None:
+    for names in (WITHOUT_PARAMETER, WITH_PARAMETER):
+        monkeypatch.setitem(names, "smooth-huber", HuberLoss)
+    assert loss_by_name("smooth-huber") == HuberLoss()
+    assert loss_by_name("smooth-huber(0.3)") == HuberLoss(0.3)
+
+
+class RoundedHinge(HingeLoss):
+    """Of classes, and under another name than the hinge."""
+
+    name = "rounded-hinge"
+
+
+def test_a_loss_of_classes_is_known_by_what_it_wants(monkeypatch: pytest.MonkeyPatch) -> None:
+    y = [0, 1] * 6
+    assert small(y, RoundedHinge()).of_classes
+    with pytest.raises(InvalidInput, match="the rounded-hinge loss needs y of two classes"):
+        small([1.0, 2.0, 3.0], RoundedHinge())
+    assert not small(y, "huber(0.3)").of_classes
+    monkeypatch.setitem(WITHOUT_PARAMETER, "rounded-hinge", RoundedHinge)
+    problem = load_problem("tiny-plain")
+    problem = replace(problem, settings={**problem.settings, "loss": "rounded-hinge"})
+    with pytest.raises(InvalidInput, match=r"\(sensitive\) the rounded-hinge loss needs a target"):
+        problem.instance()
 
 
 @pytest.mark.parametrize("loss", LOSSES)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from designs import LOSSES, random_instance, random_loss_instance
+from designs import LOSSES, of_classes, random_instance, random_loss_instance
 from enumeration import frequencies_agree
 from soft_draws import Judged, hostile, nothing_listed
 
@@ -30,7 +30,7 @@ def correlated(p: int, s: int, *, seed: int = 1, n: int = 40, loss: str = "squar
     y = X[:, 0] - X[:, 1] + 0.5 * rng.standard_normal(n)
     return Instance(
         X,
-        np.sign(y) if loss == "hinge" else y,
+        np.sign(y) if of_classes(loss) else y,
         support_size=s,
         x_bound=4.0,
         y_bound=3.0,
@@ -100,7 +100,7 @@ def test_frequencies_while_rejections_refine(loss: str, raw: None) -> None:
     instance = correlated(6, 3, loss=loss)
     source = random.Random(20261121)
     judged = Judged(instance, 40.0)
-    most = 60 if loss == "hinge" else 1000
+    most = 60 if of_classes(loss) else 1000
     held: list[Any] = []
 
     def draw() -> tuple[int, ...]:

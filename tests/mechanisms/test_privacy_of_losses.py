@@ -7,7 +7,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from designs import LOSSES
+from designs import LOSSES, of_classes
 from exact_audit import (
     Data,
     levels_of,
@@ -36,7 +36,7 @@ def pairs(loss: str) -> tuple[tuple[Data, Data], ...]:
         if k % 3 == 0:
             X[:, 1] = X[:, 0]
         y = np.clip(X[:, 0] + 0.7 * X[:, 3] + rng.normal(0.0, 0.3, n), -1.0, 1.0)
-        if loss == "hinge":
+        if of_classes(loss):
             y = np.where(y > 0.0, 1.0, -1.0)
             y[:4] = [1.0, 1.0, -1.0, -1.0]
         data = make(X, y, s, [0.5, 3.0][k % 2], ridge=[1e-3, 1.0][k // 2 % 2], loss=loss)
@@ -81,7 +81,7 @@ def test_mistakes_is_private_under_its_condition(loss: str) -> None:
     for k in range(3):
         X = rng.choice([-1.0, 1.0], (600, 5)) * rng.uniform(0.5, 1.0, (600, 5))
         y = np.clip(X[:, :2].sum(axis=1) / 2 + rng.normal(0.0, 0.1, 600), -1.0, 1.0)
-        y = np.where(y > 0.0, 1.0, -1.0) if loss == "hinge" else y
+        y = np.where(y > 0.0, 1.0, -1.0) if of_classes(loss) else y
         data = make(X, y, 2, 0.9, loss=loss)
         assert data.meets_condition()
         others = neighbours(data, 10, seed=k)

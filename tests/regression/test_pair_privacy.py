@@ -17,9 +17,10 @@ import pyarrow as pa
 import pytest
 
 from mipselect import Instance
+from mipselect.losses import HingeLoss
 from mipselect.methods import ExponentialMethod, KendallMethod, PrivateMethod, SISMethod, TopRMethod
 from mipselect.regression import ObjectivePerturbationClassifier, ObjectivePerturbationRegressor
-from mipselect.regression.pair import counted
+from mipselect.regression.pair import Pair, counted
 from mipselect.regression.table_pair import TablePlan
 from mipselect.tables import PublicMap, TableSchema
 
@@ -150,6 +151,30 @@ def test_a_pair_keeps_its_epsilon(relation: str, name: str, loss: str) -> None:
     planned = plan(METHODS[relation][name], loss, relation)
     found = worst(planned, relation)
     assert 0.1 * planned.promise.epsilon < found <= planned.promise.epsilon * (1.0 + 1e-9)
+
+
+class RoundedHinge(HingeLoss):
+    """Of classes, and under another name than the hinge."""
+
+    name = "rounded-hinge"
+
+
+@pytest.mark.parametrize("loss", [HingeLoss(), RoundedHinge()])
+def test_rows_without_a_class_count_for_no_model_after_any_loss_of_classes(
+    loss: HingeLoss, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [*BASE, ("7", "5", "true", "8", "NA")]
+    instance = Instance.from_table(
+        pa.table(dict(zip(NAMES, zip(*rows, strict=True), strict=True))), SCHEMA,
+        target="ill", never=["y"], support_size=1, intercept=False, loss=loss,
+    )  # fmt: skip
+    fitted: list[np.ndarray] = []
+    monkeypatch.setattr(Pair, "release", lambda pair, X, y, *given: fitted.append(y) or [None])
+    pair = plan(TopRMethod(epsilon=1.0), "logistic", "replace-one").pair(
+        instance, random.Random(0), private=False
+    )
+    pair.release(None, (random.Random(1), random.Random(2)))
+    assert [y.tolist() for y in fitted] == [[1.0, -1.0, 1.0, 0.0]]
 
 
 def test_densities_add_up_to_one() -> None:

@@ -9,6 +9,7 @@ from designs import (
     LOSSES,
     all_supports,
     distances,
+    of_classes,
     random_grouped_instance,
     random_loss_instance,
     with_loss,
@@ -31,7 +32,7 @@ def test_optimum_pool_and_levels_by_an_independent_solver(loss: str) -> None:
     X = rng.standard_normal((40, 6))
     y = X[:, 0] - 0.5 * X[:, 3] + 0.3 * rng.standard_normal(40)
     instance = Instance(
-        X, np.sign(y) if loss == "hinge" else y, support_size=2, x_bound=2.0, y_bound=1.5,
+        X, np.sign(y) if of_classes(loss) else y, support_size=2, x_bound=2.0, y_bound=1.5,
         coef_bound=0.9, ridge=3.0, loss=loss,
     )  # fmt: skip
     supports = all_supports(instance)
@@ -121,7 +122,7 @@ def test_ties_more_features_than_rows_and_extreme_sizes(loss: str, solver: str) 
     ):
         y = X[:, 0] + 0.1 * rng.standard_normal(len(X))
         instance = Instance(
-            X, y > 0.0 if loss == "hinge" else y, support_size=s, x_bound=2.0, y_bound=3.0,
+            X, y > 0.0 if of_classes(loss) else y, support_size=s, x_bound=2.0, y_bound=3.0,
             coef_bound=0.9, ridge=1.0, loss=loss,
         )  # fmt: skip
         check_pool(instance, "one-swap", solver, 0.0)
