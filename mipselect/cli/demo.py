@@ -22,6 +22,11 @@ DEMONSTRATIONS = (("diabetes", 5.0), ("paper-p100", 1.0))
 
 SOLVER = "highs"
 
+EXAMPLES = """Example:
+
+mipselect demo
+"""
+
 
 def demo() -> None:
     """Run the main job on two stored instances: search, proof, exact private draw.

@@ -13,6 +13,13 @@ from mipselect.cli.output import deliver
 from mipselect.data.files import stored_instances
 from mipselect.search import SolverStatus, known_solvers
 
+EXAMPLES = """Examples:
+
+mipselect instances
+
+mipselect solvers --json
+"""
+
 
 def instances(as_json: AsJson = False) -> None:
     """List the stored instances."""

@@ -303,7 +303,7 @@ def test_help_is_whole_on_a_common_terminal(
     written = inspect.getdoc(function) or ""
     for paragraph in written.split("\n\n")[1:]:
         assert all(line in shown for line in paragraph.splitlines()), paragraph
-    examples = vars(sys.modules[function.__module__]).get("EXAMPLES", "")
+    examples = vars(sys.modules[function.__module__])["EXAMPLES"]
     for example in examples.strip().split("\n\n")[1:]:
         lines = [line.strip() for line in example.splitlines()]
         assert all(line in shown for line in lines), example
