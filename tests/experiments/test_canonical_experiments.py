@@ -3,23 +3,35 @@
 from __future__ import annotations
 
 import math
-from itertools import permutations
+from itertools import combinations, permutations
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from mipselect.experiments.papers import joint_events
-from mipselect.experiments.papers.canonical_counts import SIMILAR, THRESHOLD, Counts
-from mipselect.experiments.papers.canonical_setting import EVENT_METRICS, JOINT, LAWS, threshold
-from mipselect.experiments.papers.canonical_zipf import METHODS, Zipf
+from mipselect.experiments.papers.canonical_counts import (
+    SIMILAR,
+    THRESHOLD,
+    Counts,
+    DrawnCounts,
+)
+from mipselect.experiments.papers.canonical_setting import (
+    EVENT_METRICS,
+    JOINT,
+    LAWS,
+    PEELING_EXPONENTIAL,
+    threshold,
+)
+from mipselect.experiments.papers.canonical_zipf import METHODS, DrawnZipf, Zipf
 from mipselect.experiments.papers.catalogue import experiment_named
 from mipselect.experiments.papers.claims import NOT_SEEN, SEEN
 from mipselect.experiments.papers.joint_events import joint_event
 from mipselect.experiments.papers.order_events import EVENTS, ends
+from mipselect.experiments.papers.peeling_draws import peeled_shares
 from mipselect.experiments.papers.results import Place, Results
 from mipselect.experiments.papers.sources import SCORES, DataSource
-from mipselect.mechanisms import JointExponential
+from mipselect.mechanisms import JointExponential, Peeling
 
 SCORES_OF_SEVEN = {
     "all different": np.array([4.1, -2.0, 0.3, 3.9, 1.2, 6.5, 2.2]),
@@ -70,6 +82,48 @@ def test_joint_events_by_draws_where_rankings_cannot_be_listed() -> None:
         chance = joint_event(scores, 12, 9.0, 0.5, event)
         assert 0.02 < chance < 0.98
         assert abs(share - chance) < 4.0 * math.sqrt(chance * (1.0 - chance) / 2000)
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 4.0])
+def test_draws_of_peeling_against_its_law(epsilon: float) -> None:
+    scores = SCORES_OF_SEVEN["all different"]
+    mechanism = Peeling(scores, 4, epsilon, sensitivity=0.5, noise="exponential")
+    order = np.argsort(-scores)
+    shares = peeled_shares(scores, 4, epsilon, 0.5, 20_000, 3)
+    assert list(shares) == list(EVENTS)
+    for event, share in shares.items():
+        head, last = ends(event, 4)
+        inside, allowed = set(order[:head]), set(order[:last])
+        chance = math.fsum(
+            math.exp(mechanism.log_probability(chosen))
+            for chosen in combinations(range(7), 4)
+            if inside <= set(chosen) <= allowed
+        )
+        assert 0.01 < chance < 0.999
+        assert abs(share - chance) < 4.0 * math.sqrt(chance * (1.0 - chance) / 20_000)
+
+
+def test_items_out_of_reach_are_left_out_and_the_best_are_certain() -> None:
+    scores = np.append([9.0, 8.0, 8.0], np.zeros(10_000))
+    shares = peeled_shares(scores, 2, 1e3, 0.5, 2000, 0)
+    # The first, and one of two that are alike.
+    assert abs(shares["TOP"] - 0.5) < 4.0 * math.sqrt(0.25 / 2000)
+    assert shares["GOOD"] == 1.0
+
+
+def test_batches_of_draws_differ_and_have_every_event(one_table: DataSource) -> None:
+    batches = [
+        [list(recipe.measure(1, seed, source)) for seed in (1, 2)]
+        for recipe, source in (
+            (DrawnCounts(3, (0.05,), 200, 0, "mine"), one_table),
+            (DrawnZipf(0.01, 10, 200, 0), None),
+        )
+    ]
+    for first, second in batches:
+        assert {(r.method, r.metric) for r in first} == {
+            (PEELING_EXPONENTIAL, metric.key) for metric in EVENT_METRICS
+        }
+        assert [r.value for r in first] != [r.value for r in second]
 
 
 def test_the_threshold_of_the_joint_exponential_mechanism_is_where_it_crosses() -> None:

@@ -1,28 +1,29 @@
-"""Canonical Lipschitz paper, figures 1, 4 and 6 to 10: real counts."""
+"""Canonical Lipschitz paper, figures 1 and 6 to 10: real counts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from mipselect.experiments.papers.canonical_setting import (
     CANONICAL,
+    EPSILONS,
     EVENT_METRICS,
     GAMMA_1,
     GOOD,
     GREAT,
+    HALF,
     JOINT,
     LAWS,
     MARGIN,
+    NOTES,
     ONE_SHOT,
     OURS,
     OURS_1,
     PEELING,
+    PEELING_EXPONENTIAL,
     PUBLISHED,
     TOP,
-    Canonical,
     threshold,
 )
 from mipselect.experiments.papers.claims import (
@@ -36,17 +37,16 @@ from mipselect.experiments.papers.claims import (
 )
 from mipselect.experiments.papers.declared import CANONICAL as PAPER
 from mipselect.experiments.papers.declared import Experiment, LineFigure, Metric, Reading, Scale
+from mipselect.experiments.papers.peeling_draws import peeled_shares
 from mipselect.experiments.papers.results import Results
 from mipselect.experiments.papers.sources import SCORES, DataSource
 
-EPSILONS = tuple(float(f"{e:.3g}") for e in np.geomspace(1e-3, 1e3, 19))
 QUICK_EPSILONS = (0.01, 0.3, 10.0)
 CERTAIN = 0.999
 SIZES = (10, 100)
-NOISES = ("exponential", "half-logistic", "laplace", "gumbel", "logistic")
+BATCHES = 10
 
 THRESHOLD = Metric("threshold", "ε at which TOP has probability 0.999")
-NOISE_TOP = Metric("TOP by noise", "probability of the exact top k")
 
 SEEN_BEFORE = {
     ("netflix", 10): (0.0068, 0.0043, 0.0294, 0.0329),
@@ -98,6 +98,44 @@ class Counts:
 
 
 @dataclass(frozen=True)
+class DrawnCounts:
+    """Probabilities on a score vector from draws; every batch is one more of their mean.
+
+    Attributes
+    ----------
+    k : int
+    epsilons : tuple of float
+    draws, batch : int
+    table : str
+    """
+
+    k: int
+    epsilons: tuple[float, ...]
+    draws: int
+    batch: int
+    table: str = ""
+
+    @property
+    def title(self) -> str:
+        """See `Recipe`."""
+        return f"{self.table}, k = {self.k}"
+
+    def on(self, table: str) -> DrawnCounts:
+        """See `TableRecipe`."""
+        return replace(self, table=table)
+
+    def measure(self, repeat: int, seed: int, source: DataSource | None) -> Iterator[Reading]:
+        """See `Recipe`."""
+        assert source is not None
+        scores = source.scores(self.table)
+        k = min(self.k, scores.size - 1)
+        for epsilon in self.epsilons:
+            shares = peeled_shares(scores, k, epsilon, HALF, self.draws, seed)
+            for event, share in shares.items():
+                yield Reading(self.title, PEELING_EXPONENTIAL, epsilon, event, share)
+
+
+@dataclass(frozen=True)
 class Thresholds:
     """The ε at which the exact top k is all but certain."""
 
@@ -122,35 +160,6 @@ class Thresholds:
         for method in self.methods:
             found = threshold(LAWS[method], scores, k, TOP.key, CERTAIN)
             yield Reading(self.table, method, float(self.k), THRESHOLD.key, found)
-
-
-@dataclass(frozen=True)
-class Noises:
-    """TOP of the canonical mechanism with each of the five noises."""
-
-    k: int
-    epsilons: tuple[float, ...]
-    table: str = ""
-
-    @property
-    def title(self) -> str:
-        """See `Recipe`."""
-        return f"{self.table}, k = {self.k}"
-
-    def on(self, table: str) -> Noises:
-        """See `TableRecipe`."""
-        return replace(self, table=table)
-
-    def measure(self, repeat: int, seed: int, source: DataSource | None) -> Iterator[Reading]:
-        """See `Recipe`."""
-        assert source is not None
-        scores = source.scores(self.table)
-        k = min(self.k, scores.size - 1)
-        for noise in NOISES:
-            law = Canonical(noise, 0.5)
-            for epsilon in self.epsilons:
-                value = law(scores, k, epsilon, TOP.key)
-                yield Reading(self.title, noise, epsilon, NOISE_TOP.key, value)
 
 
 def _times_smaller(results: Results) -> Finding:
@@ -185,16 +194,6 @@ def _joint_is_similar(results: Results) -> Finding:
     return Finding(SEEN if all_of_them else NOT_SEEN, "; ".join(told))
 
 
-NOTES = (
-    "Counts that all move in one direction: sensitivity ½. No draws: probabilities are exact sums "
-    "or quadratures, thresholds are roots of them.",
-    "GREAT: the best ⌈k/10⌉ are in, and none beyond ⌊1.1 k⌋. GOOD: the best ⌈k/100⌉, and none "
-    "beyond ⌊1.5 k⌋. For every mechanism.",
-    "The joint exponential mechanism draws a ranking, which counts in any order. The paper left it "
-    "out for its cost.",
-    "Ties are broken by order, so that TOP is one subset.",
-)
-
 COUNTS = Experiment(
     name="canonical-counts",
     paper=PAPER,
@@ -219,9 +218,25 @@ COUNTS = Experiment(
               GAMMA_1, (JOINT,), margin=MARGIN, never_behind=True),
         Ahead("ours: γ = 1 is never behind the joint exponential mechanism (GOOD)", GOOD.key,
               GAMMA_1, (JOINT,), margin=MARGIN, never_behind=True),
+        Ahead("ours: peeling with exponential noise is never behind Gumbel noise (TOP)", TOP.key,
+              PEELING_EXPONENTIAL, (PEELING,), margin=MARGIN, never_behind=True),
     ),
-    full=Scale(tuple(Counts(k, EPSILONS, (*PUBLISHED, JOINT)) for k in SIZES), 1, 8.0),
-    quick=Scale((Counts(10, QUICK_EPSILONS, (*PUBLISHED, JOINT)),), 1, 0.1),
+    full=Scale(
+        (
+            *(Counts(k, EPSILONS, (*PUBLISHED, JOINT)) for k in SIZES),
+            *(DrawnCounts(k, EPSILONS, 20, batch) for k in SIZES for batch in range(BATCHES)),
+        ),
+        1,
+        8.0,
+    ),
+    quick=Scale(
+        (
+            Counts(10, QUICK_EPSILONS, (*PUBLISHED, JOINT)),
+            *(DrawnCounts(10, QUICK_EPSILONS, 10, batch) for batch in range(2)),
+        ),
+        1,
+        0.1,
+    ),
     needs=SCORES,
     notes=NOTES,
 )  # fmt: skip
@@ -253,20 +268,4 @@ THRESHOLDS = Experiment(
     quick=Scale((Thresholds(10, (*PUBLISHED, JOINT)),), 1, 0.2),
     needs=SCORES,
     notes=(*NOTES, "Canonical has Gumbel noise as in the figures; exponential noise is ours."),
-)  # fmt: skip
-
-NOISE = Experiment(
-    name="canonical-noises",
-    paper=PAPER,
-    row="Figure 4",
-    title="TOP of the canonical mechanism by ε for five noises, γ = ½",
-    figures=(LineFigure(NOISE_TOP, "ε", log_x=True),),
-    claims=(
-        Ahead("exponential noise is ahead of all others", NOISE_TOP.key, "exponential",
-              tuple(noise for noise in NOISES if noise != "exponential"), margin=MARGIN),
-    ),
-    full=Scale(tuple(Noises(k, EPSILONS[::2]) for k in (1, 10, 100)), 1, 8.0),
-    quick=Scale((Noises(10, (0.03, 1.0)),), 1, 0.2),
-    needs=SCORES,
-    notes=NOTES,
 )  # fmt: skip

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
 from scipy.optimize import brentq
 
 from mipselect.arrays import FloatArray
@@ -13,6 +14,8 @@ from mipselect.experiments.papers.declared import Metric
 from mipselect.experiments.papers.joint_events import joint_event
 from mipselect.experiments.papers.order_events import one_shot_event
 from mipselect.mechanisms import CanonicalLipschitz
+
+EPSILONS = tuple(float(f"{e:.3g}") for e in np.geomspace(1e-3, 1e3, 19))
 
 HALF = 0.5
 """The sensitivity of counts that all move in one direction."""
@@ -39,7 +42,7 @@ Law = Callable[[FloatArray, int, float, str], float]
 
 CANONICAL, GAMMA_1 = "canonical", "canonical, γ = 1"
 ONE_SHOT, PEELING = "one-shot, exponential", "peeling, Gumbel"
-JOINT = "joint exponential"
+JOINT, PEELING_EXPONENTIAL = "joint exponential", "peeling, exponential"
 OURS, OURS_1 = "canonical, exponential", "canonical, γ = 1, exponential"
 PUBLISHED = (CANONICAL, GAMMA_1, ONE_SHOT, PEELING)
 
@@ -106,3 +109,15 @@ def threshold(law: Law, scores: FloatArray, k: int, event: str, share: float) ->
         if right > high:
             return None
     return math.exp(brentq(above, low, right, xtol=DIGITS))
+
+
+NOTES = (
+    "Counts that all move in one direction: sensitivity ½. Probabilities are exact sums or "
+    "quadratures, thresholds are roots of them.",
+    "GREAT: the best ⌈k/10⌉ are in, and none beyond ⌊1.1 k⌋. GOOD: the best ⌈k/100⌉, and none "
+    "beyond ⌊1.5 k⌋. For every mechanism.",
+    "The joint exponential mechanism draws a ranking, which counts in any order. The paper left it "
+    "out for its cost.",
+    "Peeling with exponential noise (ours) is drawn, with errors; all else is without draws.",
+    "Ties are broken by order, so that TOP is one subset.",
+)
