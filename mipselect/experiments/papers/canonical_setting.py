@@ -116,8 +116,10 @@ NOTES = (
     "quadratures, thresholds are roots of them.",
     "GREAT: the best ⌈k/10⌉ are in, and none beyond ⌊1.1 k⌋. GOOD: the best ⌈k/100⌉, and none "
     "beyond ⌊1.5 k⌋. For every mechanism.",
-    "The joint exponential mechanism draws a ranking, which counts in any order. The paper left it "
-    "out for its cost.",
-    "Peeling with exponential noise (ours) is drawn, with errors; all else is without draws.",
     "Ties are broken by order, so that TOP is one subset.",
+)
+
+JOINT_NOTE = (
+    "The joint exponential mechanism draws a ranking, which counts in any order. The paper left it "
+    "out for its cost."
 )

@@ -16,6 +16,7 @@ from mipselect.experiments.papers.canonical_setting import (
     GREAT,
     HALF,
     JOINT,
+    JOINT_NOTE,
     LAWS,
     MARGIN,
     ONE_SHOT,
@@ -162,7 +163,6 @@ ZIPF = Experiment(
         "(ours) is drawn, at every fifth exponent, with errors.",
         "GREAT: the best ⌈k/10⌉ are in, and none beyond ⌊1.1 k⌋. GOOD: the best ⌈k/100⌉, and none "
         "beyond ⌊1.5 k⌋. For every mechanism.",
-        "The joint exponential mechanism draws a ranking, which counts in any order. The paper "
-        "left it out for its cost.",
+        JOINT_NOTE,
     ),
 )  # fmt: skip
