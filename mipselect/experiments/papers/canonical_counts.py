@@ -269,7 +269,7 @@ THRESHOLDS = Experiment(
             for method, value in zip(PUBLISHED, values, strict=True)
         ),
     ),
-    full=Scale(tuple(Thresholds(k, (*PUBLISHED, JOINT, OURS, OURS_1)) for k in SIZES), 1, 3.0),
+    full=Scale(tuple(Thresholds(k, (*PUBLISHED, JOINT, OURS, OURS_1)) for k in SIZES), 1, 1.0),
     quick=Scale((Thresholds(10, (*PUBLISHED, JOINT)),), 1, 0.2),
     needs=SCORES,
     notes=(
