@@ -6,12 +6,17 @@ rank below n_i(τ). So the tuples of an event with L(s) ≤ τ are counted place
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from scipy.special import logsumexp
 
 from mipselect.arrays import FloatArray
 from mipselect.experiments.papers.order_events import ends
 from mipselect.mechanisms.scores.joint import Crossings
+
+BEYOND = 40.0
+"""Of all tuples together, exp(-BEYOND) of the weight is negligible."""
 
 
 def joint_event(
@@ -38,18 +43,21 @@ def joint_event(
     """
     ranked = -np.sort(-np.asarray(scores, dtype=np.float64))
     losses = epsilon * (ranked[:k, None] - ranked) / (4.0 * sensitivity)
+    limit = math.log(math.perm(ranked.size, k)) + BEYOND
+    # A rank loses least in the last place.
+    losses = losses[:, losses[-1] <= limit]
     head, last = ends(event, k)
     every = Crossings(losses)
     log_all = logsumexp(every.log_sizes - every.gaps)
-    log_event = _log_weight_of_event(losses[:, : min(last, ranked.size)], head)
+    log_event = _log_weight_of_event(losses[:, :last], head, limit)
     return float(np.exp(log_event - log_all))
 
 
-def _log_weight_of_event(losses: FloatArray, head: int) -> float:
+def _log_weight_of_event(losses: FloatArray, head: int, limit: float) -> float:
     """Log of Σ exp(-L) over the tuples of the ranks that `losses` has, with the best `head`."""
     k, last = losses.shape
     worse = np.arange(last) > np.arange(k)[:, None]
-    values = np.unique(np.append(losses[worse], 0.0))
+    values = np.unique(np.append(losses[worse & (losses <= limit)], 0.0))
     log_steps = -values
     log_steps[:-1] += np.log(-np.expm1(values[:-1] - values[1:]))
     log_counts = np.zeros(values.size)
