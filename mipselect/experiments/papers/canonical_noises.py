@@ -54,7 +54,7 @@ NOISE = Experiment(
         Ahead("exponential noise is ahead of all others", NOISE_TOP.key, "exponential",
               tuple(noise for noise in NOISES if noise != "exponential"), margin=MARGIN),
     ),
-    full=Scale(tuple(Noises(k, EPSILONS[::2]) for k in (1, 10, 100)), 1, 8.0),
+    full=Scale(tuple(Noises(k, EPSILONS[::2]) for k in (1, 10, 100)), 1, 60.0),
     quick=Scale((Noises(10, (0.03, 1.0)),), 1, 0.2),
     needs=SCORES,
     notes=NOTES,
