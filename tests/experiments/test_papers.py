@@ -20,7 +20,8 @@ from mipselect.experiments.papers.heterogeneous import ConstantScores, RandomSco
 from mipselect.experiments.papers.heterogeneous_patience import Patience
 from mipselect.experiments.papers.hinge_votes import hinge_ballot, hinge_coefficients
 from mipselect.experiments.papers.kendall_copies import Copies
-from mipselect.experiments.papers.kendall_regression import numbers, ranks
+from mipselect.experiments.papers.kendall_regression import ranks
+from mipselect.experiments.papers.kendall_tables import numbers
 from mipselect.experiments.papers.mip_prediction import Prediction
 from mipselect.experiments.papers.mip_setting import (
     EXACT,

@@ -6,11 +6,16 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
 from scipy.optimize import brentq
 
 from mipselect.arrays import FloatArray
+from mipselect.experiments.papers.declared import Metric
+from mipselect.experiments.papers.joint_events import joint_event
 from mipselect.experiments.papers.order_events import one_shot_event
 from mipselect.mechanisms import CanonicalLipschitz
+
+EPSILONS = tuple(float(f"{e:.3g}") for e in np.geomspace(1e-3, 1e3, 19))
 
 HALF = 0.5
 """The sensitivity of counts that all move in one direction."""
@@ -24,12 +29,22 @@ DIGITS = 1e-4
 TINY = 1e-12
 """What is missing to certainty is not known more exactly."""
 
+TOP = Metric("TOP", "probability of the exact top k")
+GREAT = Metric("GREAT", "probability of a great k-subset")
+GOOD = Metric("GOOD", "probability of a good k-subset")
+EVENT_METRICS = (TOP, GREAT, GOOD)
+
+MARGIN = 1e-3
+"""Probabilities that differ by less are not told apart."""
+
 Law = Callable[[FloatArray, int, float, str], float]
 """From scores, k, ε and an event to its probability."""
 
 CANONICAL, GAMMA_1 = "canonical", "canonical, γ = 1"
 ONE_SHOT, PEELING = "one-shot, exponential", "peeling, Gumbel"
+JOINT, PEELING_EXPONENTIAL = "joint exponential", "peeling, exponential"
 OURS, OURS_1 = "canonical, exponential", "canonical, γ = 1, exponential"
+PUBLISHED = (CANONICAL, GAMMA_1, ONE_SHOT, PEELING)
 
 
 @dataclass(frozen=True)
@@ -59,11 +74,21 @@ class OneShot:
         return min(one_shot_event(scores, k, epsilon, HALF, self.noise, event), 1.0)
 
 
+@dataclass(frozen=True)
+class Joint:
+    """The probability of an event under the joint exponential mechanism, in whatever order."""
+
+    def __call__(self, scores: FloatArray, k: int, epsilon: float, event: str) -> float:
+        """See `Law`."""
+        return min(joint_event(scores, k, epsilon, HALF, event), 1.0)
+
+
 LAWS: dict[str, Law] = {
     CANONICAL: Canonical("gumbel", 0.5),
     GAMMA_1: Canonical("gumbel", 1.0),
     ONE_SHOT: OneShot("exponential"),
     PEELING: OneShot("gumbel"),
+    JOINT: Joint(),
     OURS: Canonical("exponential", 0.5),
     OURS_1: Canonical("exponential", 1.0),
 }
@@ -84,3 +109,17 @@ def threshold(law: Law, scores: FloatArray, k: int, event: str, share: float) ->
         if right > high:
             return None
     return math.exp(brentq(above, low, right, xtol=DIGITS))
+
+
+NOTES = (
+    "Counts that all move in one direction: sensitivity ½. Probabilities are exact sums or "
+    "quadratures, thresholds are roots of them.",
+    "GREAT: the best ⌈k/10⌉ are in, and none beyond ⌊1.1 k⌋. GOOD: the best ⌈k/100⌉, and none "
+    "beyond ⌊1.5 k⌋. For every mechanism.",
+    "Ties are broken by order, so that TOP is one subset.",
+)
+
+JOINT_NOTE = (
+    "The joint exponential mechanism draws a ranking, which counts in any order. The paper left it "
+    "out for its cost."
+)

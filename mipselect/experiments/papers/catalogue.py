@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from mipselect.errors import InvalidInput
-from mipselect.experiments.papers.canonical_counts import COUNTS, NOISE, THRESHOLDS
+from mipselect.experiments.papers.canonical_counts import COUNTS, THRESHOLDS
+from mipselect.experiments.papers.canonical_noises import NOISE
 from mipselect.experiments.papers.canonical_zipf import ZIPF
 from mipselect.experiments.papers.declared import Experiment
 from mipselect.experiments.papers.heterogeneous import (

@@ -255,7 +255,7 @@ RANDOM_SCENARIOS = Experiment(
     title="Mean squared error by ε, scenarios 4 to 6 (figure 2): 100 items, random scores",
     figures=(LineFigure(ERROR, "ε", log_x=True, fraction=False),),
     claims=_claims("4, positive", "5, none", "6, negative"),
-    full=Scale(tuple(RandomScores(panel, EPSILONS, 100) for panel in RANDOM), 100, 20.0),
+    full=Scale(tuple(RandomScores(panel, EPSILONS, 100) for panel in RANDOM), 100, 10.0),
     quick=Scale(tuple(RandomScores(panel, QUICK_EPSILONS, 20) for panel in RANDOM), 3, 0.1),
     notes=(
         "The paper shows its distributions in a figure only; here item a scores N(m_a, s_a), m "

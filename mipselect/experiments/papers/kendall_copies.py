@@ -89,7 +89,7 @@ COPIES = Experiment(
         Ahead("ours: with the maximum in place of the mean copies are held back", BOTH.key, MAX,
               (MEAN,), higher=False),
     ),
-    full=Scale((Copies(20_000, 100),), 5, 1.0),
+    full=Scale((Copies(20_000, 100),), 5, 0.1),
     quick=Scale((Copies(5_000, 20),), 2, 0.1),
     notes=(
         "Correlations .9, .2, .2, .2, .2 with the target; ε = 1 under add-remove. The mean over "

@@ -128,7 +128,7 @@ FIGURE_1B = Experiment(
             never_behind=True,
         ),
     ),
-    full=Scale(tuple(hinge(n, 100, 50, 2, EXACT) for n in HINGE_ROWS), 10, 25.0),
+    full=Scale(tuple(hinge(n, 100, 50, 2, EXACT) for n in HINGE_ROWS), 10, 12.0),
     quick=Scale(tuple(hinge(n, 100, 20, 1, EXACT) for n in (3000,)), 1, 0.3),
     also=ALSO,
     notes=HINGE_NOTES,

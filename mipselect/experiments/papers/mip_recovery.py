@@ -73,7 +73,7 @@ BY_SIZE = Experiment(
         Ahead("mistakes is ahead of top-R", TRUTH.key, MISTAKES, (TOP_R,)),
         _ours(),
     ),
-    full=Scale(sizes(100, (3000, 4000, 6000, 8000)), 5, 4.0),
+    full=Scale(sizes(100, (3000, 4000, 6000, 8000)), 5, 2.0),
     quick=Scale(sizes(30, (4000,)), 1, 0.2),
     also=ALSO,
 )
@@ -85,7 +85,7 @@ BY_SNR = Experiment(
     title="Recovery by the signal-to-noise ratio: p = 100, s = 5, n = 4,000, ε = 1",
     figures=figures("SNR", log_x=True),
     claims=(Rises("a larger SNR is better", TRUTH.key, (TOP_R, MISTAKES)), _ours()),
-    full=Scale(strengths(100, (0.5, 1.0, 2.0, 3.0, 5.0, 10.0)), 10, 3.0),
+    full=Scale(strengths(100, (0.5, 1.0, 2.0, 3.0, 5.0, 10.0)), 10, 0.8),
     quick=Scale(strengths(30, (1.0, 5.0)), 2, 0.1),
     also=ALSO,
 )
@@ -100,7 +100,7 @@ BY_RHO = Experiment(
         Rises("a larger ρ is worse", TRUTH.key, (TOP_R, MISTAKES), falls=True),
         _ours(),
     ),
-    full=Scale(correlations(100, (0.1, 0.3, 0.5, 0.7, 0.9)), 10, 5.0),
+    full=Scale(correlations(100, (0.1, 0.3, 0.5, 0.7, 0.9)), 10, 1.0),
     quick=Scale(correlations(30, (0.1, 0.7)), 2, 0.2),
     also=ALSO,
 )

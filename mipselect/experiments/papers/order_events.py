@@ -91,8 +91,9 @@ def _density(
     """Of the k-th largest noisy value, together with the event; shape of z."""
     wanted = k - head
     log_tail = np.zeros(z.size)
-    for start in range(last, utilities.size, 2000):
-        part = utilities[start : start + 2000, None]
+    tail = utilities[last:][utilities[last:] > z.min() - REACH]
+    for start in range(0, tail.size, 2000):
+        part = tail[start : start + 2000, None]
         log_tail -= np.exp(np.minimum(law.log_exponent(z - part), 700.0)).sum(axis=0)
     # Coins of the middle: how many lie above z, with and without one that lies at z.
     without: FloatArray = np.zeros((wanted + 1, z.size))

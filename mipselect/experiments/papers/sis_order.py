@@ -89,7 +89,7 @@ ORDER = Experiment(
         Ahead("ours: γ = 1 is never behind γ = ½ (GOOD)", "GOOD", GAMMA_1, (DP_SIS,), margin=MARGIN,
               never_behind=True),
     ),
-    full=Scale((OrderOnMicroarray(EPSILONS, (DP_SIS, GAMMA_1, GUMBEL)),), 1, 5.0),
+    full=Scale((OrderOnMicroarray(EPSILONS, (DP_SIS, GAMMA_1, GUMBEL)),), 1, 0.6),
     quick=Scale((OrderOnMicroarray(QUICK_EPSILONS, (GAMMA_1, GUMBEL)),), 1, 0.2),
     needs=MICROARRAYS,
     notes=(
