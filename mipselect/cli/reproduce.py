@@ -155,7 +155,7 @@ def reproduce(
     if repeats is not None:
         checked_integer(repeats, "--repeats", 1)
     if data is not None and not data.exists():
-        raise InvalidInput(f"--data {data}: no such file or folder")
+        raise InvalidInput(_absent(chosen, data))
     sources, left_out = _sources(chosen, data, leave_out=ALL in names)
     asked = _Asked(quick, data, output, processes, repeats, seed, _figures_can_be_drawn())
     _prepare(asked, [experiment for experiment, _ in sources])
@@ -196,6 +196,13 @@ def _sources(
                 raise InvalidInput(f"{experiment.name} {error}") from error
             left_out.append(f"left out {experiment.name}: it {error}")
     return found, left_out
+
+
+def _absent(chosen: Sequence[Experiment], data: Path) -> str:
+    """There is no --data: what is needed in it, and where that is had."""
+    needed = dict.fromkeys(experiment.needs for experiment in chosen if experiment.needs)
+    kinds = "".join(f"; {kind.folder}/*{kind.suffix}: {kind.had}" for kind in needed)
+    return f"--data {data}: no such file or folder{kinds}"
 
 
 def _figures_can_be_drawn() -> bool:

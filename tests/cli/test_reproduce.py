@@ -208,6 +208,10 @@ def test_what_fails_is_said_and_tried_again(
         ((*COPIES[1:], "--output", "no/such"), "no does not exist"),
         ((*COPIES[1:], "--output", "file"), "is a file, not a folder"),
         ((*COPIES[1:], "--data", "nowhere"), "--data nowhere: no such file or folder"),
+        (
+            ("sis-table-1", "--data", "nowhere"),
+            "--data nowhere: no such file or folder; microarray/*.npz: the R package",
+        ),
         (("sis-table-1",), "sis-table-1 needs --data with microarray/*.npz: the R package"),
         (("kendall-regression",), "OpenML tasks 361072 to 361104"),
         (("canonical-counts", "--data", "empty"), "--data empty: no scores/*.npy there"),
