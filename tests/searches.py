@@ -7,7 +7,7 @@ from mipselect.instance import Instance
 from mipselect.losses.squared import PreparedSquared
 from mipselect.search.convex.completions import BATCHES, Batches
 from mipselect.search.convex.masters import FenchelMasters
-from mipselect.search.convex.method import ConvexMethod, Division
+from mipselect.search.convex.method import MANY, PATIENCE, ConvexMethod, Division
 from mipselect.search.least_squares.additions import SCREENING, Screening
 from mipselect.search.least_squares.closed_form import ClosedForm
 from mipselect.search.least_squares.masters import SquaredMasters
@@ -53,6 +53,8 @@ def search_by(
     cheap: int = 200,
     few_columns: int = 2048,
     batches: Batches = BATCHES,
+    uncentred: int = PATIENCE,
+    many: int = MANY,
 ) -> Search:
     """A search by this solver; `enumerated=0` sends small subproblems to a master too."""
     options = SearchOptions(solver, tolerance)
@@ -67,7 +69,7 @@ def search_by(
     method = (
         LeastSquaresMethod(problem, engine, screening, patience=cheap, few_columns=few_columns)
         if squared
-        else ConvexMethod(problem, engine, batches)
+        else ConvexMethod(problem, engine, batches, patience=uncentred, many=many)
     )
     return Search(instance, method, options, Run.start() if run is None else run)
 

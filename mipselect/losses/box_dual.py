@@ -20,7 +20,8 @@ from mipselect.arrays import FloatArray, IntArray
 from mipselect.errors import SolverFailure
 from mipselect.losses.base import RestrictedFit
 from mipselect.losses.conic import solve_by_clarabel
-from mipselect.losses.fenchel import EPS, FenchelBounds
+from mipselect.losses.fenchel import EPS, PRECISION, WIDE, FenchelBounds
+from mipselect.losses.one_more import bounds_with_one_more
 from mipselect.losses.open_rows import solve
 from mipselect.losses.restricted import BoxDual, Solutions, certified
 
@@ -32,9 +33,6 @@ DEFAULT_GAP = 1e-8
 
 ACCURACY = 1e-6
 """Duality gap, in sensitivities, beyond which a value is refused. Public."""
-
-WIDE = 4.0
-"""Radius, in that of the problem, of problems whose features have ridges of their own."""
 
 ROUNDING = 1024.0 * EPS
 """What rounding may add to a value and to its certificate, in largest losses; generous.
@@ -144,27 +142,47 @@ class PreparedBoxDual:
 
     def bounds(self, supports: IntArray) -> FenchelBounds:
         """Nearly optimal dual points of every row of `supports`, shape (m, k), k ≥ 0."""
-        batches = [self.bounds_of(self.solved(batch).dual) for batch in self._batches(supports)]
-        constants, weights = zip(*batches, strict=True)
-        return self._bounds(np.concatenate(constants), np.concatenate(weights))
+        points = np.concatenate([self.solved(batch).dual for batch in self._batches(supports)])
+        return self._bounds(points)
 
-    def scaled_bounds(self, features: IntArray, scales: FloatArray) -> FenchelBounds:
+    def bounds_with_one_more(
+        self, base: IntArray, point: FloatArray, candidates: IntArray
+    ) -> FloatArray:
+        """Lower bounds on R(B ∪ {j}); see `mipselect.losses.fenchel.SteppingLoss`."""
+        problem = self.rows, self.box, self.ridge, self.radius
+        return np.asarray(bounds_with_one_more(*problem, base, point, candidates) / self.n)
+
+    def scaled_bounds(
+        self,
+        features: IntArray,
+        scales: FloatArray,
+        *,
+        reach: float = WIDE,
+        precision: float = PRECISION,
+    ) -> FenchelBounds:
         """One dual point: nearly the optimum where feature j has the ridge λ/scales_j².
 
         Parameters
         ----------
         features : ndarray of int, shape (k,)
         scales : ndarray of shape (k,)
-            Positive. The norm constraint is on β_j/scales_j, and wide.
+            Positive.
+        reach : float
+            The norm constraint is on β_j/scales_j, with a radius of so many r.
+        precision : float
+            Relative duality gap that is aimed at.
         """
-        radius = WIDE * self.radius
+        radius = reach * self.radius
         columns = radius * scales[:, None] * self.rows[features]
-        solution = solve(columns[None], self.box, self.ridge * radius**2, self.allowed_gap)
-        return self._bounds(*self.bounds_of(solution.dual))
+        gap = max(self.allowed_gap, precision * self.at_zero)
+        ridge = self.ridge * radius**2
+        solution = solve(columns[None], self.box, ridge, gap, precision=precision)
+        return self._bounds(solution.dual)
 
-    def _bounds(self, constants: FloatArray, weights: FloatArray) -> FenchelBounds:
+    def _bounds(self, points: FloatArray) -> FenchelBounds:
+        constants, weights = self.bounds_of(points)
         always = np.zeros(len(constants))
-        return FenchelBounds(constants, weights, self.n, self.ridge, self.radius, always)
+        return FenchelBounds(constants, weights, self.n, self.ridge, self.radius, always, points)
 
     def bounds_of(self, dual: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Constants and squared weights of any dual points in the box, shape (m, n)."""

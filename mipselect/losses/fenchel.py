@@ -21,6 +21,12 @@ from mipselect.losses.base import PreparedLoss
 
 EPS = float(np.finfo(np.float64).eps)
 
+PRECISION = 1e-10
+"""Relative duality gap that solutions aim at."""
+
+WIDE = 4.0
+"""Radius, in that of the problem, of problems whose features have ridges of their own."""
+
 
 def largest_ridge_gain(squared: FloatArray, ridge: float, radius: float) -> FloatArray:
     """h(t) = max over ‖β‖ ≤ r of √t ‖β‖ - (λ/2)‖β‖², for t = ‖w‖² of any shape."""
@@ -44,6 +50,8 @@ class FenchelBounds:
         λ and r.
     always : ndarray of shape (m,)
         The same squares added up over the columns that are always in.
+    points : ndarray of shape (m, n) or None
+        The dual points themselves, where they are kept.
     """
 
     constants: FloatArray
@@ -52,11 +60,20 @@ class FenchelBounds:
     ridge: float
     radius: float
     always: FloatArray
+    points: FloatArray | None = None
 
     def bound(self, row: int, weight: FloatArray) -> FloatArray:
         """The bound of dual point `row` on supports with Σ w_j² = `weight` over all columns."""
         gain = largest_ridge_gain(weight, self.ridge, self.radius)
         return np.asarray((self.constants[row] - gain * (1.0 + 16.0 * EPS)) / self.n)
+
+    def only(self, row: int) -> FenchelBounds:
+        """Dual point `row` alone."""
+        points = None if self.points is None else self.points[row : row + 1]
+        constants, weights, always = (
+            array[row : row + 1] for array in (self.constants, self.weights, self.always)
+        )
+        return FenchelBounds(constants, weights, self.n, self.ridge, self.radius, always, points)
 
     def at(self, row: int, supports: IntArray) -> FloatArray:
         """The bound of dual point `row` at every row of `supports`, shape (k, s): (k,)."""
@@ -78,8 +95,33 @@ class FenchelLoss(PreparedLoss, Protocol):
 
 
 @runtime_checkable
+class SteppingLoss(FenchelLoss, Protocol):
+    """One that can step from the optimum on a base towards those with one more feature."""
+
+    def bounds_with_one_more(
+        self, base: IntArray, point: FloatArray, candidates: IntArray
+    ) -> FloatArray:
+        """Lower bounds on R(B ∪ {j}) for candidates j, shape (L,); -inf where none is known.
+
+        Parameters
+        ----------
+        base : ndarray of int, shape (k,)
+        point : ndarray of shape (n,)
+            The dual point of `bounds` for this base.
+        candidates : ndarray of int, shape (L,)
+        """
+
+
+@runtime_checkable
 class ScaledFenchelLoss(FenchelLoss, Protocol):
     """One that can also give each feature a ridge of its own."""
 
-    def scaled_bounds(self, features: IntArray, scales: FloatArray) -> FenchelBounds:
+    def scaled_bounds(
+        self,
+        features: IntArray,
+        scales: FloatArray,
+        *,
+        reach: float = WIDE,
+        precision: float = PRECISION,
+    ) -> FenchelBounds:
         """One dual point: nearly the optimum where feature j has the ridge λ/scales_j²."""

@@ -7,7 +7,15 @@ import numpy as np
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.losses.base import CertifiedLoss, PreparedLoss, RestrictedFit
 from mipselect.losses.features import Features
-from mipselect.losses.fenchel import EPS, FenchelBounds, FenchelLoss, ScaledFenchelLoss
+from mipselect.losses.fenchel import (
+    EPS,
+    PRECISION,
+    WIDE,
+    FenchelBounds,
+    FenchelLoss,
+    ScaledFenchelLoss,
+    SteppingLoss,
+)
 from mipselect.losses.squared import PreparedSquared
 
 
@@ -66,7 +74,17 @@ class FenchelFeatures(FeatureProblem):
             bounds.ridge,
             bounds.radius,
             rounding * weights[:, features.always_columns].sum(axis=1),
+            bounds.points,
         )
+
+    def bounds_with_one_more(
+        self, base: IntArray, point: FloatArray, candidates: IntArray
+    ) -> FloatArray:
+        """Lower bounds on R(B ∪ {j}) for candidates j; -inf for features of several columns."""
+        if not (self.features.singles and isinstance(self.columns, SteppingLoss)):
+            return np.full(len(candidates), -np.inf)
+        inside = self.features.with_always(base)
+        return self.columns.bounds_with_one_more(inside, point, candidates)
 
 
 class ScaledFenchelFeatures(FenchelFeatures):
@@ -74,13 +92,23 @@ class ScaledFenchelFeatures(FenchelFeatures):
 
     columns: ScaledFenchelLoss
 
-    def scaled_bounds(self, features: IntArray, scales: FloatArray) -> FenchelBounds:
+    def scaled_bounds(
+        self,
+        features: IntArray,
+        scales: FloatArray,
+        *,
+        reach: float = WIDE,
+        precision: float = PRECISION,
+    ) -> FenchelBounds:
         """One dual point: nearly the optimum where feature j has the ridge λ/scales_j²."""
         known = self.features
         of_columns = np.repeat(scales, known.widths[features])
         return self._of_features(
             self.columns.scaled_bounds(
-                known.with_always(features), np.concatenate([np.ones(known.always), of_columns])
+                known.with_always(features),
+                np.concatenate([np.ones(known.always), of_columns]),
+                reach=reach,
+                precision=precision,
             )
         )
 

@@ -15,13 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mipselect.arrays import FloatArray, IntArray
-from mipselect.losses.fenchel import EPS
+from mipselect.losses.fenchel import EPS, PRECISION
 from mipselect.losses.interior_point import ITERATIONS, Problems
 from mipselect.losses.interior_point import solve as solve_by_interior_point
+from mipselect.losses.newton import solve as solve_by_newton
 from mipselect.losses.restricted import BoxDual, Solutions, at_zero, certified
-
-PRECISION = 1e-10
-"""Relative duality gap that is aimed at."""
 
 MANY_ROWS = 1500
 """From here on most rows are settled before a problem is solved."""
@@ -43,8 +41,9 @@ def solve(
     allowed_gap: float,
     *,
     iterations: int = ITERATIONS,
+    precision: float = PRECISION,
 ) -> Solutions:
-    """Solve m problems, each to a relative duality gap of `PRECISION` or the allowed one.
+    """Solve m problems, each to the relative duality gap `precision` or the allowed one.
 
     Where rounding or the number of iterations stops it short, the best found is returned.
 
@@ -59,19 +58,25 @@ def solve(
     allowed_gap : float
         The largest gap that will do, where the relative one is larger.
     iterations : int
-        Most steps of each interior-point solve.
+        Most steps of each method.
+    precision : float
     """
     s, n = columns.shape[1:]
-    solutions = at_zero(columns, box, ridge)
-    loss_at_zero = solutions.values.copy()
+    loss_at_zero = float(box.loss(np.zeros(n)))
+    if s > 0 and box.softness > 0.0:
+        solutions = certified(
+            columns, box, ridge, *solve_by_newton(columns, box, ridge, steps=iterations)
+        )
+    else:
+        solutions = at_zero(columns, box, ridge)
 
     def goal() -> FloatArray:
-        relative = PRECISION * solutions.values + 4.0 * EPS * loss_at_zero
+        relative = precision * solutions.values + 4.0 * EPS * loss_at_zero
         return np.asarray(np.minimum(allowed_gap, relative))
 
     if s == 0:
         return solutions
-    if n >= MANY_ROWS:
+    if n >= MANY_ROWS and (solutions.gaps > goal()).any():
         center, tied = _from_sample(columns, box, ridge)
         for group, shares in ((~tied, OPEN_SHARES), (tied, TIED_SHARES)):
             for share in shares:

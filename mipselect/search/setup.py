@@ -14,7 +14,7 @@ from mipselect.losses.fenchel import FenchelLoss
 from mipselect.losses.squared import PreparedSquared
 from mipselect.search.convex.masters import FenchelMasters
 from mipselect.search.convex.method import ConvexMethod, Division
-from mipselect.search.convex.remembered import Remembered
+from mipselect.search.convex.remembered import remembered
 from mipselect.search.cutting_loop import OuterApproximation
 from mipselect.search.enumeration import Enumeration
 from mipselect.search.least_squares.closed_form import ClosedForm
@@ -99,14 +99,14 @@ def _native(instance: Instance) -> LeastSquaresMethod | ConvexMethod:
     problem = instance.prepared
     if isinstance(problem, PreparedSquared):
         return LeastSquaresMethod(problem, ClosedForm())
-    return ConvexMethod(Remembered(_fenchel(instance)), Division())
+    return ConvexMethod(remembered(_fenchel(instance)), Division())
 
 
 def _by_masters(instance: Instance, masters: OuterApproximation) -> Method:
     problem = instance.prepared
     if isinstance(problem, PreparedSquared):
         return LeastSquaresMethod(problem, SquaredMasters(masters))
-    return ConvexMethod(Remembered(_fenchel(instance)), FenchelMasters(masters))
+    return ConvexMethod(remembered(_fenchel(instance)), FenchelMasters(masters))
 
 
 def _fenchel(instance: Instance) -> FenchelLoss:

@@ -7,8 +7,10 @@ feature that is added; every child is bounded by the optimum on its own, larger 
 from __future__ import annotations
 
 import itertools
+import math
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -23,6 +25,7 @@ from mipselect.search.convex.completions import (
     completions_of,
     offer_last_additions,
     screened,
+    screened_by_centre,
 )
 from mipselect.search.neighbourhood import Engine, offer_nearby
 from mipselect.search.progress import Run, Stopped
@@ -43,8 +46,55 @@ class Division:
         return False
 
 
+PATIENCE = 20
+"""Subproblems that are tried with the optimum on their base alone."""
+
+MANY = 300
+"""Completions: fewer take less time than a centre."""
+
+TRIALS = 3
+"""Centres for each size, before it is asked whether they drop enough features."""
+
+AGAIN = 20
+"""Where they did not, they are tried again once in so many."""
+
+
+class Centres:
+    """When a subproblem is worth a dual point of its own: where such points drop features."""
+
+    def __init__(self, patience: int = PATIENCE, many: int = MANY) -> None:
+        self._patience, self._many = patience, many
+        self._asked: Counter[int] = Counter()
+        self._tried: Counter[int] = Counter()
+        self._before: Counter[int] = Counter()
+        self._dropped: Counter[int] = Counter()
+
+    def worth(self, sub: Completions, run: Run) -> bool:
+        """Of a subproblem that is screened."""
+        m, live = sub.size, len(sub.live)
+        if run.statistics.subproblems <= self._patience or math.comb(live, m) <= self._many:
+            return False
+        self._asked[m] += 1
+        if self._tried[m] < TRIALS or self._asked[m] % AGAIN == 0:
+            return True
+        needed = 0.5 if m == 2 else 0.1
+        return self._dropped[m] > needed * self._before[m]
+
+    def screened(self, sub: Completions, collector: Collector, limit: float) -> Completions:
+        """Drop the features whose best completion is not below `limit` by such a point."""
+        found = screened_by_centre(sub, collector, limit)
+        self._tried[sub.size] += 1
+        self._before[sub.size] += len(sub.live)
+        self._dropped[sub.size] += len(sub.live) - len(found.live)
+        return found
+
+
 def divide(
-    subs: list[Completions], collector: Collector, engine: Engine[Completions], run: Run
+    subs: list[Completions],
+    collector: Collector,
+    engine: Engine[Completions],
+    run: Run,
+    centres: Centres,
 ) -> None:
     """Settle sibling subproblems, which have the same size."""
     run.statistics.subproblems += len(subs)
@@ -53,30 +103,34 @@ def divide(
         offer_last_additions(subs, collector, run)
         return
     for whole in subs:
-        sub = screened(whole, collector, run.limit(collector, whole.batches.long))
+        limit = run.limit(collector, whole.batches.long)
+        sub = screened(whole, collector, limit)
+        if centres.worth(sub, run):
+            sub = centres.screened(sub, collector, limit)
         if len(sub.live) < sub.size:
             continue
         if not (engine.takes(sub) and engine.settle(sub, collector, run)):
-            _divide_by_first_feature(sub, collector, engine, run)
+            _divide_by_first_feature(sub, collector, engine, run, centres)
 
 
 def _divide_by_first_feature(
-    sub: Completions, collector: Collector, engine: Engine[Completions], run: Run
+    sub: Completions,
+    collector: Collector,
+    engine: Engine[Completions],
+    run: Run,
+    centres: Centres,
 ) -> None:
     families, siblings = sub.family_bounds, sub.batches.bases
     for start in range(0, len(families), siblings):
         bounds = families[start : start + siblings]
-        limit = run.limit(collector, sub.batches.long)
-        count = int(np.sum(np.maximum.accumulate(bounds) < limit))
-        firsts = range(start, start + count)
-        if count:
+        open_ = bounds < run.limit(collector, sub.batches.long)
+        collector.settle(float(np.min(bounds[~open_], initial=np.inf)))
+        firsts = start + np.flatnonzero(open_)
+        if len(firsts):
             bases = np.array([np.append(sub.base, sub.live[k]) for k in firsts])
             live = [sub.live[k + 1 :] for k in firsts]
             children = completions_of(sub.problem, bases, sub.size - 1, live, sub.batches)
-            divide(children, collector, engine, run)
-        if count < len(bounds):
-            collector.settle(float(families[start + count :].min()))
-            return
+            divide(children, collector, engine, run, centres)
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,6 +151,7 @@ class ConvexNeighbourhood:
     support: IntArray
     value: float
     batches: Batches = BATCHES
+    centres: Centres = field(default_factory=Centres)
 
     @property
     def levels(self) -> int:
@@ -142,7 +197,7 @@ class ConvexNeighbourhood:
                 subs = completions_of(self.problem, bases, level, live, self.batches)
                 greedy = np.concatenate([sub.supports(np.arange(level)[None]) for sub in subs])
                 collector.offer(greedy, self.problem.values(greedy))
-                divide(subs, collector, self.engine, run)
+                divide(subs, collector, self.engine, run, self.centres)
                 run.reporter.done += len(batch)
         except Stopped:
             collector.settle(proven)
@@ -168,12 +223,16 @@ class ConvexMethod:
     batches : Batches
     few : int
         Evaluating so many supports takes less time than bounding them.
+    patience, many : int
+        See `Centres`.
     """
 
     problem: FenchelLoss
     engine: Engine[Completions]
     batches: Batches = BATCHES
     few: int = 100
+    patience: int = PATIENCE
+    many: int = MANY
 
     @property
     def name(self) -> str:
@@ -200,7 +259,14 @@ class ConvexMethod:
 
     def center_at(self, support: IntArray, value: float, run: Run) -> ConvexNeighbourhood:
         """The neighbourhood of a support whose value is known."""
-        return ConvexNeighbourhood(self.problem, self.engine, support, value, self.batches)
+        return ConvexNeighbourhood(
+            self.problem, self.engine, support, value, self.batches, self.centres
+        )
+
+    @cached_property
+    def centres(self) -> Centres:
+        """What it knows of centres, for all of them."""
+        return Centres(self.patience, self.many)
 
 
 def _batches(

@@ -6,7 +6,12 @@ import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.losses.base import RestrictedFit
-from mipselect.losses.fenchel import FenchelBounds, FenchelLoss
+from mipselect.losses.fenchel import (
+    FenchelBounds,
+    FenchelLoss,
+    ScaledFenchelLoss,
+    SteppingLoss,
+)
 
 
 class Remembered:
@@ -39,3 +44,37 @@ class Remembered:
     def bounds(self, supports: IntArray) -> FenchelBounds:
         """Nearly optimal dual points of every row of `supports`, shape (m, k), k ≥ 0."""
         return self._problem.bounds(supports)
+
+
+class RememberedSteps(Remembered):
+    """The same for a loss that can step to one more feature, and give features their own ridges.
+
+    Parameters
+    ----------
+    problem : SteppingLoss
+    scaled : ScaledFenchelLoss
+        The same loss.
+    """
+
+    def __init__(self, problem: SteppingLoss, scaled: ScaledFenchelLoss) -> None:
+        super().__init__(problem)
+        self._steps, self._scaled = problem, scaled
+
+    def scaled_bounds(
+        self, features: IntArray, scales: FloatArray, *, reach: float, precision: float
+    ) -> FenchelBounds:
+        """One dual point: nearly the optimum where feature j has the ridge λ/scales_j²."""
+        return self._scaled.scaled_bounds(features, scales, reach=reach, precision=precision)
+
+    def bounds_with_one_more(
+        self, base: IntArray, point: FloatArray, candidates: IntArray
+    ) -> FloatArray:
+        """Lower bounds on R(B ∪ {j}) for candidates j, shape (L,); -inf where none is known."""
+        return self._steps.bounds_with_one_more(base, point, candidates)
+
+
+def remembered(problem: FenchelLoss) -> FenchelLoss:
+    """The same loss, evaluating no support twice."""
+    if isinstance(problem, SteppingLoss) and isinstance(problem, ScaledFenchelLoss):
+        return RememberedSteps(problem, problem)
+    return Remembered(problem)

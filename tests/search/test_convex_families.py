@@ -1,0 +1,133 @@
+"""Dual points for families of supports: every bound at every support of the family."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from designs import LOSSES, all_supports, random_grouped_instance, random_loss_instance, with_loss
+from test_against_enumeration import check_levels, check_pool
+
+from mipselect.instance import Instance
+from mipselect.losses.fenchel import ScaledFenchelLoss
+from mipselect.search.collectors import BestSupport
+from mipselect.search.convex.centring import Choice, best_centred, proven
+from mipselect.search.convex.completions import (
+    Batches,
+    Completions,
+    best_completions,
+    completions_of,
+    largest_after,
+    screened_by_centre,
+)
+
+
+def scaled(instance: Instance) -> ScaledFenchelLoss:
+    problem = instance.prepared
+    assert isinstance(problem, ScaledFenchelLoss)
+    return problem
+
+
+def check_family(instance: Instance, seed: int) -> None:
+    """A base, two choices of features, and all supports that agree with them."""
+    problem, rng = scaled(instance), np.random.default_rng(seed)
+    supports = all_supports(instance)
+    values = instance.objectives(supports)
+    support = supports[int(rng.integers(len(supports)))]
+    base = support[: int(rng.integers(0, len(support)))]
+    left = np.setdiff1d(np.arange(problem.p), base)
+    inside = rng.permutation(left)[: int(rng.integers(1, len(left) + 1))]
+    taken = int(rng.integers(0, min(len(inside), len(support) - len(base)) + 1))
+    outside = np.setdiff1d(left, inside)
+    others = len(support) - len(base) - taken
+    if others > len(outside):
+        return
+    choices = [c for c in (Choice(inside, taken), Choice(outside, others)) if c.count]
+    family = np.isin(base, supports).all() & np.array(
+        [np.isin(base, row).all() and np.isin(inside, row).sum() == taken for row in supports]
+    )
+    first = problem.bounds(base[None])
+    found = best_centred(problem, base, choices, first, np.inf, steps=int(rng.integers(1, 6)))
+    assert proven(found, base, choices) >= proven(first, base, choices)
+    assert proven(found, base, choices) <= values[family].min() * (1 + 1e-9), seed
+    assert np.all(found.at(0, supports) <= values * (1 + 1e-9)), seed
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_bounds_of_families_hold_at_every_support(loss: str) -> None:
+    for seed in range(60):
+        check_family(random_loss_instance(seed, loss), seed)
+    for seed in range(20):
+        check_family(with_loss(random_grouped_instance(seed, max_p=6, max_s=3), loss), seed)
+
+
+def subproblem(instance: Instance, base: list[int], size: int) -> Completions:
+    live = np.setdiff1d(np.arange(instance.n_features), base)
+    bases = np.array([base], dtype=np.intp).reshape(1, -1)
+    return completions_of(scaled(instance), bases, size, [live])[0]
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_screened_subproblem_keeps_what_matters_and_bounds_the_rest(loss: str) -> None:
+    for seed in range(25):
+        instance = random_loss_instance(seed, loss, max_s=4)
+        s = instance.support_size
+        if s < 2:
+            continue
+        base = [] if s == 2 else [0]
+        sub = subproblem(instance, base, s - len(base))
+        supports = all_supports(instance)
+        supports = supports[np.isin(supports, base).sum(axis=1) == len(base)]
+        values = instance.objectives(supports)
+        limit = float(np.quantile(values, 0.3)) * (1 + 1e-6)
+        collector = BestSupport(0.0)
+        smaller = screened_by_centre(sub, collector, limit)
+        alive = np.append(smaller.live, base)
+        dropped = ~np.isin(supports, alive).all(axis=1)
+        assert np.all(values[dropped] >= collector.bound * (1 - 1e-9)), seed
+        assert np.all(values[dropped] >= limit * (1 - 1e-9)), seed
+        for k, bound in enumerate(smaller.family_bounds):
+            rest = np.append(smaller.live[k:], base)
+            here = np.isin(supports, rest).all(axis=1) & (supports == smaller.live[k]).any(axis=1)
+            assert np.all(bound <= values[here] * (1 + 1e-9)), seed
+
+
+def test_sums_of_credits() -> None:
+    rng = np.random.default_rng(0)
+    for size in range(1, 6):
+        for credits in (rng.random(5), np.round(3 * rng.random(9)), np.zeros(6)):
+            best, after = best_completions(credits, size), largest_after(credits, size)
+            for k in range(len(credits)):
+                others = np.sort(np.delete(credits, k))[::-1][: size - 1].sum()
+                assert best[k] == pytest.approx(credits[k] + others)
+                assert after[k] == pytest.approx(np.sort(credits[k + 1 :])[::-1][:size].sum())
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_centre_settles_what_the_optimum_of_the_base_leaves_open(loss: str) -> None:
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((400, 30))
+    for j in range(1, 30):
+        X[:, j] = 0.9 * X[:, j - 1] + np.sqrt(0.19) * X[:, j]
+    y = X[:, [3, 13, 23]].sum(axis=1) + 0.5 * rng.standard_normal(400)
+    instance = Instance(
+        X, y > 0.0 if loss == "hinge" else y, support_size=3, x_bound=2.0, y_bound=3.0,
+        coef_bound=3.0, ridge=8.0, loss=loss,
+    )  # fmt: skip
+    sub = subproblem(instance, [13], 2)
+    value = instance.objective([3, 13, 23])
+    choices = [Choice(sub.live, 2)]
+    found = best_centred(scaled(instance), sub.base, choices, sub.bounds, value)
+    open_before = value - proven(sub.bounds, sub.base, choices)
+    assert value - proven(found, sub.base, choices) < 0.1 * open_before
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_pools_and_levels_with_centres_everywhere(loss: str) -> None:
+    tuned = {"uncentred": 0, "many": 0, "batches": Batches(bases=3, supports=4)}
+    for seed in range(6):
+        for instance in (
+            random_loss_instance(seed, loss, max_s=4),
+            with_loss(random_grouped_instance(seed, max_p=6, max_s=3), loss),
+        ):
+            check_pool(instance, max(1, instance.number_of_supports // 3), "native", 0.0, **tuned)
+            check_levels(instance, "native", 0.05, **tuned)
