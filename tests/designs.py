@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from mipselect.instance import Instance
-from mipselect.losses import loss_by_name
+from mipselect.losses import Loss, checked_loss
 from mipselect.losses.base import wants_classes
 
 
@@ -94,11 +94,11 @@ def random_grouped_instance(seed: int, *, max_p: int = 9, max_s: int = 4) -> Ins
 DESIGNS: list[Design] = [random_instance, random_grouped_instance]
 
 
-def of_classes(loss: str) -> bool:
-    return wants_classes(loss_by_name(loss))
+def of_classes(loss: str | Loss) -> bool:
+    return wants_classes(checked_loss(loss))
 
 
-def with_loss(base: Instance, loss: str) -> Instance:
+def with_loss(base: Instance, loss: str | Loss) -> Instance:
     """The same problem with another loss; its classes, if it is of classes, by the sign of y."""
     X, y = base.X, base.y
     if of_classes(loss):
@@ -123,7 +123,9 @@ def with_loss(base: Instance, loss: str) -> Instance:
 LOSSES = ["hinge", "huber(0.3)", "huber(2.0)", "quantile(0.5)", "quantile(0.9)"]
 
 
-def random_loss_instance(seed: int, loss: str, *, max_p: int = 7, max_s: int = 3) -> Instance:
+def random_loss_instance(
+    seed: int, loss: str | Loss, *, max_p: int = 7, max_s: int = 3
+) -> Instance:
     """The same designs for another loss."""
     return with_loss(random_instance(seed, max_p=max_p, max_s=max_s), loss)
 
