@@ -91,6 +91,7 @@ class _Start:
         self, columns: FloatArray, box: BoxDual, ridge: float, radius: float, dual: FloatArray
     ) -> None:
         self.columns, self.box, self.ridge, self.radius = columns, box, ridge, radius
+        self.trace = math.fsum(np.einsum("kn,kn->k", columns, columns))
         w = columns @ dual
         self.shrink = max(ridge, float(np.linalg.norm(w)) / radius)
         self.coef = w / self.shrink
@@ -148,12 +149,8 @@ class _Start:
         squares = np.einsum("ln,ln->l", dual, dual)
         size = np.abs(dual) @ np.abs(self.box.y) + self.box.softness * squares
         constants = dual @ self.box.y - (0.5 * self.box.softness) * squares - rounding * size
-        trace = self._trace + np.einsum("ln,ln->l", added, added)
+        trace = self.trace + np.einsum("ln,ln->l", added, added)
         length = np.sqrt(np.einsum("lk,lk->l", w, w) + w_added**2)
         length = length + rounding * np.sqrt(squares * trace)
         gain = largest_ridge_gain(length**2, self.ridge, self.radius)
         return np.asarray(constants - gain * (1.0 + 16.0 * EPS))
-
-    @property
-    def _trace(self) -> float:
-        return math.fsum(np.einsum("kn,kn->k", self.columns, self.columns))

@@ -1,10 +1,31 @@
-"""Projections that the weights of a centre are moved by."""
+"""The weights of a centre, 0 ≤ z ≤ 1 with Σ z given: the best vertex, steps and projections."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from mipselect.arrays import FloatArray
+
+
+def largest_sum(shares: FloatArray, count: int) -> float:
+    """Sum of the `count` largest entries: the most that weights with this sum make of them."""
+    if count <= 0:
+        return 0.0
+    if count >= len(shares):
+        return float(shares.sum())
+    return float(np.partition(shares, len(shares) - count)[len(shares) - count :].sum())
+
+
+def step_along(
+    z: FloatArray, shares: FloatArray, before: tuple[FloatArray, FloatArray] | None
+) -> float:
+    """The length of a step along the shares, the gradient: that of Barzilai and Borwein."""
+    first = 1.0 / float(np.sort(shares)[-min(len(shares), 8) :].mean() or 1.0)
+    if before is None:
+        return first
+    moved, changed = z - before[0], shares - before[1]
+    curved = -float(moved @ changed)
+    return float(moved @ moved) / curved if curved > 0.0 else 4.0 * first
 
 
 def on_capped_simplex(v: FloatArray, count: int) -> FloatArray:

@@ -16,7 +16,7 @@ import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.losses.fenchel import FenchelBounds, ScaledFenchelLoss
-from mipselect.search.simplex import on_capped_simplex
+from mipselect.search.simplex import largest_sum, on_capped_simplex, step_along
 
 PRECISION = 1e-5
 """Of the centres: relative duality gap that is aimed at."""
@@ -46,10 +46,7 @@ class Choice:
 
     def largest(self, weights: FloatArray) -> float:
         """The largest Σ w_j² of so many of them."""
-        own = weights[self.features]
-        if self.count >= len(own):
-            return float(own.sum())
-        return float(np.partition(own, len(own) - self.count)[len(own) - self.count :].sum())
+        return largest_sum(weights[self.features], self.count)
 
     def likely(self, weights: FloatArray, count: int) -> IntArray:
         """Positions of those with the largest weights."""
@@ -117,20 +114,10 @@ def best_centred(
             break
         for choice, place in zip(choices, places, strict=True):
             admitted[place[choice.likely(weights, choice.count + 4)]] = True
-        length = _step(z, shares, before)
+        length = step_along(z, shares, before)
         before = z, shares
         z = np.zeros_like(z)
         for choice, place in zip(choices, places, strict=True):
             here = place[admitted[place]]
             z[here] = on_capped_simplex(before[0][here] + length * shares[here], choice.count)
     return best
-
-
-def _step(z: FloatArray, shares: FloatArray, before: tuple[FloatArray, FloatArray] | None) -> float:
-    """The length of a step along the shares: that of Barzilai and Borwein."""
-    first = 1.0 / float(np.sort(shares)[-min(len(shares), 8) :].mean() or 1.0)
-    if before is None:
-        return first
-    moved, changed = z - before[0], shares - before[1]
-    curved = -float(moved @ changed)
-    return float(moved @ moved) / curved if curved > 0.0 else 4.0 * first

@@ -21,7 +21,8 @@ import numpy as np
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.losses.squared import EPS, PreparedSquared
 from mipselect.search.least_squares.blocks import Blocks, in_own_eigenvectors
-from mipselect.search.least_squares.dominance import dominated_diagonal, largest_sum, largest_sums
+from mipselect.search.least_squares.dominance import dominated_diagonal, largest_sums
+from mipselect.search.simplex import largest_sum
 
 
 @dataclass(frozen=True)

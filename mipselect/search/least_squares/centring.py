@@ -21,8 +21,7 @@ from mipselect.arrays import FloatArray, IntArray
 from mipselect.losses.squared import EPS
 from mipselect.search.least_squares.additions import Additions
 from mipselect.search.least_squares.curvature import Convexity
-from mipselect.search.least_squares.dominance import largest_sum
-from mipselect.search.simplex import on_capped_simplex
+from mipselect.search.simplex import largest_sum, on_capped_simplex, step_along
 
 STEPS = 15
 """Centres that are tried for one bound."""
@@ -176,7 +175,7 @@ def best_centred(
             break
         if step in ADMITTING and len(centring.members) < MEMBERS:
             _admit_promising(centring, budgets, bound)
-        length = _step(z, bound.shares, before)
+        length = step_along(z, bound.shares, before)
         before = z, bound.shares
         z = np.zeros_like(start)
         admitted = np.zeros(len(start), dtype=bool)
@@ -196,13 +195,3 @@ def _admit_promising(centring: Centring, budgets: Sequence[Budget], bound: GainB
         top = np.argpartition(-shares, count - 1)[:count]
         promising.append(budget.positions[top])
     centring.admit(np.concatenate(promising))
-
-
-def _step(z: FloatArray, shares: FloatArray, before: tuple[FloatArray, FloatArray] | None) -> float:
-    """The length of a step along the shares."""
-    first = 1.0 / float(np.sort(shares)[-min(len(shares), 8) :].mean() or 1.0)
-    if before is None:
-        return first
-    moved, changed = z - before[0], shares - before[1]
-    curved = -float(moved @ changed)
-    return float(moved @ moved) / curved if curved > 0.0 else 4.0 * first

@@ -20,15 +20,6 @@ def dominated_diagonal(h: FloatArray, off_sums: FloatArray, ridge: float) -> Flo
     return ridge + theta * D
 
 
-def largest_sum(shares: FloatArray, count: int) -> float:
-    """Sum of the `count` largest entries."""
-    if count <= 0:
-        return 0.0
-    if count >= len(shares):
-        return float(shares.sum())
-    return float(np.partition(shares, len(shares) - count)[len(shares) - count :].sum())
-
-
 def largest_sums(rows: FloatArray, count: int) -> FloatArray:
     """The sum of the `count` ≥ 1 largest entries of every row, shape (L,); `rows` is reordered."""
     rows.partition(rows.shape[1] - count, axis=1)

@@ -19,7 +19,6 @@ from mipselect.search.least_squares.additions import (
 )
 from mipselect.search.least_squares.branch_and_bound import branch_and_bound, divide, reduced
 from mipselect.search.least_squares.center import Center, center_at
-from mipselect.search.least_squares.dominance import largest_sum
 from mipselect.search.least_squares.persistence import Persistence, is_crowded
 from mipselect.search.least_squares.removed_families import open_removed_sets
 from mipselect.search.least_squares.root_cuts import (
@@ -33,6 +32,7 @@ from mipselect.search.least_squares.swaps import best_by_swaps
 from mipselect.search.neighbourhood import Engine, offer_nearby
 from mipselect.search.progress import Run, Stopped
 from mipselect.search.removed_sets import removed_sets
+from mipselect.search.simplex import largest_sum
 
 
 def search_level(

@@ -13,9 +13,9 @@ from mipselect.search.least_squares.centring import Budget, best_centred
 from mipselect.search.least_squares.curvature import Curvature, UniformCurvature
 from mipselect.search.least_squares.dominance import (
     dominated_diagonal,
-    largest_sum,
     largest_sums,
 )
+from mipselect.search.simplex import largest_sum
 
 
 @dataclass(frozen=True, eq=False)
