@@ -18,6 +18,9 @@ KEPT_BYTES = 2**28
 BLOCK_BYTES = 2**27
 """Working memory for one block of columns where G is not held."""
 
+CACHED_ENTRIES = 2**16
+"""So many entries of rows of G are picked from at once: what a cache holds."""
+
 
 class Gram:
     """G = XᵀX by columns, in float64.
@@ -35,6 +38,7 @@ class Gram:
         self._full: FloatArray | None = None
         self._columns: dict[int, FloatArray] = {}
         self._streamed_tops: tuple[IntArray, FloatArray] | None = None
+        self._passed = 0
 
     @property
     def fits(self) -> bool:
@@ -56,7 +60,7 @@ class Gram:
     def columns(self, indices: IntArray) -> FloatArray:
         """G[:, indices], shape (p, len(indices))."""
         if self._full is not None:
-            return np.asarray(self._full[:, indices])
+            return np.asarray(self._full[indices].T)
         missing = [int(j) for j in indices if int(j) not in self._columns]
         if missing:
             if 8 * self.p * (len(self._columns) + len(missing)) > KEPT_BYTES:
@@ -71,7 +75,7 @@ class Gram:
     def entries(self, rows: IntArray, j: int) -> FloatArray:
         """G[rows, j], shape (len(rows),)."""
         if self._full is not None:
-            return np.asarray(self._full[rows, j])
+            return np.asarray(self._full[j, rows])
         return np.asarray(self.columns(np.asarray([j]))[rows, 0])
 
     def row_tops(self, candidates: IntArray, count: int, tick: Callable[[], None]) -> FloatArray:
@@ -127,12 +131,35 @@ class Gram:
 
     def block(self, indices: IntArray) -> FloatArray:
         """G[indices][:, indices], shape (k, k), without touching the other columns."""
-        if self._full is not None:
-            return np.asarray(self._full[np.ix_(indices, indices)])
-        if all(int(j) in self._columns for j in indices):
+        if self._full is None and all(int(j) in self._columns for j in indices):
             return np.asarray(self.columns(indices)[indices])
+        if self._worth_holding(len(indices) ** 2):
+            return np.asarray(self.full()[np.ix_(indices, indices)])
         chosen = self._X[:, indices].astype(np.float64, copy=False)
         return np.asarray(chosen.T @ chosen)
+
+    def rectangle(self, rows: IntArray, columns: IntArray) -> FloatArray:
+        """G[rows][:, columns], shape (k, l), without touching other columns.
+
+        When as much of G has been computed in this way as it has entries, all of it is kept.
+        """
+        if self._full is None and all(int(j) in self._columns for j in rows):
+            return np.asarray(self.columns(rows)[columns].T)
+        if not self._worth_holding(len(rows) * len(columns)):
+            left = self._X[:, rows].astype(np.float64, copy=False)
+            return np.asarray(left.T @ self._X[:, columns].astype(np.float64, copy=False))
+        G, found = self.full(), np.empty((len(rows), len(columns)))
+        height = max(1, CACHED_ENTRIES // self.p)
+        for start in range(0, len(rows), height):
+            some = slice(start, start + height)
+            found[some] = G[rows[some]][:, columns]
+        return found
+
+    def _worth_holding(self, entries: int) -> bool:
+        """Whether all of G should be held when so many more entries are wanted."""
+        if self._full is None and self.fits:
+            self._passed += entries
+        return self._full is not None or 2 * self._passed > self.p**2
 
     def blocks(self, indices: IntArray) -> FloatArray:
         """G[row][:, row] for every row of `indices`, shape (m, w): (m, w, w); w > 1 if it fits."""

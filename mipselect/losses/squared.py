@@ -155,10 +155,13 @@ class PreparedSquared:
     def values(self, supports: IntArray) -> FloatArray:
         """R of every row of `supports`, shape (m, s); returns shape (m,)."""
         features = self.features
-        used = features.with_always(np.unique(supports))
-        place = np.full(features.size, len(used))
-        place[used] = np.arange(len(used))
-        block = np.pad(self.gram.block(used), (0, int(features.padded)))
+        if self.gram.held and not features.padded:
+            block, place = self.gram.full(), np.arange(features.size)
+        else:
+            used = features.with_always(np.unique(supports))
+            place = np.full(features.size, len(used))
+            place[used] = np.arange(len(used))
+            block = np.pad(self.gram.block(used), (0, int(features.padded)))
         order = features.by_size(supports)
         values = np.empty(len(supports))
         chunk = chunk_of(features.most_columns(supports.shape[1]))

@@ -9,7 +9,8 @@ import pytest
 from designs import random_instance
 
 from mipselect.search.collectors import BestSupports
-from mipselect.search.least_squares.additions import additions_to
+from mipselect.search.least_squares.additions import additions_to, gain_shares
+from mipselect.search.least_squares.centring import GainBound
 from mipselect.search.least_squares.closed_form import ClosedForm
 from mipselect.search.progress import Run
 
@@ -34,10 +35,13 @@ def test_every_set_below_the_threshold_is_offered(seed: int, size: int) -> None:
     # With a threshold from the start, as in any search: some supports, whatever they are worth.
     known = rng.choice(len(sets), count, replace=False)
     collector.offer(np.array(sets)[known], values[known])
-    sub = additions_to(problem, np.sort(base), size, np.sort(others), 0.0, None)
+    live = np.sort(others)
+    tops = problem.gram.row_tops(live, size, lambda: None) if rng.random() < 0.5 else None
+    sub = additions_to(problem, np.sort(base), size, live, 0.0, tops)
     engine = ClosedForm(entries=int(rng.choice([1, 200, 2**19])))
-    assert engine.takes(sub)
-    assert engine.settle(sub, collector, Run.start())
+    bound = GainBound(0.0, gain_shares(sub)) if size == 3 or rng.random() < 0.5 else None
+    assert engine.takes(sub, bound)
+    assert engine.settle(sub, bound, collector, Run.start())
     _, found, rest = collector.result()
     np.testing.assert_allclose(found, np.sort(values)[:count], rtol=1e-9)
     assert rest >= np.sort(values)[count - 1] * (1.0 - 1e-9)

@@ -8,18 +8,31 @@ import numpy as np
 import pytest
 from designs import DESIGNS, Design, all_supports, distances, random_instance
 
+from mipselect.arrays import FloatArray, IntArray
 from mipselect.instance import Instance
 from mipselect.losses.fenchel import FenchelBounds
 from mipselect.losses.squared import PreparedSquared
 from mipselect.search import mistake_levels, top_supports
 from mipselect.search.convex.cuts import fenchel_cut
-from mipselect.search.least_squares.additions import additions_to, gain_shares, screened
+from mipselect.search.least_squares.additions import (
+    Additions,
+    additions_to,
+    gain_shares,
+    screened,
+)
 from mipselect.search.least_squares.branch_and_bound import screened_around_centres
 from mipselect.search.least_squares.center import center_at
 from mipselect.search.least_squares.centring import Budget, best_centred
+from mipselect.search.least_squares.children import children_of
+from mipselect.search.least_squares.children_centring import best_centred_children
 from mipselect.search.least_squares.closed_form import ClosedForm
-from mipselect.search.least_squares.curvature import curvature_of, spectral_curvatures
+from mipselect.search.least_squares.curvature import Curvature
 from mipselect.search.least_squares.cuts import sparse_diagonal_cut
+from mipselect.search.least_squares.measured_curvature import (
+    curvature_of,
+    parallel_sum,
+    spectral_curvatures,
+)
 from mipselect.search.least_squares.method import LeastSquaresNeighbourhood
 from mipselect.search.least_squares.persistence import Persistence
 from mipselect.search.least_squares.root_cuts import (
@@ -28,6 +41,7 @@ from mipselect.search.least_squares.root_cuts import (
     level_bound,
     root_cut,
 )
+from mipselect.search.least_squares.spectral_curvature import SpectralCurvature
 from mipselect.search.progress import Run
 from mipselect.search.removed_sets import removed_sets
 
@@ -104,6 +118,11 @@ def test_sparse_diagonal_cuts_and_shares(seed: int, design: Design) -> None:
         none, everything = np.empty(0, dtype=np.intp), np.arange(p)
         whole = additions_to(problem, none, 1, everything, 0.0, None)
         curvatures = [curvature_of(whole), *spectral_curvatures(whole, (1e-3, 0.1, 1.0))]
+        if problem.features.plain:
+            G = problem.gram.full()
+            t = float(rng.choice([1e-2, 1.0])) * float(np.median(np.diagonal(G)))
+            slack = 1e-9 * (t + float(np.trace(G)))
+            curvatures += [SpectralCurvature(parallel_sum(G, t), slack)] if t > 0.0 else []
         split = int(rng.integers(0, min(size, len(live) - 1) + 1)) if len(live) > size else 0
         halves = [np.arange(len(live) // 2), np.arange(len(live) // 2, len(live))]
         budgets = [Budget(halves[0], split), Budget(halves[1], size - split)]
@@ -112,9 +131,37 @@ def test_sparse_diagonal_cuts_and_shares(seed: int, design: Design) -> None:
             centred = best_centred(sub, curvature.at(sub), budgets, start, -np.inf)
             gains = centred.constant + centred.shares[sets].sum(axis=1)
             assert close_below(np.array([sub.lower_bound(float(gain)) for gain in gains]), values)
+        if problem.features.singles and size > 1:
+            check_children(sub, sets, values, curvatures, rng)
         kept, bound = screened_around_centres(sub, threshold, Persistence(problem))
         assert set(below[:, base_size:].ravel()) <= set(kept.live)
         assert len(bound.shares) == len(kept.live)
+
+
+def check_children(
+    sub: Additions,
+    sets: IntArray,
+    values: FloatArray,
+    curvatures: list[Curvature],
+    rng: np.random.Generator,
+) -> None:
+    """The bound of every child holds at all supports that belong to it; `sets` are positions."""
+    order = rng.permutation(len(sub.live))
+    families = len(order) - sub.size + 1
+    start = int(rng.integers(0, families))
+    stop = int(rng.integers(start + 1, families + 1))
+    children = children_of(sub, order, start, stop)
+    places = np.sort(np.argsort(order)[sets], axis=1)
+    own = (start <= places[:, 0]) & (places[:, 0] < stop)
+    k, later = places[own, 0] - start, places[own, 1:] - start - 1
+    for curvature in curvatures:
+        needed = children.needed_gains(rng.choice(values)) - rng.exponential(1e6)
+        bounds = best_centred_children(children, curvature.of_children(children), needed)
+        assert not bounds.shares[~children.after].any()
+        gains = bounds.constants[k] + bounds.shares[k[:, None], later].sum(axis=1)
+        assert np.all(gains <= bounds.worst[k] * (1.0 + 1e-12))
+        proven = [sub.lower_bound(float(gain)) for gain in gains + children.step[k] ** 2]
+        assert close_below(np.array(proven), values[own])
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -159,7 +206,8 @@ def test_root_cut_holds_at_every_distance(seed: int, design: Design) -> None:
                 center.tops.find(do_nothing)
             around = LeastSquaresNeighbourhood(center, ClosedForm(), persistence)
             plain = root_cut(center, level)
-            cuts += [plain, centred_cut(center, plain, persistence.level_curvature, np.inf)]
+            cuts.append(plain)
+            cuts += [centred_cut(center, plain, by, np.inf) for by in persistence.curvatures]
             if problem.features.singles:
                 cuts.append(lean_cut(center, root_cut(center, 1), level))
             first = cuts[-1] if center.lean and level > 1 else plain

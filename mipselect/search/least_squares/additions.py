@@ -112,6 +112,12 @@ class Additions:
         H[np.diag_indices_from(H)] = self.h
         return H
 
+    def rectangle(self, rows: IntArray, columns: IntArray) -> FloatArray:
+        """H between live features of one column each, shape (k, l), off the diagonal."""
+        H = self.problem.gram.rectangle(self.columns[rows], self.columns[columns])
+        H -= self.whitened[:, rows].T @ self.whitened[:, columns]
+        return H
+
     @cached_property
     def blocks(self) -> Blocks:
         """H and g on the live columns, every feature's in the eigenvectors of its own block."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.search.collectors import Collector
@@ -21,15 +22,24 @@ from mipselect.search.least_squares.additions import (
     screened,
 )
 from mipselect.search.least_squares.centring import Budget, GainBound
+from mipselect.search.least_squares.children import children_of
+from mipselect.search.least_squares.children_centring import best_centred_children
+from mipselect.search.least_squares.curvature import ChildrenCurvature
+from mipselect.search.least_squares.engine import Engine
 from mipselect.search.least_squares.persistence import Persistence
-from mipselect.search.neighbourhood import Engine
 from mipselect.search.progress import Run
+
+CHILDREN = 64
+"""So many are bounded at once: what they find may settle others."""
+
+ENTRIES = 2**17
+"""Of arrays with an entry for each of their features."""
 
 
 def branch_and_bound(
     sub: Additions,
     collector: Collector,
-    engine: Engine[Additions],
+    engine: Engine,
     run: Run,
     persistence: Persistence,
 ) -> None:
@@ -37,6 +47,8 @@ def branch_and_bound(
 
     Where the search is long, those that are above the target are settled as well.
     """
+    if engine.takes(sub, None) and engine.settle(sub, None, collector, run):
+        return
     divide(*reduced(sub, collector, run, persistence), collector, engine, run, persistence)
 
 
@@ -63,7 +75,7 @@ def divide(
     sub: Additions,
     bound: GainBound,
     collector: Collector,
-    engine: Engine[Additions],
+    engine: Engine,
     run: Run,
     persistence: Persistence,
 ) -> None:
@@ -72,16 +84,69 @@ def divide(
         return
     if sub.size == 1:
         offer_additions(sub, np.arange(len(sub.live))[:, None], collector)
-    elif not (engine.takes(sub) and engine.settle(sub, collector, run)):
+    elif not (engine.takes(sub, bound) and engine.settle(sub, bound, collector, run)):
         order = np.argsort(-bound.shares, kind="stable")
-        for k in range(len(order) - sub.size + 1):
-            gain = bound.constant + float(bound.shares[order[k : k + sub.size]].sum())
+        curvature = persistence.of_children(sub, run)
+        gains = bound.constant + sliding_window_view(bound.shares[order], sub.size).sum(axis=1)
+        if curvature is None:
+            divide_one_by_one(sub, order, gains, collector, engine, run, persistence)
+        else:
+            divide_at_once(sub, order, gains, curvature, collector, engine, run, persistence)
+
+
+def divide_one_by_one(
+    sub: Additions,
+    order: IntArray,
+    gains: FloatArray,
+    collector: Collector,
+    engine: Engine,
+    run: Run,
+    persistence: Persistence,
+) -> None:
+    """The families by the first feature that is taken in this order; `gains` bounds each."""
+    for k, gain in enumerate(gains):
+        limit = persistence.limit(collector, run)
+        if gain <= sub.needed_gain(limit):
+            collector.settle(limit)
+            return
+        child = sub.with_feature(int(order[k]), order[k + 1 :])
+        branch_and_bound(child, collector, engine, run, persistence)
+
+
+def divide_at_once(
+    sub: Additions,
+    order: IntArray,
+    gains: FloatArray,
+    curvature: ChildrenCurvature,
+    collector: Collector,
+    engine: Engine,
+    run: Run,
+    persistence: Persistence,
+) -> None:
+    """The same, where many families are bounded around centres at once."""
+    start = 0
+    while start < len(gains):
+        limit = persistence.limit(collector, run)
+        open_ = int(np.sum(gains > sub.needed_gain(limit)))
+        collector.settle(limit)
+        stop = min(open_, start + CHILDREN, start + max(1, ENTRIES // (len(order) - start)))
+        if start >= stop:
+            return
+        run.tick()
+        run.statistics.subproblems += stop - start
+        children = children_of(sub, order, start, stop)
+        needed = children.needed_gains(limit)
+        bounds = best_centred_children(children, curvature.of_children(children), needed)
+        for k in np.flatnonzero(bounds.worst > needed):
+            child = sub.with_feature(int(order[start + k]), order[start + k + 1 :])
+            constant, shares = float(bounds.constants[k]), bounds.shares[k, k:]
             limit = persistence.limit(collector, run)
-            if gain <= sub.needed_gain(limit):
-                collector.settle(limit)
-                break
-            child = sub.with_feature(int(order[k]), order[k + 1 :])
-            branch_and_bound(child, collector, engine, run, persistence)
+            enough = constant + best_gains(shares, child.size) > child.needed_gain(limit)
+            keep = np.flatnonzero(enough)
+            collector.settle(limit)
+            bound = GainBound(constant, shares[keep])
+            divide(child.restricted(keep), bound, collector, engine, run, persistence)
+        start = stop
 
 
 def screened_around_centres(

@@ -13,7 +13,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -69,6 +68,32 @@ class Budget:
         return largest_sum(bound.shares[self.positions], self.count)
 
 
+class Rounding:
+    """By how much rounding may lower a doubled gain that is bounded around x.
+
+    The computed g and Q belong to moments that are off by about k·EPS of their size, and products
+    with x add K·EPS. What this changes is at most 2·e(√d + Σ|β_j|√G_jj + Σ|x_j|√G_jj)², at the β
+    that has to be bounded.
+
+    Parameters
+    ----------
+    sub : Additions
+    """
+
+    def __init__(self, sub: Additions) -> None:
+        problem = sub.problem
+        self._longest_column = math.sqrt(float(problem.gram.diagonal.max()))
+        longest = min(problem.radius, math.sqrt(problem.target_norm / problem.ridge))
+        lengths = math.sqrt(problem.features.most_columns(sub.size)) * longest
+        self._reach = math.sqrt(problem.target_norm) + self._longest_column * lengths
+
+    def allowance(self, x: FloatArray, eliminated: int) -> FloatArray:
+        """For x in the last axis, when so many columns have been eliminated before."""
+        terms = x.shape[-1] + eliminated + 8
+        reach = self._reach + self._longest_column * np.abs(x).sum(axis=-1)
+        return np.asarray(4.0 * EPS * terms * reach**2)
+
+
 class Centring:
     """The bounds of one subproblem around centres made of some of its features.
 
@@ -80,6 +105,7 @@ class Centring:
 
     def __init__(self, sub: Additions, convexity: Convexity) -> None:
         self._sub, self._convexity = sub, convexity
+        self._rounding = Rounding(sub)
         self.members: IntArray = np.empty(0, dtype=np.intp)
         self._Q: FloatArray = np.empty((len(sub.g), 0))
 
@@ -110,32 +136,8 @@ class Centring:
         x = root * np.linalg.solve(system, root * sub.g[X])
         Qx = self._Q @ x
         left = sub.g - Qx
-        constant = float(x @ Qx[X]) + self._rounding(x)
+        constant = float(x @ Qx[X] + self._rounding.allowance(x, len(sub.whitened)))
         return GainBound(constant, self._convexity.gains(left)), float(sub.g[X] @ x)
-
-    def _rounding(self, x: FloatArray) -> float:
-        """By how much rounding may lower a doubled gain that is bounded around x.
-
-        The computed g and Q belong to moments that are off by about k·EPS of their size, and
-        products with x add K·EPS. What this changes is at most
-        2·e(√d + Σ|β_j|√G_jj + Σ|x_j|√G_jj)², at the β that has to be bounded.
-        """
-        terms = len(x) + len(self._sub.whitened) + 8
-        reach = self._reach + self._longest_column * float(np.abs(x).sum())
-        return 4.0 * EPS * terms * reach**2
-
-    @cached_property
-    def _longest_column(self) -> float:
-        """The largest √G_jj."""
-        return math.sqrt(float(self._sub.problem.gram.diagonal.max()))
-
-    @cached_property
-    def _reach(self) -> float:
-        """At least √d + Σ|β_j|√G_jj."""
-        problem = self._sub.problem
-        longest = min(problem.radius, math.sqrt(problem.target_norm / problem.ridge))
-        lengths = math.sqrt(problem.features.most_columns(self._sub.size)) * longest
-        return math.sqrt(problem.target_norm) + self._longest_column * lengths
 
 
 def best_centred(

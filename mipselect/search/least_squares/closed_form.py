@@ -1,114 +1,182 @@
-"""The native engine: pairs and triples of additions in closed form, all at once."""
+"""The native engine: pairs and triples of additions in closed form, many at once."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mipselect.arrays import FloatArray
+from mipselect.arrays import FloatArray, IntArray
 from mipselect.search.collectors import Collector
 from mipselect.search.least_squares.additions import Additions
 from mipselect.search.least_squares.branch_and_bound import offer_additions
-from mipselect.search.least_squares.dominance import dominated_diagonal, largest_sums
+from mipselect.search.least_squares.centring import GainBound
+from mipselect.search.least_squares.children import Children, children_of, itself
 from mipselect.search.progress import Run
+
+ANY = 10**9
+"""More features than there are."""
 
 
 class ClosedForm:
-    """Settles a subproblem of two or three additions by the gains of all pairs or triples.
+    """Settles a subproblem of two or three additions by the gains of its pairs or triples.
 
     Parameters
     ----------
     of_pairs, of_triples : int
-        Most live features whose pairs, or triples, are formed; more are divided, which bounds
-        them better.
+        Most live features of a subproblem that is settled, not divided.
+    unknown : int
+        The same where nothing is known of the rows of G.
     entries : int
-        Of arrays that are formed at once, for triples.
+        Of arrays that are formed at once.
     """
 
     name = "native"
 
-    def __init__(self, *, of_pairs: int = 256, of_triples: int = 96, entries: int = 2**19) -> None:
-        self._columns = {2: of_pairs, 3: of_triples}
-        self._entries = entries
+    def __init__(
+        self,
+        *,
+        of_pairs: int = ANY,
+        of_triples: int = ANY,
+        unknown: int = 512,
+        entries: int = 2**16,
+    ) -> None:
+        self._most = {2: of_pairs, 3: of_triples}
+        self._unknown, self._entries = unknown, entries
 
-    def takes(self, sub: Additions) -> bool:
-        """Two or three additions among a bounded number of features of one column each."""
-        return sub.problem.features.singles and len(sub.live) <= self._columns.get(sub.size, 0)
+    def takes(self, sub: Additions, bound: GainBound | None) -> bool:
+        """Features of one column each; pairs need no other bound, triples should have one."""
+        if (bound is None and sub.size != 2) or not sub.problem.features.singles:
+            return False
+        most = self._most.get(sub.size, 0)
+        return len(sub.live) <= (most if sub.row_tops is not None else min(most, self._unknown))
 
-    def settle(self, sub: Additions, collector: Collector, run: Run) -> bool:
+    def settle(
+        self, sub: Additions, bound: GainBound | None, collector: Collector, run: Run
+    ) -> bool:
         """Evaluate those whose gain could bring the value below the threshold."""
         if sub.size == 2:
-            self._settle_pairs(sub, collector)
+            run.statistics.subproblems += 1
+            self._settle_pairs(itself(sub), collector, run)
         else:
-            self._settle_triples(sub, collector, run)
+            assert bound is not None
+            self._settle_triples(sub, bound, collector, run)
         collector.settle(collector.threshold)
         return True
 
-    def _settle_pairs(self, sub: Additions, collector: Collector) -> None:
-        needed = np.array(sub.needed_gain(collector.threshold))
-        better = better_pairs(sub.g, sub.h, sub.dense(), needed, sub.ridge)
-        if len(pairs := np.argwhere(np.triu(better, k=1))):
-            offer_additions(sub, pairs, collector)
-
-    def _settle_triples(self, sub: Additions, collector: Collector, run: Run) -> None:
+    def _settle_triples(
+        self, sub: Additions, bound: GainBound, collector: Collector, run: Run
+    ) -> None:
         """The first feature by its share is added, then pairs of those after it are looked at.
 
         The three largest shares after a feature bound the triples that begin with it.
         """
-        H = sub.dense()
-        off = np.abs(H)
-        np.fill_diagonal(off, 0.0)
-        shares = sub.g**2 / dominated_diagonal(sub.h, largest_sums(off, 2), sub.ridge)
-        order = np.argsort(-shares, kind="stable")
-        g, h, H, shares = sub.g[order], sub.h[order], H[np.ix_(order, order)], shares[order]
-        gains = shares[:-2] + shares[1:-1] + shares[2:]
+        order = np.argsort(-bound.shares, kind="stable")
+        shares = bound.shares[order]
+        gains = bound.constant + shares[:-2] + shares[1:-1] + shares[2:]
         start = 0
         while True:
-            run.tick()
-            needed = sub.needed_gain(collector.threshold)
-            open_ = int(np.sum(gains > needed))
-            stop = min(open_, start + max(1, self._entries // (len(order) - start) ** 2))
+            stop = int(np.sum(gains > sub.needed_gain(collector.threshold)))
+            stop = min(stop, start + max(1, self._entries // (len(order) - start)))
             if start >= stop:
                 return
             run.statistics.subproblems += stop - start
-            first, later = slice(start, stop), slice(start + 1, None)
-            step, row = g[first] / h[first], H[first, later]
-            scaled = row / h[first, None]
-            better = better_pairs(
-                g[later] - row * step[:, None],
-                np.maximum(h[later] - row * scaled, sub.ridge),
-                H[later, later] - row[:, :, None] * scaled[:, None, :],
-                needed - g[first] * step,
-                sub.ridge,
-            )
-            i, j, k = np.nonzero(better)
-            each_once = (i <= j) & (j < k)
-            triples = np.stack([start + i, start + 1 + j, start + 1 + k], axis=1)[each_once]
-            if len(triples):
-                offer_additions(sub, order[triples], collector)
+            self._settle_pairs(children_of(sub, order, start, stop), collector, run)
             start = stop
+
+    def _settle_pairs(self, children: Children, collector: Collector, run: Run) -> None:
+        """Look at every pair of later features {j, l} whose larger share is that of j.
+
+        Pairs whose shares say that they matter are decided by their gains, in the order of j's.
+        """
+        if len(children.later) < 2:
+            return
+        needed = children.needed_gains(collector.threshold)
+        shares = pair_shares(children, needed)
+        most = shares.max(axis=1)
+        open_ = shares > np.maximum(0.5 * needed, needed - most)[:, None]
+        child, j = np.nonzero(open_)
+        by_share = np.argsort(needed[child] - shares[child, j], kind="stable")
+        child, j = child[by_share], j[by_share]
+        start = 0
+        while start < len(child):
+            run.tick()
+            needed = children.needed_gains(collector.threshold)
+            partners = np.flatnonzero((shares > (needed - most)[:, None]).any(axis=0))
+            stop = start + max(1, self._entries // max(1, len(partners)))
+            k, row = child[start:stop], j[start:stop]
+            matters = shares[k, row] > np.maximum(0.5 * needed, needed - most)[k]
+            k, row = k[matters], row[matters]
+            start = stop
+            if len(k) == 0 or len(partners) == 0:
+                continue
+            at, place = np.nonzero(better_pairs(children, k, row, partners, needed))
+            k, row, other = k[at], row[at], partners[place]
+            # A pair of two open features is seen from both.
+            once = children.after[k, other] & (row != other)
+            once &= (row < other) | ~open_[k, other]
+            if once.any():
+                pairs = np.stack([children.later[row], children.later[other]], axis=1)[once]
+                added = np.hstack([children.first[k[once]], pairs])
+                offer_additions(children.parent, added, collector)
+
+
+def pair_shares(children: Children, needed: FloatArray) -> FloatArray:
+    """u with gain({j, l}) ≤ u_j + u_l for the pairs of every child, (F, L); -inf if not after.
+
+    Of two bounds that with fewer shares above half of what is needed: dominance as in
+    `gain_shares`, where |H_jl| is bounded by √(h_j - ρ)√(h_l - ρ) and by |G_jl| and what the base
+    takes from it, or g_j²/h_j / (1 - c_j) where c_j bounds all |H_jl|/√(h_j h_l)
+    (docs/mathematics/cuts.md, (7)).
+    """
+    sub, later, ridge = children.parent, children.later, children.parent.ridge
+    h, squares = children.h, children.g**2
+    excess = h - ridge
+    kept = excess / h
+    closest = np.sqrt(kept * kept.max(axis=1, keepdims=True))
+    by_correlation = squares / (h * (1.0 - closest))
+    root = np.sqrt(excess)
+    off_sums = root * root.max(axis=1, keepdims=True)
+    if sub.row_tops is not None:
+        W = sub.whitened[:, later]
+        taken = np.sqrt(np.einsum("kj,kj->j", W, W) + children.row**2)
+        tops = sub.row_tops[sub.live[later], 0] + taken * taken.max(axis=1, keepdims=True)
+        np.minimum(off_sums, tops, out=off_sums)
+    D = excess - off_sums
+    worst = np.minimum(D.min(axis=1, keepdims=True), -0.5 * ridge)
+    by_dominance = squares / (ridge + (0.5 * ridge / -worst) * D)
+    half = 0.5 * needed[:, None]
+    fewer = (by_correlation > half).sum(axis=1) < (by_dominance > half).sum(axis=1)
+    shares = np.where(fewer[:, None], by_correlation, by_dominance)
+    shares[~children.after] = -np.inf
+    return np.asarray(shares)
 
 
 def better_pairs(
-    g: FloatArray, h: FloatArray, H: FloatArray, needed: FloatArray, ridge: float
+    children: Children, k: IntArray, j: IntArray, partners: IntArray, needed: FloatArray
 ) -> NDArray[np.bool_]:
-    """Whether
+    """Whether g_Tᵀ H_TT⁻¹ g_T > needed_k for T = {j, l} of child k and every partner l, (E, P).
 
-        g_Tᵀ H_TT⁻¹ g_T = (h_k g_j² + h_j g_k² - 2 H_jk g_j g_k) / (h_j h_k - H_jk²) > needed
-
-    for every pair T = {j, k}, shape (..., L, L); the diagonal means nothing.
+    When j is added as well, g_l²/h_l is what l still gains.
 
     Parameters
     ----------
-    g, h : ndarray of shape (..., L)
-    H : ndarray of shape (..., L, L)
-        With h on its diagonal, though it is not looked at.
-    needed : ndarray of shape (...)
-    ridge : float
-        H_TT ⪰ ridge·I, so its determinant is at least ridge².
+    children : Children
+    k, j : ndarray of int, shape (E,)
+        Children and places.
+    partners : ndarray of int, shape (P,)
+        Places.
+    needed : ndarray of shape (F,)
     """
-    weighted = (g**2)[..., :, None] * h[..., None, :]
-    numerator = weighted + weighted.swapaxes(-1, -2)
-    numerator -= 2.0 * H * (g[..., :, None] * g[..., None, :])
-    determinant = np.maximum(h[..., :, None] * h[..., None, :] - H**2, ridge**2)
-    return np.asarray(numerator > needed[..., None, None] * determinant)
+    used, at = np.unique(j, return_inverse=True)
+    H = children.parent.rectangle(children.later[used], children.later[partners])[at]
+    rows = np.ix_(k, partners)
+    H -= children.row[k, j][:, None] * children.row[rows]
+    g, h = children.g[k, j], children.h[k, j]
+    left = children.g[rows] - (g / h)[:, None] * H
+    left *= left
+    H *= H
+    H /= h[:, None]
+    least = np.subtract(children.h[rows], H, out=H)
+    np.maximum(least, children.parent.ridge, out=least)
+    least *= (needed[k] - g**2 / h)[:, None]
+    return np.asarray(left > least)

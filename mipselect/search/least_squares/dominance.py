@@ -21,6 +21,10 @@ def dominated_diagonal(h: FloatArray, off_sums: FloatArray, ridge: float) -> Flo
 
 
 def largest_sums(rows: FloatArray, count: int) -> FloatArray:
-    """The sum of the `count` ≥ 1 largest entries of every row, shape (L,); `rows` is reordered."""
-    rows.partition(rows.shape[1] - count, axis=1)
-    return np.asarray(rows[:, rows.shape[1] - count :].sum(axis=1))
+    """The sum of the `count` largest entries of every row, shape (L,); `rows` is reordered."""
+    width = rows.shape[1]
+    if count <= 0:
+        return np.zeros(len(rows))
+    if count < width:
+        rows.partition(width - count, axis=1)
+    return np.asarray(rows[:, width - min(count, width) :].sum(axis=1))

@@ -12,6 +12,7 @@ from mipselect.search.cuts import Cut
 from mipselect.search.cutting_loop import OuterApproximation
 from mipselect.search.least_squares.additions import Additions, greedy_completion
 from mipselect.search.least_squares.branch_and_bound import enumerate_additions, offer_additions
+from mipselect.search.least_squares.centring import GainBound
 from mipselect.search.least_squares.cuts import sparse_diagonal_cut
 from mipselect.search.progress import Run
 
@@ -34,11 +35,13 @@ class SquaredMasters:
         self._masters, self._columns, self._enumerated = masters, columns, enumerated
         self.name = masters.name
 
-    def takes(self, sub: Additions) -> bool:
-        """A bounded number of columns."""
-        return len(sub.live) <= self._columns
+    def takes(self, sub: Additions, bound: GainBound | None) -> bool:
+        """A bounded number of columns, once it is screened."""
+        return bound is not None and len(sub.live) <= self._columns
 
-    def settle(self, sub: Additions, collector: Collector, run: Run) -> bool:
+    def settle(
+        self, sub: Additions, bound: GainBound | None, collector: Collector, run: Run
+    ) -> bool:
         """Add cuts until the master proves that nothing below the threshold is left."""
         if math.comb(len(sub.live), sub.size) <= self._enumerated:
             enumerate_additions(sub, collector, run)

@@ -19,6 +19,7 @@ from mipselect.search.least_squares.additions import (
 )
 from mipselect.search.least_squares.branch_and_bound import branch_and_bound, divide, reduced
 from mipselect.search.least_squares.center import Center, center_at
+from mipselect.search.least_squares.engine import Engine
 from mipselect.search.least_squares.persistence import Persistence, is_crowded
 from mipselect.search.least_squares.removed_families import open_removed_sets
 from mipselect.search.least_squares.root_cuts import (
@@ -29,7 +30,7 @@ from mipselect.search.least_squares.root_cuts import (
     root_cut,
 )
 from mipselect.search.least_squares.swaps import best_by_swaps
-from mipselect.search.neighbourhood import Engine, offer_nearby
+from mipselect.search.neighbourhood import offer_nearby
 from mipselect.search.progress import Run, Stopped
 from mipselect.search.removed_sets import removed_sets
 from mipselect.search.simplex import largest_sum
@@ -39,7 +40,7 @@ def search_level(
     center: Center,
     cut: RootCut,
     collector: Collector,
-    engine: Engine[Additions],
+    engine: Engine,
     run: Run,
     persistence: Persistence,
 ) -> None:
@@ -51,8 +52,8 @@ def search_level(
     try:
         limit = persistence.limit(collector, run)
         if persistent and proven < limit:
-            other = centred_cut(center, cut, persistence.level_curvature, limit)
-            cut = max(cut, other, key=partial(level_bound, center))
+            cuts = [centred_cut(center, cut, by, limit) for by in persistence.curvatures]
+            cut = max(cut, *cuts, key=partial(level_bound, center))
             proven = level_bound(center, cut)
         if persistent and proven < limit and not center.lean:
             run.reporter.bound, run.reporter.incumbent = proven, collector.threshold
@@ -125,12 +126,12 @@ class LeastSquaresNeighbourhood:
     Attributes
     ----------
     center : Center
-    engine : Engine of Additions
+    engine : Engine
     persistence : Persistence
     """
 
     center: Center
-    engine: Engine[Additions]
+    engine: Engine
     persistence: Persistence
     _cuts: dict[tuple[int, bool], RootCut] = field(default_factory=dict, init=False)
 
@@ -189,7 +190,7 @@ class LeastSquaresMethod:
     Attributes
     ----------
     problem : PreparedSquared
-    engine : Engine of Additions
+    engine : Engine
     screening : Screening
     few : int
         Evaluating so many supports takes less time than bounding them.
@@ -200,7 +201,7 @@ class LeastSquaresMethod:
     """
 
     problem: PreparedSquared
-    engine: Engine[Additions]
+    engine: Engine
     screening: Screening = SCREENING
     few: int = 20_000
     patience: int = 200

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
+from typing import cast
 
 import numpy as np
 
@@ -13,7 +14,8 @@ from mipselect.losses.squared import PreparedSquared
 from mipselect.search.collectors import Collector
 from mipselect.search.least_squares.additions import Additions, additions_to
 from mipselect.search.least_squares.centring import Budget, GainBound, best_centred
-from mipselect.search.least_squares.curvature import Curvature, curvature_of, spectral_curvatures
+from mipselect.search.least_squares.curvature import ChildrenCurvature, Curvature
+from mipselect.search.least_squares.measured_curvature import curvature_of, spectral_curvatures
 from mipselect.search.progress import Run
 
 LONG = 5
@@ -49,7 +51,7 @@ class Persistence:
 
     def __init__(self, problem: PreparedSquared, after: int = 200, least_size: int = 3) -> None:
         self._problem, self._after, self._least_size = problem, after, least_size
-        self._wins: dict[int, Counter[int]] = {}
+        self._wins: dict[tuple[int, int], Counter[int]] = {}
 
     def limit(self, collector: Collector, run: Run) -> float:
         """What a bound must reach: the threshold, or the target when the search has become long."""
@@ -72,14 +74,9 @@ class Persistence:
             gram.full()
 
     @cached_property
-    def level_curvature(self) -> Curvature:
-        """For whole levels: the smallest eigenvalue."""
-        return curvature_of(self._whole)
-
-    @cached_property
-    def _curvatures(self) -> list[Curvature]:
-        """For subproblems."""
-        return [self.level_curvature, *spectral_curvatures(self._whole, SHARES)]
+    def curvatures(self) -> list[Curvature]:
+        """By the smallest eigenvalue, and by the spectrum cut off at several limits."""
+        return [curvature_of(self._whole), *spectral_curvatures(self._whole, SHARES)]
 
     @cached_property
     def _whole(self) -> Additions:
@@ -90,17 +87,31 @@ class Persistence:
         self, sub: Additions, budgets: Sequence[Budget], start: FloatArray, needed: float
     ) -> GainBound:
         """The bound of `best_centred` by the measure that has been the best for this size."""
-        wins = self._wins.setdefault(sub.size, Counter())
-        number = wins.total()
-        if number >= TRIALS and number % AGAIN:
-            wins[-1] += 1  # Counted, for no measure.
-            (best, _), *_ = [pair for pair in wins.most_common() if pair[0] >= 0]
-            return best_centred(sub, self._curvatures[best].at(sub), budgets, start, needed)
+        best = self._best(sub.size, len(budgets))
+        if best is not None:
+            return best_centred(sub, best.at(sub), budgets, start, needed)
         found = [
             best_centred(sub, curvature.at(sub), budgets, start, needed)
-            for curvature in self._curvatures
+            for curvature in self.curvatures
         ]
         worst = [bound.constant + sum(budget.worst(bound) for budget in budgets) for bound in found]
-        best = int(np.argmin(worst))
-        wins[best] += 1
-        return found[best]
+        best_of_all = int(np.argmin(worst))
+        self._wins[sub.size, len(budgets)][best_of_all] += 1
+        return found[best_of_all]
+
+    def of_children(self, sub: Additions, run: Run) -> ChildrenCurvature | None:
+        """By what all children of a subproblem are bounded at once; None if one by one is right."""
+        size = sub.size - 1
+        if size < self._least_size or not self.wanted(run) or not sub.problem.features.singles:
+            return None
+        return cast(ChildrenCurvature | None, self._best(size, 1))
+
+    def _best(self, size: int, budgets: int) -> Curvature | None:
+        """The measure that has won most often; None if all should be tried."""
+        wins = self._wins.setdefault((size, budgets), Counter())
+        number = wins.total()
+        if number < TRIALS or number % AGAIN == 0:
+            return None
+        wins[-1] += 1  # Counted, for no measure.
+        (best, _), *_ = [pair for pair in wins.most_common() if pair[0] >= 0]
+        return self.curvatures[best]

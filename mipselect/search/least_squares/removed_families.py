@@ -17,8 +17,7 @@ from mipselect.arrays import FloatArray, IntArray
 from mipselect.search.collectors import Collector
 from mipselect.search.least_squares.additions import Additions, additions_to, gains_alone
 from mipselect.search.least_squares.center import Center
-from mipselect.search.least_squares.centring import Budget, best_centred
-from mipselect.search.least_squares.curvature import Curvature
+from mipselect.search.least_squares.centring import Budget
 from mipselect.search.least_squares.persistence import Persistence
 from mipselect.search.progress import Run
 
@@ -86,7 +85,7 @@ def open_removed_sets(
         run.statistics.subproblems += 1
         run.tick()
         limit = persistence.limit(collector, run)
-        costs = costs_of_leaving(center, family, persistence.level_curvature, limit)
+        costs = costs_of_leaving(center, family, persistence, limit)
         if costs is None:
             collector.settle(limit)
             settled += family.number
@@ -96,7 +95,7 @@ def open_removed_sets(
 
 
 def costs_of_leaving(
-    center: Center, family: RemovedFamily, curvature: Curvature, limit: float
+    center: Center, family: RemovedFamily, persistence: Persistence, limit: float
 ) -> FloatArray | None:
     """What it costs that an undecided feature leaves, shape (u,); None if R ≥ `limit` is proven.
 
@@ -113,7 +112,7 @@ def costs_of_leaving(
     start[entering] = family.level / len(entering)
     budgets = [Budget(undecided, staying), Budget(candidates, family.level)]
     needed = sub.needed_gain(limit)
-    bound = best_centred(sub, curvature.at(sub), budgets, start, needed)
+    bound = persistence.centred(sub, budgets, start, needed)
     if bound.constant + sum(budget.worst(bound) for budget in budgets) <= needed:
         return None
     return np.asarray(bound.shares[undecided])

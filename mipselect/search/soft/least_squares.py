@@ -18,8 +18,9 @@ from mipselect.search.least_squares.additions import (
     off_diagonal_sums,
 )
 from mipselect.search.least_squares.centring import Centring
-from mipselect.search.least_squares.curvature import Convexity, Curvature, curvature_of
+from mipselect.search.least_squares.curvature import Convexity, Curvature
 from mipselect.search.least_squares.dominance import dominated_diagonal
+from mipselect.search.least_squares.measured_curvature import curvature_of
 from mipselect.search.soft.bounds import ModularBound, Target
 from mipselect.search.soft.cells import Cut, Family
 from mipselect.search.soft.pairs import PairLaw, pair_law

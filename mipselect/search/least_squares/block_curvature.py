@@ -1,0 +1,97 @@
+"""How convex the gain is at least, for features of several columns: one block for each.
+
+E_j = κ(H_jj - ρI) of H without a base, κ the least eigenvalue of G in scaled blocks
+(docs/mathematics/cuts.md, (10)).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.linalg import block_diag
+
+from mipselect.arrays import FloatArray, IntArray
+from mipselect.search.least_squares.additions import Additions
+
+
+@dataclass(frozen=True, eq=False)
+class BlockConvexity:
+    """P = D for features of several columns.
+
+    Attributes
+    ----------
+    sub : Additions
+    blocks : tuple of ndarray, each of shape (k, w, w)
+        D_j of the live features of each width, in the order of `Features.by_width`.
+    """
+
+    sub: Additions
+    blocks: tuple[FloatArray, ...]
+
+    @property
+    def least(self) -> float:
+        """ρ."""
+        return self.sub.ridge
+
+    @cached_property
+    def _own(self) -> dict[int, FloatArray]:
+        """D_j by position."""
+        classes = self.sub.problem.features.by_width(self.sub.live)
+        return {
+            int(j): D
+            for (here, _), blocks in zip(classes, self.blocks, strict=True)
+            for j, D in zip(here, blocks, strict=True)
+        }
+
+    def columns(self, places: IntArray) -> FloatArray:
+        """P on these live columns, shape (C, K), all those of some features."""
+        result = np.zeros((len(self.sub.g), len(places)))
+        offsets = self.sub.problem.features.offsets(self.sub.live)
+        positions = np.unique(np.searchsorted(offsets, places, side="right") - 1)
+        order = np.argsort(places, kind="stable")
+        result[np.ix_(places[order], order)] = self.block(positions)
+        return result
+
+    def block(self, positions: IntArray) -> FloatArray:
+        """D on the columns of these live features, one after another."""
+        return np.asarray(block_diag(*(self._own[int(j)] for j in positions)))
+
+    def gains(self, slope: FloatArray) -> FloatArray:
+        """slope_jᵀ D_j⁻¹ slope_j, shape (L,)."""
+        gains = np.empty(len(self.sub.live))
+        classes = self.sub.problem.features.by_width(self.sub.live)
+        for (here, columns), blocks in zip(classes, self.blocks, strict=True):
+            own = slope[self.sub.places(here)].reshape(columns.shape)
+            solved = np.linalg.solve(blocks, own[:, :, None])[:, :, 0]
+            gains[here] = np.einsum("ji,ji->j", own, solved)
+        return gains
+
+
+@dataclass(frozen=True, eq=False)
+class BlockCurvature:
+    """E_j = κ(H_jj - ρI) of H without a base.
+
+    Attributes
+    ----------
+    blocks : dict of int to ndarray of shape (k, w, w)
+        E_j of the features of each width.
+    rank : ndarray of int, shape (p,)
+        The place of every feature among those of its width.
+    """
+
+    blocks: dict[int, FloatArray]
+    rank: IntArray
+
+    def at(self, sub: Additions) -> BlockConvexity:
+        """D_j = ρI + E_j."""
+        classes = sub.problem.features.by_width(sub.live)
+        return BlockConvexity(
+            sub,
+            tuple(
+                self.blocks[columns.shape[1]][self.rank[sub.live[here]]]
+                + sub.ridge * np.eye(columns.shape[1])
+                for here, columns in classes
+            ),
+        )

@@ -1,0 +1,78 @@
+"""The subproblems that begin with one of some features, all at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mipselect.arrays import FloatArray, IntArray
+from mipselect.search.least_squares.additions import Additions
+
+
+@dataclass(frozen=True, eq=False)
+class Children:
+    """Child k takes one feature of its parent and may add the features `later`[l], l ≥ k.
+
+    Features of one column each. All positions are among the live features of the parent, and
+    places among `later`.
+
+    Attributes
+    ----------
+    parent : Additions
+    first : ndarray of int, shape (F, 1)
+        Positions of what every child takes; of shape (1, 0) for the parent itself.
+    later : ndarray of int, shape (L,)
+        Positions; child k takes the features before later[k] no more.
+    row : ndarray of shape (F, L)
+        H_kl / √H_kk, so that child k has H_jl - row_kj row_kl in place of H_jl.
+    step : ndarray of shape (F,)
+        g_k / √H_kk, so that child k has g_l - row_kl step_k in place of g_l.
+    """
+
+    parent: Additions
+    first: IntArray
+    later: IntArray
+    row: FloatArray
+    step: FloatArray
+
+    @property
+    def size(self) -> int:
+        """How many features every child has still to add."""
+        return self.parent.size - int(self.first.shape[1])
+
+    @cached_property
+    def g(self) -> FloatArray:
+        """Of every child, shape (F, L)."""
+        return self.parent.g[self.later] - self.row * self.step[:, None]
+
+    @cached_property
+    def h(self) -> FloatArray:
+        """The diagonals of H, shape (F, L)."""
+        return np.maximum(self.parent.h[self.later] - self.row**2, self.parent.ridge)
+
+    @cached_property
+    def after(self) -> NDArray[np.bool_]:
+        """Which features a child may add, shape (F, L)."""
+        return np.arange(len(self.later)) >= np.arange(len(self.row))[:, None]
+
+    def needed_gains(self, threshold: float) -> FloatArray:
+        """The gains that their additions must exceed, shape (F,)."""
+        return self.parent.needed_gain(threshold) - self.step**2
+
+
+def children_of(sub: Additions, order: IntArray, start: int, stop: int) -> Children:
+    """Those that take order[start:stop]; a feature is added by none after the one that takes it."""
+    first, later = order[start:stop], order[start + 1 :]
+    root = np.sqrt(sub.h[first])
+    row = sub.rectangle(first, later) / root[:, None]
+    return Children(sub, first[:, None], later, row, sub.g[first] / root)
+
+
+def itself(sub: Additions) -> Children:
+    """The subproblem as its own only child, which takes nothing."""
+    L = len(sub.live)
+    none = np.empty((1, 0), dtype=np.intp)
+    return Children(sub, none, np.arange(L), np.zeros((1, L)), np.zeros(1))

@@ -1,0 +1,135 @@
+"""Bounds around centres for many children of one subproblem at once.
+
+Each has its own centre, made of features that all of them share, so that products with H are those
+of matrices; else it is `best_centred`, (9) to (11) of docs/mathematics/cuts.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mipselect.arrays import FloatArray, IntArray
+from mipselect.search.least_squares.centring import ADMITTING, CLOSE, MEMBERS, STEPS, Rounding
+from mipselect.search.least_squares.children import Children
+from mipselect.search.least_squares.curvature import ChildrenConvexity
+from mipselect.search.least_squares.dominance import largest_sums
+from mipselect.search.simplex import on_capped_simplices, steps_along
+
+
+@dataclass(frozen=True, eq=False)
+class ChildrenBounds:
+    """gain(T) ≤ constants_k + Σ_{j∈T} shares_kj for the additions T of child k.
+
+    Attributes
+    ----------
+    constants : ndarray of shape (F,)
+    shares : ndarray of shape (F, L)
+        Zero for features that a child may not add.
+    worst : ndarray of shape (F,)
+        The largest of these bounds.
+    """
+
+    constants: FloatArray
+    shares: FloatArray
+    worst: FloatArray
+
+
+class ChildrenCentring:
+    """The bounds of children around centres made of some features that come later.
+
+    Parameters
+    ----------
+    children : Children
+    convexity : ChildrenConvexity
+    """
+
+    def __init__(self, children: Children, convexity: ChildrenConvexity) -> None:
+        self._children, self._convexity, self._D = children, convexity, convexity.D
+        self._rounding = Rounding(children.parent)
+        self.members: IntArray = np.empty(0, dtype=np.intp)
+        self._H: FloatArray = np.empty((0, len(children.later)))
+
+    def admit(self, places: IntArray) -> None:
+        """Let centres be made of these features as well."""
+        new = np.setdiff1d(places, self.members)
+        sub, later = self._children.parent, self._children.later
+        H = sub.rectangle(later[new], later)
+        H[np.arange(len(new)), new] = sub.h[later[new]]
+        self.members = np.concatenate([self.members, new])
+        self._H = np.vstack([self._H, H])
+        self._convexity.admit(new)
+
+    def around(self, k: IntArray, z: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Constants, shares and gᵀx of these children at x = (Q + D/z)⁻¹ g; see `Centring.around`.
+
+        Parameters
+        ----------
+        k : ndarray of int, shape (f,)
+        z : ndarray of shape (f, U)
+            Weights of the members.
+        """
+        children, D, every = self._children, self._D[k], np.arange(len(k))[:, None]
+        K = int(np.count_nonzero(z > 0.0, axis=1).max(initial=1))
+        used = np.argpartition(-z, K - 1, axis=1)[:, :K]
+        at, root, own = self.members[used], np.sqrt(z[every, used]), np.arange(K)
+        row = children.row[k[:, None], at]
+        Q = self._H[used[:, :, None], at[:, None, :]] - row[:, :, None] * row[:, None, :]
+        Q -= self._convexity.blocks(k, at, used)
+        Q *= root[:, :, None] * root[:, None, :]
+        Q[:, own, own] += D[every, at]
+        g = children.g[k[:, None], at]
+        x = root * np.linalg.solve(Q, (root * g)[:, :, None])[:, :, 0]
+        whole = np.zeros(z.shape)
+        whole[every, used] = x
+        Qx = whole @ self._H - np.einsum("fk,fk->f", row, x)[:, None] * children.row[k]
+        Qx -= self._convexity.product(k, whole)
+        constants = np.einsum("fk,fk->f", x, Qx[every, at])
+        constants += self._rounding.allowance(x, len(children.parent.whitened) + 1)
+        shares = (children.g[k] - Qx) ** 2 / D
+        shares[~children.after[k]] = 0.0
+        return constants, shares, np.einsum("fk,fk->f", g, x)
+
+
+def best_centred_children(
+    children: Children, convexity: ChildrenConvexity, needed: FloatArray
+) -> ChildrenBounds:
+    """Centres whose bounds on the gains of the children are small, or below `needed`, (F,)."""
+    centring, size = ChildrenCentring(children, convexity), children.size
+    F, L = children.row.shape
+    # The last child has no more than these.
+    fewest = L - F + 1
+    alone = np.where(children.after, children.g**2 / children.h, 0.0)
+    likely = _largest(alone, min(2 * size, fewest))
+    centring.admit(np.unique(likely))
+    z: FloatArray = np.zeros((F, L))
+    np.put_along_axis(z, likely, size / likely.shape[1], axis=1)
+    best = ChildrenBounds(np.zeros(F), np.zeros((F, L)), np.full(F, np.inf))
+    k, before = np.arange(F), np.empty((0, F, L))
+    for step in range(STEPS):
+        constants, shares, reachable = centring.around(k, z[:, centring.members])
+        worst = constants + largest_sums(shares.copy(), size)
+        better = worst < best.worst[k]
+        best.constants[k[better]], best.shares[k[better]] = constants[better], shares[better]
+        best.worst[k[better]] = worst[better]
+        missing = best.worst[k] - needed[k]
+        open_ = (missing > 0.0) & (best.worst[k] - reachable > CLOSE * missing)
+        if not open_.any():
+            break
+        k, z, shares, before = k[open_], z[open_], shares[open_], before[:, open_]
+        if step in ADMITTING and len(centring.members) < MEMBERS:
+            centring.admit(np.unique(_largest(shares, min(size + 4, fewest))))
+        members = centring.members
+        here, along = z[:, members], shares[:, members]
+        past = (before[0][:, members], before[1][:, members]) if len(before) else None
+        moved = here + steps_along(here, along, past)[:, None] * along
+        moved[~children.after[k[:, None], members]] = -np.inf
+        before, z = np.stack([z, shares]), np.zeros_like(z)
+        z[:, members] = on_capped_simplices(moved, size)
+    return best
+
+
+def _largest(rows: FloatArray, count: int) -> IntArray:
+    """Where the `count` largest entries of every row are, shape (F, count)."""
+    return np.argpartition(-rows, count - 1, axis=1)[:, :count]

@@ -1,0 +1,222 @@
+"""Curvature from the spectrum of G, cut off at t, and what is left of it after a base.
+
+Features of one column each. E ⪯ G has no eigenvalue above t, so that its entries off the diagonal
+are small against those on it, and a diagonal D is dominated (docs/mathematics/cuts.md, (10)).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from mipselect.arrays import FloatArray, IntArray
+from mipselect.search.least_squares.additions import Additions
+from mipselect.search.least_squares.children import Children
+from mipselect.search.least_squares.dominance import largest_sums
+from mipselect.search.simplex import largest_sum
+
+EXACT = 256
+"""Up to so many rows of what is left of E are looked at for the sums of their entries."""
+
+ROW_TOPS = 32
+"""So many of the largest entries of every row of E are known."""
+
+
+@dataclass(frozen=True, eq=False)
+class SpectralCurvature:
+    """E ⪯ G whose eigenvalues are at most t.
+
+    Attributes
+    ----------
+    E : ndarray of shape (p, p)
+        Symmetric.
+    slack : float
+        a > 0 with E + aI ⪰ 0 and G + aI ⪰ E: what rounding may have done.
+    """
+
+    E: FloatArray
+    slack: float
+
+    def at(self, sub: Additions) -> LeftConvexity:
+        """What is left of E after the base, and the diagonal that dominates it for m features."""
+        left = self._left(sub, sub.live)
+        d = left.diagonal - left.off_sums(min(sub.size, len(sub.live)) - 1)
+        ridge = sub.ridge - 3.0 * self.slack
+        theta = float(_safe_share(d, ridge)[0])
+        return LeftConvexity(ridge + theta * d, ridge, theta, left)
+
+    def of_children(self, children: Children) -> SpectralChildren:
+        """The same for every child: its feature is one more of the base."""
+        sub, others = children.parent, children.size - 1
+        first, left = sub.live[children.first[:, 0]], self._left(sub, sub.live[children.later])
+        own = self._left(sub, first)
+        # As in `_left`, 2a is added to what may be singular; its rounding is below a.
+        pivots = np.maximum(own.diagonal + 2.0 * self.slack, self.slack)
+        a = self.E[np.ix_(first, left.live)] - own.across.T @ left.across
+        a /= np.sqrt(pivots)[:, None]
+        size = np.abs(a)
+        d = left.diagonal - a**2 - left.off_sums(others)
+        d -= size * largest_sums(size.copy(), others)[:, None]
+        ridge = sub.ridge - 3.0 * self.slack
+        theta = _safe_share(np.where(children.after, d, 0.0), ridge)[:, None]
+        # Features that a child may not add have no part in its bound: any D will do for them.
+        return SpectralChildren(np.maximum(ridge + theta * d, 0.5 * ridge), ridge, theta, a, left)
+
+    def _left(self, sub: Additions, live: IntArray) -> LeftOver:
+        # E_BB may be singular. What is added to it is taken from ρ: H - (ρ - 2a)I ⪰ E + aI ⪰ 0.
+        inside = self.E[np.ix_(sub.base, sub.base)] + 2.0 * self.slack * np.eye(len(sub.base))
+        across = np.linalg.solve(np.linalg.cholesky(inside), self.E[np.ix_(sub.base, live)])
+        return LeftOver(self, live, across)
+
+    @cached_property
+    def row_tops(self) -> FloatArray:
+        """Sums of the largest entries of the rows of |E| off the diagonal, shape (p, ROW_TOPS)."""
+        off = np.abs(self.E)
+        np.fill_diagonal(off, 0.0)
+        count = min(ROW_TOPS, len(off) - 1)
+        off.partition(len(off) - count, axis=1)
+        tops = np.sort(off[:, len(off) - count :], axis=1)[:, ::-1]
+        return np.asarray(np.cumsum(tops, axis=1))
+
+
+@dataclass(frozen=True, eq=False)
+class LeftOver:
+    """R = E_LL - AᵀA, what is left of E on some features after a base.
+
+    Attributes
+    ----------
+    curvature : SpectralCurvature
+    live : ndarray of int, shape (L,)
+    across : ndarray of shape (K, L)
+        A = E_BB^(-1/2) E_BL.
+    """
+
+    curvature: SpectralCurvature
+    live: IntArray
+    across: FloatArray
+
+    @cached_property
+    def diagonal(self) -> FloatArray:
+        """Of R, shape (L,)."""
+        own = np.diagonal(self.curvature.E)[self.live]
+        return np.asarray(own - np.einsum("kj,kj->j", self.across, self.across))
+
+    def rows(self, places: IntArray) -> FloatArray:
+        """Of R, shape (k, L)."""
+        rows = self.curvature.E[np.ix_(self.live[places], self.live)]
+        return np.asarray(rows - self.across[:, places].T @ self.across)
+
+    def off_sums(self, count: int) -> FloatArray:
+        """At least the sums of the `count` largest entries of rows of |R| off the diagonal, (L,).
+
+        Where there are many rows, |E_jl| + ‖A_j‖‖A_l‖ bounds their entries; those for which that
+        is more than the diagonal are looked at, if they are few.
+        """
+        if count <= 0:
+            return np.zeros(len(self.live))
+        if len(self.live) <= EXACT:
+            return self._exact_off_sums(np.arange(len(self.live)), count)
+        tops, known = self.curvature.row_tops, min(count, self.curvature.row_tops.shape[1])
+        lengths = np.sqrt(np.einsum("kj,kj->j", self.across, self.across))
+        off_sums = tops[self.live, known - 1] * (count / known)
+        off_sums += lengths * largest_sum(lengths, count)
+        doubtful = np.flatnonzero(off_sums > self.diagonal)
+        if len(doubtful) <= EXACT:
+            off_sums[doubtful] = self._exact_off_sums(doubtful, count)
+        return np.asarray(off_sums)
+
+    def _exact_off_sums(self, places: IntArray, count: int) -> FloatArray:
+        off = np.abs(self.rows(places))
+        off[np.arange(len(places)), places] = 0.0
+        return largest_sums(off, count)
+
+
+@dataclass(frozen=True, eq=False)
+class LeftConvexity:
+    """P = ρI + θR and D, a diagonal that it dominates.
+
+    Attributes
+    ----------
+    D : ndarray of shape (L,)
+    ridge, theta : float
+        ρ and θ.
+    left : LeftOver
+        R.
+    """
+
+    D: FloatArray
+    ridge: float
+    theta: float
+    left: LeftOver
+
+    @property
+    def least(self) -> float:
+        """The smallest entry of D."""
+        return float(self.D.min())
+
+    def columns(self, places: IntArray) -> FloatArray:
+        """P on these live columns, shape (L, K)."""
+        P = self.theta * self.left.rows(places).T
+        P[places, np.arange(len(places))] += self.ridge
+        return np.asarray(P)
+
+    def block(self, positions: IntArray) -> FloatArray:
+        """D on these live features."""
+        return np.diag(self.D[positions])
+
+    def gains(self, slope: FloatArray) -> FloatArray:
+        """slope_j²/D_j, shape (L,)."""
+        return np.asarray(slope**2 / self.D)
+
+
+class SpectralChildren:
+    """P = ρI + θ_k(R - a_k a_kᵀ) and D for every child k: a_k is one more row of A.
+
+    Parameters
+    ----------
+    D : ndarray of shape (F, L)
+    ridge : float
+        ρ.
+    theta : ndarray of shape (F, 1)
+    a : ndarray of shape (F, L)
+    left : LeftOver
+        R.
+    """
+
+    def __init__(
+        self, D: FloatArray, ridge: float, theta: FloatArray, a: FloatArray, left: LeftOver
+    ) -> None:
+        self.D = D
+        self._ridge, self._theta, self._a, self._left = ridge, theta, a, left
+        self._admitted: IntArray = np.empty(0, dtype=np.intp)
+        self._R: FloatArray = np.empty((0, D.shape[1]))
+
+    def admit(self, places: IntArray) -> None:
+        """Let vectors have entries here as well."""
+        self._admitted = np.concatenate([self._admitted, places])
+        self._R = np.vstack([self._R, self._left.rows(places)])
+
+    def blocks(self, k: IntArray, at: IntArray, members: IntArray) -> FloatArray:
+        """P of child k[f] on the places at[f], which are admitted as members[f]; (f, K, K)."""
+        a = self._a[k[:, None], at]
+        P = self._R[members[:, :, None], at[:, None, :]] - a[:, :, None] * a[:, None, :]
+        P *= self._theta[k][:, :, None]
+        own = np.arange(at.shape[1])
+        P[:, own, own] += self._ridge
+        return np.asarray(P)
+
+    def product(self, k: IntArray, x: FloatArray) -> FloatArray:
+        """P x of child k[f] for x[f] on what is admitted, shape (f, L)."""
+        a = self._a[k]
+        P = x @ self._R - np.einsum("fu,fu->f", a[:, self._admitted], x)[:, None] * a
+        P *= self._theta[k]
+        P[:, self._admitted] += self._ridge * x
+        return np.asarray(P)
+
+
+def _safe_share(d: FloatArray, ridge: float) -> FloatArray:
+    """The largest θ ≤ 1 of every row of d with ρ + θd ≥ ρ/2."""
+    worst = np.minimum(np.atleast_2d(d).min(axis=1, initial=0.0), 0.0)
+    return np.asarray(0.5 * ridge / np.maximum(-worst, 0.5 * ridge))
