@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -14,7 +14,7 @@ from mipselect.search.least_squares.additions import Additions
 
 @dataclass(frozen=True, eq=False)
 class Children:
-    """Child k takes one feature of its parent and may add the features `later`[l], l ≥ k.
+    """Child k takes one feature of its parent and may add `later`[l] where `since`[l] ≥ k.
 
     Features of one column each. All positions are among the live features of the parent, and
     places among `later`.
@@ -25,7 +25,9 @@ class Children:
     first : ndarray of int, shape (F, 1)
         Positions of what every child takes; of shape (1, 0) for the parent itself.
     later : ndarray of int, shape (L,)
-        Positions; child k takes the features before later[k] no more.
+        Positions.
+    since : ndarray of int, shape (L,)
+        The last child that may add each.
     row : ndarray of shape (F, L)
         H_kl / √H_kk, so that child k has H_jl - row_kj row_kl in place of H_jl.
     step : ndarray of shape (F,)
@@ -35,6 +37,7 @@ class Children:
     parent: Additions
     first: IntArray
     later: IntArray
+    since: IntArray
     row: FloatArray
     step: FloatArray
 
@@ -53,10 +56,16 @@ class Children:
         """The diagonals of H, shape (F, L)."""
         return np.maximum(self.parent.h[self.later] - self.row**2, self.parent.ridge)
 
-    @cached_property
+    @property
     def after(self) -> NDArray[np.bool_]:
         """Which features a child may add, shape (F, L)."""
-        return np.arange(len(self.later)) >= np.arange(len(self.row))[:, None]
+        return self.since >= np.arange(len(self.row))[:, None]
+
+    def among(self, places: IntArray) -> Children:
+        """The same children, that may add no others than these."""
+        return replace(
+            self, later=self.later[places], row=self.row[:, places], since=self.since[places]
+        )
 
     def needed_gains(self, threshold: float) -> FloatArray:
         """The gains that their additions must exceed, shape (F,)."""
@@ -68,11 +77,11 @@ def children_of(sub: Additions, order: IntArray, start: int, stop: int) -> Child
     first, later = order[start:stop], order[start + 1 :]
     root = np.sqrt(sub.h[first])
     row = sub.rectangle(first, later) / root[:, None]
-    return Children(sub, first[:, None], later, row, sub.g[first] / root)
+    return Children(sub, first[:, None], later, np.arange(len(later)), row, sub.g[first] / root)
 
 
 def itself(sub: Additions) -> Children:
     """The subproblem as its own only child, which takes nothing."""
     L = len(sub.live)
     none = np.empty((1, 0), dtype=np.intp)
-    return Children(sub, none, np.arange(L), np.zeros((1, L)), np.zeros(1))
+    return Children(sub, none, np.arange(L), np.arange(L), np.zeros((1, L)), np.zeros(1))

@@ -93,30 +93,28 @@ class ClosedForm:
         needed = children.needed_gains(collector.threshold)
         shares = pair_shares(children, needed)
         most = shares.max(axis=1)
-        open_ = shares > np.maximum(0.5 * needed, needed - most)[:, None]
-        child, j = np.nonzero(open_)
-        by_share = np.argsort(needed[child] - shares[child, j], kind="stable")
-        child, j = child[by_share], j[by_share]
-        start = 0
-        while start < len(child):
+        partners = np.flatnonzero((shares > (needed - most)[:, None]).any(axis=0))
+        children, shares = children.among(partners), shares[:, partners]
+        are_open = shares > np.maximum(0.5 * needed, needed - most)[:, None]
+        child, place = np.nonzero(are_open)
+        by_share = np.argsort(needed[child] - shares[child, place], kind="stable")
+        child, place = child[by_share], place[by_share]
+        height = max(1, self._entries // max(1, len(partners)))
+        for start in range(0, len(child), height):
             run.tick()
             needed = children.needed_gains(collector.threshold)
-            partners = np.flatnonzero((shares > (needed - most)[:, None]).any(axis=0))
-            stop = start + max(1, self._entries // max(1, len(partners)))
-            k, row = child[start:stop], j[start:stop]
-            matters = shares[k, row] > np.maximum(0.5 * needed, needed - most)[k]
-            k, row = k[matters], row[matters]
-            start = stop
-            if len(k) == 0 or len(partners) == 0:
-                continue
-            at, place = np.nonzero(better_pairs(children, k, row, partners, needed))
-            k, row, other = k[at], row[at], partners[place]
+            k, j = child[start : start + height], place[start : start + height]
+            still = shares[k, j] > np.maximum(0.5 * needed, needed - most)[k]
+            k, j = k[still], j[still]
+            at, other = np.divmod(
+                np.flatnonzero(better_pairs(children, k, j, needed)), max(1, len(partners))
+            )
+            k, j = k[at], j[at]
             # A pair of two open features is seen from both.
-            once = children.after[k, other] & (row != other)
-            once &= (row < other) | ~open_[k, other]
+            once = children.after[k, other] & ((j < other) | ((j > other) & ~are_open[k, other]))
             if once.any():
-                pairs = np.stack([children.later[row], children.later[other]], axis=1)[once]
-                added = np.hstack([children.first[k[once]], pairs])
+                pairs = np.stack([children.later[j], children.later[other]], axis=1)
+                added = np.hstack([children.first[k], pairs])[once]
                 offer_additions(children.parent, added, collector)
 
 
@@ -152,31 +150,31 @@ def pair_shares(children: Children, needed: FloatArray) -> FloatArray:
 
 
 def better_pairs(
-    children: Children, k: IntArray, j: IntArray, partners: IntArray, needed: FloatArray
+    children: Children, k: IntArray, j: IntArray, needed: FloatArray
 ) -> NDArray[np.bool_]:
-    """Whether g_Tᵀ H_TT⁻¹ g_T > needed_k for T = {j, l} of child k and every partner l, (E, P).
+    """Whether g_Tᵀ H_TT⁻¹ g_T > needed_k for T = {j, l} of child k and every l, shape (E, L).
 
-    When j is added as well, g_l²/h_l is what l still gains.
+    When j is added as well, g_l²/h_l is what l still gains. l = j means nothing.
 
     Parameters
     ----------
     children : Children
     k, j : ndarray of int, shape (E,)
         Children and places.
-    partners : ndarray of int, shape (P,)
-        Places.
     needed : ndarray of shape (F,)
     """
     used, at = np.unique(j, return_inverse=True)
-    H = children.parent.rectangle(children.later[used], children.later[partners])[at]
-    rows = np.ix_(k, partners)
-    H -= children.row[k, j][:, None] * children.row[rows]
-    g, h = children.g[k, j], children.h[k, j]
-    left = children.g[rows] - (g / h)[:, None] * H
+    H = children.parent.rectangle(children.later[used], children.later)[at]
+    taken = children.row[k]
+    taken *= children.row[k, j][:, None]
+    H -= taken
+    g, inverse = children.g[k, j], 1.0 / children.h[k, j]
+    left = children.g[k]
+    left -= np.multiply(H, (g * inverse)[:, None], out=taken)
     left *= left
     H *= H
-    H /= h[:, None]
-    least = np.subtract(children.h[rows], H, out=H)
+    H *= inverse[:, None]
+    least = np.subtract(children.h[k], H, out=H)
     np.maximum(least, children.parent.ridge, out=least)
-    least *= (needed[k] - g**2 / h)[:, None]
+    least *= (needed[k] - g**2 * inverse)[:, None]
     return np.asarray(left > least)
