@@ -19,7 +19,7 @@ BLOCK_BYTES = 2**27
 """Working memory for one block of columns where G is not held."""
 
 CACHED_ENTRIES = 2**16
-"""So many entries of rows of G are picked from at once: what a cache holds."""
+"""From so many entries of rows is picked at once: what a cache holds."""
 
 
 class Gram:
@@ -148,12 +148,7 @@ class Gram:
         if not self._worth_holding(len(rows) * len(columns)):
             left = self._X[:, rows].astype(np.float64, copy=False)
             return np.asarray(left.T @ self._X[:, columns].astype(np.float64, copy=False))
-        G, found = self.full(), np.empty((len(rows), len(columns)))
-        height = max(1, CACHED_ENTRIES // self.p)
-        for start in range(0, len(rows), height):
-            some = slice(start, start + height)
-            found[some] = G[rows[some]][:, columns]
-        return found
+        return picked(self.full(), rows, columns)
 
     def _worth_holding(self, entries: int) -> bool:
         """Whether all of G should be held when so many more entries are wanted."""
@@ -178,6 +173,16 @@ class Gram:
             rows = slice(start, start + height)
             total += X[rows].astype(np.float64).T @ V[rows].astype(np.float64, copy=False)
         return total
+
+
+def picked(matrix: FloatArray, rows: IntArray, columns: IntArray) -> FloatArray:
+    """matrix[rows][:, columns], shape (k, l): whole rows first, for they are together in memory."""
+    found = np.empty((len(rows), len(columns)))
+    height = max(1, CACHED_ENTRIES // matrix.shape[1])
+    for start in range(0, len(rows), height):
+        some = slice(start, start + height)
+        found[some] = matrix[rows[some]][:, columns]
+    return found
 
 
 class KnownGram(Gram):

@@ -22,9 +22,9 @@ from mipselect.search.least_squares.additions import (
     screened,
 )
 from mipselect.search.least_squares.centring import Budget, GainBound
-from mipselect.search.least_squares.children import children_of
+from mipselect.search.least_squares.children import Children, children_of
 from mipselect.search.least_squares.children_centring import best_centred_children
-from mipselect.search.least_squares.curvature import ChildrenCurvature
+from mipselect.search.least_squares.curvature import ChildrenConvexity
 from mipselect.search.least_squares.engine import Engine
 from mipselect.search.least_squares.persistence import Persistence
 from mipselect.search.progress import Run
@@ -86,67 +86,52 @@ def divide(
         offer_additions(sub, np.arange(len(sub.live))[:, None], collector)
     elif not (engine.takes(sub, bound) and engine.settle(sub, bound, collector, run)):
         order = np.argsort(-bound.shares, kind="stable")
-        curvature = persistence.of_children(sub, run)
         gains = bound.constant + sliding_window_view(bound.shares[order], sub.size).sum(axis=1)
-        if curvature is None:
-            divide_one_by_one(sub, order, gains, collector, engine, run, persistence)
-        else:
-            divide_at_once(sub, order, gains, curvature, collector, engine, run, persistence)
-
-
-def divide_one_by_one(
-    sub: Additions,
-    order: IntArray,
-    gains: FloatArray,
-    collector: Collector,
-    engine: Engine,
-    run: Run,
-    persistence: Persistence,
-) -> None:
-    """The families by the first feature that is taken in this order; `gains` bounds each."""
-    for k, gain in enumerate(gains):
-        limit = persistence.limit(collector, run)
-        if gain <= sub.needed_gain(limit):
-            collector.settle(limit)
-            return
-        child = sub.with_feature(int(order[k]), order[k + 1 :])
-        branch_and_bound(child, collector, engine, run, persistence)
-
-
-def divide_at_once(
-    sub: Additions,
-    order: IntArray,
-    gains: FloatArray,
-    curvature: ChildrenCurvature,
-    collector: Collector,
-    engine: Engine,
-    run: Run,
-    persistence: Persistence,
-) -> None:
-    """The same, where many families are bounded around centres at once."""
-    start = 0
-    while start < len(gains):
-        limit = persistence.limit(collector, run)
-        open_ = int(np.sum(gains > sub.needed_gain(limit)))
-        collector.settle(limit)
-        stop = min(open_, start + CHILDREN, start + max(1, ENTRIES // (len(order) - start)))
-        if start >= stop:
-            return
-        run.tick()
-        run.statistics.subproblems += stop - start
-        children = children_of(sub, order, start, stop)
-        needed = children.needed_gains(limit)
-        bounds = best_centred_children(children, curvature.of_children(children), needed)
-        for k in np.flatnonzero(bounds.worst > needed):
-            child = sub.with_feature(int(order[start + k]), order[start + k + 1 :])
-            constant, shares = float(bounds.constants[k]), bounds.shares[k, k:]
+        start = 0
+        while start < len(gains):
             limit = persistence.limit(collector, run)
-            enough = constant + best_gains(shares, child.size) > child.needed_gain(limit)
-            keep = np.flatnonzero(enough)
-            collector.settle(limit)
-            bound = GainBound(constant, shares[keep])
-            divide(child.restricted(keep), bound, collector, engine, run, persistence)
-        start = stop
+            open_ = int(np.sum(gains > sub.needed_gain(limit)))
+            if start >= open_:
+                collector.settle(limit)
+                return
+            curvature = persistence.of_children(sub, run)
+            if curvature is None:
+                child = sub.with_feature(int(order[start]), order[start + 1 :])
+                branch_and_bound(child, collector, engine, run, persistence)
+                start += 1
+            else:
+                most = min(CHILDREN, max(1, ENTRIES // (len(order) - start)))
+                stop = min(open_, start + most)
+                children = children_of(sub, order, start, stop)
+                convexity = curvature.of_children(children)
+                bound_at_once(children, convexity, collector, engine, run, persistence)
+                start = stop
+
+
+def bound_at_once(
+    children: Children,
+    convexity: ChildrenConvexity,
+    collector: Collector,
+    engine: Engine,
+    run: Run,
+    persistence: Persistence,
+) -> None:
+    """Settle the children whose bounds around centres say so, and divide the others."""
+    run.tick()
+    run.statistics.subproblems += len(children.row)
+    limit = persistence.limit(collector, run)
+    needed = children.needed_gains(limit)
+    bounds = best_centred_children(children, convexity, needed)
+    collector.settle(limit)
+    for k in np.flatnonzero(bounds.worst > needed):
+        child = children.parent.with_feature(int(children.first[k, 0]), children.later[k:])
+        constant, shares = float(bounds.constants[k]), bounds.shares[k, k:]
+        limit = persistence.limit(collector, run)
+        gains = constant + best_gains(shares, child.size)
+        keep = np.flatnonzero(gains > child.needed_gain(limit))
+        collector.settle(limit)
+        bound = GainBound(constant, shares[keep])
+        divide(child.restricted(keep), bound, collector, engine, run, persistence)
 
 
 def screened_around_centres(

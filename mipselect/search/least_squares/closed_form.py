@@ -28,6 +28,8 @@ class ClosedForm:
         The same where nothing is known of the rows of G.
     entries : int
         Of arrays that are formed at once.
+    long : int
+        Subproblems after which a search is long; see `Run.limit`.
     """
 
     name = "native"
@@ -39,9 +41,10 @@ class ClosedForm:
         of_triples: int = ANY,
         unknown: int = 512,
         entries: int = 2**16,
+        long: int = 1000,
     ) -> None:
         self._most = {2: of_pairs, 3: of_triples}
-        self._unknown, self._entries = unknown, entries
+        self._unknown, self._entries, self._long = unknown, entries, long
 
     def takes(self, sub: Additions, bound: GainBound | None) -> bool:
         """Features of one column each; pairs need no other bound, triples should have one."""
@@ -60,7 +63,8 @@ class ClosedForm:
         else:
             assert bound is not None
             self._settle_triples(sub, bound, collector, run)
-        collector.settle(collector.threshold)
+        # No limit on the way was below this one.
+        collector.settle(run.limit(collector, self._long))
         return True
 
     def _settle_triples(
@@ -75,7 +79,8 @@ class ClosedForm:
         gains = bound.constant + shares[:-2] + shares[1:-1] + shares[2:]
         start = 0
         while True:
-            stop = int(np.sum(gains > sub.needed_gain(collector.threshold)))
+            needed = sub.needed_gain(run.limit(collector, self._long))
+            stop = int(np.sum(gains > needed))
             stop = min(stop, start + max(1, self._entries // (len(order) - start)))
             if start >= stop:
                 return
@@ -90,7 +95,7 @@ class ClosedForm:
         """
         if len(children.later) < 2:
             return
-        needed = children.needed_gains(collector.threshold)
+        needed = children.needed_gains(run.limit(collector, self._long))
         shares = pair_shares(children, needed)
         most = shares.max(axis=1)
         partners = np.flatnonzero((shares > (needed - most)[:, None]).any(axis=0))
@@ -102,7 +107,7 @@ class ClosedForm:
         height = max(1, self._entries // max(1, len(partners)))
         for start in range(0, len(child), height):
             run.tick()
-            needed = children.needed_gains(collector.threshold)
+            needed = children.needed_gains(run.limit(collector, self._long))
             k, j = child[start : start + height], place[start : start + height]
             still = shares[k, j] > np.maximum(0.5 * needed, needed - most)[k]
             k, j = k[still], j[still]

@@ -20,6 +20,9 @@ EIGENVALUE_COLUMNS = 2000
 INVERSE_COLUMNS = 5000
 """Most columns for which G + tI is inverted."""
 
+MOSTLY = 0.87
+"""Of what E could be, as a share: then a larger limit is worth another inverse."""
+
 ROUNDING = 1e-10
 """Of eigenvalues, relative to the largest."""
 
@@ -74,7 +77,7 @@ def spectral_curvatures(whole: Additions, shares: Sequence[float]) -> list[Child
     }
     known = {t: slack for t, slack in slacks.items() if 30.0 * slack < problem.ridge}
     if p > EIGENVALUE_COLUMNS:
-        return [SpectralCurvature(parallel_sum(G, t), slack) for t, slack in known.items()]
+        return _parallel_sums(G, min(problem.n, p), known)
     eigenvalues, vectors = np.linalg.eigh(G)
     least = np.maximum(eigenvalues - ROUNDING * float(eigenvalues[-1]), 0.0)
     return [
@@ -82,6 +85,18 @@ def spectral_curvatures(whole: Additions, shares: Sequence[float]) -> list[Child
         for t, slack in known.items()
         if t > least[0]
     ]
+
+
+def _parallel_sums(G: FloatArray, rank: int, slacks: dict[float, float]) -> list[ChildrenCurvature]:
+    """By the middle limit, and by larger ones as long as the spectrum is mostly above them."""
+    found: list[ChildrenCurvature] = []
+    limits = sorted(slacks)
+    for t in limits[min(1, len(limits) - 1) :]:
+        E = parallel_sum(G, t)
+        found.append(SpectralCurvature(E, slacks[t]))
+        if float(np.trace(E)) < MOSTLY * t * rank:
+            break
+    return found
 
 
 def parallel_sum(G: FloatArray, t: float) -> FloatArray:

@@ -12,6 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
+from mipselect.losses.gram import picked
 from mipselect.search.least_squares.additions import Additions
 from mipselect.search.least_squares.children import Children
 from mipselect.search.least_squares.dominance import largest_sums
@@ -54,7 +55,7 @@ class SpectralCurvature:
         own = self._left(sub, first)
         # As in `_left`, 2a is added to what may be singular; its rounding is below a.
         pivots = np.maximum(own.diagonal + 2.0 * self.slack, self.slack)
-        a = self.E[np.ix_(first, left.live)] - own.across.T @ left.across
+        a = picked(self.E, first, left.live) - own.across.T @ left.across
         a /= np.sqrt(pivots)[:, None]
         size = np.abs(a)
         d = left.diagonal - a**2 - left.off_sums(others)
@@ -67,7 +68,7 @@ class SpectralCurvature:
     def _left(self, sub: Additions, live: IntArray) -> LeftOver:
         # E_BB may be singular. What is added to it is taken from ρ: H - (ρ - 2a)I ⪰ E + aI ⪰ 0.
         inside = self.E[np.ix_(sub.base, sub.base)] + 2.0 * self.slack * np.eye(len(sub.base))
-        across = np.linalg.solve(np.linalg.cholesky(inside), self.E[np.ix_(sub.base, live)])
+        across = np.linalg.solve(np.linalg.cholesky(inside), picked(self.E, sub.base, live))
         return LeftOver(self, live, across)
 
     @cached_property
@@ -105,7 +106,7 @@ class LeftOver:
 
     def rows(self, places: IntArray) -> FloatArray:
         """Of R, shape (k, L)."""
-        rows = self.curvature.E[np.ix_(self.live[places], self.live)]
+        rows = picked(self.curvature.E, self.live[places], self.live)
         return np.asarray(rows - self.across[:, places].T @ self.across)
 
     def off_sums(self, count: int) -> FloatArray:
