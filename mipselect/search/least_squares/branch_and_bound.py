@@ -22,7 +22,7 @@ from mipselect.search.least_squares.additions import (
     screened,
 )
 from mipselect.search.least_squares.centring import Budget, GainBound
-from mipselect.search.least_squares.children import Children, children_of
+from mipselect.search.least_squares.children import Children, children_of, last_that_matters
 from mipselect.search.least_squares.children_centring import best_centred_children
 from mipselect.search.least_squares.curvature import ChildrenConvexity
 from mipselect.search.least_squares.engine import Engine
@@ -86,23 +86,26 @@ def divide(
         offer_additions(sub, np.arange(len(sub.live))[:, None], collector)
     elif not (engine.takes(sub, bound) and engine.settle(sub, bound, collector, run)):
         order = np.argsort(-bound.shares, kind="stable")
-        gains = bound.constant + sliding_window_view(bound.shares[order], sub.size).sum(axis=1)
+        shares = bound.shares[order]
+        gains = bound.constant + sliding_window_view(shares, sub.size).sum(axis=1)
         start = 0
         while start < len(gains):
             limit = persistence.limit(collector, run)
-            open_ = int(np.sum(gains > sub.needed_gain(limit)))
+            needed = sub.needed_gain(limit)
+            open_ = int(np.sum(gains > needed))
+            collector.settle(limit)
             if start >= open_:
-                collector.settle(limit)
                 return
+            last = last_that_matters(shares, start, sub.size, needed - bound.constant)
             curvature = persistence.of_children(sub, run)
             if curvature is None:
-                child = sub.with_feature(int(order[start]), order[start + 1 :])
+                child = sub.with_feature(int(order[start]), order[start + 1 : last])
                 branch_and_bound(child, collector, engine, run, persistence)
                 start += 1
             else:
-                most = min(CHILDREN, max(1, ENTRIES // (len(order) - start)))
+                most = min(CHILDREN, max(1, ENTRIES // (last - start)))
                 stop = min(open_, start + most)
-                children = children_of(sub, order, start, stop)
+                children = children_of(sub, order[:last], start, stop)
                 convexity = curvature.of_children(children)
                 bound_at_once(children, convexity, collector, engine, run, persistence)
                 start = stop

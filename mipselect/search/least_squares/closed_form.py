@@ -10,7 +10,7 @@ from mipselect.search.collectors import Collector
 from mipselect.search.least_squares.additions import Additions
 from mipselect.search.least_squares.branch_and_bound import offer_additions
 from mipselect.search.least_squares.centring import GainBound
-from mipselect.search.least_squares.children import Children, children_of, itself
+from mipselect.search.least_squares.children import Children, children_of, itself, last_that_matters
 from mipselect.search.progress import Run
 
 ANY = 10**9
@@ -81,11 +81,12 @@ class ClosedForm:
         while True:
             needed = sub.needed_gain(run.limit(collector, self._long))
             stop = int(np.sum(gains > needed))
-            stop = min(stop, start + max(1, self._entries // (len(order) - start)))
             if start >= stop:
                 return
+            last = last_that_matters(shares, start, 3, needed - bound.constant)
+            stop = min(stop, start + max(1, self._entries // (last - start)))
             run.statistics.subproblems += stop - start
-            self._settle_pairs(children_of(sub, order, start, stop), collector, run)
+            self._settle_pairs(children_of(sub, order[:last], start, stop), collector, run)
             start = stop
 
     def _settle_pairs(self, children: Children, collector: Collector, run: Run) -> None:

@@ -24,7 +24,7 @@ LONG = 5
 SHARES = (0.03, 0.1, 0.3)
 """Limits t of the spectrum, in medians of the diagonal of G."""
 
-TRIALS = 6
+TRIALS = 4
 """Subproblems of each size at which all measures are tried, before the best of them is kept."""
 
 AGAIN = 50
