@@ -17,6 +17,9 @@ from mipselect.search.least_squares.curvature import ChildrenConvexity
 from mipselect.search.least_squares.dominance import largest_sums
 from mipselect.search.simplex import on_capped_simplices, steps_along
 
+CLOSE_IF_OPEN = 0.05
+"""In place of `CLOSE` for a child that no centre can settle."""
+
 
 @dataclass(frozen=True, eq=False)
 class ChildrenBounds:
@@ -114,7 +117,8 @@ def best_centred_children(
         best.constants[k[better]], best.shares[k[better]] = constants[better], shares[better]
         best.worst[k[better]] = worst[better]
         missing = best.worst[k] - needed[k]
-        open_ = (missing > 0.0) & (best.worst[k] - reachable > CLOSE * missing)
+        close = np.where(reachable > needed[k], CLOSE_IF_OPEN, CLOSE)
+        open_ = (missing > 0.0) & (best.worst[k] - reachable > close * missing)
         if not open_.any():
             break
         k, z, shares, before = k[open_], z[open_], shares[open_], before[:, open_]
