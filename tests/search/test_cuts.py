@@ -133,7 +133,7 @@ def test_sparse_diagonal_cuts_and_shares(seed: int, design: Design) -> None:
             assert close_below(np.array([sub.lower_bound(float(gain)) for gain in gains]), values)
         if problem.features.singles and size > 1:
             check_children(sub, sets, values, curvatures, rng)
-        kept, bound = screened_around_centres(sub, threshold, Persistence(problem))
+        kept, bound = screened_around_centres(sub, threshold, Persistence(problem), Run.start())
         assert set(below[:, base_size:].ravel()) <= set(kept.live)
         assert len(bound.shares) == len(kept.live)
 

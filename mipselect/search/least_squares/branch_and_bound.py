@@ -62,7 +62,7 @@ def reduced(
     threshold = persistence.limit(collector, run)
     before, bound = len(sub.live), None
     if persistence.worth_a_centre(sub, run):
-        sub, bound = screened_around_centres(sub, threshold, persistence)
+        sub, bound = screened_around_centres(sub, threshold, persistence, run)
     if bound is None or sub.size == 2:
         sub, shares = screened(sub, threshold, run.tick)
         bound = GainBound(0.0, shares)
@@ -138,7 +138,7 @@ def bound_at_once(
 
 
 def screened_around_centres(
-    sub: Additions, threshold: float, persistence: Persistence
+    sub: Additions, threshold: float, persistence: Persistence, run: Run
 ) -> tuple[Additions, GainBound]:
     """Drop every live feature whose best completion, bounded around a centre, is not below it.
 
@@ -149,7 +149,7 @@ def screened_around_centres(
     start = np.zeros(len(sub.live))
     start[likely] = sub.size / len(likely)
     needed = sub.needed_gain(threshold)
-    bound = persistence.centred(sub, [budget], start, needed)
+    bound = persistence.centred(sub, [budget], start, needed, run)
     keep = np.flatnonzero(bound.constant + best_gains(bound.shares, sub.size) > needed)
     return sub.restricted(keep), GainBound(bound.constant, bound.shares[keep])
 

@@ -13,6 +13,9 @@ from mipselect.search.least_squares.centring import GainBound
 from mipselect.search.least_squares.children import Children, children_of, itself, last_that_matters
 from mipselect.search.progress import Run
 
+MANY_OPEN = 8
+"""A bound that leaves more features of a child open is worth another one."""
+
 ANY = 10**9
 """More features than there are."""
 
@@ -99,7 +102,10 @@ class ClosedForm:
         needed = children.needed_gains(run.limit(collector, self._long))
         shares = pair_shares(children, needed)
         most = shares.max(axis=1)
-        partners = np.flatnonzero((shares > (needed - most)[:, None]).any(axis=0))
+        matter = np.flatnonzero(2.0 * most > needed)
+        if len(matter) == 0:
+            return
+        partners = np.flatnonzero((shares > (needed - most)[:, None])[matter].any(axis=0))
         children, shares = children.among(partners), shares[:, partners]
         are_open = shares > np.maximum(0.5 * needed, needed - most)[:, None]
         child, place = np.nonzero(are_open)
@@ -135,9 +141,6 @@ def pair_shares(children: Children, needed: FloatArray) -> FloatArray:
     sub, later, ridge = children.parent, children.later, children.parent.ridge
     h, squares = children.h, children.g**2
     excess = h - ridge
-    kept = excess / h
-    closest = np.sqrt(kept * kept.max(axis=1, keepdims=True))
-    by_correlation = squares / (h * (1.0 - closest))
     root = np.sqrt(excess)
     off_sums = root * root.max(axis=1, keepdims=True)
     if sub.row_tops is not None:
@@ -147,11 +150,17 @@ def pair_shares(children: Children, needed: FloatArray) -> FloatArray:
         np.minimum(off_sums, tops, out=off_sums)
     D = excess - off_sums
     worst = np.minimum(D.min(axis=1, keepdims=True), -0.5 * ridge)
-    by_dominance = squares / (ridge + (0.5 * ridge / -worst) * D)
+    shares = squares / (ridge + (0.5 * ridge / -worst) * D)
     half = 0.5 * needed[:, None]
-    fewer = (by_correlation > half).sum(axis=1) < (by_dominance > half).sum(axis=1)
-    shares = np.where(fewer[:, None], by_correlation, by_dominance)
-    shares[~children.after] = -np.inf
+    open_ = np.count_nonzero(shares > half, axis=1)
+    if len(many := np.flatnonzero(open_ > MANY_OPEN)):
+        kept = excess[many] / h[many]
+        closest = np.sqrt(kept * kept.max(axis=1, keepdims=True))
+        by_correlation = squares[many] / (h[many] * (1.0 - closest))
+        fewer = np.count_nonzero(by_correlation > half[many], axis=1) < open_[many]
+        shares[many[fewer]] = by_correlation[fewer]
+    if children.first.shape[1]:
+        shares[~children.after] = -np.inf
     return np.asarray(shares)
 
 

@@ -74,9 +74,14 @@ class Persistence:
             gram.full()
 
     @cached_property
+    def cheap_curvature(self) -> Curvature:
+        """By the smallest eigenvalue."""
+        return curvature_of(self._whole)
+
+    @cached_property
     def curvatures(self) -> list[Curvature]:
         """By the smallest eigenvalue, and by the spectrum cut off at several limits."""
-        return [curvature_of(self._whole), *spectral_curvatures(self._whole, SHARES)]
+        return [self.cheap_curvature, *spectral_curvatures(self._whole, SHARES)]
 
     @cached_property
     def _whole(self) -> Additions:
@@ -84,9 +89,19 @@ class Persistence:
         return additions_to(self._problem, none, 1, everything, 0.0, None)
 
     def centred(
-        self, sub: Additions, budgets: Sequence[Budget], start: FloatArray, needed: float
+        self,
+        sub: Additions,
+        budgets: Sequence[Budget],
+        start: FloatArray,
+        needed: float,
+        run: Run,
     ) -> GainBound:
-        """The bound of `best_centred` by the measure that has been the best for this size."""
+        """The bound of `best_centred` by the measure that has been the best for this size.
+
+        Before cheap bounds have had their chance no spectrum is computed for it.
+        """
+        if not self.wanted(run):
+            return best_centred(sub, self.cheap_curvature.at(sub), budgets, start, needed)
         best = self._best(sub.size, len(budgets))
         if best is not None:
             return best_centred(sub, best.at(sub), budgets, start, needed)

@@ -85,7 +85,7 @@ def open_removed_sets(
         run.statistics.subproblems += 1
         run.tick()
         limit = persistence.limit(collector, run)
-        costs = costs_of_leaving(center, family, persistence, limit)
+        costs = costs_of_leaving(center, family, persistence, limit, run)
         if costs is None:
             collector.settle(limit)
             settled += family.number
@@ -95,7 +95,7 @@ def open_removed_sets(
 
 
 def costs_of_leaving(
-    center: Center, family: RemovedFamily, persistence: Persistence, limit: float
+    center: Center, family: RemovedFamily, persistence: Persistence, limit: float, run: Run
 ) -> FloatArray | None:
     """What it costs that an undecided feature leaves, shape (u,); None if R ≥ `limit` is proven.
 
@@ -112,7 +112,7 @@ def costs_of_leaving(
     start[entering] = family.level / len(entering)
     budgets = [Budget(undecided, staying), Budget(candidates, family.level)]
     needed = sub.needed_gain(limit)
-    bound = persistence.centred(sub, budgets, start, needed)
+    bound = persistence.centred(sub, budgets, start, needed, run)
     if bound.constant + sum(budget.worst(bound) for budget in budgets) <= needed:
         return None
     return np.asarray(bound.shares[undecided])
