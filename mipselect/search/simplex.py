@@ -6,6 +6,8 @@ import numpy as np
 
 from mipselect.arrays import FloatArray
 
+LEAST = float(np.finfo(np.float64).min)
+
 
 def largest_sum(shares: FloatArray, count: int) -> float:
     """Sum of the `count` largest entries: the most that weights with this sum make of them."""
@@ -52,13 +54,13 @@ def on_capped_simplices(v: FloatArray, count: int) -> FloatArray:
     slope changes by one at every v_j and v_j - 1. Where there are too few, some z is smaller.
     """
     f, U = v.shape
-    breaks = np.concatenate([v, v - 1.0], axis=1)
-    order = np.argsort(-breaks, axis=1, kind="stable")
-    falling = np.maximum(np.take_along_axis(breaks, order, axis=1), np.finfo(np.float64).min)
-    inside = np.cumsum(np.where(order < U, 1.0, -1.0), axis=1)
-    sums = np.zeros((f, 2 * U))
-    np.cumsum(inside[:, :-1] * (falling[:, :-1] - falling[:, 1:]), axis=1, out=sums[:, 1:])
-    last = np.maximum(np.sum(sums < count, axis=1) - 1, 0)
     every = np.arange(f)
+    breaks = np.concatenate([v, v - 1.0], axis=1)
+    order = (-breaks).argsort(axis=1, kind="stable")
+    falling = np.maximum(breaks[every[:, None], order], LEAST)
+    inside = np.where(order < U, 1.0, -1.0).cumsum(axis=1)
+    sums = np.zeros((f, 2 * U))
+    (inside[:, :-1] * (falling[:, :-1] - falling[:, 1:])).cumsum(axis=1, out=sums[:, 1:])
+    last = np.maximum(np.count_nonzero(sums < count, axis=1) - 1, 0)
     past = (count - sums[every, last]) / np.maximum(inside[every, last], 1.0)
     return np.asarray(np.clip(v - (falling[every, last] - past)[:, None], 0.0, 1.0))

@@ -24,7 +24,7 @@ LONG = 5
 SHARES = (0.03, 0.1, 0.3)
 """Limits t of the spectrum, in medians of the diagonal of G."""
 
-TRIALS = 4
+TRIALS = 3
 """Subproblems of each size at which all measures are tried, before the best of them is kept."""
 
 AGAIN = 50
@@ -51,7 +51,7 @@ class Persistence:
 
     def __init__(self, problem: PreparedSquared, after: int = 200, least_size: int = 3) -> None:
         self._problem, self._after, self._least_size = problem, after, least_size
-        self._wins: dict[tuple[int, int], Counter[int]] = {}
+        self._wins: dict[int, Counter[int]] = {}
 
     def limit(self, collector: Collector, run: Run) -> float:
         """What a bound must reach: the threshold, or the target when the search has become long."""
@@ -102,7 +102,7 @@ class Persistence:
         """
         if not self.wanted(run):
             return best_centred(sub, self.cheap_curvature.at(sub), budgets, start, needed)
-        best = self._best(sub.size, len(budgets))
+        best = self._best(sub.size)
         if best is not None:
             return best_centred(sub, best.at(sub), budgets, start, needed)
         found = [
@@ -111,7 +111,7 @@ class Persistence:
         ]
         worst = [bound.constant + sum(budget.worst(bound) for budget in budgets) for bound in found]
         best_of_all = int(np.argmin(worst))
-        self._wins[sub.size, len(budgets)][best_of_all] += 1
+        self._wins[sub.size][best_of_all] += 1
         return found[best_of_all]
 
     def of_children(self, sub: Additions, run: Run) -> ChildrenCurvature | None:
@@ -119,11 +119,11 @@ class Persistence:
         size = sub.size - 1
         if size < self._least_size or not self.wanted(run) or not sub.problem.features.singles:
             return None
-        return cast(ChildrenCurvature | None, self._best(size, 1))
+        return cast(ChildrenCurvature | None, self._best(size))
 
-    def _best(self, size: int, budgets: int) -> Curvature | None:
+    def _best(self, size: int) -> Curvature | None:
         """The measure that has won most often; None if all should be tried."""
-        wins = self._wins.setdefault((size, budgets), Counter())
+        wins = self._wins.setdefault(size, Counter())
         number = wins.total()
         if number < TRIALS or number % AGAIN == 0:
             return None
