@@ -31,12 +31,15 @@ class Screening:
 
     Attributes
     ----------
+    small : int
+        Up to so many live features that block is formed without looking at cheaper bounds first.
     dense : int
         Up to so many live features the block H_TT of all of them is formed.
     tops_columns : int
         Most live features for which a block of G is formed, and dropped, only to bound its rows.
     """
 
+    small: int = 128
     dense: int = 512
     tops_columns: int = 1024
 
@@ -243,6 +246,14 @@ def gain_shares(sub: Additions) -> FloatArray:
     return sub.g**2 / dominated_diagonal(sub.h, off_diagonal_sums(sub, others), sub.ridge)
 
 
+def shares_without_blocks(sub: Additions) -> FloatArray:
+    """The shares of `gain_shares` from `cheap_off_sums`, for features of one column each; (L,)."""
+    others = min(sub.size, len(sub.live)) - 1
+    if others <= 0:
+        return gains_alone(sub)
+    return sub.g**2 / dominated_diagonal(sub.h, cheap_off_sums(sub, others), sub.ridge)
+
+
 def gains_alone(sub: Additions) -> FloatArray:
     """g_jᵀ H_jj⁻¹ g_j of every live feature, shape (L,)."""
     if sub.problem.features.singles:
@@ -304,8 +315,10 @@ def screened(
     live features have smaller off-diagonal sums. The tops of G among the live features are
     computed only when cheaper bounds have dropped what they can.
     """
+    formed = not sub.problem.features.singles
     while True:
-        shares = gain_shares(sub)
+        formed = formed or len(sub.live) <= sub.screening.small
+        shares = gain_shares(sub) if formed else shares_without_blocks(sub)
         if len(shares) < sub.size:
             return sub, shares
         keep = np.flatnonzero(best_gains(shares, sub.size) > sub.needed_gain(threshold))
@@ -314,7 +327,9 @@ def screened(
             sub, shares = sub.restricted(keep), shares[keep]
         if len(keep) < sub.size:
             return sub, shares
-        if not much:
+        if not much and not formed and len(keep) <= sub.screening.dense:
+            formed = True
+        elif not much:
             known = sub.row_tops is not None or sub.size == 1 or not sub.problem.features.singles
             limits = sub.screening
             if known or not limits.dense < len(keep) <= limits.tops_columns:

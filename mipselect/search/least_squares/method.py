@@ -52,9 +52,12 @@ def search_level(
     try:
         limit = persistence.limit(collector, run)
         if persistent and proven < limit:
-            cuts = [centred_cut(center, cut, by, limit) for by in persistence.curvatures]
-            cut = max(cut, *cuts, key=partial(level_bound, center))
-            proven = level_bound(center, cut)
+            for curvature in persistence.curvatures:
+                other = centred_cut(center, cut, curvature, limit)
+                cut = max(cut, other, key=partial(level_bound, center))
+                proven = level_bound(center, cut)
+                if proven >= limit:
+                    break
         if persistent and proven < limit and not center.lean:
             run.reporter.bound, run.reporter.incumbent = proven, collector.threshold
             for removed in open_removed_sets(center, cut.level, collector, run, persistence):

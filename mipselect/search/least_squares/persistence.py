@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
@@ -105,14 +106,17 @@ class Persistence:
         best = self._best(sub.size)
         if best is not None:
             return best_centred(sub, best.at(sub), budgets, start, needed)
-        found = [
-            best_centred(sub, curvature.at(sub), budgets, start, needed)
-            for curvature in self.curvatures
-        ]
-        worst = [bound.constant + sum(budget.worst(bound) for budget in budgets) for bound in found]
-        best_of_all = int(np.argmin(worst))
-        self._wins[sub.size][best_of_all] += 1
-        return found[best_of_all]
+        lowest, found = math.inf, GainBound(math.inf, np.zeros(len(sub.live)))
+        winner = 0
+        for number, curvature in enumerate(self.curvatures):
+            bound = best_centred(sub, curvature.at(sub), budgets, start, needed)
+            worst = bound.constant + sum(budget.worst(bound) for budget in budgets)
+            if worst < lowest:
+                lowest, found, winner = worst, bound, number
+            if lowest <= needed:
+                break
+        self._wins[sub.size][winner] += 1
+        return found
 
     def of_children(self, sub: Additions, run: Run) -> ChildrenCurvature | None:
         """By what all children of a subproblem are bounded at once; None if one by one is right."""
