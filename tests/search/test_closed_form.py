@@ -19,7 +19,7 @@ def has_six_features(seed: int) -> bool:
     return random_instance(seed, max_p=14, max_s=5).p >= 6
 
 
-SEEDS = list(filter(has_six_features, range(80)))[:40]
+SEEDS = list(filter(has_six_features, range(400)))[:200]
 
 
 @pytest.mark.parametrize("size", [2, 3])

@@ -107,8 +107,7 @@ class ClosedForm:
             return
         partners = np.flatnonzero((shares > (needed - most)[:, None])[matter].any(axis=0))
         children, shares = children.among(partners), shares[:, partners]
-        are_open = shares > np.maximum(0.5 * needed, needed - most)[:, None]
-        child, place = np.nonzero(are_open)
+        child, place = np.nonzero(shares > np.maximum(0.5 * needed, needed - most)[:, None])
         by_share = np.argsort(needed[child] - shares[child, place], kind="stable")
         child, place = child[by_share], place[by_share]
         height = max(1, self._entries // max(1, len(partners)))
@@ -122,8 +121,9 @@ class ClosedForm:
                 np.flatnonzero(better_pairs(children, k, j, needed)), max(1, len(partners))
             )
             k, j = k[at], j[at]
-            # A pair of two open features is seen from both.
-            once = children.after[k, other] & ((j < other) | ((j > other) & ~are_open[k, other]))
+            # The row of the larger share stays open for as long as the pair matters.
+            own, its = shares[k, j], shares[k, other]
+            once = children.after[k, other] & ((own > its) | ((own == its) & (j < other)))
             if once.any():
                 pairs = np.stack([children.later[j], children.later[other]], axis=1)
                 added = np.hstack([children.first[k], pairs])[once]
