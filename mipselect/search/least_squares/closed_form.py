@@ -102,10 +102,9 @@ class ClosedForm:
         needed = children.needed_gains(run.limit(collector, self._long))
         shares = pair_shares(children, needed)
         most = shares.max(axis=1)
-        matter = np.flatnonzero(2.0 * most > needed)
-        if len(matter) == 0:
+        if not (2.0 * most > needed).any():
             return
-        partners = np.flatnonzero((shares > (needed - most)[:, None])[matter].any(axis=0))
+        partners = np.flatnonzero((shares > (needed - most)[:, None]).any(axis=0))
         children, shares = children.among(partners), shares[:, partners]
         child, place = np.nonzero(shares > np.maximum(0.5 * needed, needed - most)[:, None])
         by_share = np.argsort(needed[child] - shares[child, place], kind="stable")
@@ -138,29 +137,33 @@ def pair_shares(children: Children, needed: FloatArray) -> FloatArray:
     takes from it, or g_j²/h_j / (1 - c_j) where c_j bounds all |H_jl|/√(h_j h_l)
     (docs/mathematics/cuts.md, (7)).
     """
-    sub, later, ridge = children.parent, children.later, children.parent.ridge
-    h, squares = children.h, children.g**2
-    excess = h - ridge
-    root = np.sqrt(excess)
-    off_sums = root * root.max(axis=1, keepdims=True)
+    sub, later, ridge, h = children.parent, children.later, children.parent.ridge, children.h
+    D = h - ridge
+    off_sums = np.sqrt(D)
+    off_sums *= off_sums.max(axis=1, keepdims=True)
     if sub.row_tops is not None:
         W = sub.whitened[:, later]
-        taken = np.sqrt(np.einsum("kj,kj->j", W, W) + children.row**2)
-        tops = sub.row_tops[sub.live[later], 0] + taken * taken.max(axis=1, keepdims=True)
-        np.minimum(off_sums, tops, out=off_sums)
-    D = excess - off_sums
-    worst = np.minimum(D.min(axis=1, keepdims=True), -0.5 * ridge)
-    shares = squares / (ridge + (0.5 * ridge / -worst) * D)
-    half = 0.5 * needed[:, None]
+        taken = children.row**2
+        taken += np.einsum("kj,kj->j", W, W)
+        np.sqrt(taken, out=taken)
+        taken *= taken.max(axis=1, keepdims=True)
+        taken += sub.row_tops[sub.live[later], 0]
+        np.minimum(off_sums, taken, out=off_sums)
+    D -= off_sums
+    D *= 0.5 * ridge / np.maximum(-D.min(axis=1, keepdims=True), 0.5 * ridge)
+    D += ridge
+    squares = children.g**2
+    shares, half = np.divide(squares, D, out=D), 0.5 * needed[:, None]
     open_ = np.count_nonzero(shares > half, axis=1)
     if len(many := np.flatnonzero(open_ > MANY_OPEN)):
-        kept = excess[many] / h[many]
+        kept = 1.0 - ridge / h[many]
         closest = np.sqrt(kept * kept.max(axis=1, keepdims=True))
         by_correlation = squares[many] / (h[many] * (1.0 - closest))
         fewer = np.count_nonzero(by_correlation > half[many], axis=1) < open_[many]
         shares[many[fewer]] = by_correlation[fewer]
-    if children.first.shape[1]:
-        shares[~children.after] = -np.inf
+    # Only among the first ones are features that a later child may not add.
+    first = shares[:, : len(shares)]
+    first[~children.after[:, : len(shares)]] = -np.inf
     return np.asarray(shares)
 
 
