@@ -20,7 +20,7 @@ EIGENVALUE_COLUMNS = 2000
 INVERSE_COLUMNS = 5000
 """Most columns for which G + tI is inverted."""
 
-MOSTLY = 0.87
+MOSTLY = 0.75
 """Of what E could be, as a share: then a larger limit is worth another inverse."""
 
 ROUNDING = 1e-10
