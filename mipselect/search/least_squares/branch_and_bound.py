@@ -32,7 +32,7 @@ from mipselect.search.progress import Run
 CHILDREN = 64
 """So many are bounded at once: what they find may settle others."""
 
-ENTRIES = 2**17
+ENTRIES = 2**16
 """Of arrays with an entry for each of their features."""
 
 
