@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from scipy.optimize import minimize_scalar
 
-from mipselect.privacy.decimals import exact, round_down, round_up
+from mipselect.privacy.decimals import exact, round_up
 
 ROUNDING = 1e-12
 """Relative allowance for double precision in a conversion of ρ."""
@@ -57,8 +57,14 @@ def _rounded_up(rho: Fraction) -> float | None:
 
 def largest_pure_epsilon(rho: Fraction) -> float:
     """The largest ε with ε²/2 ≤ ρ, rounded down."""
-    epsilon = math.sqrt(2.0 * round_down(rho))
-    while epsilon > 0.0 and exact(epsilon) ** 2 / 2 > rho:
+    square = 2 * rho
+    if square <= 0:
+        return 0.0
+    # 128 bits before the point, so that their root has 64: more than a float.
+    bits = 128 - square.numerator.bit_length() + square.denominator.bit_length()
+    shift = max(0, bits) // 2
+    epsilon = float(Fraction(math.isqrt(int(square * 4**shift)) + 1, 2**shift))
+    while exact(epsilon) ** 2 > square:
         epsilon = math.nextafter(epsilon, 0.0)
     return epsilon
 

@@ -10,7 +10,7 @@ from threading import Thread
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mipselect.errors import BudgetExceeded, InvalidInput
@@ -117,6 +117,7 @@ def test_the_conversion_of_rho_holds_for_a_gaussian() -> None:
     assert rho_epsilon(1e300, 1e-300) >= 1e300
 
 
+@example(5.3896842239067616e-160)
 @given(st.floats(1e-300, 1e100))
 def test_rho_of_an_epsilon_is_rounded_up_and_back_down(epsilon: float) -> None:
     assert exact(pure_rho(epsilon)) >= exact(epsilon) ** 2 / 2
