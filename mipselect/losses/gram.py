@@ -146,6 +146,9 @@ class Gram:
         if self._full is None and all(int(j) in self._columns for j in rows):
             return np.asarray(self.columns(rows)[columns].T)
         if not self._worth_holding(len(rows) * len(columns)):
+            if not self.fits and 4 * len(columns) > self.p:
+                # To copy most of X would take longer than whole columns, which are kept.
+                return np.asarray(self.columns(rows)[columns].T)
             left = self._X[:, rows].astype(np.float64, copy=False)
             return np.asarray(left.T @ self._X[:, columns].astype(np.float64, copy=False))
         return picked(self.full(), rows, columns)
