@@ -68,6 +68,11 @@ class Budget:
         return largest_sum(bound.shares[self.positions], self.count)
 
 
+def worst_gain(bound: GainBound, budgets: Sequence[Budget]) -> float:
+    """The largest bound on the gain of a set within the budgets."""
+    return bound.constant + sum(budget.worst(bound) for budget in budgets)
+
+
 class Rounding:
     """By how much rounding may lower a doubled gain that is bounded around x.
 
@@ -170,7 +175,7 @@ def best_centred(
     before: tuple[FloatArray, FloatArray] | None = None
     for step in range(STEPS):
         bound, reachable = centring.around(z[centring.members])
-        worst = bound.constant + sum(budget.worst(bound) for budget in budgets)
+        worst = worst_gain(bound, budgets)
         if worst < lowest:
             best, lowest = bound, worst
         if lowest <= enough or lowest - reachable <= CLOSE * (lowest - enough):

@@ -56,7 +56,7 @@ class Children:
         """The diagonals of H, shape (F, L)."""
         return np.maximum(self.parent.h[self.later] - self.row**2, self.parent.ridge)
 
-    @property
+    @cached_property
     def after(self) -> NDArray[np.bool_]:
         """Which features a child may add, shape (F, L)."""
         return self.since >= np.arange(len(self.row))[:, None]

@@ -11,6 +11,7 @@ from mipselect.search.least_squares.additions import Additions
 from mipselect.search.least_squares.branch_and_bound import offer_additions
 from mipselect.search.least_squares.centring import GainBound
 from mipselect.search.least_squares.children import Children, children_of, itself, last_that_matters
+from mipselect.search.least_squares.dominance import safe_share
 from mipselect.search.progress import Run
 
 MANY_OPEN = 8
@@ -150,7 +151,7 @@ def pair_shares(children: Children, needed: FloatArray) -> FloatArray:
         taken += sub.row_tops[sub.live[later], 0]
         np.minimum(off_sums, taken, out=off_sums)
     D -= off_sums
-    D *= 0.5 * ridge / np.maximum(-D.min(axis=1, keepdims=True), 0.5 * ridge)
+    D *= safe_share(D, ridge)
     D += ridge
     squares = children.g**2
     shares, half = np.divide(squares, D, out=D), 0.5 * needed[:, None]

@@ -67,7 +67,7 @@ class ChildrenCurvature(Curvature, Protocol):
 
 @dataclass(frozen=True, eq=False)
 class DiagonalConvexity:
-    """P = D for features of one column each.
+    """A diagonal D, and P = D, for features of one column each.
 
     Attributes
     ----------

@@ -15,9 +15,13 @@ def dominated_diagonal(h: FloatArray, off_sums: FloatArray, ridge: float) -> Flo
     (docs/mathematics/cuts.md, (4)).
     """
     D = h - ridge - off_sums
-    worst = float(np.min(D, initial=0.0))
-    theta = 1.0 if worst > -0.5 * ridge else 0.5 * ridge / -worst
-    return ridge + theta * D
+    return np.asarray(ridge + safe_share(D, ridge) * D)
+
+
+def safe_share(D: FloatArray, ridge: float) -> FloatArray:
+    """The largest θ ≤ 1 with ρ + θD ≥ ρ/2 along the last axis of D, which is kept, of length 1."""
+    worst = D.min(axis=-1, keepdims=True, initial=0.0)
+    return np.asarray(0.5 * ridge / np.maximum(-worst, 0.5 * ridge))
 
 
 def largest_sums(rows: FloatArray, count: int) -> FloatArray:

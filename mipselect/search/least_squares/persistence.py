@@ -14,7 +14,7 @@ from mipselect.arrays import FloatArray
 from mipselect.losses.squared import PreparedSquared
 from mipselect.search.collectors import Collector
 from mipselect.search.least_squares.additions import Additions, additions_to
-from mipselect.search.least_squares.centring import Budget, GainBound, best_centred
+from mipselect.search.least_squares.centring import Budget, GainBound, best_centred, worst_gain
 from mipselect.search.least_squares.curvature import ChildrenCurvature, Curvature
 from mipselect.search.least_squares.measured_curvature import curvature_of, spectral_curvatures
 from mipselect.search.progress import Run
@@ -110,7 +110,7 @@ class Persistence:
         winner = 0
         for number, curvature in enumerate(self.curvatures):
             bound = best_centred(sub, curvature.at(sub), budgets, start, needed)
-            worst = bound.constant + sum(budget.worst(bound) for budget in budgets)
+            worst = worst_gain(bound, budgets)
             if worst < lowest:
                 lowest, found, winner = worst, bound, number
             if lowest <= needed:

@@ -17,7 +17,7 @@ from mipselect.arrays import FloatArray, IntArray
 from mipselect.search.collectors import Collector
 from mipselect.search.least_squares.additions import Additions, additions_to, gains_alone
 from mipselect.search.least_squares.center import Center
-from mipselect.search.least_squares.centring import Budget
+from mipselect.search.least_squares.centring import Budget, worst_gain
 from mipselect.search.least_squares.persistence import Persistence
 from mipselect.search.progress import Run
 
@@ -113,7 +113,7 @@ def costs_of_leaving(
     budgets = [Budget(undecided, staying), Budget(candidates, family.level)]
     needed = sub.needed_gain(limit)
     bound = persistence.centred(sub, budgets, start, needed, run)
-    if bound.constant + sum(budget.worst(bound) for budget in budgets) <= needed:
+    if worst_gain(bound, budgets) <= needed:
         return None
     return np.asarray(bound.shares[undecided])
 

@@ -15,7 +15,8 @@ from mipselect.arrays import FloatArray, IntArray
 from mipselect.losses.gram import picked
 from mipselect.search.least_squares.additions import Additions
 from mipselect.search.least_squares.children import Children
-from mipselect.search.least_squares.dominance import largest_sums
+from mipselect.search.least_squares.curvature import DiagonalConvexity
+from mipselect.search.least_squares.dominance import largest_sums, safe_share
 from mipselect.search.simplex import largest_sum
 
 EXACT = 256
@@ -45,7 +46,7 @@ class SpectralCurvature:
         left = self._left(sub, sub.live)
         d = left.diagonal - left.off_sums(min(sub.size, len(sub.live)) - 1)
         ridge = sub.ridge - 3.0 * self.slack
-        theta = float(_safe_share(d, ridge)[0])
+        theta = float(safe_share(d, ridge)[0])
         return LeftConvexity(ridge + theta * d, ridge, theta, left)
 
     def of_children(self, children: Children) -> SpectralChildren:
@@ -61,7 +62,7 @@ class SpectralCurvature:
         d = left.diagonal - a**2 - left.off_sums(others)
         d -= size * largest_sums(size.copy(), others)[:, None]
         ridge = sub.ridge - 3.0 * self.slack
-        theta = _safe_share(np.where(children.after, d, 0.0), ridge)[:, None]
+        theta = safe_share(np.where(children.after, d, 0.0), ridge)
         # Features that a child may not add have no part in its bound: any D will do for them.
         return SpectralChildren(np.maximum(ridge + theta * d, 0.5 * ridge), ridge, theta, a, left)
 
@@ -135,7 +136,7 @@ class LeftOver:
 
 
 @dataclass(frozen=True, eq=False)
-class LeftConvexity:
+class LeftConvexity(DiagonalConvexity):
     """P = ρI + θR and D, a diagonal that it dominates.
 
     Attributes
@@ -147,29 +148,15 @@ class LeftConvexity:
         R.
     """
 
-    D: FloatArray
     ridge: float
     theta: float
     left: LeftOver
-
-    @property
-    def least(self) -> float:
-        """The smallest entry of D."""
-        return float(self.D.min())
 
     def columns(self, places: IntArray) -> FloatArray:
         """P on these live columns, shape (L, K)."""
         P = self.theta * self.left.rows(places).T
         P[places, np.arange(len(places))] += self.ridge
         return np.asarray(P)
-
-    def block(self, positions: IntArray) -> FloatArray:
-        """D on these live features."""
-        return np.diag(self.D[positions])
-
-    def gains(self, slope: FloatArray) -> FloatArray:
-        """slope_j²/D_j, shape (L,)."""
-        return np.asarray(slope**2 / self.D)
 
 
 class SpectralChildren:
@@ -215,9 +202,3 @@ class SpectralChildren:
         P *= self._theta[k]
         P[:, self._admitted] += self._ridge * x
         return np.asarray(P)
-
-
-def _safe_share(d: FloatArray, ridge: float) -> FloatArray:
-    """The largest θ ≤ 1 of every row of d with ρ + θd ≥ ρ/2."""
-    worst = np.minimum(np.atleast_2d(d).min(axis=1, initial=0.0), 0.0)
-    return np.asarray(0.5 * ridge / np.maximum(-worst, 0.5 * ridge))
