@@ -87,7 +87,7 @@ class ChildrenCentring:
         whole = np.zeros(z.shape)
         whole[every, used] = x
         Qx = whole @ self._H - np.einsum("fk,fk->f", row, x)[:, None] * children.row[k]
-        Qx -= self._convexity.product(k, whole)
+        Qx -= self._convexity.product(k, self.members, whole)
         constants = np.einsum("fk,fk->f", x, Qx[every, at])
         constants += self._rounding.allowance(x, len(children.parent.whitened) + 1)
         shares = (children.g[k] - Qx) ** 2 / D

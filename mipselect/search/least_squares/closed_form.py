@@ -103,23 +103,22 @@ class ClosedForm:
         needed = children.needed_gains(run.limit(collector, self._long))
         shares = pair_shares(children, needed)
         most = shares.max(axis=1)
-        if not (2.0 * most > needed).any():
-            return
         partners = np.flatnonzero((shares > (needed - most)[:, None]).any(axis=0))
+        if len(partners) == 0:
+            return
         children, shares = children.among(partners), shares[:, partners]
         child, place = np.nonzero(shares > np.maximum(0.5 * needed, needed - most)[:, None])
         by_share = np.argsort(needed[child] - shares[child, place], kind="stable")
         child, place = child[by_share], place[by_share]
-        height = max(1, self._entries // max(1, len(partners)))
+        height = max(1, self._entries // len(partners))
         for start in range(0, len(child), height):
             run.tick()
             needed = children.needed_gains(run.limit(collector, self._long))
             k, j = child[start : start + height], place[start : start + height]
             still = shares[k, j] > np.maximum(0.5 * needed, needed - most)[k]
             k, j = k[still], j[still]
-            at, other = np.divmod(
-                np.flatnonzero(better_pairs(children, k, j, needed)), max(1, len(partners))
-            )
+            better = np.flatnonzero(better_pairs(children, k, j, needed))
+            at, other = np.divmod(better, len(partners))
             k, j = k[at], j[at]
             # The row of the larger share stays open for as long as the pair matters.
             own, its = shares[k, j], shares[k, other]

@@ -54,8 +54,8 @@ class ChildrenConvexity(Protocol):
     def blocks(self, k: IntArray, at: IntArray, members: IntArray) -> FloatArray:
         """P of child k[f] on the places at[f], which are admitted as members[f]; (f, K, K)."""
 
-    def product(self, k: IntArray, x: FloatArray) -> FloatArray:
-        """P x of child k[f] for x[f] on what is admitted, shape (f, L)."""
+    def product(self, k: IntArray, members: IntArray, x: FloatArray) -> FloatArray:
+        """P x of child k[f] for x[f] on the members, all that is admitted, in order; (f, L)."""
 
 
 class ChildrenCurvature(Curvature, Protocol):
@@ -129,7 +129,6 @@ class UniformChildren:
 
     def __init__(self, shape: tuple[int, ...], mu: float) -> None:
         self._shape, self._mu = shape, mu
-        self._admitted: IntArray = np.empty(0, dtype=np.intp)
 
     @property
     def D(self) -> FloatArray:
@@ -137,15 +136,14 @@ class UniformChildren:
         return np.full(self._shape, self._mu)
 
     def admit(self, places: IntArray) -> None:
-        """Let vectors have entries here as well."""
-        self._admitted = np.concatenate([self._admitted, places])
+        """Nothing has to be prepared for that."""
 
     def blocks(self, k: IntArray, at: IntArray, members: IntArray) -> FloatArray:
         """μI, shape (f, K, K)."""
         return np.broadcast_to(self._mu * np.eye(at.shape[1]), (len(k), *at.shape[1:] * 2))
 
-    def product(self, k: IntArray, x: FloatArray) -> FloatArray:
+    def product(self, k: IntArray, members: IntArray, x: FloatArray) -> FloatArray:
         """μx, shape (f, L)."""
         result = np.zeros((len(k), self._shape[1]))
-        result[:, self._admitted] = self._mu * x
+        result[:, members] = self._mu * x
         return result

@@ -39,8 +39,7 @@ def curvature_of(whole: Additions) -> Curvature:
     if problem.features.singles:
         if _too_many(whole):
             return UniformCurvature(0.0)
-        eye = whole.ridge * np.eye(len(whole.columns))
-        return UniformCurvature(_least_eigenvalue(whole.dense() - eye))
+        return UniformCurvature(_least_eigenvalue(_left_of_gram(whole)))
     blocks = whole.blocks
     excess = blocks.eigenvalues - whole.ridge
     used = excess > ROUNDING * float(blocks.eigenvalues.max())
@@ -66,10 +65,7 @@ def spectral_curvatures(whole: Additions, shares: Sequence[float]) -> list[Child
         return []
     if whole.ridge > problem.ridge and problem.features.always:
         return []
-    if problem.features.plain:
-        G = problem.gram.full()
-    else:
-        G = whole.dense() - whole.ridge * np.eye(len(whole.columns))
+    G = _left_of_gram(whole)
     rounding = EPS * len(G) * float(np.trace(G))
     slacks = {
         t: ROUNDING * len(G) * t + rounding
@@ -113,6 +109,13 @@ def parallel_sum(G: FloatArray, t: float) -> FloatArray:
         E[start:stop, start:stop] = lower + lower.T + np.diag(np.diagonal(E)[start:stop])
         E[start:stop, stop:] = E[stop:, start:stop].T
     return np.asarray(E)
+
+
+def _left_of_gram(whole: Additions) -> FloatArray:
+    """G, or what is left of it after the columns that are always in."""
+    if whole.problem.features.plain:
+        return whole.problem.gram.full()
+    return whole.dense() - whole.ridge * np.eye(len(whole.columns))
 
 
 def _too_many(whole: Additions) -> bool:

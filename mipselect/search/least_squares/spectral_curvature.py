@@ -178,12 +178,10 @@ class SpectralChildren:
     ) -> None:
         self.D = D
         self._ridge, self._theta, self._a, self._left = ridge, theta, a, left
-        self._admitted: IntArray = np.empty(0, dtype=np.intp)
         self._R: FloatArray = np.empty((0, D.shape[1]))
 
     def admit(self, places: IntArray) -> None:
         """Let vectors have entries here as well."""
-        self._admitted = np.concatenate([self._admitted, places])
         self._R = np.vstack([self._R, self._left.rows(places)])
 
     def blocks(self, k: IntArray, at: IntArray, members: IntArray) -> FloatArray:
@@ -195,10 +193,10 @@ class SpectralChildren:
         P[:, own, own] += self._ridge
         return np.asarray(P)
 
-    def product(self, k: IntArray, x: FloatArray) -> FloatArray:
-        """P x of child k[f] for x[f] on what is admitted, shape (f, L)."""
+    def product(self, k: IntArray, members: IntArray, x: FloatArray) -> FloatArray:
+        """P x of child k[f] for x[f] on the members, all that is admitted, in order; (f, L)."""
         a = self._a[k]
-        P = x @ self._R - np.einsum("fu,fu->f", a[:, self._admitted], x)[:, None] * a
+        P = x @ self._R - np.einsum("fu,fu->f", a[:, members], x)[:, None] * a
         P *= self._theta[k]
-        P[:, self._admitted] += self._ridge * x
+        P[:, members] += self._ridge * x
         return np.asarray(P)
