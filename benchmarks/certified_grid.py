@@ -18,14 +18,10 @@ from itertools import product
 from multiprocessing import Pool
 
 import numpy as np
-from microarray_search import SEARCHES, cpu_clock
+from microarray_search import SEARCHES, search_of
 from timing import Setting, instance_of
 
 from mipselect import Instance, NotCertified
-from mipselect.search.least_squares.closed_form import ClosedForm
-from mipselect.search.least_squares.method import LeastSquaresMethod
-from mipselect.search.options import SearchOptions
-from mipselect.search.progress import Deadline, Reporter, Run, Statistics
 from mipselect.search.setup import Search
 
 P = (100, 300, 1000, 3000)
@@ -38,16 +34,15 @@ SHARES = (0.003, 0.024)
 def outcome(find: Callable[[Search], object], instance: Instance, limit: float) -> tuple[bool, str]:
     """Whether it is certified, and how long that took or what is missing."""
     started = time.process_time()
-    method = LeastSquaresMethod(instance.prepared, ClosedForm())
-    run = Run(Deadline(limit, cpu_clock()), Statistics(), Reporter())
-    search = Search(instance, method, SearchOptions("native", None, limit), run)
+    search = search_of(instance, limit)
+    statistics = search.run.statistics
     try:
         with np.errstate(all="ignore"):
             find(search)
     except NotCertified as refusal:
         missing = (refusal.incumbent - refusal.bound) / (search.options.tau * instance.sensitivity)
-        return False, f"– ({run.statistics.subproblems:,}; {missing:.0f})"
-    return True, f"{time.process_time() - started:.1f} ({run.statistics.subproblems:,})"
+        return False, f"– ({statistics.subproblems:,}; {missing:.0f})"
+    return True, f"{time.process_time() - started:.1f} ({statistics.subproblems:,})"
 
 
 def cell(task: tuple[Setting, float]) -> tuple[Setting, bool, list[str]]:

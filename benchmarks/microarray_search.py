@@ -61,13 +61,19 @@ def with_setting(instance: Instance, support_size: int, ridge: float) -> Instanc
     )
 
 
-def seconds(find: Callable[[Search], object], instance: Instance, limit: float) -> float | None:
-    """CPU seconds to the certificate; None if there is none in time."""
+def search_of(instance: Instance, limit: float) -> Search:
+    """A native search with a limit in CPU seconds."""
     method = LeastSquaresMethod(instance.prepared, ClosedForm())
     run = Run(Deadline(limit, cpu_clock()), Statistics(), Reporter())
+    return Search(instance, method, SearchOptions("native", None, limit), run)
+
+
+def seconds(find: Callable[[Search], object], instance: Instance, limit: float) -> float | None:
+    """CPU seconds to the certificate; None if there is none in time."""
+    search = search_of(instance, limit)
     started = time.process_time()
     try:
-        find(Search(instance, method, SearchOptions("native", None, limit), run))
+        find(search)
     except NotCertified:
         return None
     return time.process_time() - started

@@ -14,7 +14,7 @@ from mipselect.search.collectors import Collector
 from mipselect.search.progress import Run
 
 Sub = TypeVar("Sub", contravariant=True)
-"""The subproblems of a kind of search: `Additions`, `Completions`."""
+"""The subproblems of a kind of search, as `Completions`."""
 
 
 class Engine(Protocol[Sub]):
