@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from mipselect.search.collectors import BestSupports
 from mipselect.search.least_squares.additions import additions_to, gain_shares
 from mipselect.search.least_squares.centring import GainBound
 from mipselect.search.least_squares.closed_form import ClosedForm
+from mipselect.search.least_squares.near_columns import LiveSets, near_columns
 from mipselect.search.progress import Run
 
 
@@ -38,6 +40,8 @@ def test_every_set_below_the_threshold_is_offered(seed: int, size: int) -> None:
     live = np.sort(others)
     tops = problem.gram.row_tops(live, size, lambda: None) if rng.random() < 0.5 else None
     sub = additions_to(problem, np.sort(base), size, live, 0.0, tops)
+    if rng.random() < 0.5:
+        sub = replace(sub, near=LiveSets(near_columns(problem, int(rng.integers(1, 5)))))
     engine = ClosedForm(entries=int(rng.choice([1, 200, 2**19])))
     bound = GainBound(0.0, gain_shares(sub)) if size == 3 or rng.random() < 0.5 else None
     assert engine.takes(sub, bound)

@@ -26,6 +26,7 @@ from mipselect.search.least_squares.centring import Budget, best_centred
 from mipselect.search.least_squares.children import children_of
 from mipselect.search.least_squares.children_centring import best_centred_children
 from mipselect.search.least_squares.closed_form import ClosedForm
+from mipselect.search.least_squares.clusters import by_clusters
 from mipselect.search.least_squares.curvature import Curvature
 from mipselect.search.least_squares.cuts import sparse_diagonal_cut
 from mipselect.search.least_squares.measured_curvature import (
@@ -34,6 +35,7 @@ from mipselect.search.least_squares.measured_curvature import (
     spectral_curvatures,
 )
 from mipselect.search.least_squares.method import LeastSquaresNeighbourhood
+from mipselect.search.least_squares.near_columns import LiveSets, near_columns
 from mipselect.search.least_squares.persistence import Persistence
 from mipselect.search.least_squares.root_cuts import (
     centred_cut,
@@ -133,6 +135,7 @@ def test_sparse_diagonal_cuts_and_shares(seed: int, design: Design) -> None:
             assert close_below(np.array([sub.lower_bound(float(gain)) for gain in gains]), values)
         if problem.features.singles and size > 1:
             check_children(sub, sets, values, curvatures, rng)
+            check_clusters(sub, sets, values, rng)
         kept, bound = screened_around_centres(sub, threshold, Persistence(problem), Run.start())
         assert set(below[:, base_size:].ravel()) <= set(kept.live)
         assert len(bound.shares) == len(kept.live)
@@ -162,6 +165,21 @@ def check_children(
         assert np.all(gains <= bounds.worst[k] * (1.0 + 1e-12))
         proven = [sub.lower_bound(float(gain)) for gain in gains + children.step[k] ** 2]
         assert close_below(np.array(proven), values[own])
+
+
+def check_clusters(
+    sub: Additions, sets: IntArray, values: FloatArray, rng: np.random.Generator
+) -> None:
+    """The division by clusters bounds every set by what its first feature says."""
+    near = LiveSets(near_columns(sub.problem, int(rng.integers(1, 5)))).up_to(sub.size)
+    if near is None:
+        return
+    for needed in (-np.inf, sub.needed_gain(float(rng.choice(values))), np.inf):
+        division, inside = by_clusters(sub, near, needed)
+        first = np.argsort(division.order)[sets].min(axis=1)
+        proven = [sub.lower_bound(float(gain)) for gain in division.gains[first]]
+        assert close_below(np.array(proven), values)
+        assert all(np.isin(members, sub.live).all() for members in inside.members)
 
 
 @pytest.mark.parametrize("seed", range(40))

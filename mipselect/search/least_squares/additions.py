@@ -22,6 +22,7 @@ from mipselect.arrays import FloatArray, IntArray
 from mipselect.losses.squared import EPS, PreparedSquared
 from mipselect.search.least_squares.blocks import Blocks, in_own_eigenvectors
 from mipselect.search.least_squares.dominance import dominated_diagonal, largest_sums
+from mipselect.search.least_squares.near_columns import LiveSets
 from mipselect.search.simplex import largest_sum
 
 
@@ -71,6 +72,8 @@ class Additions:
     row_tops : ndarray of shape (p, c) or None
         See `Gram.row_tops`; None where they have not been computed.
     screening : Screening
+    near : LiveSets or None
+        Which live features are near to one another; None where that has not been looked for.
     """
 
     problem: PreparedSquared
@@ -84,6 +87,7 @@ class Additions:
     base_value: float
     row_tops: FloatArray | None
     screening: Screening = SCREENING
+    near: LiveSets | None = None
 
     @property
     def slack(self) -> float:
@@ -171,6 +175,7 @@ class Additions:
             base_value,
             self.row_tops,
             self.screening,
+            self.near,
         )
 
     def places(self, positions: IntArray) -> IntArray:

@@ -9,9 +9,9 @@ shares bounds its gain, so the division stops at the first family that cannot ma
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
 
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.search.collectors import Collector
@@ -22,9 +22,11 @@ from mipselect.search.least_squares.additions import (
     screened,
 )
 from mipselect.search.least_squares.centring import Budget, GainBound
-from mipselect.search.least_squares.children import Children, children_of, last_that_matters
+from mipselect.search.least_squares.children import Children, children_of
 from mipselect.search.least_squares.children_centring import best_centred_children
+from mipselect.search.least_squares.clusters import by_clusters
 from mipselect.search.least_squares.curvature import ChildrenConvexity
+from mipselect.search.least_squares.division import DivisionByShares, by_shares
 from mipselect.search.least_squares.engine import Engine
 from mipselect.search.least_squares.persistence import Persistence
 from mipselect.search.progress import Run
@@ -34,6 +36,16 @@ CHILDREN = 64
 
 ENTRIES = 2**16
 """Of arrays with an entry for each of their features."""
+
+
+FEW_OPEN = 8
+"""Families of a division by clusters that are always few enough to be looked at one by one."""
+
+FEWER = 4
+"""They are few, too, if a division by shares has so many times as many."""
+
+STEPS = 8
+"""So many features are taken or left, one after another."""
 
 
 def branch_and_bound(
@@ -47,6 +59,7 @@ def branch_and_bound(
 
     Where the search is long, those that are above the target are settled as well.
     """
+    sub = persistence.informed(sub, run)
     if engine.takes(sub, None) and engine.settle(sub, None, collector, run):
         return
     divide(*reduced(sub, collector, run, persistence), collector, engine, run, persistence)
@@ -84,31 +97,123 @@ def divide(
         return
     if sub.size == 1:
         offer_additions(sub, np.arange(len(sub.live))[:, None], collector)
-    elif not (engine.takes(sub, bound) and engine.settle(sub, bound, collector, run)):
-        order = np.argsort(-bound.shares, kind="stable")
-        shares = bound.shares[order]
-        gains = bound.constant + sliding_window_view(shares, sub.size).sum(axis=1)
-        start = 0
-        while start < len(gains):
-            limit = persistence.limit(collector, run)
-            needed = sub.needed_gain(limit)
-            open_ = int(np.sum(gains > needed))
-            collector.settle(limit)
-            if start >= open_:
-                return
-            last = last_that_matters(shares, start, sub.size, needed - bound.constant)
-            curvature = persistence.of_children(sub, run)
-            if curvature is None:
-                child = sub.with_feature(int(order[start]), order[start + 1 : last])
-                branch_and_bound(child, collector, engine, run, persistence)
-                start += 1
-            else:
-                most = min(CHILDREN, max(1, ENTRIES // (last - start)))
-                stop = min(open_, start + most)
-                children = children_of(sub, order[:last], start, stop)
-                convexity = curvature.of_children(children)
-                bound_at_once(children, convexity, collector, engine, run, persistence)
-                start = stop
+        return
+    division = by_shares(bound, sub.size)
+    most = max(
+        FEW_OPEN, len(division.open(sub.needed_gain(persistence.limit(collector, run)))) // FEWER
+    )
+    if divided_by_clusters(sub, most, collector, engine, run, persistence):
+        return
+    if engine.takes(sub, bound) and engine.settle(sub, bound, collector, run):
+        return
+    if sub.near is None:
+        sub = persistence.informed(sub, run)
+        if divided_by_clusters(sub, most, collector, engine, run, persistence):
+            return
+    if sub.near is not None and sub.size >= 4 and sub.near.up_to(sub.size) is None:
+        sub, bound = taken_or_left(sub, bound, collector, engine, run, persistence)
+        if len(sub.live) < sub.size:
+            return
+        division = by_shares(bound, sub.size)
+    divide_by_shares(sub, division, collector, engine, run, persistence)
+
+
+def divide_by_shares(
+    sub: Additions,
+    division: DivisionByShares,
+    collector: Collector,
+    engine: Engine,
+    run: Run,
+    persistence: Persistence,
+) -> None:
+    """Settle the families by the first feature, many at once where a bound for many is known."""
+    start = 0
+    while True:
+        limit = persistence.limit(collector, run)
+        needed = sub.needed_gain(limit)
+        open_ = len(division.open(needed))
+        collector.settle(limit)
+        if start >= open_:
+            return
+        last = division.last(start, needed)
+        curvature = persistence.of_children(sub, run)
+        if curvature is None:
+            order = division.order
+            child = sub.with_feature(int(order[start]), order[start + 1 : last])
+            branch_and_bound(child, collector, engine, run, persistence)
+            start += 1
+        else:
+            most = min(CHILDREN, max(1, ENTRIES // (last - start)))
+            stop = min(open_, start + most)
+            children = children_of(sub, division.order[:last], start, stop)
+            convexity = curvature.of_children(children)
+            bound_at_once(children, convexity, collector, engine, run, persistence)
+            start = stop
+
+
+def divided_by_clusters(
+    sub: Additions,
+    most: int,
+    collector: Collector,
+    engine: Engine,
+    run: Run,
+    persistence: Persistence,
+) -> bool:
+    """Settle the families by the first feature, if `most` are open at most by clusters."""
+    near = None if sub.near is None or sub.size < 3 else sub.near.up_to(sub.size)
+    if near is None or not persistence.clusters.are_good(sub.size):
+        return False
+    needed, start = sub.needed_gain(persistence.limit(collector, run)), 0
+    division, near = by_clusters(sub, near, needed)
+    few = len(division.open(needed)) <= most
+    persistence.clusters.note(sub.size, few)
+    if not few:
+        return False
+    sub = replace(sub, near=near)
+    while True:
+        run.tick()
+        run.statistics.subproblems += 1
+        limit = persistence.limit(collector, run)
+        open_ = division.open(sub.needed_gain(limit))
+        collector.settle(limit)
+        open_ = open_[open_ >= start]
+        if len(open_) == 0:
+            return True
+        first = int(open_[0])
+        child = sub.with_feature(int(division.order[first]), division.order[first + 1 :])
+        settle_child(child, collector, engine, run, persistence)
+        start = first + 1
+
+
+def taken_or_left(
+    sub: Additions,
+    bound: GainBound,
+    collector: Collector,
+    engine: Engine,
+    run: Run,
+    persistence: Persistence,
+) -> tuple[Additions, GainBound]:
+    """Take the feature that gains most alone, settle that, and leave it; some times.
+
+    What is left without the features that dominate all others often needs no division.
+    """
+    for _ in range(STEPS):
+        if len(sub.live) <= sub.size:
+            break
+        first = int(np.argmax(gains_alone(sub)))
+        others = np.delete(np.arange(len(sub.live)), first)
+        child = sub.with_feature(first, others)
+        settle_child(child, collector, engine, run, persistence)
+        sub, bound = reduced(sub.restricted(others), collector, run, persistence)
+    return sub, bound
+
+
+def settle_child(
+    sub: Additions, collector: Collector, engine: Engine, run: Run, persistence: Persistence
+) -> None:
+    """By clusters, before any other bound, for their parent's said little of it."""
+    if not divided_by_clusters(sub, FEW_OPEN, collector, engine, run, persistence):
+        branch_and_bound(sub, collector, engine, run, persistence)
 
 
 def bound_at_once(

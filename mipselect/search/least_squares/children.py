@@ -72,15 +72,6 @@ class Children:
         return self.parent.needed_gain(threshold) - self.step**2
 
 
-def last_that_matters(shares: FloatArray, start: int, size: int, missing: float) -> int:
-    """Where those end that may be in a set of `size` from `start` on with more than `missing`.
-
-    The shares are falling.
-    """
-    beside = float(shares[start : start + size - 1].sum())
-    return int(np.searchsorted(-shares, beside - missing))
-
-
 def children_of(sub: Additions, order: IntArray, start: int, stop: int) -> Children:
     """Those that take order[start:stop]; a feature is added by none after the one that takes it."""
     first, later = order[start:stop], order[start + 1 :]

@@ -10,12 +10,21 @@ from mipselect.search.collectors import Collector
 from mipselect.search.least_squares.additions import Additions
 from mipselect.search.least_squares.branch_and_bound import offer_additions
 from mipselect.search.least_squares.centring import GainBound
-from mipselect.search.least_squares.children import Children, children_of, itself, last_that_matters
+from mipselect.search.least_squares.children import Children, children_of, itself
+from mipselect.search.least_squares.clusters import by_clusters
+from mipselect.search.least_squares.division import by_shares
 from mipselect.search.least_squares.dominance import safe_share
+from mipselect.search.least_squares.near_columns import LiveSets
 from mipselect.search.progress import Run
 
 MANY_OPEN = 8
 """A bound that leaves more features of a child open is worth another one."""
+
+ROWS = 16
+"""Pairs with so many features of children take as long as a subproblem."""
+
+PATIENCE = 100
+"""So many subproblems of pairs are looked at before those of triples are given up."""
 
 ANY = 10**9
 """More features than there are."""
@@ -63,49 +72,80 @@ class ClosedForm:
         """Evaluate those whose gain could bring the value below the threshold."""
         if sub.size == 2:
             run.statistics.subproblems += 1
-            self._settle_pairs(itself(sub), collector, run)
+            near = None if sub.near is None else sub.near.up_to(2)
+            if near is None:
+                self._settle_pairs(itself(sub), collector, run)
+            else:
+                self._settle_pairs_by_clusters(sub, near, collector, run)
         else:
             assert bound is not None
-            self._settle_triples(sub, bound, collector, run)
+            if not self._settle_triples(sub, bound, collector, run):
+                return False
         # No limit on the way was below this one.
         collector.settle(run.limit(collector, self._long))
         return True
 
     def _settle_triples(
         self, sub: Additions, bound: GainBound, collector: Collector, run: Run
-    ) -> None:
+    ) -> bool:
         """The first feature by its share is added, then pairs of those after it are looked at.
 
-        The three largest shares after a feature bound the triples that begin with it.
+        False if it is given up: where near columns are not known yet, there may be a better way.
         """
-        order = np.argsort(-bound.shares, kind="stable")
-        shares = bound.shares[order]
-        gains = bound.constant + shares[:-2] + shares[1:-1] + shares[2:]
-        start = 0
+        patience = run.statistics.subproblems + PATIENCE if sub.near is None else ANY
+        division, start = by_shares(bound, 3), 0
         while True:
             needed = sub.needed_gain(run.limit(collector, self._long))
-            stop = int(np.sum(gains > needed))
+            stop = len(division.open(needed))
             if start >= stop:
-                return
-            last = last_that_matters(shares, start, 3, needed - bound.constant)
+                return True
+            last = division.last(start, needed)
             stop = min(stop, start + max(1, self._entries // (last - start)))
             run.statistics.subproblems += stop - start
-            self._settle_pairs(children_of(sub, order[:last], start, stop), collector, run)
+            children = children_of(sub, division.order[:last], start, stop)
+            if not self._settle_pairs(children, collector, run, patience):
+                return False
             start = stop
 
-    def _settle_pairs(self, children: Children, collector: Collector, run: Run) -> None:
+    def _settle_pairs_by_clusters(
+        self, sub: Additions, near: LiveSets, collector: Collector, run: Run
+    ) -> None:
+        """Look at every pair whose first feature, by the order of clusters, is open."""
+        if len(sub.live) < 2:
+            return
+        division, _ = by_clusters(sub, near, sub.needed_gain(run.limit(collector, self._long)))
+        rank, children = np.argsort(division.order), itself(sub)
+        start, height = 0, max(1, self._entries // len(rank))
+        while True:
+            run.tick()
+            needed = sub.needed_gain(run.limit(collector, self._long))
+            taken = division.open(needed)
+            taken = taken[taken >= start][:height]
+            if len(taken) == 0:
+                return
+            first = division.order[taken]
+            better = better_pairs(children, np.zeros_like(first), first, np.array([needed]))
+            at, other = np.nonzero(better & (rank > taken[:, None]))
+            if len(at):
+                offer_additions(sub, np.stack([first[at], other], axis=1), collector)
+            start = int(taken[-1]) + 1
+
+    def _settle_pairs(
+        self, children: Children, collector: Collector, run: Run, patience: int = ANY
+    ) -> bool:
         """Look at every pair of later features {j, l} whose larger share is that of j.
 
         Pairs whose shares say that they matter are decided by their gains, in the order of j's.
+        False if there are so many that it is given up.
         """
         if len(children.later) < 2:
-            return
+            return True
         needed = children.needed_gains(run.limit(collector, self._long))
         shares = pair_shares(children, needed)
         most = shares.max(axis=1)
         partners = np.flatnonzero((shares > (needed - most)[:, None]).any(axis=0))
         if len(partners) == 0:
-            return
+            return True
         children, shares = children.among(partners), shares[:, partners]
         child, place = np.nonzero(shares > np.maximum(0.5 * needed, needed - most)[:, None])
         by_share = np.argsort(needed[child] - shares[child, place], kind="stable")
@@ -113,6 +153,9 @@ class ClosedForm:
         height = max(1, self._entries // len(partners))
         for start in range(0, len(child), height):
             run.tick()
+            run.statistics.subproblems += min(height, len(child) - start) // ROWS
+            if run.statistics.subproblems > patience:
+                return False
             needed = children.needed_gains(run.limit(collector, self._long))
             k, j = child[start : start + height], place[start : start + height]
             still = shares[k, j] > np.maximum(0.5 * needed, needed - most)[k]
@@ -127,6 +170,7 @@ class ClosedForm:
                 pairs = np.stack([children.later[j], children.later[other]], axis=1)
                 added = np.hstack([children.first[k], pairs])[once]
                 offer_additions(children.parent, added, collector)
+        return True
 
 
 def pair_shares(children: Children, needed: FloatArray) -> FloatArray:

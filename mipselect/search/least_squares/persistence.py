@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import cast
 
@@ -17,6 +18,8 @@ from mipselect.search.least_squares.additions import Additions, additions_to
 from mipselect.search.least_squares.centring import Budget, GainBound, best_centred, worst_gain
 from mipselect.search.least_squares.curvature import ChildrenCurvature, Curvature
 from mipselect.search.least_squares.measured_curvature import curvature_of, spectral_curvatures
+from mipselect.search.least_squares.near_columns import LiveSets, NearColumns, near_columns
+from mipselect.search.least_squares.odds import Odds
 from mipselect.search.progress import Run
 
 LONG = 5
@@ -27,6 +30,9 @@ SHARES = (0.03, 0.1, 0.3)
 
 TRIALS = 3
 """Subproblems of each size at which all measures are tried, before the best of them is kept."""
+
+NEAR_COLUMNS = 5000
+"""Most columns for which near ones are looked for."""
 
 AGAIN = 50
 """All are tried again once in so many."""
@@ -48,11 +54,17 @@ class Persistence:
         So many subproblems are tried with cheap bounds alone.
     least_size : int
         Fewer additions are not worth a centre.
+
+    Attributes
+    ----------
+    clusters : Odds
+        Of divisions by clusters.
     """
 
     def __init__(self, problem: PreparedSquared, after: int = 200, least_size: int = 3) -> None:
         self._problem, self._after, self._least_size = problem, after, least_size
         self._wins: dict[int, Counter[int]] = {}
+        self.clusters = Odds()
 
     def limit(self, collector: Collector, run: Run) -> float:
         """What a bound must reach: the threshold, or the target when the search has become long."""
@@ -73,6 +85,19 @@ class Persistence:
         gram = self._problem.gram
         if self.wanted(run) and gram.fits and not gram.held:
             gram.full()
+
+    def informed(self, sub: Additions, run: Run) -> Additions:
+        """With what is known of near columns, once cheap bounds have had their chance."""
+        if sub.near is not None or not self.wanted(run):
+            return sub
+        problem = self._problem
+        self.hold_gram(run)
+        few = problem.features.singles and problem.features.count <= NEAR_COLUMNS
+        return replace(sub, near=LiveSets(self._near)) if few and problem.gram.held else sub
+
+    @cached_property
+    def _near(self) -> NearColumns:
+        return near_columns(self._problem)
 
     @cached_property
     def cheap_curvature(self) -> Curvature:
@@ -123,7 +148,11 @@ class Persistence:
         size = sub.size - 1
         if size < self._least_size or not self.wanted(run) or not sub.problem.features.singles:
             return None
-        return cast(ChildrenCurvature | None, self._best(size))
+        best = self._best(size)
+        if best is None and sub.near is not None:
+            # Clusters settle most of them before any measure would be tried.
+            best = self._winner(size) or self._winner(sub.size)
+        return cast(ChildrenCurvature | None, best)
 
     def _best(self, size: int) -> Curvature | None:
         """The measure that has won most often; None if all should be tried."""
@@ -132,5 +161,9 @@ class Persistence:
         if number < TRIALS or number % AGAIN == 0:
             return None
         wins[-1] += 1  # Counted, for no measure.
-        (best, _), *_ = [pair for pair in wins.most_common() if pair[0] >= 0]
-        return self.curvatures[best]
+        return self._winner(size)
+
+    def _winner(self, size: int) -> Curvature | None:
+        """The measure that has won most often, if one has."""
+        won = [pair for pair in self._wins.get(size, Counter()).most_common() if pair[0] >= 0]
+        return self.curvatures[won[0][0]] if won else None

@@ -1,0 +1,216 @@
+"""Bounds on additions by clusters of near columns: what these gain together is looked at together.
+
+Of every set of additions those that are near to one another form clusters. What clusters have in
+common is small, so that little has to be taken from each for the others
+(docs/mathematics/cuts.md, (17)).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mipselect.arrays import FloatArray, IntArray
+from mipselect.losses.squared import EPS
+from mipselect.search.least_squares.additions import Additions
+from mipselect.search.least_squares.division import Division
+from mipselect.search.least_squares.near_columns import LiveSets
+
+LEAST_PIVOT = 0.05
+"""Relative to the diagonal; a cluster with a smaller one is not bounded."""
+
+LOOKED_AT = 16
+"""So many rows of features that have most in common with the base, and of those that gain most."""
+
+
+def by_clusters(sub: Additions, near: LiveSets, needed: float) -> tuple[Division, LiveSets]:
+    """By the shares of single features and the gains of clusters, the largest share first.
+
+    Parameters
+    ----------
+    sub : Additions
+        At least two additions, of features of one column each.
+    near : LiveSets
+        Of all live features, or more, up to `sub.size`.
+    needed : float
+        Clusters that cannot matter for gains above it are bounded by less work.
+
+    Returns
+    -------
+    Division
+    LiveSets
+        Of the live features only.
+    """
+    m, L = sub.size, len(sub.live)
+    place = np.full(len(near.columns.scale), -1, dtype=np.intp)
+    place[sub.live] = np.arange(L)
+    near, places = near.among(place)
+    alone = sub.g**2 / sub.h
+    omega = np.einsum("kj,kj->j", sub.whitened, sub.whitened) / sub.h
+    far = far_sums(sub, near, place, alone, omega)
+    left = 1.0 - far[m - 1]
+    shares = alone / np.maximum(left, LEAST_PIVOT)
+    shares[left <= LEAST_PIVOT] = np.inf
+    order = np.argsort(-shares, kind="stable")
+    rank = np.empty(L, dtype=np.intp)
+    rank[order] = np.arange(L)
+    with_first = [shares[order]]
+    for q, (at, which) in enumerate(zip(places, near.which, strict=True), start=2):
+        sets = near.columns.sets(q)
+        assert sets is not None
+        taken = far[m - q]
+        gains = cheap_cluster_gains(sets.least[which], at, alone, omega, taken)
+        doubtful = np.flatnonzero(gains + with_first[0][: m - q].sum() > needed)
+        entries = sets.entries[:, which[doubtful]]
+        gains[doubtful] = cluster_gains(sub, entries, at[:, doubtful], taken)
+        firsts = rank.take(at[0])
+        for others in at[1:]:
+            np.minimum(firsts, rank.take(others), out=firsts)
+        most = np.zeros(L)
+        np.maximum.at(most, firsts, gains)
+        with_first.append(most)
+    return Division(order, largest_by_first(with_first)), near
+
+
+def largest_by_first(with_first: list[FloatArray]) -> FloatArray:
+    """The largest sums of clusters with m features in all of which k is the first; shape (L,).
+
+    Parameters
+    ----------
+    with_first : list of m ndarrays of shape (L,)
+        The most that one of 1, 2, … features has whose first is k, 0 where there is none. Of one
+        feature it is falling.
+    """
+    m, L = len(with_first), len(with_first[0])
+    after = np.append(with_first[0], np.zeros(m))
+    later = [np.append(np.maximum.accumulate(most[::-1])[::-1][1:], 0.0) for most in with_first]
+    # best[r]: the largest sum of clusters with r features in all, which come after k.
+    best, singles = [np.zeros(L)], np.zeros(L)
+    for r in range(1, m):
+        singles = singles + after[r : r + L]
+        sums = [later[q - 1] + best[r - q] for q in range(2, r + 1)]
+        best.append(np.max([singles, *sums], axis=0))
+    return np.asarray(np.max([with_first[q - 1] + best[m - q] for q in range(1, m + 1)], axis=0))
+
+
+def far_sums(
+    sub: Additions, near: LiveSets, place: IntArray, alone: FloatArray, omega: FloatArray
+) -> FloatArray:
+    """At least the sums of the c largest |H_jl|/√(h_jh_l) over l that are not near to j; (m, L).
+
+    With an allowance for rounding of H, in row c = 0 too. Of some rows all entries are looked at;
+    those of the others are |G_jl| and what the base takes of it at most.
+
+    Parameters
+    ----------
+    sub : Additions
+    near : LiveSets
+    place : ndarray of int, shape (p,)
+        Of every feature among the live ones.
+    alone, omega : ndarray of shape (L,)
+        g_j²/h_j, and ‖W_j‖²/h_j.
+    """
+    count, L = sub.size - 1, len(sub.live)
+    rows = np.arange(L)
+    if L > 2 * LOOKED_AT:
+        rows = np.union1d(
+            np.argpartition(-omega, LOOKED_AT)[:LOOKED_AT],
+            np.argpartition(-alone, LOOKED_AT)[:LOOKED_AT],
+        )
+    C = _far_entries(sub, near, place, rows)
+    entries = _largest(C, count)
+    others = np.delete(np.arange(L), rows)
+    if len(others):
+        kappa, root = near.columns.scale[sub.live] / np.sqrt(sub.h), np.sqrt(omega)
+        shrunk = np.zeros((count, 1))
+        shrunk[: len(others), 0] = np.sort(root[others])[::-1][:count]
+        unseen = near.columns.far_entries[:count, sub.live] * (kappa * kappa[others].max())
+        unseen += root * shrunk
+        entries = _largest(np.concatenate([entries, unseen]), count)
+        entries[:, rows] = _largest(np.ascontiguousarray(C.T), count)
+    growth = 1.0 + sub.problem.largest_trace / sub.ridge
+    allowance = 16.0 * EPS * (len(sub.whitened) + sub.size + 1) * growth
+    return np.asarray(np.cumsum(np.append(np.full((1, L), allowance), entries, axis=0), axis=0))
+
+
+def _far_entries(sub: Additions, near: LiveSets, place: IntArray, rows: IntArray) -> FloatArray:
+    """|H_jl|/√(h_jh_l) of some rows j, zero where l is j or near to it; shape (len(rows), L)."""
+    root = np.sqrt(sub.h)
+    C = np.abs(sub.rectangle(rows, np.arange(len(sub.live))))
+    C /= root[rows][:, None]
+    C /= root
+    C[np.arange(len(rows)), rows] = 0.0
+    row = np.full(len(place), -1, dtype=np.intp)
+    row[sub.live[rows]] = np.arange(len(rows))
+    pairs = near.members[0]
+    for first, second in (pairs, pairs[::-1]):
+        some = np.flatnonzero(row[first] >= 0)
+        C[row[first[some]], place[second[some]]] = 0.0
+    return C
+
+
+def _largest(C: FloatArray, count: int) -> FloatArray:
+    """The largest entries of every column, falling; shape (count, L)."""
+    if count == 1:
+        return np.asarray(C.max(axis=0, keepdims=True))
+    known = min(count, len(C))
+    largest = np.zeros((count, C.shape[1]))
+    some = np.partition(C, len(C) - known, axis=0)[len(C) - known :]
+    largest[:known] = np.sort(some, axis=0)[::-1]
+    return largest
+
+
+def cheap_cluster_gains(
+    least: FloatArray, at: IntArray, alone: FloatArray, omega: FloatArray, far: FloatArray
+) -> FloatArray:
+    """At least `cluster_gains`, from the least eigenvalues of G + λI on the clusters; shape (N,).
+
+    Parameters
+    ----------
+    least : ndarray of shape (N,)
+    at : ndarray of int, shape (q, N)
+        Positions of the members among the live features.
+    alone, omega, far : ndarray of shape (L,)
+        g_j²/h_j, ‖W_j‖²/h_j and the sums of far entries.
+    """
+    left, gains, most = least.copy(), np.zeros(len(least)), np.zeros(len(least))
+    for members in at:
+        left -= omega.take(members)
+        gains += alone.take(members)
+        np.maximum(most, far.take(members), out=most)
+    left -= most
+    gains /= np.maximum(left, LEAST_PIVOT)
+    gains[left <= LEAST_PIVOT] = np.inf
+    return gains
+
+
+def cluster_gains(sub: Additions, entries: FloatArray, at: IntArray, far: FloatArray) -> FloatArray:
+    """g_Kᵀ (H_KK - diag(f_jh_j))⁻¹ g_K of every cluster K, inf where a pivot is too small; (N,).
+
+    Parameters
+    ----------
+    sub : Additions
+    entries : ndarray of shape (q(q-1)/2, N)
+        G between the members, in the order of `itertools.combinations`.
+    at : ndarray of int, shape (q, N)
+        Positions of the members among the live features.
+    far : ndarray of shape (L,)
+        f.
+    """
+    q, N = at.shape
+    h, g, W = sub.h[at], sub.g[at], [sub.whitened[:, members] for members in at]
+    upper = np.empty((q, q, N))
+    upper[np.triu_indices(q, 1)] = entries
+    for a in range(q):
+        upper[a, a] = h[a] * (1.0 - far[at[a]])
+        for b in range(a + 1, q):
+            upper[a, b] -= np.einsum("kn,kn->n", W[a], W[b])
+    gains, definite = np.zeros(N), np.ones(N, dtype=bool)
+    for a in range(q):
+        definite &= upper[a, a] > LEAST_PIVOT * h[a]
+        pivot = np.where(definite, upper[a, a], 1.0)
+        gains += g[a] ** 2 / pivot
+        for b in range(a + 1, q):
+            factor = upper[a, b] / pivot
+            g[b] -= factor * g[a]
+            upper[b, b:] -= factor * upper[a, b:]
+    return np.where(definite, gains, np.inf)

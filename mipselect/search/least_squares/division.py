@@ -1,0 +1,60 @@
+"""The sets of additions to a base, divided by the first feature that they take."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+
+from mipselect.arrays import FloatArray, IntArray
+from mipselect.search.least_squares.centring import GainBound
+
+
+@dataclass(frozen=True, eq=False)
+class Division:
+    """Features in an order, and what the sets gain at most of which each is the first.
+
+    Attributes
+    ----------
+    order : ndarray of int, shape (L,)
+        Positions of the live features.
+    gains : ndarray of shape (K,)
+        Of the first K of them; with those after them there are too few for a set.
+    """
+
+    order: IntArray
+    gains: FloatArray
+
+    def open(self, needed: float) -> IntArray:
+        """Of which features sets may gain more than is needed: places in the order, rising."""
+        return np.flatnonzero(self.gains > needed)
+
+
+@dataclass(frozen=True, eq=False)
+class DivisionByShares(Division):
+    """The largest share comes first, so that the gains are falling.
+
+    Attributes
+    ----------
+    constant : float
+    shares : ndarray of shape (L,)
+        Falling.
+    """
+
+    constant: float
+    shares: FloatArray
+
+    def last(self, start: int, needed: float) -> int:
+        """Where those end that may be in a set from `start` on with more than is needed."""
+        others = len(self.order) - len(self.gains)
+        beside = self.constant + float(self.shares[start : start + others].sum())
+        return int(np.searchsorted(-self.shares, beside - needed))
+
+
+def by_shares(bound: GainBound, size: int) -> DivisionByShares:
+    """By a constant and the largest sums of shares, for sets of `size` features."""
+    order = np.argsort(-bound.shares, kind="stable")
+    shares = bound.shares[order]
+    gains = bound.constant + sliding_window_view(shares, size).sum(axis=1)
+    return DivisionByShares(order, gains, bound.constant, shares)

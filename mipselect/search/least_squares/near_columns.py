@@ -1,0 +1,185 @@
+"""Columns of G that are near to one another, connected sets of them, and how far all others are.
+
+Two are near if r_jl = |G_jl| / √((G_jj + λ)(G_ll + λ)) is among the largest. For features of one
+column each (docs/mathematics/cuts.md, (17)).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from mipselect.arrays import FloatArray, IntArray
+from mipselect.losses.squared import PreparedSquared
+
+DEGREE = 5
+"""So many columns are near to one, on the average, at most."""
+
+LEAST_NEAR = 0.05
+"""Columns with less in common are not near."""
+
+MOST_ENTRIES = 1000
+"""Of G in sets of one size, for each column; where there are more, they are not listed."""
+
+TOPS = 15
+"""So many of the largest entries of a row that are not near are known."""
+
+
+@dataclass(frozen=True, eq=False)
+class ConnectedSets:
+    """Sets of q features that steps from near to near connect.
+
+    Attributes
+    ----------
+    members : ndarray of int, shape (q, N)
+    entries : ndarray of shape (q(q-1)/2, N)
+        G between the members, in the order of `itertools.combinations`.
+    least : ndarray of shape (N,)
+        At most the least eigenvalues of G + λI on the members, scaled to a diagonal of ones.
+    """
+
+    members: IntArray
+    entries: FloatArray
+    least: FloatArray
+
+
+class NearColumns:
+    """What is known of near columns.
+
+    Parameters
+    ----------
+    G : ndarray of shape (p, p)
+    scale : ndarray of shape (p,)
+        √(G_jj + λ).
+    pairs : ndarray of int, shape (N, 2)
+        What is near, the smaller index first.
+    far_entries : ndarray of shape (TOPS, p)
+        At least the largest r_jl over l that are not near to j, falling.
+    """
+
+    def __init__(
+        self,
+        G: FloatArray,
+        scale: FloatArray,
+        pairs: IntArray,
+        far_entries: FloatArray,
+    ) -> None:
+        self.scale, self.far_entries, self._G = scale, far_entries, G
+        both = np.concatenate([pairs, pairs[:, ::-1]])
+        both = both[np.argsort(both[:, 0], kind="stable")]
+        self._second = both[:, 1]
+        self._starts = np.searchsorted(both[:, 0], np.arange(len(G) + 1))
+        self._complete = True
+        self._sets = [self._with_entries(pairs)]
+
+    def sets(self, q: int) -> ConnectedSets | None:
+        """All connected sets of q features; None if they are too many, or too large."""
+        while self._complete and len(self._sets) < q - 1:
+            larger = self._one_more(self._sets[-1].members.T)
+            self._complete = larger is not None
+            if larger is not None:
+                self._sets.append(self._with_entries(larger))
+        return self._sets[q - 2] if q - 1 <= len(self._sets) else None
+
+    def _one_more(self, members: IntArray) -> IntArray | None:
+        """All connected sets with one more member, each once, sorted within; None if too many."""
+        p, q = len(self._G), members.shape[1] + 1
+        most = MOST_ENTRIES * p // (q * (q - 1) // 2)
+        degrees = np.diff(self._starts)
+        # What is found is held before it is sorted, and most sets are found several times.
+        if p**q >= 2**63 or int(degrees[members].sum()) > 2 * q * most:
+            return None
+        larger = []
+        for member in members.T:
+            degree = degrees[member]
+            of = np.repeat(np.arange(len(members)), degree)
+            step = np.arange(len(of)) - np.repeat(np.cumsum(degree) - degree, degree)
+            new = self._second[self._starts[member][of] + step]
+            fresh = (members[of] != new[:, None]).all(axis=1)
+            larger.append(np.column_stack([members[of[fresh]], new[fresh]]))
+        sets = np.sort(np.concatenate(larger), axis=1)
+        codes = np.unique(np.ravel_multi_index(tuple(sets.T), (p,) * q))
+        return None if len(codes) > most else np.stack(np.unravel_index(codes, (p,) * q), axis=1)
+
+    def _with_entries(self, members: IntArray) -> ConnectedSets:
+        N, q = members.shape
+        entries, R = np.empty((q * (q - 1) // 2, N)), np.empty((N, q, q))
+        R[:, np.arange(q), np.arange(q)] = 1.0
+        for pair, (a, b) in enumerate(combinations(range(q), 2)):
+            entries[pair] = self._G[members[:, a], members[:, b]]
+            R[:, b, a] = entries[pair] / (self.scale[members[:, a]] * self.scale[members[:, b]])
+        least = np.linalg.eigvalsh(R)[:, 0] - 1e-9
+        return ConnectedSets(np.ascontiguousarray(members.T), entries, least)
+
+
+@dataclass(frozen=True, eq=False)
+class LiveSets:
+    """The connected sets of some features.
+
+    Attributes
+    ----------
+    columns : NearColumns
+    members : tuple of ndarray of int, shapes (q, N)
+        For q = 2, 3, …
+    which : tuple of ndarray of int, shapes (N,)
+        Their places in `columns.sets(q)`.
+    """
+
+    columns: NearColumns
+    members: tuple[IntArray, ...] = ()
+    which: tuple[IntArray, ...] = ()
+
+    def up_to(self, q: int) -> LiveSets | None:
+        """With those of at most q features; None where they are not known."""
+        if q > TOPS:
+            return None
+        members, which = list(self.members[: q - 1]), list(self.which[: q - 1])
+        while len(members) < q - 1:
+            more = self.columns.sets(len(members) + 2)
+            if more is None:
+                return None
+            members.append(more.members)
+            which.append(np.arange(len(more.least)))
+        return LiveSets(self.columns, tuple(members), tuple(which))
+
+    def among(self, place: IntArray) -> tuple[LiveSets, list[IntArray]]:
+        """The sets whose members all have a place, which is not -1, and these places."""
+        members, which, places = [], [], []
+        for some, number in zip(self.members, self.which, strict=True):
+            at = place.take(some)
+            inside = at[0] >= 0
+            for other in at[1:]:
+                inside &= other >= 0
+            keep = np.flatnonzero(inside)
+            if len(keep) < len(number):
+                some, number, at = some.take(keep, axis=1), number[keep], at.take(keep, axis=1)
+            members.append(some)
+            which.append(number)
+            places.append(at)
+        return LiveSets(self.columns, tuple(members), tuple(which)), places
+
+
+def near_columns(problem: PreparedSquared, degree: int = DEGREE) -> NearColumns:
+    """Find them, for a problem with two features or more, of one column each, whose G is held."""
+    features = problem.features
+    columns = features.columns(np.arange(features.count))
+    G = problem.gram.full()
+    if not features.plain:
+        G = G[np.ix_(columns, columns)]
+    p = len(G)
+    scale = np.sqrt(np.diagonal(G) + problem.ridge)
+    R = np.abs(G)
+    R /= scale[:, None]
+    R /= scale
+    R[np.diag_indices(p)] = 0.0
+    others = p * p - min(degree * p, p * (p - 1))
+    least = max(LEAST_NEAR, float(np.partition(R, others, axis=None)[others]))
+    pairs = np.argwhere(np.triu(least < R))
+    R[pairs[:, 0], pairs[:, 1]] = R[pairs[:, 1], pairs[:, 0]] = 0.0
+    count = min(TOPS, p - 1)
+    R.partition(p - count, axis=1)
+    far = np.zeros((TOPS, p))
+    far[:count] = np.sort(R[:, p - count :], axis=1)[:, ::-1].T
+    return NearColumns(G, scale, pairs, far)
