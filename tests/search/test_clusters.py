@@ -16,6 +16,7 @@ from mipselect.losses.squared import PreparedSquared
 from mipselect.search.least_squares import near_columns as module
 from mipselect.search.least_squares.additions import Additions, additions_to
 from mipselect.search.least_squares.clusters import (
+    by_clusters,
     cheap_cluster_gains,
     cluster_gains,
     far_sums,
@@ -194,6 +195,37 @@ def test_gains_of_clusters_are_those_of_their_blocks(seed: int, q: int) -> None:
             assert np.linalg.eigvalsh(scaled)[0] < 0.06
             assert bound == np.inf
     assert finite > 0
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_few_features_leave_no_room_for_error(seed: int) -> None:
+    """Where all or all but one are in the set, nothing else makes up for a wrong bound."""
+    rng = np.random.default_rng(seed)
+    p = int(rng.integers(3, 6))
+    mixing = np.eye(p) + rng.uniform(0.0, 1.5) * rng.standard_normal((p, p))
+    X = rng.standard_normal((40, p)) @ mixing
+    X += rng.choice([0.0, 20.0]) * rng.standard_normal((40, 1))
+    coef = rng.standard_normal(p)
+    y = X @ (coef - coef.mean()) + rng.standard_normal(40)
+    instance = Instance(
+        X, y, support_size=p - 1, x_bound=90.0, y_bound=90.0, coef_bound=90.0, ridge=1e-3
+    )
+    problem = instance.prepared
+    assert isinstance(problem, PreparedSquared)
+    none, everything = np.empty(0, dtype=np.intp), np.arange(p)
+    for size in (p - 1, p):
+        sub = additions_to(problem, none, size, everything, 0.0, None)
+        H, sets = sub.dense(), np.array(list(itertools.combinations(range(p), size)))
+        blocks = H[sets[:, :, None], sets[:, None, :]]
+        solved = np.linalg.solve(blocks, sub.g[sets][:, :, None])[:, :, 0]
+        gains = np.einsum("kj,kj->k", sub.g[sets], solved)
+        for degree in range(1, p - 1):
+            near = LiveSets(near_columns(problem, degree)).up_to(size)
+            assert near is not None
+            for needed in (-np.inf, float(gains.max()), np.inf):
+                division, _ = by_clusters(sub, near, needed)
+                first = np.argsort(division.order)[sets].min(axis=1)
+                assert np.all(division.gains[first] >= gains * (1.0 - 1e-12))
 
 
 def test_what_does_not_pay_is_tried_rarely() -> None:
