@@ -7,11 +7,12 @@ import itertools
 import numpy as np
 import pytest
 from designs import random_instance
+from searches import ENDLESS
 
 from mipselect.losses.squared import PreparedSquared
 from mipselect.search.collectors import BestSupports
 from mipselect.search.least_squares import branch_and_bound as module
-from mipselect.search.least_squares import closed_form, near_columns
+from mipselect.search.least_squares import near_columns, persistence
 from mipselect.search.least_squares.additions import additions_to
 from mipselect.search.least_squares.branch_and_bound import branch_and_bound
 from mipselect.search.least_squares.closed_form import ClosedForm
@@ -43,7 +44,6 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[object]]:
 
     for name in ("taken_or_left", "divided_by_clusters", "bound_at_once"):
         watch(module, name)
-    watch(ClosedForm, "_settle_triples")
     watch(ClosedForm, "_settle_pairs_by_clusters")
     return seen
 
@@ -63,8 +63,8 @@ def settle(seed: int, size: int, after: int) -> None:
     live = np.sort(others)
     tops = problem.gram.row_tops(live, size, lambda: None) if rng.random() < 0.5 else None
     sub = additions_to(problem, np.sort(base), size, live, 0.0, tops)
-    engine, persistence = ClosedForm(entries=200), Persistence(problem, after)
-    branch_and_bound(sub, collector, engine, Run.start(), persistence)
+    engine = ClosedForm(entries=200)
+    branch_and_bound(sub, collector, engine, Run.start(), Persistence(problem, after))
     _, found, rest = collector.result()
     np.testing.assert_allclose(found, np.sort(values)[:count], rtol=1e-9)
     assert rest >= np.sort(values)[count - 1] * (1.0 - 1e-9)
@@ -88,14 +88,12 @@ def test_nothing_below_the_threshold_is_left_out(
         assert sum(map(bool, calls["divided_by_clusters"])) > 50
 
 
-def test_triples_that_are_given_up_are_divided(
+def test_many_families_are_divided_by_clusters_at_once(
     calls: dict[str, list[object]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(closed_form, "PATIENCE", 0)
-    monkeypatch.setattr(closed_form, "ROWS", 1)
+    """Before cheap bounds have had their chance by number."""
+    monkeypatch.setattr(persistence, "HEAVY", 1)
     for seed in SEEDS:
         for size in (3, 4):
-            settle(seed, size, 0)
-    given_up = calls["_settle_triples"].count(False)
-    assert given_up > 10
-    assert sum(map(bool, calls["divided_by_clusters"])) > 0
+            settle(seed, size, ENDLESS)
+    assert sum(map(bool, calls["divided_by_clusters"])) > 10

@@ -99,17 +99,12 @@ def divide(
         offer_additions(sub, np.arange(len(sub.live))[:, None], collector)
         return
     division = by_shares(bound, sub.size)
-    most = max(
-        FEW_OPEN, len(division.open(sub.needed_gain(persistence.limit(collector, run)))) // FEWER
-    )
+    families = len(division.open(sub.needed_gain(persistence.limit(collector, run))))
+    sub, most = persistence.informed(sub, run, families), max(FEW_OPEN, families // FEWER)
     if divided_by_clusters(sub, most, collector, engine, run, persistence):
         return
     if engine.takes(sub, bound) and engine.settle(sub, bound, collector, run):
         return
-    if sub.near is None:
-        sub = persistence.informed(sub, run)
-        if divided_by_clusters(sub, most, collector, engine, run, persistence):
-            return
     if sub.near is not None and sub.size >= 4 and sub.near.up_to(sub.size) is None:
         sub, bound = taken_or_left(sub, bound, collector, engine, run, persistence)
         if len(sub.live) < sub.size:

@@ -20,12 +20,6 @@ from mipselect.search.progress import Run
 MANY_OPEN = 8
 """A bound that leaves more features of a child open is worth another one."""
 
-ROWS = 16
-"""Pairs with so many features of children take as long as a subproblem."""
-
-PATIENCE = 100
-"""So many subproblems of pairs are looked at before those of triples are given up."""
-
 ANY = 10**9
 """More features than there are."""
 
@@ -79,32 +73,25 @@ class ClosedForm:
                 self._settle_pairs_by_clusters(sub, near, collector, run)
         else:
             assert bound is not None
-            if not self._settle_triples(sub, bound, collector, run):
-                return False
+            self._settle_triples(sub, bound, collector, run)
         # No limit on the way was below this one.
         collector.settle(run.limit(collector, self._long))
         return True
 
     def _settle_triples(
         self, sub: Additions, bound: GainBound, collector: Collector, run: Run
-    ) -> bool:
-        """The first feature by its share is added, then pairs of those after it are looked at.
-
-        False if it is given up: where near columns are not known yet, there may be a better way.
-        """
-        patience = run.statistics.subproblems + PATIENCE if sub.near is None else ANY
+    ) -> None:
+        """The first feature by its share is added, then pairs of those after it are looked at."""
         division, start = by_shares(bound, 3), 0
         while True:
             needed = sub.needed_gain(run.limit(collector, self._long))
             stop = len(division.open(needed))
             if start >= stop:
-                return True
+                return
             last = division.last(start, needed)
             stop = min(stop, start + max(1, self._entries // (last - start)))
             run.statistics.subproblems += stop - start
-            children = children_of(sub, division.order[:last], start, stop)
-            if not self._settle_pairs(children, collector, run, patience):
-                return False
+            self._settle_pairs(children_of(sub, division.order[:last], start, stop), collector, run)
             start = stop
 
     def _settle_pairs_by_clusters(
@@ -130,22 +117,19 @@ class ClosedForm:
                 offer_additions(sub, np.stack([first[at], other], axis=1), collector)
             start = int(taken[-1]) + 1
 
-    def _settle_pairs(
-        self, children: Children, collector: Collector, run: Run, patience: int = ANY
-    ) -> bool:
+    def _settle_pairs(self, children: Children, collector: Collector, run: Run) -> None:
         """Look at every pair of later features {j, l} whose larger share is that of j.
 
         Pairs whose shares say that they matter are decided by their gains, in the order of j's.
-        False if there are so many that it is given up.
         """
         if len(children.later) < 2:
-            return True
+            return
         needed = children.needed_gains(run.limit(collector, self._long))
         shares = pair_shares(children, needed)
         most = shares.max(axis=1)
         partners = np.flatnonzero((shares > (needed - most)[:, None]).any(axis=0))
         if len(partners) == 0:
-            return True
+            return
         children, shares = children.among(partners), shares[:, partners]
         child, place = np.nonzero(shares > np.maximum(0.5 * needed, needed - most)[:, None])
         by_share = np.argsort(needed[child] - shares[child, place], kind="stable")
@@ -153,9 +137,6 @@ class ClosedForm:
         height = max(1, self._entries // len(partners))
         for start in range(0, len(child), height):
             run.tick()
-            run.statistics.subproblems += min(height, len(child) - start) // ROWS
-            if run.statistics.subproblems > patience:
-                return False
             needed = children.needed_gains(run.limit(collector, self._long))
             k, j = child[start : start + height], place[start : start + height]
             still = shares[k, j] > np.maximum(0.5 * needed, needed - most)[k]
@@ -170,7 +151,6 @@ class ClosedForm:
                 pairs = np.stack([children.later[j], children.later[other]], axis=1)
                 added = np.hstack([children.first[k], pairs])[once]
                 offer_additions(children.parent, added, collector)
-        return True
 
 
 def pair_shares(children: Children, needed: FloatArray) -> FloatArray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-TRIALS = 8
+TRIALS = 4
 """So many tries are made before their number counts."""
 
 SHARE = 0.25

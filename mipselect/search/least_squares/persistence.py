@@ -34,6 +34,12 @@ TRIALS = 3
 NEAR_COLUMNS = 5000
 """Most columns for which near ones are looked for."""
 
+NEAR_AFTER = 2
+"""When near columns are looked for, in units of `after`."""
+
+HEAVY = 2**20
+"""Features of all families of a subproblem; with more, near columns are looked for at once."""
+
 AGAIN = 50
 """All are tried again once in so many."""
 
@@ -65,6 +71,7 @@ class Persistence:
         self._problem, self._after, self._least_size = problem, after, least_size
         self._wins: dict[int, Counter[int]] = {}
         self.clusters = Odds()
+        self._heavy = False
 
     def limit(self, collector: Collector, run: Run) -> float:
         """What a bound must reach: the threshold, or the target when the search has become long."""
@@ -86,14 +93,18 @@ class Persistence:
         if self.wanted(run) and gram.fits and not gram.held:
             gram.full()
 
-    def informed(self, sub: Additions, run: Run) -> Additions:
-        """With what is known of near columns, once cheap bounds have had their chance."""
-        if sub.near is not None or not self.wanted(run):
+    def informed(self, sub: Additions, run: Run, families: int = 0) -> Additions:
+        """With what is known of near columns, when cheap bounds and centres had their chance.
+
+        Or if bounds leave so many families of so many features open that it takes long to look.
+        """
+        features, gram = self._problem.features, self._problem.gram
+        if sub.near is not None or not (features.singles and 1 < features.count <= NEAR_COLUMNS):
             return sub
-        problem = self._problem
-        self.hold_gram(run)
-        few = problem.features.singles and problem.features.count <= NEAR_COLUMNS
-        return replace(sub, near=LiveSets(self._near)) if few and problem.gram.held else sub
+        self._heavy = self._heavy or families * len(sub.live) > HEAVY
+        tried = run.statistics.subproblems > NEAR_AFTER * self._after
+        known = gram.fits and (self._heavy or tried)
+        return replace(sub, near=LiveSets(self._near)) if known else sub
 
     @cached_property
     def _near(self) -> NearColumns:
