@@ -21,7 +21,7 @@ from mipselect.search.least_squares.centring import Budget, worst_gain
 from mipselect.search.least_squares.persistence import Persistence
 from mipselect.search.progress import Run
 
-TRUST = 4
+TRUST = 16
 """Families that may be bounded beyond one for every removed set that was settled so far."""
 
 
