@@ -148,7 +148,9 @@ def test_far_sums_are_not_below_those_of_any_row(seed: int, size: int) -> None:
     sub, near = wide_subproblem(seed, size)
     place = np.full(len(near.scale), -1)
     place[sub.live] = np.arange(len(sub.live))
-    sets, (at,) = LiveSets(near, *zip_of_pairs(near)).among(place)
+    pairs = LiveSets(near).up_to(2)
+    assert pairs is not None
+    sets, (at,) = pairs.among(place)
     alone, omega = sub.g**2 / sub.h, (sub.whitened**2).sum(axis=0) / sub.h
     found = far_sums(sub, sets, place, alone, omega)
     H = sub.dense()
@@ -160,12 +162,6 @@ def test_far_sums_are_not_below_those_of_any_row(seed: int, size: int) -> None:
     assert np.all(found[0] > 0.0)
     # Those that are looked at are known to the last bit but for the allowance.
     assert np.isclose(found[1:].T, sums, rtol=0.0, atol=1e-9).sum() >= 16 * (size - 1)
-
-
-def zip_of_pairs(near: NearColumns) -> tuple[tuple[IntArray], tuple[IntArray]]:
-    pairs = near.sets(2)
-    assert pairs is not None
-    return (pairs.members,), (np.arange(len(pairs.least)),)
 
 
 @pytest.mark.parametrize("q", [2, 3, 4])

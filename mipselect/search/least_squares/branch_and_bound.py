@@ -37,7 +37,6 @@ CHILDREN = 64
 ENTRIES = 2**16
 """Of arrays with an entry for each of their features."""
 
-
 FEW_OPEN = 8
 """Families of a division by clusters that are always few enough to be looked at one by one."""
 
@@ -169,9 +168,8 @@ def divided_by_clusters(
         run.tick()
         run.statistics.subproblems += 1
         limit = persistence.limit(collector, run)
-        open_ = division.open(sub.needed_gain(limit))
+        open_ = division.open(sub.needed_gain(limit), start)
         collector.settle(limit)
-        open_ = open_[open_ >= start]
         if len(open_) == 0:
             return True
         first = int(open_[0])

@@ -106,8 +106,7 @@ class ClosedForm:
         while True:
             run.tick()
             needed = sub.needed_gain(run.limit(collector, self._long))
-            taken = division.open(needed)
-            taken = taken[taken >= start][:height]
+            taken = division.open(needed, start)[:height]
             if len(taken) == 0:
                 return
             first = division.order[taken]

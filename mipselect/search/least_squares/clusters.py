@@ -11,7 +11,7 @@ import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.losses.squared import EPS
-from mipselect.search.least_squares.additions import Additions
+from mipselect.search.least_squares.additions import Additions, gains_alone
 from mipselect.search.least_squares.division import Division
 from mipselect.search.least_squares.near_columns import LiveSets
 
@@ -44,7 +44,7 @@ def by_clusters(sub: Additions, near: LiveSets, needed: float) -> tuple[Division
     place = np.full(len(near.columns.scale), -1, dtype=np.intp)
     place[sub.live] = np.arange(L)
     near, places = near.among(place)
-    alone = sub.g**2 / sub.h
+    alone = gains_alone(sub)
     omega = np.einsum("kj,kj->j", sub.whitened, sub.whitened) / sub.h
     far = far_sums(sub, near, place, alone, omega)
     left = 1.0 - far[m - 1]

@@ -26,9 +26,9 @@ class Division:
     order: IntArray
     gains: FloatArray
 
-    def open(self, needed: float) -> IntArray:
-        """Of which features sets may gain more than is needed: places in the order, rising."""
-        return np.flatnonzero(self.gains > needed)
+    def open(self, needed: float, start: int = 0) -> IntArray:
+        """Of which features sets may gain more than is needed: places from `start` on, rising."""
+        return np.asarray(start + np.flatnonzero(self.gains[start:] > needed))
 
 
 @dataclass(frozen=True, eq=False)
