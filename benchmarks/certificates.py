@@ -35,7 +35,7 @@ from mipselect.backends import (
 from mipselect.search.least_squares.masters import SquaredMasters
 from mipselect.search.least_squares.method import LeastSquaresMethod
 from mipselect.search.levels import find_levels
-from mipselect.search.options import SearchOptions
+from mipselect.search.options import DEFAULT_TOLERANCE, SearchOptions
 from mipselect.search.progress import Run
 from mipselect.search.setup import Search, outer_approximation
 from mipselect.search.supports import find_supports
@@ -126,7 +126,9 @@ def by_masters(instance: Instance, solver: Solver) -> Search:
     """A search that enumerates nothing."""
     options = SearchOptions(solver)
     engine = SquaredMasters(outer_approximation(instance, options), enumerated=0)
-    return Search(instance, LeastSquaresMethod(instance.prepared, engine), options, Run.start())
+    return Search(
+        instance, LeastSquaresMethod(instance.prepared, engine), DEFAULT_TOLERANCE, Run.start()
+    )
 
 
 def check_pool(instance: Instance, size: int, solver: Solver) -> Count:

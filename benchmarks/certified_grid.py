@@ -40,7 +40,7 @@ def outcome(find: Callable[[Search], object], instance: Instance, limit: float) 
         with np.errstate(all="ignore"):
             find(search)
     except NotCertified as refusal:
-        missing = (refusal.incumbent - refusal.bound) / (search.options.tau * instance.sensitivity)
+        missing = (refusal.incumbent - refusal.bound) / (search.tolerance * instance.sensitivity)
         return False, f"– ({statistics.subproblems:,}; {missing:.0f})"
     return True, f"{time.process_time() - started:.1f} ({statistics.subproblems:,})"
 

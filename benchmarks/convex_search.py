@@ -55,7 +55,7 @@ def seconds(instance: Instance, find: Callable[[Search], object], limit: float) 
     run = Run(Deadline(limit, time.process_time), Statistics(), Reporter())
     started = time.process_time()
     try:
-        find(Search(instance, search.method, search.options, run))
+        find(Search(instance, search.method, search.tolerance, run))
     except NotCertified as error:
         return f"> {limit:g} (gap {100.0 * (1.0 - error.bound / error.incumbent):.0f} %)"
     return f"{time.process_time() - started:.2f}"

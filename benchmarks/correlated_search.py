@@ -64,7 +64,7 @@ def seconds(
     options = SearchOptions("native", None, limit)
     started = time.process_time()
     try:
-        find(Search(instance, method, options, Run.start(limit)))
+        find(Search(instance, method, options.tolerance_for(instance), Run.start(limit)))
     except NotCertified:
         return f"> {time.process_time() - started:.1f}"
     return f"{time.process_time() - started:.2f}"

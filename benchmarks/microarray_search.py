@@ -21,7 +21,7 @@ from mipselect import Instance, NotCertified
 from mipselect.search.least_squares.closed_form import ClosedForm
 from mipselect.search.least_squares.method import LeastSquaresMethod
 from mipselect.search.levels import find_levels
-from mipselect.search.options import SearchOptions
+from mipselect.search.options import DEFAULT_TOLERANCE
 from mipselect.search.progress import Deadline, Reporter, Run, Statistics
 from mipselect.search.setup import Search
 from mipselect.search.supports import find_supports, number_of_listed
@@ -65,7 +65,7 @@ def search_of(instance: Instance, limit: float) -> Search:
     """A native search with a limit in CPU seconds."""
     method = LeastSquaresMethod(instance.prepared, ClosedForm())
     run = Run(Deadline(limit, cpu_clock()), Statistics(), Reporter())
-    return Search(instance, method, SearchOptions("native", None, limit), run)
+    return Search(instance, method, DEFAULT_TOLERANCE, run)
 
 
 def seconds(find: Callable[[Search], object], instance: Instance, limit: float) -> float | None:

@@ -169,9 +169,15 @@ class Posed:
         return self._held.value_error(self._loss, self.y_bound, self.prediction_bound, columns)
 
     @property
-    def uncertain(self) -> float:
-        """What of τΔ a certificate leaves for the errors of values: 0 where rows are there."""
-        return self._held.uncertain(self.value_error)
+    def value_error_of_one_row(self) -> float:
+        """The same with a single row, as a share of Δ: what the loss itself leaves open; public."""
+        bounds = self.y_bound, self.prediction_bound
+        return self._loss.value_error(1, *bounds) / self._loss.spread(*bounds)
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether there are rows, and not only sums over them."""
+        return self._held.has_rows
 
     @property
     def number_of_supports(self) -> int:

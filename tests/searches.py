@@ -71,7 +71,9 @@ def search_by(
         if squared
         else ConvexMethod(problem, engine, batches, patience=uncentred, many=many)
     )
-    return Search(instance, method, options, Run.start() if run is None else run)
+    return Search(
+        instance, method, options.tolerance_for(instance), Run.start() if run is None else run
+    )
 
 
 def supports_by(instance: Instance, pool_size: int | str, *args, **tuned) -> SupportPool:

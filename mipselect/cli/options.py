@@ -48,8 +48,8 @@ Tolerance = Annotated[
     float | None,
     typer.Option(
         "--tolerance",
-        help="τ in units of the sensitivity. Public: fix it before you see the data.",
-        show_default="0.05",
+        help="τ in units of the sensitivity; it costs ε. Public: fix it before you see the data.",
+        show_default="1e-5",
         rich_help_panel=SEARCH_PANEL,
     ),
 ]

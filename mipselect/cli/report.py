@@ -168,6 +168,7 @@ def _common_report(
             "support": best,
             "names": [instance.feature_names[j] for j in best],
             "value": float(found.values[0]),
+            "proven_optimal": found.proves_optimum,
             "columns": [instance.column_names[c] for j in best for c in instance.groups[j]],
             "coef": fit.coef.tolist(),
             "always": _names_always_in(instance),
@@ -211,7 +212,7 @@ def _print_problem(
     )
     console.print(facts)
     support = found.supports[0].tolist()
-    heading(console, f"The best support, value {found.values[0]:.10g}")
+    heading(console, f"{_best_in_words(found)}, value {found.values[0]:.10g}")
     best = Table()
     best.add_column("feature", justify="right")
     best.add_column("name", overflow="fold")
@@ -239,6 +240,14 @@ def _print_problem(
         f"({instance.column_names[most]})",
         markup=False,
     )
+
+
+def _best_in_words(found: SupportPool | MistakeLevels) -> str:
+    if found.proves_optimum:
+        return "The best support"
+    if found.certified:
+        return f"A support within {found.tolerance:g} Δ of the best"
+    return "The best support found"
 
 
 def _in_units(instance: Instance, support: list[int]) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -21,6 +21,39 @@ BLOCK_BYTES = 2**27
 CACHED_ENTRIES = 2**16
 """From so many entries of rows is picked at once: what a cache holds."""
 
+SUMMED_ROWS = 2**12
+"""Rows whose products are summed at once, so that rounding grows with this number and with that of
+such blocks, and not with n."""
+
+
+def roundings_of_sum(n: int) -> int:
+    """The most roundings that a term of `products` over n rows goes through."""
+    return min(n, SUMMED_ROWS) + -(-n // SUMMED_ROWS)
+
+
+def products(A: FloatArray, B: FloatArray) -> FloatArray:
+    """AᵀB in float64 from A of shape (n, k) and B of shape (n,) or (n, l), by blocks of rows."""
+    total = np.zeros((A.shape[1], *B.shape[1:]))
+    width = max(1, BLOCK_BYTES // (8 * (A.shape[1] + SUMMED_ROWS)))
+    for start in range(0, B[:1].size, width):
+        panel = np.s_[..., start : start + width] if B.ndim == 2 else np.s_[...]
+        for rows in _blocks_of_rows(len(A)):
+            left = A[rows].astype(np.float64, copy=False)
+            total[panel] += left.T @ B[rows][panel].astype(np.float64, copy=False)
+    return total
+
+
+def sums_of_squares(A: FloatArray) -> FloatArray:
+    """Sums of squares of the columns of A in float64, by the same blocks of rows."""
+    total = np.zeros(A.shape[1:])
+    for rows in _blocks_of_rows(len(A)):
+        total += np.einsum("i...,i...->...", A[rows], A[rows], dtype=np.float64)
+    return total
+
+
+def _blocks_of_rows(n: int) -> Iterator[slice]:
+    return (slice(start, start + SUMMED_ROWS) for start in range(0, n, SUMMED_ROWS))
+
 
 class Gram:
     """G = XᵀX by columns, in float64.
@@ -34,7 +67,7 @@ class Gram:
     def __init__(self, X: FloatArray) -> None:
         self._X = X
         self.p = int(X.shape[1])
-        self.diagonal: FloatArray = np.einsum("ij,ij->j", X, X, dtype=np.float64)
+        self.diagonal = sums_of_squares(X)
         self._full: FloatArray | None = None
         self._columns: dict[int, FloatArray] = {}
         self._streamed_tops: tuple[IntArray, FloatArray] | None = None
@@ -135,8 +168,8 @@ class Gram:
             return np.asarray(self.columns(indices)[indices])
         if self._worth_holding(len(indices) ** 2):
             return np.asarray(self.full()[np.ix_(indices, indices)])
-        chosen = self._X[:, indices].astype(np.float64, copy=False)
-        return np.asarray(chosen.T @ chosen)
+        chosen = self._X[:, indices]
+        return products(chosen, chosen)
 
     def rectangle(self, rows: IntArray, columns: IntArray) -> FloatArray:
         """G[rows][:, columns], shape (k, l), without touching other columns.
@@ -149,8 +182,7 @@ class Gram:
             if not self.fits and 4 * len(columns) > self.p:
                 # To copy most of X would take longer than whole columns, which are kept.
                 return np.asarray(self.columns(rows)[columns].T)
-            left = self._X[:, rows].astype(np.float64, copy=False)
-            return np.asarray(left.T @ self._X[:, columns].astype(np.float64, copy=False))
+            return products(self._X[:, rows], self._X[:, columns])
         return picked(self.full(), rows, columns)
 
     def _worth_holding(self, entries: int) -> bool:
@@ -166,16 +198,8 @@ class Gram:
         return np.asarray(self.full()[indices[:, :, None], indices[:, None, :]])
 
     def product(self, V: FloatArray) -> FloatArray:
-        """XᵀV in float64, shape (p,) or (p, k); float32 data are widened in blocks of rows."""
-        X = self._X
-        if X.dtype == np.float64:
-            return np.asarray(X.T @ V.astype(np.float64, copy=False))
-        total = np.zeros((self.p, *V.shape[1:]))
-        height = max(1, BLOCK_BYTES // (8 * (self.p + V[:1].size)))
-        for start in range(0, len(X), height):
-            rows = slice(start, start + height)
-            total += X[rows].astype(np.float64).T @ V[rows].astype(np.float64, copy=False)
-        return total
+        """XᵀV in float64, shape (p,) or (p, k)."""
+        return products(self._X, V)
 
 
 def picked(matrix: FloatArray, rows: IntArray, columns: IntArray) -> FloatArray:

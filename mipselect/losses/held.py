@@ -38,8 +38,9 @@ class Held(Protocol):
         """The most by which a value on so many columns differs from R; public."""
         ...
 
-    def uncertain(self, value_error: float) -> float:
-        """What of τΔ a certificate leaves for the errors of values; public."""
+    @property
+    def has_rows(self) -> bool:
+        """Whether there are rows, and not only sums over them."""
         ...
 
 
@@ -63,9 +64,10 @@ class HeldRows:
         """That of the loss: sums over n rows are rounded."""
         return loss.value_error(self.n, y_bound, u_bound)
 
-    def uncertain(self, value_error: float) -> float:
-        """Nothing: a value that cancels is computed again from the rows."""
-        return 0.0
+    @property
+    def has_rows(self) -> bool:
+        """Yes: a value that cancels is computed again from them."""
+        return True
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,9 +124,10 @@ class HeldSums:
         """
         return 2.0 * (ROUNDINGS + 16 * columns) * EPS * loss.spread(y_bound, u_bound)
 
-    def uncertain(self, value_error: float) -> float:
-        """Twice the error: two values are compared, and there are no rows to compute them again."""
-        return 2.0 * value_error
+    @property
+    def has_rows(self) -> bool:
+        """No."""
+        return False
 
 
 def require_squared(loss: Loss) -> None:

@@ -17,7 +17,7 @@ from mipselect.arrays import FloatArray, IntArray
 from mipselect.errors import InvalidInput
 from mipselect.losses.base import RestrictedFit
 from mipselect.losses.features import Features, plain_features
-from mipselect.losses.gram import Gram
+from mipselect.losses.gram import Gram, roundings_of_sum, sums_of_squares
 
 CHUNK = 8192
 """Supports that are solved at once, at most."""
@@ -54,10 +54,10 @@ class SquaredLoss:
     def value_error(self, n: int, y_bound: float, u_bound: float) -> float:
         """Rounding of d - 2b·β + βᵀGβ, a sum of terms of at most n(b_y + U)² in all.
 
-        Sums over n rows lose at most n roundings of their largest possible size, sums over the
-        support a few more; how far β is from the optimum enters squared and is less than that.
+        Sums over rows lose `roundings_of_sum` of their largest possible size, sums over the support
+        a few more; how far β is from the optimum enters squared and is less than that.
         """
-        return 2.0 * (n + ROUNDINGS) * EPS * self.spread(y_bound, u_bound)
+        return 2.0 * (roundings_of_sum(n) + ROUNDINGS) * EPS * self.spread(y_bound, u_bound)
 
     def encode(self, y: ArrayLike) -> tuple[ArrayLike, tuple[str, str] | None]:
         """The responses as they are: real numbers, no classes."""
@@ -89,7 +89,9 @@ class PreparedSquared:
 
     def __init__(self, X: FloatArray, y: FloatArray, *, ridge: float, radius: float) -> None:
         gram = Gram(X)
-        self._hold(gram, gram.product(y), float(y @ y), len(y), ridge, radius, rows=(X, y))
+        self._hold(
+            gram, gram.product(y), float(sums_of_squares(y)), len(y), ridge, radius, rows=(X, y)
+        )
 
     @classmethod
     def of_sums(
@@ -229,7 +231,7 @@ class PreparedSquared:
         target = np.concatenate([y, np.zeros(X.shape[1])])
         coef = np.linalg.lstsq(np.vstack([X, shrink]), target, rcond=None)[0]
         residual = y - X @ coef
-        return coef, float(residual @ residual + self.ridge * (coef @ coef))
+        return coef, float(sums_of_squares(residual) + self.ridge * (coef @ coef))
 
 
 def chunk_of(size: int) -> int:

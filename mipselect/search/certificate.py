@@ -128,6 +128,11 @@ class Certificate(ABC):
     def certified(self) -> bool:
         """Whether the bounds prove what `tolerance` says."""
 
+    @property
+    @abstractmethod
+    def proves_optimum(self) -> bool:
+        """Whether the bounds prove that no support is better than the first row."""
+
     def _one_for_each_row(self, name: str) -> FloatArray:
         """The array of that name, frozen; of shape (m,) and without NaN."""
         numbers: FloatArray = _frozen(name, getattr(self, name), np.float64, 1)

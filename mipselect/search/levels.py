@@ -37,7 +37,8 @@ def mistake_levels(
     solver : str or Solver
         "auto", "native", a name from `available_solvers`, or a back end from `solver_by_name`.
     tolerance : float, optional
-        τ in units of the sensitivity, default 0.05; public, fixed before the data are seen.
+        τ in units of the sensitivity, default 1e-5; public, fixed before the data are seen. A loss
+        given as an expression has 0.004, for its values are known less well.
     time_limit : float, optional
         Seconds.
     progress : callable, optional
@@ -141,7 +142,7 @@ def _levels(search: Search, found: list[BestSupport]) -> MistakeLevels:
         supports=np.stack([level.support for level in found if level.support is not None]),
         values=np.array([level.value for level in found]),
         bounds=np.array([level.bound for level in found]),
-        tolerance=search.options.tau,
+        tolerance=search.tolerance,
         sensitivity=search.instance.sensitivity,
         n_features=search.instance.n_features,
         feature_names=search.instance.feature_names,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from mipselect.backends.protocols import Solver
@@ -10,12 +11,11 @@ from mipselect.instance import Instance
 from mipselect.search.progress import ProgressCallback
 from mipselect.validation import checked_time_limit, checked_tolerance
 
-DEFAULT_TOLERANCE = 0.05
-"""τ in units of the sensitivity; public, and fixed before the data are seen."""
+DEFAULT_TOLERANCE = 1e-5
+"""τ in units of the sensitivity, where the loss has values that are known well enough."""
 
-
-MOST_UNCERTAIN = 0.1
-"""The share of τΔ that errors of values may take from what is proven."""
+VALUE_ERRORS = 4.0
+"""How many errors of a value τΔ covers: two values are compared, and the search gets the rest."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +27,7 @@ class SearchOptions:
     solver : str or Solver
         "auto", "native", the name of a back end, or one.
     tolerance : float
-        τ in units of the sensitivity; None means `DEFAULT_TOLERANCE`.
+        τ in units of the sensitivity; None means the public rule, see `tolerance_for`.
     time_limit : float or None
         Seconds.
     progress : callable or None
@@ -51,10 +51,26 @@ class SearchOptions:
         if self.progress is not None and not callable(self.progress):
             raise InvalidInput(f"progress must be callable, got {self.progress!r}")
 
-    @property
-    def tau(self) -> float:
-        """τ in units of the sensitivity."""
-        return DEFAULT_TOLERANCE if self.tolerance is None else float(self.tolerance)
+    def tolerance_for(self, instance: Instance) -> float:
+        """τ in units of the sensitivity: what was asked for, or `DEFAULT_TOLERANCE`.
+
+        A loss whose values are known to a share of Δ above a quarter of that, on however few rows,
+        gets four times its share. Neither depends on the rows, nor on how many there are: under
+        add-remove their number is private.
+
+        Raises
+        ------
+        InvalidInput
+            If there are so many rows that double precision does not know their values as well. Of
+            rows, a tolerance that was asked for is taken as it is.
+        """
+        if self.tolerance is None:
+            tau = max(DEFAULT_TOLERANCE, VALUE_ERRORS * instance.value_error_of_one_row)
+        else:
+            tau = float(self.tolerance)
+        if self.tolerance is None or not instance.has_rows:
+            _require_certain_values(instance, tau)
+        return tau
 
 
 def require_ridge(instance: Instance) -> None:
@@ -65,12 +81,18 @@ def require_ridge(instance: Instance) -> None:
         )
 
 
-def require_certain_values(instance: Instance, tau: float) -> None:
-    """Raise `InvalidInput` if values are not known far better than τΔ; all of it is public."""
-    least = instance.uncertain / (MOST_UNCERTAIN * instance.sensitivity)
-    if least > tau:
+def _require_certain_values(instance: Instance, tau: float) -> None:
+    """Raise `InvalidInput` unless `VALUE_ERRORS` errors of values are within τΔ; all is public."""
+    error = instance.value_error / instance.sensitivity
+    if VALUE_ERRORS * error > tau:
         raise InvalidInput(
-            f"from moments of n = {instance.n:,} rows values are known up to "
-            f"{instance.uncertain / instance.sensitivity:.1g} of the sensitivity, so the tolerance "
-            f"must be at least {least:.2g}, got {tau:g}"
+            f"values of n = {instance.n:,} rows are known up to {error:.1g} of the sensitivity, so "
+            f"the tolerance must be at least {_rounded_up(VALUE_ERRORS * error):g}, got {tau:g}: "
+            "give it as tolerance, or --tolerance; it is paid for in ε"
         )
+
+
+def _rounded_up(number: float) -> float:
+    """The least number of two digits that is not below it."""
+    unit = 10.0 ** (math.floor(math.log10(number)) - 1)
+    return math.ceil(number / unit) * unit

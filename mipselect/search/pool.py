@@ -88,6 +88,11 @@ class SupportPool(Certificate):
         return bool(distinct and in_order and proven)
 
     @property
+    def proves_optimum(self) -> bool:
+        """Whether no support is better than the first row; a certificate may leave τΔ open."""
+        return len(self) > 0 and bool(self.rest_bound >= self.values[0])
+
+    @property
     def certified_rows(self) -> int:
         """How many of the first rows are proven to be the best ones, up to the tolerance."""
         return int(np.searchsorted(self.values, self.rest_bound + self.allowance, side="right"))
@@ -197,6 +202,11 @@ class MistakeLevels(Certificate):
         in_place = np.array_equal(distances, np.arange(len(self)))
         proven = np.all(self.bounds >= self.values - self.allowance)
         return bool(in_place and proven and self.gap >= 0.0)
+
+    @property
+    def proves_optimum(self) -> bool:
+        """Whether no support is better than the first row, which is part of the certificate."""
+        return self.certified
 
     @property
     def certified_rows(self) -> int:

@@ -21,7 +21,7 @@ from mipselect.search.least_squares.closed_form import ClosedForm
 from mipselect.search.least_squares.masters import SquaredMasters
 from mipselect.search.least_squares.method import LeastSquaresMethod
 from mipselect.search.neighbourhood import Method, Neighbourhood
-from mipselect.search.options import SearchOptions, require_certain_values, require_ridge
+from mipselect.search.options import SearchOptions, require_ridge
 from mipselect.search.progress import Run
 
 UNITS_PER_TAU = 100.0
@@ -39,19 +39,21 @@ class Search:
     ----------
     instance : Instance
     method : Method
-    options : SearchOptions
+    tolerance : float
+        τ in units of the sensitivity.
     run : Run
     """
 
     instance: Instance
     method: Method
-    options: SearchOptions
+    tolerance: float
     run: Run
 
     @property
     def allowance(self) -> float:
-        """τ in units of the objective, less what values may be off by."""
-        return self.options.tau * self.instance.sensitivity - self.instance.uncertain
+        """τ in units of the objective, less what two values that are compared may be off by."""
+        tau = self.tolerance * self.instance.sensitivity
+        return max(tau - 2.0 * self.instance.value_error, 0.0)
 
     def center(self) -> Neighbourhood:
         """A support that no swap improves."""
@@ -73,11 +75,11 @@ def set_up(instance: Instance, options: SearchOptions, *, listed: int = 1) -> Se
         How many values are wanted, whatever the bounds are.
     """
     require_ridge(instance)
-    require_certain_values(instance, options.tau)
+    tolerance = options.tolerance_for(instance)
     return Search(
         instance,
         _method(instance, options, listed),
-        options,
+        tolerance,
         Run.start(options.time_limit, options.progress),
     )
 
@@ -120,5 +122,5 @@ def outer_approximation(
 ) -> OuterApproximation:
     """The loop of masters by the solver that the options name; see `OuterApproximation`."""
     solver = cast(MasterSolver, usable_solver(options.solver, Capability.MILP))
-    unit = max(options.tau, SMALLEST_TAU) * instance.sensitivity / UNITS_PER_TAU
+    unit = max(options.tolerance_for(instance), SMALLEST_TAU) * instance.sensitivity / UNITS_PER_TAU
     return OuterApproximation(solver, unit, **patience)

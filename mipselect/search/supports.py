@@ -43,7 +43,8 @@ def top_supports(
     solver : str or Solver
         "auto", "native", a name from `available_solvers`, or a back end from `solver_by_name`.
     tolerance : float, optional
-        τ in units of the sensitivity, default 0.05; public, fixed before the data are seen.
+        τ in units of the sensitivity, default 1e-5; public, fixed before the data are seen. A loss
+        given as an expression has 0.004, for its values are known less well.
     time_limit : float, optional
         Seconds.
     progress : callable, optional
@@ -134,7 +135,7 @@ def _pool(search: Search, collector: BestSupports, open_bound: float) -> Support
         supports=supports,
         values=values,
         rest_bound=math.inf if complete else min(settled, open_bound),
-        tolerance=search.options.tau,
+        tolerance=search.tolerance,
         sensitivity=instance.sensitivity,
         n_features=instance.n_features,
         feature_names=instance.feature_names,

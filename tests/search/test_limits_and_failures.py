@@ -29,7 +29,6 @@ from mipselect.search import (
 from mipselect.search.enumeration import Enumeration
 from mipselect.search.least_squares import masters
 from mipselect.search.levels import find_levels
-from mipselect.search.options import SearchOptions
 from mipselect.search.progress import (
     TimeUp,
 )
@@ -110,7 +109,7 @@ def test_an_interrupted_enumeration_proves_nothing() -> None:
     instance = weak_levels()
     method = Enumeration(instance.prepared, instance.p, batch=10)
     for find in (lambda search: find_supports(search, 3), find_levels):
-        search = Search(instance, method, SearchOptions(), run_of(20))
+        search = Search(instance, method, 1e-5, run_of(20))
         with pytest.raises(NotCertified, match="nothing was proven yet") as caught:
             find(search)
         assert caught.value.bound == -np.inf

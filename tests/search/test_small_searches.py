@@ -25,7 +25,7 @@ def test_enumeration_gives_what_the_bounds_give(loss: str) -> None:
         method = Enumeration(instance.prepared, instance.p, batch=7)
 
         def search(instance: Instance = instance, method: Enumeration = method) -> Search:
-            return Search(instance, method, SearchOptions(tolerance=0.0), Run.start())
+            return Search(instance, method, 0.0, Run.start())
 
         values = np.sort(instance.objectives(all_supports(instance)))
         for R in {1, max(1, len(values) // 2), len(values)}:
@@ -102,7 +102,7 @@ def test_a_convex_search_evaluates_no_support_twice() -> None:
     def searched(problem) -> int:
         solved.clear()
         method = ConvexMethod(problem, Division())
-        pool = find_supports(Search(instance, method, SearchOptions(), Run.start()), 29)
+        pool = find_supports(Search(instance, method, 1e-5, Run.start()), 29)
         assert pool.values == pytest.approx(expected.values, rel=1e-9)
         return len(solved)
 

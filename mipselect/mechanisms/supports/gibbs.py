@@ -119,8 +119,8 @@ def exact_rate(epsilon: float, instance: Instance, prior: Prior) -> Rate:
     of its own, and so is the sum of all, which costs 4η in a ratio of probabilities.
 
     Under add-remove n is not the same for neighbours, and c·n moves with γ: there double
-    precision adds a footnote. The draw costs ε/2 and less than 8n²·2⁻⁵² of it more: 6e-8 of it at
-    n = 6,000, 2e-3 at n = 10⁶.
+    precision adds a footnote. The draw costs ε/2 and less than 8n(n̄ + 1024)·2⁻⁵² of it more, n̄ the
+    roundings of a sum over n rows: 6e-8 of it at n = 6,000, 1e-5 at n = 10⁶.
 
     Parameters
     ----------

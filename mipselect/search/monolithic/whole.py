@@ -61,7 +61,7 @@ def whole_optimum(
     form : Form, optional
         Default: perspective, or big-M if only that fits the solver's licence.
     tolerance : float, optional
-        τ in units of the sensitivity, default 0.05.
+        τ in units of the sensitivity, default 1e-5.
     time_limit : float, optional
         Seconds.
     progress : callable, optional
@@ -189,7 +189,7 @@ class _WholeSearch:
         self._form = _fitting_form(self._solver, self._models) if form is None else form
         status.check_size(*self._models.size(self._form), quadratic=True)
         self.name = f"{status.name}, whole {self._form} model"
-        self.tolerance = options.tau
+        self.tolerance = self._search.tolerance
         self.run = self._search.run
 
     def best(

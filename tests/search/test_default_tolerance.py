@@ -1,0 +1,140 @@
+"""τ by its public rule: as small as the errors of values allow, and independent of the rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import cvxpy as cp
+import numpy as np
+import pytest
+
+from mipselect import Instance, Mistakes, TopR, mistake_levels, top_supports
+from mipselect.errors import InvalidInput
+from mipselect.losses.expression import ExpressionLoss
+from mipselect.losses.gram import SUMMED_ROWS, products, roundings_of_sum, sums_of_squares
+from mipselect.search.options import DEFAULT_TOLERANCE, VALUE_ERRORS, SearchOptions
+from mipselect.search.setup import set_up
+
+BOUNDS = {"x_bound": 1.0, "y_bound": 1.0, "coef_bound": 1.0, "ridge": 1.0}
+LOSSES = ("squared", "hinge", "huber(0.3)", "quantile(0.4)")
+
+
+def instance_of(loss: object = "squared", n: int = 60, seed: int = 0) -> Instance:
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1.0, 1.0, (n, 6))
+    y = np.sign(X[:, 0] + 0.1) if loss == "hinge" else X[:, 0] - 0.5 * X[:, 3]
+    return Instance(X, y, support_size=2, loss=loss, **BOUNDS)
+
+
+def absolute() -> ExpressionLoss:
+    return ExpressionLoss("absolute", lambda y, u: cp.abs(y - u), lowest=0.0, highest=2.5)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_the_default_costs_less_than_a_ten_thousandth_of_epsilon(loss: str) -> None:
+    for n in (20, 3000):
+        pool = top_supports(instance_of(loss, n), 3)
+        assert pool.tolerance == DEFAULT_TOLERANCE <= 1e-4
+        assert mistake_levels(instance_of(loss, n)).tolerance == DEFAULT_TOLERANCE
+
+
+@pytest.mark.parametrize("loss", [*LOSSES, "an expression"])
+def test_the_default_covers_what_values_may_be_off_by(loss: str) -> None:
+    instance = instance_of(absolute() if loss == "an expression" else loss)
+    tau = SearchOptions().tolerance_for(instance)
+    assert tau * instance.sensitivity >= VALUE_ERRORS * instance.value_error * (1.0 - 1e-9)
+    search = set_up(instance, SearchOptions())
+    assert 0.0 < search.allowance <= tau * instance.sensitivity - 2.0 * instance.value_error
+
+
+def test_a_loss_whose_values_are_known_less_well_has_a_larger_default() -> None:
+    tau = SearchOptions().tolerance_for(instance_of(absolute()))
+    assert tau == pytest.approx(4e-3)
+    assert SearchOptions(tolerance=0.02).tolerance_for(instance_of(absolute())) == 0.02
+
+
+def test_the_default_does_not_depend_on_the_rows_nor_on_their_number() -> None:
+    for loss in (*LOSSES, absolute()):
+        default = SearchOptions().tolerance_for
+        assert len({default(instance_of(loss, n, n)) for n in (20, 59, 60, 61, 5000)}) == 1
+
+
+def test_too_many_rows_for_double_precision_are_refused_and_told_what_to_give(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    instance = instance_of()
+    error = 0.3 * DEFAULT_TOLERANCE * instance.sensitivity
+    monkeypatch.setattr(Instance, "value_error", error)
+    with pytest.raises(InvalidInput, match=r"must be at least 1\.2e-05, got 1e-05.*paid for in ε"):
+        top_supports(instance, 3)
+    # Of rows, a tolerance that was asked for is taken as it is.
+    assert top_supports(instance, 3, tolerance=0.0).certified
+    assert top_supports(instance, 3, tolerance=1.2e-5).certified
+
+
+def test_a_million_rows_are_not_too_many() -> None:
+    n = 1_000_000
+    error = 2.0 * (roundings_of_sum(n) + 1024) * 2.0**-52 * n
+    assert VALUE_ERRORS * error < DEFAULT_TOLERANCE
+    instance = instance_of(n=SUMMED_ROWS + 1)
+    share = instance.value_error / instance.sensitivity
+    assert share == pytest.approx(2.0 * (SUMMED_ROWS + 2 + 1024) * 2.0**-52 * instance.n)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_sums_over_rows_lose_no_more_than_is_counted(dtype: type) -> None:
+    rng = np.random.default_rng(1)
+    n = 2 * SUMMED_ROWS + 7
+    A, B = (rng.uniform(0.0, 1.0, (n, 2)).astype(dtype) for _ in range(2))
+    y = rng.uniform(0.0, 1.0, n)
+    allowed = roundings_of_sum(n) * Fraction(2) ** -53 * n
+    for got, left, right in [
+        (products(A, B)[0, 1], A[:, 0], B[:, 1]),
+        (products(A, y)[1], A[:, 1], y),
+        (sums_of_squares(A)[0], A[:, 0], A[:, 0]),
+        (sums_of_squares(y), y, y),
+    ]:
+        exact = sum(
+            Fraction(float(a)) * Fraction(float(b)) for a, b in zip(left, right, strict=True)
+        )
+        assert abs(Fraction(float(got)) - exact) <= allowed
+
+
+def test_products_do_not_depend_on_panels(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(2)
+    A, B = rng.standard_normal((50, 3)), rng.standard_normal((50, 7))
+    monkeypatch.setattr("mipselect.losses.gram.SUMMED_ROWS", 8)
+    monkeypatch.setattr("mipselect.losses.gram.BLOCK_BYTES", 8 * (3 + 8) * 2)
+    assert np.allclose(products(A, B), A.T @ B, rtol=1e-13, atol=1e-13)
+    assert products(A, B[:, :0]).shape == (3, 0)
+
+
+def test_what_is_paid_for_the_tolerance_is_next_to_nothing() -> None:
+    instance = instance_of()
+    exact = TopR(top_supports(instance, 3, tolerance=0.0), 1.0)
+    default = TopR(top_supports(instance, 3), 1.0)
+    for support in exact.pool.supports:
+        assert default.log_probability(support) == pytest.approx(
+            exact.log_probability(support), abs=1e-4
+        )
+    stated = default.guarantees["add-remove"].epsilon
+    assert 0.5 < stated < 0.5 * (1.0 + 1e-4)
+    assert Mistakes(mistake_levels(instance), 1.0).guarantees["add-remove"].epsilon == stated
+
+
+def test_a_certificate_says_whether_its_first_row_is_the_optimum() -> None:
+    pool = top_supports(instance_of(), 1)
+    assert pool.proves_optimum
+    assert mistake_levels(instance_of()).proves_optimum
+    below = replace(pool, rest_bound=float(pool.values[0]) - 0.5 * pool.allowance)
+    assert below.certified
+    assert not below.proves_optimum
+
+
+def test_no_page_states_another_default() -> None:
+    docs = Path(__file__).parents[2] / "docs"
+    for page in ("mathematics/certified-search.md", "guarantee.md"):
+        assert "default Δ/20" not in (docs / page).read_text(encoding="utf-8")
+        assert "1e-5" in (docs / page).read_text(encoding="utf-8")
