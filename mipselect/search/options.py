@@ -10,7 +10,7 @@ from mipselect.instance import Instance
 from mipselect.search.progress import ProgressCallback
 from mipselect.validation import checked_time_limit, checked_tolerance
 
-DEFAULT_TOLERANCE = 0.05
+DEFAULT_TOLERANCE = 1e-5
 """τ in units of the sensitivity; public, and fixed before the data are seen."""
 
 
