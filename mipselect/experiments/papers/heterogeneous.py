@@ -13,6 +13,7 @@ from mipselect.arrays import FloatArray
 from mipselect.experiments.papers.claims import Ahead, Claim
 from mipselect.experiments.papers.declared import (
     HETEROGENEOUS,
+    DataSeed,
     Experiment,
     LineFigure,
     Metric,
@@ -90,7 +91,7 @@ class ConstantScores:
         """See `Recipe`."""
         return f"scenario {self.panel}"
 
-    def measure(self, repeat: int, seed: int, source: DataSource | None) -> Iterator[Reading]:
+    def measure(self, data: DataSeed, seed: int, source: DataSource | None) -> Iterator[Reading]:
         """See `Recipe`."""
         scores, widths = self.scores_and_widths()
         for epsilon in self.epsilons:
@@ -129,9 +130,9 @@ class RandomScores:
         """See `Recipe`."""
         return f"scenario {self.panel}"
 
-    def measure(self, repeat: int, seed: int, source: DataSource | None) -> Iterator[Reading]:
+    def measure(self, data: DataSeed, seed: int, source: DataSource | None) -> Iterator[Reading]:
         """See `Recipe`."""
-        sets, widths = self.sets_and_widths(repeat)
+        sets, widths = self.sets_and_widths(data)
         best = sets.max(axis=1)
         for epsilon in self.epsilons:
             for name in DRAWN:
@@ -143,9 +144,9 @@ class RandomScores:
             value = float(np.mean((best[:, None] - sets) ** 2))
             yield Reading(self.panel, UNIFORM, epsilon, ERROR.key, value)
 
-    def sets_and_widths(self, repeat: int) -> tuple[FloatArray, FloatArray]:
+    def sets_and_widths(self, data: DataSeed) -> tuple[FloatArray, FloatArray]:
         """Scores clipped to their 5th and 95th percentiles, of 10,000 sets; and the widths."""
-        rng = np.random.default_rng(0)
+        rng = np.random.default_rng(data.base)
         means, spreads = np.linspace(-1.0, 1.0, ITEMS), np.linspace(0.1, 1.0, ITEMS)
         ordered = {
             POSITIVE: spreads,
@@ -155,7 +156,7 @@ class RandomScores:
         scores = rng.normal(means, ordered, (SETS, ITEMS))
         low, high = np.quantile(scores, [0.05, 0.95], axis=0)
         clipped = np.clip(scores, low, high)
-        first = (repeat - 1) * self.sets
+        first = (data.repeat - 1) * self.sets
         return clipped[first : first + self.sets], high - low
 
 
@@ -181,7 +182,7 @@ class Introduction:
         """See `Recipe`."""
         return f"Δ of low scores {self.wide:g} times that of high ones, {self.items} items"
 
-    def measure(self, repeat: int, seed: int, source: DataSource | None) -> Iterator[Reading]:
+    def measure(self, data: DataSeed, seed: int, source: DataSource | None) -> Iterator[Reading]:
         """See `Recipe`."""
         half = self.items // 2
         scores = np.repeat([1.0, 0.0], half)
