@@ -191,7 +191,7 @@ class Somewhere:
         found = [
             f"{place}: {first} against {second}"
             for place, first, second in pairs
-            if compared(first, second, higher=self.ahead.higher) == AHEAD
+            if compared(first, second, self.ahead.margin, higher=self.ahead.higher) == AHEAD
         ]
         told = f"at {len(found)} of {len(pairs)} places"
         return Finding(SEEN if found else NOT_SEEN, "; first ".join([told, *found[:1]]))
