@@ -61,6 +61,8 @@ class Middle:
         shown = _shown(self.value)
         if self.interval is not None:
             low, high = self.interval
+            if high == math.inf:
+                return f"{shown} [?]"
             return shown if low == high else f"{shown} [{_shown(low)}, {_shown(high)}]"
         if self.error is None:
             return shown
@@ -70,9 +72,7 @@ class Middle:
 
 
 def _shown(value: float) -> str:
-    if math.isinf(value):
-        return "none" if value < 0.0 else "?"
-    return f"{value:.4g}"
+    return "none" if value == -math.inf else f"{value:.4g}"
 
 
 def clearly_above(first: Middle, second: Middle, margin: float = 0.0) -> bool:
