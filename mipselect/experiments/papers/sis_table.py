@@ -10,7 +10,14 @@ from sklearn.linear_model import Lasso
 
 from mipselect.arrays import FloatArray
 from mipselect.experiments.papers.claims import Number
-from mipselect.experiments.papers.declared import DP_SIS, Experiment, Metric, Reading, Scale
+from mipselect.experiments.papers.declared import (
+    DP_SIS,
+    DataSeed,
+    Experiment,
+    Metric,
+    Reading,
+    Scale,
+)
 from mipselect.experiments.papers.sis_setting import PENALTY, scaled
 from mipselect.experiments.papers.sources import MICROARRAYS, DataSource
 
@@ -45,7 +52,7 @@ class LassoFit:
         """See `TableRecipe`."""
         return replace(self, table=table)
 
-    def measure(self, repeat: int, seed: int, source: DataSource | None) -> Iterator[Reading]:
+    def measure(self, data: DataSeed, seed: int, source: DataSource | None) -> Iterator[Reading]:
         """See `Recipe`."""
         assert source is not None
         X, codes = source.microarray(self.table)
