@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 
 from mipselect import Instance, NotCertified
-from mipselect.data.datasets import correlated_gaussian, logistic_gaussian
+from mipselect.datasets import correlated_gaussian, logistic_gaussian
 from mipselect.search.levels import find_levels
 from mipselect.search.options import SearchOptions
 from mipselect.search.progress import Deadline, Reporter, Run, Statistics

@@ -17,7 +17,7 @@ import numpy as np
 from first_draw import FURTHER, first_draw
 
 from mipselect import Instance
-from mipselect.data.datasets import correlated_gaussian, logistic_gaussian
+from mipselect.datasets import correlated_gaussian, logistic_gaussian
 
 LOSSES = ("hinge", "huber(0.3)", "quantile(0.3)", "quantile(0.5)")
 EPSILONS = (0.5, 1.0, 2.0, 5.0)

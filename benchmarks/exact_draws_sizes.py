@@ -14,7 +14,7 @@ import argparse
 import numpy as np
 
 from mipselect import ExponentialMechanism, Instance
-from mipselect.data.datasets import correlated_gaussian
+from mipselect.datasets import correlated_gaussian
 
 ROWS = (3_000, 4_000, 5_000, 6_000, 7_000, 8_000)
 EPSILONS = (1.0, 2.0)

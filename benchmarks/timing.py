@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mipselect import Instance, MipselectError, NotCertified, mistake_levels, top_supports
-from mipselect.data.datasets import correlated_gaussian, logistic_gaussian
+from mipselect.datasets import correlated_gaussian, logistic_gaussian
 
 MEBIBYTE = 2**20
 

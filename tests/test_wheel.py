@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-SOURCES = ("mipselect", "solvers", "instances", "pyproject.toml", "README.md", "LICENSE")
+SOURCES = ("mipselect", "papers", "solvers", "instances", "pyproject.toml", "README.md", "LICENSE")
 
 
 @pytest.fixture(scope="module")

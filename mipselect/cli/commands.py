@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import cache
 from importlib import import_module
+from importlib.metadata import entry_points
 from typing import Any
 
 import typer
@@ -10,11 +13,18 @@ from typer.core import TyperGroup
 from typer.main import get_group
 
 from mipselect.cli.interruptions import Interruptions
+from mipselect.cli.streams import say
 
-COMMANDS = {
-    "solve": ("solve", "Find the best supports of INSTANCE and prove it. The report is SENSITIVE."),
+OWN = {
+    "solve": (
+        "solve",
+        "Find the best supports of INSTANCE and prove it. The report is SENSITIVE.",
+    ),
     "release": ("release", "Release supports of INSTANCE with differential privacy."),
-    "select": ("select", "Release supports straight from a table, with differential privacy."),
+    "select": (
+        "select",
+        "Release supports straight from a table, with differential privacy.",
+    ),
     "fit": (
         "fit",
         "Release a linear model of a table: which features, and their coefficients.",
@@ -23,7 +33,10 @@ COMMANDS = {
         "predict",
         "Predict the target for every row of DATA, in the order of the rows.",
     ),
-    "describe": ("describe", "Begin the public schema of DATA, and list what you must fill in."),
+    "describe": (
+        "describe",
+        "Begin the public schema of DATA, and list what you must fill in.",
+    ),
     "moments": (
         "moments",
         "Add up squares and products over all rows of DATA, exactly, in one pass.",
@@ -35,18 +48,6 @@ COMMANDS = {
     "compare": (
         "compare",
         "Find the mistake levels of each INSTANCE with several solvers. The report is SENSITIVE.",
-    ),
-    "bench": (
-        "bench",
-        "Run every selector on the same data and compare what it finds with the certified optimum.",
-    ),
-    "plot": (
-        "plot",
-        "Draw the trials in FILE: a line for each selector, a panel for each instance.",
-    ),
-    "reproduce": (
-        "reproduce",
-        "Make the papers' figures and tables again, and say what of their claims was seen.",
     ),
     "instances": ("listings", "List the stored instances."),
     "solvers": (
@@ -61,9 +62,34 @@ COMMANDS = {
         "card",
         "Write the privacy card of a release: what was done, what is promised, who answers for it.",
     ),
-    "ledger": ("ledger", "Keep a privacy budget in a file: create, show, verify, export."),
+    "ledger": (
+        "ledger",
+        "Keep a privacy budget in a file: create, show, verify, export.",
+    ),
 }
 """Their modules in `mipselect.cli`, and the first lines of their help, in the order of --help."""
+
+
+GROUP = "mipselect.commands"
+"""Entry points of other packages: each a mapping like `OWN`, but with full names of modules, in a
+module that imports nothing."""
+
+
+@cache
+def known_commands() -> Mapping[str, tuple[str, str]]:
+    """Every command: those of this package first, then those of installed packages by name.
+
+    A package that cannot be loaded is named on standard error, and its commands are missing.
+    """
+    found = {name: (f"{__package__}.{module}", line) for name, (module, line) in OWN.items()}
+    for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
+        try:
+            others = point.load()
+        except (ImportError, AttributeError) as error:
+            say(f"the commands of {point.value} cannot be loaded: {error}")
+            continue
+        found |= {name: command for name, command in others.items() if name not in found}
+    return found
 
 
 class CommandGroup(TyperGroup):
@@ -71,7 +97,7 @@ class CommandGroup(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Put the command itself in the place of its first line."""
-        if args[0] in COMMANDS:
+        if args[0] in known_commands():
             self.commands[args[0]] = imported(args[0])
         if interruptions := ctx.find_object(Interruptions):
             interruptions.raise_from_now_on()
@@ -80,7 +106,7 @@ class CommandGroup(TyperGroup):
 
 def imported(name: str) -> Any:
     """Import the module of a command, which takes NumPy and SciPy along, and make the command."""
-    module = import_module(f"mipselect.cli.{COMMANDS[name][0]}")
+    module = import_module(known_commands()[name][0])
     alone = typer.Typer()
     if name == "ledger":
         alone.add_typer(module.app, name=name)
@@ -91,7 +117,7 @@ def imported(name: str) -> Any:
 
 def add_first_lines(app: typer.Typer) -> None:
     """Add every command to `app` as its name and its first line."""
-    for name, (_, first_line) in COMMANDS.items():
+    for name, (_, first_line) in known_commands().items():
         app.command(name, help=first_line)(_first_line)
 
 

@@ -17,7 +17,7 @@ from mipselect.cli.ledger_figure import ledger_figure
 from mipselect.cli.options import AsJson, Output
 from mipselect.cli.output import check_output, deliver, heading, write_whole
 from mipselect.errors import InvalidInput, LedgerBroken
-from mipselect.experiments.figure import SUFFIXES, require_matplotlib
+from mipselect.pictures import SUFFIXES, require_matplotlib
 from mipselect.privacy import Guarantee, Ledger
 from mipselect.privacy.composition import Statement, best, statements
 from mipselect.privacy.entries import CHARGED, FAILED, LedgerEntry

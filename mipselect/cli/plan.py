@@ -11,18 +11,18 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from mipselect.cli.counted_progress import CountedProgress
 from mipselect.cli.options import AsJson
 from mipselect.cli.output import check_output, deliver, heading, write_whole
 from mipselect.cli.plan_report import SIMULATED, legend, picture, plan_report, plan_table
 from mipselect.cli.streams import say
 from mipselect.cli.table_options import TABLE_PANEL, Always, Never, NoIntercept, Ranges, asked
-from mipselect.cli.trial_watch import TrialWatch
 from mipselect.errors import InvalidInput
-from mipselect.experiments.figure import SUFFIXES, drawn, require_matplotlib
-from mipselect.experiments.plan import Progress, Step, plan_selection
-from mipselect.experiments.plan_answers import answers
-from mipselect.experiments.plan_chances import METHODS, USUAL
-from mipselect.experiments.plan_tables import Guesses
+from mipselect.pictures import SUFFIXES, drawn, require_matplotlib
+from mipselect.planning.answers import answers
+from mipselect.planning.chances import METHODS, USUAL
+from mipselect.planning.plan import Progress, Step, plan_selection
+from mipselect.planning.simulation import Guesses
 from mipselect.tables import TableSchema
 
 EXAMPLES = """Examples:
@@ -234,12 +234,12 @@ def _watched() -> Iterator[Progress]:
     """Show how far a plan is, and say after the first table how long it will take at most."""
     start = time.monotonic()
     with ExitStack() as stack:
-        bars: list[TrialWatch] = []
+        bars: list[CountedProgress] = []
         told: list[float] = []
 
         def report(step: Step) -> None:
             if not bars:
-                bars.append(stack.enter_context(TrialWatch(0, step.total)))
+                bars.append(stack.enter_context(CountedProgress(0, step.total)))
             else:
                 bars[0].advance()
             if step.tables and not told:

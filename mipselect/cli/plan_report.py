@@ -9,8 +9,9 @@ from typing import Any
 from rich.table import Table
 
 from mipselect.errors import InvalidInput
-from mipselect.experiments.figure import Line, Panel, Picture
-from mipselect.experiments.plan import (
+from mipselect.pictures import Line, Panel, Picture
+from mipselect.planning.answers import answers
+from mipselect.planning.plan import (
     COEF_BOUND,
     METHOD,
     REFERENCE,
@@ -19,8 +20,7 @@ from mipselect.experiments.plan import (
     TOO_SLOW,
     SelectionPlan,
 )
-from mipselect.experiments.plan import Line as PlanLine
-from mipselect.experiments.plan_answers import answers
+from mipselect.planning.plan import Line as PlanLine
 
 BLIND = "blind"
 SIMULATED = "Simulated tables; no row of yours was read. A plan is no promise."

@@ -20,8 +20,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from mipselect.data.datasets import BUNDLED
 from mipselect.data.sources import SCHEMA_TABLE, SOURCES, Source
+from mipselect.datasets import BUNDLED
 from mipselect.disk import small_text
 from mipselect.errors import InvalidInput
 from mipselect.validation import shown

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from mipselect.arrays import FloatArray
-from mipselect.data.datasets import BUNDLED, bundled, correlated_gaussian, logistic_gaussian
 from mipselect.data.tables import read_table
+from mipselect.datasets import BUNDLED, bundled, correlated_gaussian, logistic_gaussian
 from mipselect.disk import regular_file
 from mipselect.errors import InvalidInput
 

@@ -21,13 +21,13 @@ from designs import all_supports
 from rich.console import Console
 
 from mipselect import errors
-from mipselect.cli.trial_table import print_summary
-from mipselect.cli.trial_watch import TrialWatch
+from mipselect.cli.counted_progress import CountedProgress
 from mipselect.data.files import load_instance, load_problem
-from mipselect.experiments import contestants, trials
-from mipselect.experiments.contestants import CONTESTANTS, Rules, in_words
-from mipselect.experiments.summary import mean_and_error, summarise
-from mipselect.experiments.trial_file import START, TrialFile
+from mipselect_papers.bench import contestants, trials
+from mipselect_papers.bench.contestants import CONTESTANTS, Rules, in_words
+from mipselect_papers.bench.summary import mean_and_error, summarise
+from mipselect_papers.bench.trial_file import START, TrialFile
+from mipselect_papers.commands.trial_table import print_summary
 
 RECIPE = """
 [instance]
@@ -268,7 +268,7 @@ def test_a_file_that_is_cut_in_the_middle_of_a_write_is_noticed(
     with TrialFile(file) as rows:
         rows.append(row)
         with monkeypatch.context() as patch:
-            patch.setattr("mipselect.experiments.trial_file.os.write", cut_and_write)
+            patch.setattr("mipselect_papers.bench.trial_file.os.write", cut_and_write)
             rows.append(row)
         with pytest.raises(errors.MipselectError, match="cut off by somebody"):
             rows.append(row)
@@ -553,7 +553,7 @@ def test_a_file_that_cannot_be_written_is_an_error(
     def full(*_: object) -> int:
         raise OSError("no space left on device")
 
-    monkeypatch.setattr("mipselect.experiments.trial_file.os.write", full)
+    monkeypatch.setattr("mipselect_papers.bench.trial_file.os.write", full)
     run("bench", recipe, *QUICK, "--output", file).failed_with(1, "no space left")
 
 
@@ -565,7 +565,7 @@ def test_a_file_that_may_not_be_written_is_an_error_before_any_work(
     monkeypatch.setattr(
         os, "access", lambda path, how: (path, how) != (file, os.W_OK) and allowed(path, how)
     )
-    monkeypatch.setattr("mipselect.cli.bench.load_problem", None)
+    monkeypatch.setattr("mipselect_papers.commands.bench.load_problem", None)
     run("bench", recipe, *QUICK, "--output", file).failed_with(2, "cannot be written to")
 
 
@@ -574,7 +574,7 @@ def test_progress_is_a_rare_plain_line_without_a_terminal(
 ) -> None:
     now = [0.0]
     monkeypatch.setattr("mipselect.cli.ticker.time.monotonic", lambda: now[0])
-    with TrialWatch(5, 30) as watch:
+    with CountedProgress(5, 30) as watch:
         watch.begin("diabetes: sis, ε = 1")
         for second in range(25):
             now[0] = float(second)
@@ -593,7 +593,7 @@ def test_the_bar_cuts_no_number_on_a_common_terminal(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(sys, "stderr", terminal)
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("TERM", "xterm")
-    with TrialWatch(1234, 5678) as watch:
+    with CountedProgress(1234, 5678) as watch:
         watch.begin("paper-p100 with n = 4,000 and data seed 1: sample-aggregate, ε = 0.25")
     assert "1234/5678" in terminal.getvalue()
     assert "0:00:00" in terminal.getvalue()

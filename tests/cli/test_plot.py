@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from commandline import Run
 
-from mipselect.experiments.trial_file import FORMAT
+from mipselect_papers.bench.trial_file import FORMAT
 
 
 def row(instance: str = "drawn", *, exact: bool = True, **changes: Any) -> dict[str, Any]:

@@ -18,12 +18,12 @@ import numpy as np
 import pytest
 from commandline import LISTENING, Run
 
-from mipselect.cli import reproduce as command
 from mipselect.errors import InvalidInput, NotCertified
-from mipselect.experiments.papers import runs
-from mipselect.experiments.papers.catalogue import EXPERIMENTS
-from mipselect.experiments.papers.kendall_copies import Copies
-from mipselect.experiments.papers.runs import Trial
+from mipselect_papers.commands import reproduce as command
+from mipselect_papers.kendall.copies import Copies
+from mipselect_papers.reproduce import runs
+from mipselect_papers.reproduce.catalogue import EXPERIMENTS
+from mipselect_papers.reproduce.runs import Trial
 
 # The cheapest one: two trials.
 COPIES = ("reproduce", "kendall-copies", "--quick")

@@ -18,7 +18,7 @@ from commandline import LISTENING, Run
 
 from mipselect import ExponentialMechanism
 from mipselect.cli import output
-from mipselect.cli.commands import COMMANDS, imported
+from mipselect.cli.commands import imported, known_commands
 from mipselect.cli.watch import Watch
 from mipselect.search.progress import Progress
 
@@ -287,19 +287,21 @@ def test_standard_output_that_cannot_be_written_is_one_line(form: tuple[str, ...
     assert done.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", known_commands())
 def test_the_first_line_is_that_of_the_command_itself(command: str) -> None:
-    assert imported(command).help.split("\n\n")[0].replace("\n", " ") == COMMANDS[command][1]
+    assert (
+        imported(command).help.split("\n\n")[0].replace("\n", " ") == known_commands()[command][1]
+    )
 
 
-@pytest.mark.parametrize("command", [name for name in COMMANDS if name != "ledger"])
+@pytest.mark.parametrize("command", [name for name in known_commands() if name != "ledger"])
 def test_help_is_whole_on_a_common_terminal(
     run: Run, command: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its words are those of the docstring, unbroken; an example can be copied line by line."""
     monkeypatch.setenv("COLUMNS", "80")
     shown = [line.strip() for line in run(command, "--help").out.splitlines()]
-    function = getattr(import_module(f"mipselect.cli.{COMMANDS[command][0]}"), command)
+    function = getattr(import_module(known_commands()[command][0]), command)
     written = inspect.getdoc(function) or ""
     for paragraph in written.split("\n\n")[1:]:
         assert all(line in shown for line in paragraph.splitlines()), paragraph

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from mipselect.data.datasets import BUNDLED, bundled, correlated_gaussian, logistic_gaussian
+from mipselect.datasets import BUNDLED, bundled, correlated_gaussian, logistic_gaussian
 from mipselect.errors import InvalidInput
 
 RECIPE = {"rho": 0.4, "snr": 5.0, "support_size": 2, "seed": 11}

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mipselect.data.datasets import correlated_gaussian
 from mipselect.data.files import expected, load_instance, load_problem, stored_instances
+from mipselect.datasets import correlated_gaussian
 from mipselect.errors import InvalidInput
 
 ENUMERABLE = (

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from mipselect import Instance
 from mipselect.arrays import FloatArray, IntArray
-from mipselect.data.datasets import correlated_gaussian
+from mipselect.datasets import correlated_gaussian
 from mipselect.losses.squared import PreparedSquared
 from mipselect.search.least_squares import near_columns as module
 from mipselect.search.least_squares.additions import Additions, additions_to

@@ -11,7 +11,7 @@ from searches import supports_by
 from test_against_enumeration import check_levels, check_pool
 
 from mipselect import TopR
-from mipselect.data.datasets import correlated_gaussian
+from mipselect.datasets import correlated_gaussian
 from mipselect.errors import NotCertified
 from mipselect.instance import Instance
 from mipselect.losses import gram as gram_module

@@ -7,9 +7,9 @@ from statistics import fmean
 
 import pytest
 
-from mipselect.experiments.papers.sis_accuracy import FIVE, OnMicroarray
-from mipselect.experiments.papers.sis_setting import DP_SIS, TWO_STAGE
-from mipselect.experiments.papers.sources import MICROARRAYS, DataSource
+from mipselect_papers.reproduce.sources import MICROARRAYS, DataSource
+from mipselect_papers.sis.accuracy import FIVE, OnMicroarray
+from mipselect_papers.sis.setting import DP_SIS, TWO_STAGE
 
 FOLDER = Path(__file__).parents[3] / "shared" / "data" / "microarray"
 

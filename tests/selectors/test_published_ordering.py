@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from mipselect.data.datasets import correlated_gaussian
+from mipselect.datasets import correlated_gaussian
 from mipselect.mechanisms import Mechanism
 from mipselect.selectors import (
     MCMCSelector,

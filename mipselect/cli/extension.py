@@ -1,0 +1,55 @@
+"""The parts that a command of another package is made of, so that it behaves like the others.
+
+Such a package names its commands under the entry points `mipselect.commands`; see
+`mipselect_papers.commands` for an example.
+"""
+
+from mipselect.cli.counted_progress import CountedProgress
+from mipselect.cli.options import (
+    AUTO,
+    SEARCH_PANEL,
+    AsJson,
+    SolverName,
+    TimeLimit,
+    require_positive,
+    search_options,
+)
+from mipselect.cli.output import (
+    SENSITIVE,
+    InterruptedRun,
+    banner,
+    check_output,
+    check_writable,
+    deliver,
+    heading,
+    write_whole,
+)
+from mipselect.cli.sizes import dimension
+from mipselect.cli.streams import say
+from mipselect.disk import regular_file, unreadable
+from mipselect.validation import checked_integer, shown
+
+__all__ = [
+    "AUTO",
+    "SEARCH_PANEL",
+    "SENSITIVE",
+    "AsJson",
+    "CountedProgress",
+    "InterruptedRun",
+    "SolverName",
+    "TimeLimit",
+    "banner",
+    "check_output",
+    "check_writable",
+    "checked_integer",
+    "deliver",
+    "dimension",
+    "heading",
+    "regular_file",
+    "require_positive",
+    "say",
+    "search_options",
+    "shown",
+    "unreadable",
+    "write_whole",
+]

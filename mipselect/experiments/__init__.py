@@ -1,1 +1,0 @@
-"""Every selector on the same data: trials, their file, and what they amount to. Not private."""

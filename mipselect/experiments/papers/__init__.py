@@ -1,1 +1,0 @@
-"""Every figure and table of the five papers: one file each, declared before it is run."""

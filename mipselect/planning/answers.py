@@ -1,0 +1,125 @@
+"""What a plan says to whoever asked: four questions, four answers."""
+
+from __future__ import annotations
+
+from mipselect.planning.chances import MISTAKES
+from mipselect.planning.plan import COEF_BOUND, METHOD, REFERENCE, RIDGE, Line, SelectionPlan
+
+CLEAR = 2.0
+"""A difference counts from so many of its standard errors on,"""
+
+WORTH = 0.02
+"""and from so much more of the right columns."""
+
+
+def answers(plan: SelectionPlan) -> tuple[tuple[str, str], ...]:
+    """Pairs of a question and its answer, in the order in which they are asked.
+
+    Which method and which bounds is answered at the middle ε.
+    """
+    return (
+        ("Will it find what matters?", _what_is_found(plan)),
+        ("Which method?", _which_method(plan)),
+        ("Another coef_bound, or ridge?", _which_bounds(plan)),
+        ("How many rows?", _how_many_rows(plan)),
+    )
+
+
+def middle(plan: SelectionPlan) -> int:
+    """The place of the middle ε."""
+    return sorted(range(len(plan.epsilons)), key=plan.epsilons.__getitem__)[
+        (len(plan.epsilons) - 1) // 2
+    ]
+
+
+def _what_is_found(plan: SelectionPlan) -> str:
+    s, line = plan.support_size, plan.about(METHOD)[0]
+    found = [line.chance(k) for k in range(len(plan.epsilons))]
+    if None in found:
+        return f"unknown: the draw was {line.remark}"
+    counts = _in_words([f"{s * chance.found:.1f}" for chance in found if chance is not None])
+    best = plan.about(REFERENCE)[0].chance(0)
+    known = "" if best is None else f", without privacy {s * best.found:.1f}"
+    return (
+        f"of {s} right column{'s' * (s > 1)} a draw finds {counts} on average at ε = "
+        f"{_in_words([f'{epsilon:g}' for epsilon in plan.epsilons])} (blindly "
+        f"{s * plan.blind:.1f}{known})"
+    )
+
+
+def _which_method(plan: SelectionPlan) -> str:
+    k = middle(plan)
+    lines = [line for line in plan.about(METHOD) if line.tables]
+    if not lines:
+        return "unknown: none was done within the time limit"
+    # Of equals the first: it asks for no condition.
+    best = lines[0]
+    for line in lines[1:]:
+        if _clearly_better(line, best, k):
+            best = line
+    answer = f"{_beside(best, k)} at ε = {plan.epsilons[k]:g}"
+    if len(lines) > 1:
+        answer += f" ({', '.join(_beside(line, k) for line in lines if line is not best)})"
+    if best.setting.method == MISTAKES:
+        answer += "; it is private only where the best support is clearly ahead"
+    return answer
+
+
+def _which_bounds(plan: SelectionPlan) -> str:
+    k, start = middle(plan), plan.about(METHOD)[0]
+    if not start.tables:
+        return f"unknown: the draw was {start.remark}"
+    parts = []
+    for about, now in ((COEF_BOUND, plan.coef_bound), (RIDGE, plan.ridge)):
+        best = start
+        for line in plan.about(about):
+            if line.tables and _clearly_better(line, best, k):
+                best = line
+        if not plan.about(about):
+            continue
+        if best is start:
+            parts.append(f"keep {about} {now:.3g}")
+            continue
+        value = getattr(best.setting, about)
+        more = f"{_percent(best, k)} in place of {_percent(start, k)}"
+        part = f"{about} {value:.3g} finds more than {now:.3g} ({more})"
+        if about == COEF_BOUND and value < now and plan.guesses.target_mean is None:
+            part += ", if the mean of the target is near the middle of its range (--target-mean)"
+        parts.append(part)
+    return "; ".join(parts)
+
+
+def _how_many_rows(plan: SelectionPlan) -> str:
+    tried = [line.setting.rows for line in plan.by_rows if line.tables]
+    if not tried:
+        return f"unknown: the draw was {plan.about(METHOD)[0].remark}"
+    by_words: dict[str, list[str]] = {}
+    for k, epsilon in enumerate(plan.epsilons):
+        needed = plan.rows_needed(k)
+        if needed is None:
+            words = f"more than {tried[-1]:,}"
+        elif needed <= plan.rows:
+            words = f"{plan.rows:,} or fewer"
+        else:
+            words = f"about {float(f'{needed:.2g}'):,.0f}"
+        by_words.setdefault(words, []).append(f"{epsilon:g}")
+    parts = [f"{words} at ε = {_in_words(epsilons)}" for words, epsilons in by_words.items()]
+    return f"for {plan.goal:.0%} of the right columns {'; '.join(parts)}"
+
+
+def _clearly_better(line: Line, other: Line, k: int) -> bool:
+    gain, error = line.gain(other, k)
+    return error is not None and gain > max(WORTH, CLEAR * error)
+
+
+def _beside(line: Line, k: int) -> str:
+    return f"{line.setting.method} {_percent(line, k)}"
+
+
+def _percent(line: Line, k: int) -> str:
+    chance = line.chance(k)
+    return "-" if chance is None else f"{chance.found:.0%}"
+
+
+def _in_words(parts: list[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"

@@ -1,0 +1,13 @@
+"""Kinds of arrays and outcomes, as they are used throughout."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.floating[Any]]
+IntArray = NDArray[np.integer[Any]]
+Support = tuple[int, ...]
+"""Chosen features, sorted."""

@@ -1,0 +1,227 @@
+"""`mipselect plot`: the trials of `mipselect bench` as a figure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from mipselect.cli.extension import (
+    SENSITIVE,
+    AsJson,
+    banner,
+    check_output,
+    deliver,
+    regular_file,
+    say,
+    write_whole,
+)
+from mipselect.errors import InvalidInput
+from mipselect.pictures import SUFFIXES, Line, Panel, Picture, drawn, require_matplotlib
+
+from ..bench.contestants import CONTESTANTS
+from ..bench.summary import mean_and_error
+from ..bench.trial_file import DONE, Row, TrialFile
+
+EXAMPLES = """Examples:
+
+mipselect plot bench.jsonl --output exact.svg
+
+mipselect plot rows.jsonl --x n --y seconds --epsilon 1 --output seconds.pdf
+"""
+
+SEEDED = "Experiment with seeded draws, not private."
+YARDSTICK = "uniform"
+
+
+class Across(StrEnum):
+    """What is on the horizontal axis."""
+
+    EPSILON = "epsilon"
+    N = "n"
+
+
+class Measure(StrEnum):
+    """What is on the vertical axis."""
+
+    EXACT = "exact"
+    F1 = "f1"
+    GAP = "gap"
+    SECONDS = "seconds"
+
+
+@dataclass(frozen=True)
+class _Axis:
+    """The key of a row that is shown, and its words."""
+
+    key: str
+    title: str
+    label: str
+
+
+X_LABELS = {
+    Across.EPSILON: "ε of one draw, under {relation}",
+    Across.N: "n, rows of data",
+}
+MEASURES = {
+    Measure.EXACT: _Axis("exact", "Exact recovery of the optimum", "fraction of trials"),
+    Measure.F1: _Axis("f1", "Overlap with the optimum", "mean F1"),
+    Measure.GAP: _Axis(
+        "gap_in_sensitivities", "Loss above the optimum", "mean gap, in sensitivities Δ"
+    ),
+    Measure.SECONDS: _Axis("seconds_fit", "Time of one fit", "mean time, in seconds"),
+}
+
+
+def plot(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE.jsonl", help="What 'mipselect bench' has written.")
+    ],
+    output: Annotated[
+        Path, typer.Option("--output", metavar="FILE.svg|png|pdf", help="Receives the figure.")
+    ],
+    x: Annotated[
+        Across | None,
+        typer.Option(
+            "--x", help="Horizontal axis.", show_default="n if there are several, else epsilon"
+        ),
+    ] = None,
+    y: Annotated[
+        Measure,
+        typer.Option(
+            "--y",
+            help="exact: fraction of exact recoveries; f1; gap: loss above the optimum in units "
+            "of the sensitivity; seconds: time of one fit.",
+        ),
+    ] = Measure.EXACT,
+    instance: Annotated[
+        str | None,
+        typer.Option("--instance", metavar="NAME", help="Only this one.", show_default="all"),
+    ] = None,
+    epsilon: Annotated[
+        float | None,
+        typer.Option("--epsilon", help="With n across: only this ε.", show_default="all"),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Draw the trials in FILE: a line for each selector, a panel for each instance.
+
+    Error bars are standard errors. A figure of sensitive trials carries the word
+    SENSITIVE. Needs matplotlib, which comes with mipselect's extra "plot".
+    """
+    if output.suffix not in SUFFIXES:
+        raise InvalidInput(f"--output must end in {', '.join(SUFFIXES)}, got {str(output)!r}")
+    check_output(output, [file])
+    require_matplotlib()
+    read = TrialFile(regular_file(file))
+    if read.rest:
+        say(f"the last line of {file} is half-written and is left out")
+    rows = _chosen([row for _, row in read.rows], "instance", "--instance", instance, file)
+    if x is None:
+        sizes = {(row["instance"], row["n"]) for row in rows}
+        x = Across.N if len(sizes) > len({name for name, _ in sizes}) else Across.EPSILON
+    if epsilon is not None and x is not Across.N:
+        raise InvalidInput("--epsilon applies with n across only: --x n")
+    rows = _chosen(rows, "epsilon", "--epsilon", epsilon, file)
+    trials = [row for row in _each_once(rows) if row["status"] == DONE]
+    if not trials:
+        raise InvalidInput(f"{file}: there are no trials to draw")
+    sensitive = any(row["sensitive"] for row in trials)
+    picture = _picture(trials, x, y, sensitive=sensitive)
+    write_whole(output, drawn(picture, output.suffix), sensitive=sensitive)
+    report: dict[str, Any] = {
+        "command": "plot",
+        "sensitive": sensitive,
+        "private": False,
+        "randomness": "seeded",
+        "output": str(output),
+        "x": x.value,
+        "y": y.value,
+        "panels": [asdict(panel) for panel in picture.panels],
+    }
+
+    def render(console: Console) -> None:
+        if sensitive:
+            banner(console, SENSITIVE)
+        count = len(picture.panels)
+        what = f"{output}: {picture.title}, {count} panel{'s' if count > 1 else ''}"
+        console.print(what, markup=False, soft_wrap=True)
+
+    deliver(report, render, as_json=as_json, output=None)
+
+
+def _chosen(
+    rows: Sequence[Row], key: str, option: str, wanted: str | float | None, file: Path
+) -> list[Row]:
+    """The rows with this value of `key`, all of them for None; an error if there are none."""
+    chosen = [row for row in rows if wanted is None or row[key] == wanted]
+    if rows and not chosen:
+        there = ", ".join(str(value) for value in dict.fromkeys(row[key] for row in rows))
+        raise InvalidInput(f"{option} {wanted}: not in {file}, which has {there}")
+    return chosen
+
+
+def _each_once(rows: Iterable[Row]) -> Iterable[Row]:
+    """Leave out what two runs have written to the same file at the same time."""
+    keys = ("instance", "n", "data_seed", "selector", "epsilon", "trial")
+    return {tuple(row.get(key) for key in keys): row for row in rows}.values()
+
+
+def _picture(trials: Sequence[Row], x: Across, y: Measure, *, sensitive: bool) -> Picture:
+    axis = MEASURES[y]
+    other = "n" if x is Across.EPSILON else "epsilon"
+    groups: dict[tuple[str, float], list[Row]] = {}
+    for row in trials:
+        groups.setdefault((row["instance"], row[other]), []).append(row)
+    panels = tuple(
+        Panel(_title(group[0], x), _lines(group, x.value, axis.key)) for group in groups.values()
+    )
+    relation = " and ".join(sorted({row["relation"] for row in trials}))
+    found = dict.fromkeys(row["selector"] for row in trials)
+    return Picture(
+        title=axis.title,
+        x_label=X_LABELS[x].format(relation=relation),
+        y_label=axis.label,
+        panels=panels,
+        names=(*CONTESTANTS, *(name for name in found if name not in CONTESTANTS)),
+        yardstick=YARDSTICK,
+        fraction=y in (Measure.EXACT, Measure.F1),
+        log_x=x is Across.EPSILON,
+        log_y=y is Measure.SECONDS,
+        notes=((SENSITIVE,) if sensitive else ()) + (SEEDED, *_unmet(trials)),
+        alarming=sensitive,
+    )
+
+
+def _unmet(trials: Sequence[Row]) -> Iterable[str]:
+    """A sentence for every selector that is not private on some of the data."""
+    unmet: dict[str, dict[str, None]] = {}
+    for row in trials:
+        if row["condition_met"] is False:
+            unmet.setdefault(row["selector"], {})[row["instance"]] = None
+    for selector, instances in unmet.items():
+        where = ", ".join(instances)
+        yield f"The condition of {selector} is not met on {where}: ε is not promised there."
+
+
+def _title(row: Mapping[str, Any], x: Across) -> str:
+    fixed = f"n = {row['n']:,}" if x is Across.EPSILON else f"ε = {row['epsilon']:g}"
+    return f"{row['instance']}: {fixed}, p = {row['p']:,}, s = {row['support_size']}"
+
+
+def _lines(group: Sequence[Row], across: str, key: str) -> tuple[Line, ...]:
+    selectors: dict[str, dict[float, list[Row]]] = {}
+    for row in group:
+        selectors.setdefault(row["selector"], {}).setdefault(row[across], []).append(row)
+    lines = []
+    for name, by_x in selectors.items():
+        xs = sorted(by_x)
+        points = [mean_and_error(by_x[x], key) for x in xs]
+        means, errors = zip(*points, strict=True)
+        lines.append(Line(name, tuple(xs), means, errors))
+    return tuple(lines)

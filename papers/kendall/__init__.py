@@ -1,0 +1,1 @@
+"""Experiments of the paper on Kendall's correlation before private regression."""

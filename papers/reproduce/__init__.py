@@ -1,0 +1,1 @@
+"""Experiments as data: declared, run, stored, judged by their claims, and reported."""

@@ -1,0 +1,168 @@
+"""The canonical Lipschitz experiments: the joint exponential mechanism beside the others."""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations, permutations
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mipselect.mechanisms import JointExponential, Peeling
+from mipselect_papers.canonical import joint_events
+from mipselect_papers.canonical.counts import (
+    SIMILAR,
+    THRESHOLD,
+    Counts,
+    DrawnCounts,
+)
+from mipselect_papers.canonical.joint_events import joint_event
+from mipselect_papers.canonical.order_events import EVENTS, ends
+from mipselect_papers.canonical.peeling_draws import peeled_shares
+from mipselect_papers.canonical.setting import (
+    EVENT_METRICS,
+    JOINT,
+    LAWS,
+    PEELING_EXPONENTIAL,
+    threshold,
+)
+from mipselect_papers.canonical.zipf import METHODS, DrawnZipf, Zipf
+from mipselect_papers.reproduce.catalogue import experiment_named
+from mipselect_papers.reproduce.claims import NOT_SEEN, SEEN
+from mipselect_papers.reproduce.results import Place, Results
+from mipselect_papers.reproduce.sources import SCORES, DataSource
+
+SCORES_OF_SEVEN = {
+    "all different": np.array([4.1, -2.0, 0.3, 3.9, 1.2, 6.5, 2.2]),
+    "ties": np.array([4.0, -2.0, 0.0, 4.0, 1.0, 4.0, 1.0]),
+}
+
+
+def by_enumeration(scores: np.ndarray, k: int, epsilon: float, head: int, last: int) -> float:
+    mechanism = JointExponential(scores, k, epsilon, sensitivity=0.5)
+    order = np.argsort(-scores, kind="stable")
+    inside, allowed = set(order[:head]), set(order[:last])
+    return sum(
+        math.exp(mechanism.log_probability(ranking))
+        for ranking in permutations(range(scores.size), k)
+        if inside <= set(ranking) <= allowed
+    )
+
+
+@pytest.mark.parametrize("scores", SCORES_OF_SEVEN.values(), ids=SCORES_OF_SEVEN)
+@pytest.mark.parametrize("epsilon", [0.5, 8.0])
+def test_events_of_the_joint_exponential_mechanism(scores: np.ndarray, epsilon: float) -> None:
+    for k in (1, 4, 6):
+        for event in EVENTS:
+            share = by_enumeration(scores, k, epsilon, *ends(event, k))
+            found = joint_event(scores, k, epsilon, 0.5, event)
+            assert found == pytest.approx(share, abs=1e-10)
+
+
+@pytest.mark.parametrize(("head", "last"), [(2, 5), (3, 6), (0, 4), (2, 7)])
+def test_heads_and_middles_of_other_sizes(
+    head: int, last: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(joint_events, "ends", lambda event, k: (head, last))
+    for scores in SCORES_OF_SEVEN.values():
+        share = by_enumeration(scores, 4, 2.0, head, last)
+        assert joint_event(scores, 4, 2.0, 0.5, "") == pytest.approx(share, abs=1e-10)
+        assert 1e-6 < share < 1.0
+
+
+def test_joint_events_by_draws_where_rankings_cannot_be_listed() -> None:
+    scores = 60.0 / np.arange(1, 41)
+    mechanism = JointExponential(scores, 12, 9.0, sensitivity=0.5)
+    draws = [set(mechanism.sample(seed)) for seed in range(2000)]
+    for event in ("GREAT", "GOOD"):
+        head, last = ends(event, 12)
+        inside, allowed = set(range(head)), set(range(last))
+        share = float(np.mean([inside <= drawn <= allowed for drawn in draws]))
+        chance = joint_event(scores, 12, 9.0, 0.5, event)
+        assert 0.02 < chance < 0.98
+        assert abs(share - chance) < 4.0 * math.sqrt(chance * (1.0 - chance) / 2000)
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 4.0])
+def test_draws_of_peeling_against_its_law(epsilon: float) -> None:
+    scores = SCORES_OF_SEVEN["all different"]
+    mechanism = Peeling(scores, 4, epsilon, sensitivity=0.5, noise="exponential")
+    order = np.argsort(-scores)
+    shares = peeled_shares(scores, 4, epsilon, 0.5, 20_000, 3)
+    assert list(shares) == list(EVENTS)
+    for event, share in shares.items():
+        head, last = ends(event, 4)
+        inside, allowed = set(order[:head]), set(order[:last])
+        chance = math.fsum(
+            math.exp(mechanism.log_probability(chosen))
+            for chosen in combinations(range(7), 4)
+            if inside <= set(chosen) <= allowed
+        )
+        assert 0.01 < chance < 0.999
+        assert abs(share - chance) < 4.0 * math.sqrt(chance * (1.0 - chance) / 20_000)
+
+
+def test_items_out_of_reach_are_left_out_and_the_best_are_certain() -> None:
+    scores = np.append([9.0, 8.0, 8.0], np.zeros(10_000))
+    shares = peeled_shares(scores, 2, 1e3, 0.5, 2000, 0)
+    # The first, and one of two that are alike.
+    assert abs(shares["TOP"] - 0.5) < 4.0 * math.sqrt(0.25 / 2000)
+    assert shares["GOOD"] == 1.0
+
+
+def test_batches_of_draws_differ_and_have_every_event(one_table: DataSource) -> None:
+    batches = [
+        [list(recipe.measure(1, seed, source)) for seed in (1, 2)]
+        for recipe, source in (
+            (DrawnCounts(3, (0.05,), 200, 0, "mine"), one_table),
+            (DrawnZipf(0.01, 10, 200, 0), None),
+        )
+    ]
+    for first, second in batches:
+        assert {(r.method, r.metric) for r in first} == {
+            (PEELING_EXPONENTIAL, metric.key) for metric in EVENT_METRICS
+        }
+        assert [r.value for r in first] != [r.value for r in second]
+
+
+def test_the_threshold_of_the_joint_exponential_mechanism_is_where_it_crosses() -> None:
+    scores = np.floor(2000.0 / np.arange(1, 60))
+    law = LAWS[JOINT]
+    found = threshold(law, scores, 5, "TOP", 0.999)
+    assert found is not None
+    assert law(scores, 5, found * 1.001, "TOP") > 0.999 > law(scores, 5, found * 0.999, "TOP")
+
+
+@pytest.fixture
+def one_table(tmp_path: Path) -> DataSource:
+    np.save(tmp_path / "mine.npy", np.floor(900.0 / np.arange(1, 41)))
+    return DataSource.found(SCORES, tmp_path)
+
+
+def test_every_mechanism_has_every_event(one_table: DataSource) -> None:
+    wanted = {(method, metric.key) for method in METHODS for metric in EVENT_METRICS}
+    zipf = list(Zipf(0.5, 3, items=40).measure(1, 1, None))
+    assert {(reading.method, reading.metric) for reading in zipf} >= wanted
+    counts = list(Counts(3, (1.0,), METHODS, "mine").measure(1, 1, one_table))
+    assert {(reading.method, reading.metric) for reading in counts} == wanted
+    for readings in (zipf, counts):
+        by_event = {(r.method, r.metric): r.value for r in readings}
+        for method in METHODS:
+            top, great, good = (by_event[method, metric.key] or 0.0 for metric in EVENT_METRICS)
+            assert 0.0 < top <= great + 1e-9 <= good + 2e-9 <= 1.0 + 3e-9
+
+
+@pytest.mark.parametrize(
+    ("joint", "verdict"), [(1.9, SEEN), (1.0 / 1.9, SEEN), (2.1, NOT_SEEN), (1.0 / 2.1, NOT_SEEN)]
+)
+def test_similar_is_a_factor_of_two(joint: float, verdict: str) -> None:
+    (claim,) = [
+        claim
+        for claim in experiment_named("canonical-thresholds").claims
+        if "very similar" in claim.text
+    ]
+    assert f"a factor {SIMILAR:g}" in claim.text
+    places = (("canonical", 1.0), (JOINT, joint))
+    readings = [(Place("mine", name, THRESHOLD.key, 10.0), value) for name, value in places]
+    assert claim.judged(Results.of(readings, [])).verdict == verdict

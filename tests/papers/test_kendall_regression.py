@@ -1,0 +1,172 @@
+"""The regression study: both kinds of pipelines on the same splits of a table."""
+
+from __future__ import annotations
+
+import gzip
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.metrics import r2_score
+
+from mipselect.privacy.guarantee import Guarantee
+from mipselect_papers.kendall import regression as kendall_regression
+from mipselect_papers.kendall.medians import (
+    FIRST,
+    NON_DP,
+    POSITIVE,
+    TOP_TWO,
+    WITH_RANGES,
+    fewer,
+    ranks,
+    signs,
+)
+from mipselect_papers.kendall.ranges import (
+    EXACT_OP,
+    PIPELINES,
+    TOP_R_OP,
+    KnownRanges,
+    known_range,
+)
+from mipselect_papers.kendall.tables import EPSILON, non_private, split, table_of
+from mipselect_papers.reproduce.claims import IN_PART, NOT_SEEN, OPEN, SEEN, Ahead
+from mipselect_papers.reproduce.declared import DataSeed
+from mipselect_papers.reproduce.results import Place, Results
+from mipselect_papers.reproduce.sources import REGRESSION, DataSource
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> DataSource:
+    """Six columns in odd units; the target is near 1,000 and depends on the last two."""
+    rng = np.random.default_rng(5)
+    X = rng.uniform(-1.0, 1.0, (20_000, 6)) * [1e3, 1e-3, 1.0, 5.0, 70.0, 1e4] + 50.0
+    y = 1000.0 + X[:, 4] - X[:, 5] / 200.0 + rng.normal(size=20_000)
+    lines = [
+        "a,b,c,d,e,f,y",
+        *(",".join(map(repr, row)) for row in np.column_stack([X, y]).tolist()),
+    ]
+    with gzip.open(tmp_path / "mine.csv.gz", "wt") as file:
+        file.write("\n".join(lines) + "\n")
+    return DataSource.found(REGRESSION, tmp_path)
+
+
+def test_columns_of_odd_units_are_found_and_the_error_is_near_the_least(source: DataSource) -> None:
+    readings = list(KnownRanges(2, table="mine").measure(DataSeed(0, 1), 7, source))
+    assert [reading.method for reading in readings] == list(PIPELINES) == list(WITH_RANGES)
+    assert {(reading.panel, reading.x, reading.metric) for reading in readings} == {
+        ("mine", 2.0, "R²")
+    }
+    for reading in readings:
+        # Clipping at the percentiles and the noise cost a little.
+        assert reading.value is not None
+        assert 0.9 < reading.value < 1.0, reading.method
+
+
+def test_known_ranges_are_on_the_splits_of_the_others(source: DataSource) -> None:
+    X, y = table_of(source, "mine")
+    rows = split(X, y, 3)
+    assert (rows.y.size, rows.y_test.size) == (18_000, 2_000)
+    least = r2_score(rows.y_test, non_private(rows.X, rows.y, rows.X_test))
+    (reading, *_) = kendall_regression.TestError(2, (), "mine").measure(DataSeed(0, 3), 1, source)
+    assert (reading.method, reading.value) == (NON_DP, least)
+    for name, (selector, regressor) in PIPELINES.items():
+        (reading,) = KnownRanges(2, (name,), "mine").measure(DataSeed(0, 3), 1, source)
+        (middle, half), (y_middle, y_half) = known_range(X), known_range(y)
+        scaled, target = (rows.X - middle) / half, (rows.y - y_middle) / y_half
+        chosen = (
+            range(6) if selector is None else selector(1, 2).fit(scaled, target).get_support(True)
+        )
+        model = regressor(1).fit(scaled[:, chosen], target)
+        predicted = model.predict((rows.X_test - middle)[:, chosen] / half[chosen])
+        assert reading.value == pytest.approx(r2_score(rows.y_test, y_middle + y_half * predicted))
+
+
+def test_ranges_leave_out_one_in_fifty_and_bear_a_constant_column() -> None:
+    values = np.column_stack([np.arange(101.0), np.full(101, 3.0)])
+    middle, half = known_range(values)
+    assert middle.tolist() == [50.0, 3.0]
+    assert half.tolist() == [49.0, 1.0]
+
+
+def test_every_pipeline_with_ranges_spends_epsilon_once_under_replace_one(
+    source: DataSource,
+) -> None:
+    X, y = (part[:2000] for part in table_of(source, "mine"))
+    (middle, half), (y_middle, y_half) = known_range(X), known_range(y)
+    X, y = (X - middle) / half, (y - y_middle) / y_half
+    for name, (selector, regressor) in PIPELINES.items():
+        model = regressor(1).fit(X, y)
+        parts: list[Guarantee] = [model.release_.guarantee]
+        if selector is not None:
+            parts.append(selector(1, 2).fit(X, y).release_.guarantee)
+        assert {part.relation for part in parts} == {"replace-one"}, name
+        assert math.fsum(part.epsilon for part in parts) == pytest.approx(EPSILON)
+        pure = name in (TOP_R_OP, EXACT_OP)
+        assert math.fsum(part.delta for part in parts) == pytest.approx(0.0 if pure else 1e-5)
+
+
+def medians(numbers: dict[str, dict[str, tuple[float, float]]], k: float = 5.0) -> Results:
+    """Thirty splits of every table, evenly from a least to a largest R²."""
+    return Results.of(
+        [
+            (Place(table, method, "R²", k), value)
+            for table, methods in numbers.items()
+            for method, ends in methods.items()
+            for value in np.linspace(*ends, 30).tolist()
+        ],
+        ["R²"],
+    )
+
+
+def test_pipelines_with_ranges_are_counted_and_not_ranked() -> None:
+    results = medians({
+        "one": {"BAS": (0.5, 0.6), TOP_R_OP: (0.9, 0.9), EXACT_OP: (-0.2, -0.1)},
+        "two": {"BAS": (0.1, 0.1), TOP_R_OP: (0.8, 0.9), EXACT_OP: (0.2, 0.3)},
+    })  # fmt: skip
+    found = ranks(results)
+    positive = {place.method: middle.interval for place, middle in found.items()
+                if place.metric == POSITIVE.key}  # fmt: skip
+    assert positive == {"BAS": (2.0, 2.0), TOP_R_OP: (2.0, 2.0), EXACT_OP: (1.0, 1.0)}
+    assert {place.method for place in found if place.metric == "first"} == {"BAS"}
+
+
+def test_what_the_errors_of_medians_leave_open_is_not_counted_as_decided() -> None:
+    """Two methods within their intervals are both perhaps first, and 0 is perhaps positive."""
+    results = medians({
+        "one": {"BAS": (0.2, 0.8), "Tukey": (0.25, 0.85), "K-BAS": (-0.9, -0.8)},
+        "two": {"BAS": (-0.2, 0.25), "Tukey": (0.8, 0.9), "K-BAS": (-0.1, 0.1)},
+    })  # fmt: skip
+    found = {(place.method, place.metric): middle for place, middle in ranks(results).items()}
+    assert found["BAS", FIRST.key].interval == (0.0, 1.0)
+    assert found["Tukey", FIRST.key].interval == (1.0, 2.0)
+    assert (found["Tukey", FIRST.key].value, found["BAS", FIRST.key].value) == (2.0, 0.0)
+    assert found["K-BAS", FIRST.key].interval == (0.0, 0.0)
+    assert found["K-BAS", TOP_TWO.key].interval == (0.0, 1.0)
+    assert found["BAS", POSITIVE.key].interval == (1.0, 2.0)
+    assert found["Tukey", POSITIVE.key].interval == (2.0, 2.0)
+    assert str(found["BAS", POSITIVE.key]) == "2 [1, 2]"
+    claim = Ahead("", POSITIVE.key, "Tukey", ("BAS",))
+    assert claim.judged(Results(ranks(results))).verdict == OPEN
+    assert (
+        Ahead("", POSITIVE.key, "Tukey", ("K-BAS",)).judged(Results(ranks(results))).verdict == SEEN
+    )
+
+
+def test_fewer_tables_and_signs_are_decided_by_the_errors() -> None:
+    sure, unsure = {"BAS": (0.5, 0.6)}, {"BAS": (-0.2, 0.3)}
+
+    def at_ten(numbers: dict[str, tuple[float, float]]) -> Results:
+        both = {**medians({"one": sure}).middles, **medians({"one": numbers}, 10.0).middles}
+        return Results({**both, **ranks(Results(both))})
+
+    assert fewer(at_ten({"BAS": (-0.6, -0.5)})).verdict == SEEN
+    assert fewer(at_ten(unsure)).verdict == OPEN
+    assert fewer(at_ten(sure)).verdict == OPEN
+    assert fewer(medians({"one": sure})).verdict == OPEN
+    # Published: BAS 0.78 on cpu_act, -0.44 on bike_sharing_hour.
+    named = "cpu_act", "bike_sharing_hour"
+    assert signs(medians(dict.fromkeys(named, sure))).verdict == IN_PART
+    assert signs(medians({named[0]: sure, named[1]: unsure})).verdict == SEEN
+    assert signs(medians({named[1]: unsure})).verdict == OPEN
+    assert signs(medians({named[1]: sure})).verdict == NOT_SEEN

@@ -1,0 +1,403 @@
+"""The declared experiments: every row of the list has one, and what they compute is right."""
+
+from __future__ import annotations
+
+import math
+import re
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mipselect import ExponentialMechanism, Instance
+from mipselect.errors import InvalidInput
+from mipselect.mechanisms import Mistakes, NoisyMax, OneShotTopK, RandomStopping, TopR
+from mipselect.mechanisms.noise.noise import NOISES
+from mipselect.search.options import DEFAULT_TOLERANCE
+from mipselect_papers.canonical.order_events import EVENTS, ends, one_shot_event
+from mipselect_papers.canonical.setting import CANONICAL, LAWS, threshold
+from mipselect_papers.heterogeneous.patience import Patience
+from mipselect_papers.heterogeneous.scenarios import ConstantScores, RandomScores
+from mipselect_papers.kendall.copies import Copies
+from mipselect_papers.kendall.medians import ranks
+from mipselect_papers.kendall.tables import numbers
+from mipselect_papers.mip import setting as mip_setting
+from mipselect_papers.mip.hinge_votes import hinge_ballot, hinge_coefficients
+from mipselect_papers.mip.prediction import (
+    ADASSP,
+    AS_ITS_CODE,
+    CLIPPED,
+    NON_PRIVATE,
+    Prediction,
+)
+from mipselect_papers.mip.setting import (
+    EXACT,
+    MCMC,
+    MISTAKES,
+    OURS,
+    PUBLISHED,
+    SIZES,
+    TOP_R,
+    TRUTH,
+    VOTES,
+    SupportRecovery,
+)
+from mipselect_papers.reproduce.catalogue import EXPERIMENTS, experiment_named
+from mipselect_papers.reproduce.declared import PAPERS, DataSeed, Reading, Recipe
+from mipselect_papers.reproduce.results import Place, Results
+from mipselect_papers.reproduce.runs import Trial
+from mipselect_papers.sis.accuracy import OnSynth, synthetic
+from mipselect_papers.sis.instability import PICKED, Instability
+
+LIST = Path(__file__).parents[3] / "shared" / "EXPERIMENTS.md"
+ROWS = (
+    "Figure 1a",
+    "Figure 1b, D.2 hinge",
+    "D.1.1 prediction error and utility loss",
+    "D.1.2 ablations",
+    "D.1.3",
+    "Figure 1",
+    "Table 1",
+    "Synth",
+    "Figures 2 to 7",
+    "Figure 8",
+    "Figures 1, 6 to 10",
+    "Figures 2, 3",
+    "Figure 4",
+    "Figures",
+    "Figures 1 to 5",
+)
+"""Of the list of experiments, in its order."""
+
+
+def listed_rows(text: str) -> list[str]:
+    """What is bold, but for a remark inside of a row."""
+    return [
+        name
+        for line in text.splitlines()
+        if line.startswith("- ")
+        for name in re.findall(r"\*\*([^*]*[A-Z][^*]*)\*\*", line)
+    ]
+
+
+def test_every_row_of_the_list_has_an_experiment() -> None:
+    assert {experiment.row for experiment in EXPERIMENTS} == set(ROWS)
+
+
+@pytest.mark.skipif(not LIST.exists(), reason="the list is not here")
+def test_the_rows_are_those_of_the_list() -> None:
+    assert listed_rows(LIST.read_text()) == list(ROWS)
+
+
+def test_names_papers_and_times_are_sensible() -> None:
+    names = [experiment.name for experiment in EXPERIMENTS]
+    assert len(set(names)) == len(names)
+    assert {experiment.paper for experiment in EXPERIMENTS} == set(PAPERS)
+    for experiment in EXPERIMENTS:
+        assert experiment.claims
+        assert experiment.metrics
+        assert experiment.quick.minutes <= 1.0
+        assert experiment_named(experiment.name) is experiment
+        keys = [metric.key for metric in experiment.metrics]
+        assert len(set(keys)) == len(keys)
+    with pytest.raises(InvalidInput, match="unknown; known: all, mip-1a"):
+        experiment_named("mip-1c")
+
+
+def test_recipes_differ_and_say_all_of_their_settings() -> None:
+    for experiment in EXPERIMENTS:
+        for quick in (False, True):
+            recipes = experiment.recipes(["one", "two"], quick=quick)
+            assert len({repr(recipe) for recipe in recipes}) == len(recipes), experiment.name
+            assert all(" object at " not in repr(recipe) for recipe in recipes)
+
+
+def read(recipe: Recipe, seed: int = 1, data: int = 0) -> list[Reading]:
+    return list(recipe.measure(DataSeed(data, 1), seed, None))
+
+
+def value(readings: list[Reading], method: str, metric: str, x: float | None = None) -> float:
+    (found,) = [
+        reading.value
+        for reading in readings
+        if reading.method == method and reading.metric == metric and x in (None, reading.x)
+    ]
+    assert found is not None
+    return found
+
+
+def small(**changes: object) -> SupportRecovery:
+    settings = {"x": 1.0, "n": 300, "p": 8, "s": 2, "draws": 40, "vote_draws": 2, "ridge": 5.0}
+    return SupportRecovery(methods=(*PUBLISHED, *OURS), steps=50, **(settings | changes))  # type: ignore[arg-type]
+
+
+def test_recovery_agrees_with_exact_probabilities() -> None:
+    recipe = small(epsilon=3.0, draws=400)
+    readings = read(recipe)
+    problem = mip_setting.Problem.generated(recipe, 1)
+    values = problem.instance.objectives(np.array(list(combinations(range(8), 2))))
+    assert problem.instance.objective((1, 3)) == pytest.approx(values.min())
+    law = ExponentialMechanism(problem.instance, 3.0)
+    chance = math.exp(law.log_probability((1, 3)))
+    error = math.sqrt(chance * (1.0 - chance) / 400)
+    # Here the truth is the optimum, and both columns say the same.
+    for metric in (TRUTH, mip_setting.OPTIMUM):
+        assert abs(value(readings, EXACT, metric.key) - chance) <= 4.0 * error
+    assert 0.0 < chance < 1.0
+    assert value(readings, TOP_R, mip_setting.CERTIFIED.key) == 1.0
+    levels = problem.levels
+    met = float(np.sort(values)[1] - values.min() > 2.0 * levels.sensitivity)
+    assert value(readings, MISTAKES, mip_setting.CONDITION.key) == met
+
+
+def test_every_method_is_there_and_almost_certain_at_a_huge_epsilon() -> None:
+    readings = read(small(epsilon=1e4, n=2000, draws=10))
+    for method in (*PUBLISHED, *OURS):
+        if method not in (MCMC, VOTES):
+            assert value(readings, method, TRUTH.key) == 1.0, method
+        assert 0.0 <= value(readings, method, mip_setting.F1.key) <= 1.0
+
+
+def test_f1_of_another_size_counts_what_is_missing_and_what_is_too_much() -> None:
+    supports = [(1, 3, 5), (1,), (1, 3)]
+    scored = mip_setting.Problem.generated(small(), 1).scored(supports)
+    assert scored[TRUTH.key] == pytest.approx(1 / 3)
+    assert scored[mip_setting.F1.key] == pytest.approx((4 / 5 + 2 / 3 + 1) / 3)
+    sizes = read(SupportRecovery(1.0, 300, 12, 2, (SIZES,), 5, epsilon=50.0, ridge=5.0))
+    assert value(sizes, SIZES, mip_setting.F1.key) > 0.5
+
+
+def test_other_methods_change_no_draw() -> None:
+    few = SupportRecovery(1.0, 300, 8, 2, (EXACT,), 30, ridge=5.0)
+    assert value(read(few), EXACT, TRUTH.key) == value(
+        read(SupportRecovery(1.0, 300, 8, 2, (TOP_R, EXACT), 30, ridge=5.0)), EXACT, TRUTH.key
+    )
+    assert read(few) == read(few)
+    assert read(few, 1) != read(few, 2)
+
+
+def test_hinge_votes_are_those_of_the_linear_program() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 6))
+    y = np.where(X[:, 0] - X[:, 3] + 0.1 * rng.normal(size=40) > 0.0, 1.0, -1.0)
+
+    def loss(beta: np.ndarray) -> float:
+        return float(np.maximum(0.0, 1.0 - y * (X @ beta)).sum() + 3.0 * np.abs(beta).sum())
+
+    best = hinge_coefficients(X, y, 3.0)
+    for _ in range(300):
+        assert loss(best) <= loss(best + rng.normal(size=6) * rng.choice([1e-3, 0.1, 1.0])) + 1e-9
+    assert sorted(hinge_ballot(X, y, s=2)) == [0, 3]
+    for s in (1, 3, 4):
+        # By halving, in both directions.
+        assert len(hinge_ballot(X, y, s=s)) == s
+    assert hinge_ballot(X[:1], y[:1], s=2) == []
+    assert hinge_ballot(np.zeros((5, 3)), np.ones(5), s=2) == []
+
+
+def test_prediction_measures_all_and_the_truth_has_the_least_error() -> None:
+    readings = read(Prediction(1000, 2, 1))
+    for panel in (AS_ITS_CODE.panel, CLIPPED.panel):
+        here = [r for r in readings if r.panel == panel]
+        errors = {r.method: r.value for r in here if r.metric == "mse"}
+        assert set(errors) >= {TOP_R, MISTAKES, MCMC, VOTES, EXACT}
+        least = errors.pop(NON_PRIVATE)
+        assert least is not None
+        assert all(error is not None and error > 0.9 * least for error in errors.values())
+        losses = {r.method: r.value for r in here if r.metric == "utility loss"}
+        assert all(loss is not None and loss >= -1e-12 for loss in losses.values())
+        assert (ADASSP in errors) == (panel == CLIPPED.panel)
+    clipped = {r.method for r in readings if r.metric == "clipped mse"}
+    assert clipped == {TOP_R, MISTAKES, MCMC, VOTES, EXACT, ADASSP, NON_PRIVATE}
+
+
+def test_rows_as_in_the_code_of_the_paper_are_shortened_as_a_whole() -> None:
+    """A row is long if its s largest entries are; then all of it gets the length √5."""
+    X = np.zeros((3, 40))
+    X[0, :5], X[1, :5], X[2] = 2.0, 0.9, 0.9
+    rows = AS_ITS_CODE.rows(X, 5)
+    assert np.linalg.norm(rows[0]) == pytest.approx(math.sqrt(5.0))
+    assert np.array_equal(rows[1:], X[1:])
+    longer = AS_ITS_CODE.rows(1.2 * X, 5)
+    assert np.linalg.norm(longer[2]) == pytest.approx(math.sqrt(5.0))
+    assert np.abs(CLIPPED.rows(X, 5)).max() == 0.5
+
+
+DATA_ONLY: dict[Recipe, tuple[str, str]] = {
+    SupportRecovery(1.0, 300, 8, 2, (TOP_R,), 20, ridge=5.0): (TOP_R, mip_setting.CHANCE.key),
+    Prediction(500, 1, 1): (NON_PRIVATE, "mse"),
+    OnSynth((1.0,), 5): ("SIS, not private", "accuracy, k = 5"),
+    Instability("W1", 3): ("SIS, not private", PICKED.key),
+    RandomScores("4, positive", (1.0,), 20): ("uniform", "mse"),
+}
+"""What the draws have no part in."""
+
+
+@pytest.mark.parametrize("recipe", DATA_ONLY, ids=lambda recipe: type(recipe).__name__)
+def test_the_seed_changes_no_data_and_the_seed_of_the_data_does(recipe: Recipe) -> None:
+    def found(seed: int, data: int) -> list[Reading]:
+        method, metric = DATA_ONLY[recipe]
+        readings = read(recipe, seed, data)
+        return [r for r in readings if (r.method, r.metric) == (method, metric)]
+
+    assert found(1, 0) == found(2, 0)
+    assert found(1, 1) == found(2, 1)
+    assert any(found(1, 0) != found(1, data) for data in (1, 2, 3))
+
+
+def test_seeds_of_draws_are_the_same_on_all_data() -> None:
+    recipe = Copies(1000, 3)
+
+    def trial(seed: int, data: int, repeat: int = 1) -> Trial:
+        return Trial("kendall-copies", recipe, repeat, seed, data, None)
+
+    assert trial(0, 0).seed == trial(0, 1).seed != trial(1, 0).seed
+    assert trial(0, 0).data == trial(1, 0).data != trial(0, 1).data
+    assert trial(0, 0).identity != trial(0, 1).identity
+    assert [trial(0, 0, repeat).data.number for repeat in (1, 2, 3)] == [1, 2, 3]
+    numbers = {trial(0, data, repeat).data.number for data in range(3) for repeat in range(1, 5)}
+    assert len(numbers) == 12
+
+
+def test_the_tolerance_that_is_paid_for_is_in_the_table() -> None:
+    readings = read(small(draws=2))
+    problem = mip_setting.Problem.generated(small(), 1)
+    for method, mechanism in ((TOP_R, TopR), (MISTAKES, Mistakes)):
+        drawn = problem.mechanism(method)
+        assert isinstance(drawn, mechanism)
+        assert value(readings, method, mip_setting.TOLERANCE.key) == problem.tolerance(drawn)
+        assert problem.tolerance(drawn) == DEFAULT_TOLERANCE
+
+
+@pytest.mark.parametrize("noise", NOISES)
+@pytest.mark.parametrize("epsilon", [0.5, 20.0])
+def test_events_of_one_shot_selection_against_enumeration(noise: str, epsilon: float) -> None:
+    scores = np.random.default_rng(3).normal(size=8) * 3.0
+    k = 4
+    mechanism = OneShotTopK(scores, k, epsilon, noise=noise)
+    order = np.argsort(-scores)
+    law = {
+        subset: math.exp(mechanism.log_probability(subset)) for subset in combinations(range(8), k)
+    }
+    for event in EVENTS:
+        head, last = ends(event, k)
+        inside, allowed = set(order[:head]), set(order[:last])
+        share = sum(p for subset, p in law.items() if inside <= set(subset) <= allowed)
+        found = one_shot_event(scores, k, epsilon, 1.0, noise, event)
+        assert found == pytest.approx(share, abs=1e-7)
+
+
+def test_one_shot_events_in_the_limits() -> None:
+    scores = np.array([9.0, 7.0, 4.0, 4.0, 1.0, 0.0])
+    assert one_shot_event(scores, 2, 1e6, 1.0, "gumbel", "TOP") == pytest.approx(1.0)
+    # Two of three equal items, blindly and at an ε that excludes the others.
+    tied = np.array([5.0, 5.0, 5.0, 0.0])
+    assert one_shot_event(tied, 2, 1e6, 1.0, "exponential", "TOP") == pytest.approx(1 / 3)
+    assert one_shot_event(scores, 2, 1e-9, 1.0, "laplace", "TOP") == pytest.approx(1 / 15)
+
+
+def test_thresholds_are_where_the_law_crosses() -> None:
+    scores = np.floor(2000.0 / np.arange(1, 60))
+    for name in ("canonical", "peeling, Gumbel"):
+        law = LAWS[name]
+        found = threshold(law, scores, 5, "TOP", 0.999)
+        assert found is not None
+        assert law(scores, 5, found * 1.001, "TOP") > 0.999 > law(scores, 5, found * 0.999, "TOP")
+    tied = np.array([5.0, 4.0, 4.0, 1.0])
+    assert threshold(LAWS[CANONICAL], tied, 2, "TOP", 0.999) is None
+
+
+def test_constant_scenarios_against_all_items() -> None:
+    scores, widths = ConstantScores("3, none", ()).scores_and_widths()
+    assert sorted(widths[scores > 0.0].tolist()).count(1.8) == 25
+    readings = read(ConstantScores("1, positive", (2.0,)))
+    scores, widths = ConstantScores("1, positive", ()).scores_and_widths()
+    noisy = NoisyMax(scores, 2.0, sensitivity=1.8)
+    law = np.exp([noisy.log_probability(index) for index in range(100)])
+    assert value(readings, "RNM", "mse") == pytest.approx(float(law @ (1.0 - scores) ** 2))
+    assert value(readings, "uniform", "mse") == 2.0
+
+
+def test_random_scenarios_have_the_correlation_of_their_name() -> None:
+    for panel, sign in (("4, positive", 1.0), ("6, negative", -1.0)):
+        sets, widths = RandomScores(panel, (), 20).sets_and_widths(DataSeed(0, 1))
+        other, _ = RandomScores(panel, (), 20).sets_and_widths(DataSeed(0, 2))
+        assert sets.shape == (20, 100)
+        assert not np.array_equal(sets, other)
+        assert sign * np.corrcoef(sets.mean(axis=0), widths)[0, 1] > 0.5
+
+
+def test_where_random_stopping_and_noisy_max_meet() -> None:
+    readings = read(Patience(0.05))
+    scores, widths = ConstantScores("1, positive", ()).scores_and_widths()
+    epsilon = value(readings, "RS", "ahead")
+    stopping = RandomStopping(scores, widths, epsilon).log_probability(99)
+    noisy = NoisyMax(scores, epsilon, sensitivity=1.8).log_probability(99)
+    assert stopping == pytest.approx(noisy, abs=0.02)
+    assert value(readings, "RS", "least") == pytest.approx(4.0 * 0.05 / 1.05)
+
+
+def test_what_is_picked_adds_up() -> None:
+    readings = read(Instability("W1", 5))
+    for method in ("SIS, not private", "two-stage, not private"):
+        counts = [r.value for r in readings if r.metric == PICKED.key and r.method == method]
+        assert len(counts) == 100
+        assert sum(filter(None, counts)) == pytest.approx(5.0)
+    assert value(readings, "SIS, not private", "share") > 0.8
+
+
+def test_synthetic_weights_are_as_declared() -> None:
+    X, y, weights = synthetic(np.random.default_rng(1))
+    assert (X.shape, y.shape) == ((100, 2000), (100,))
+    sizes = np.abs(weights[weights != 0.0])
+    assert sizes.size == 8
+    assert sizes.min() > 4.0 * math.log(100) / 10.0
+
+
+def test_copies_return_under_the_mean_and_not_under_the_maximum() -> None:
+    readings = read(Copies(1000, 3, epsilon=50.0))
+    assert value(readings, "mean, as published", "both", 2.0) == 0.0
+    assert value(readings, "mean, as published", "both", 4.0) == 1.0
+    assert value(readings, "maximum", "both", 4.0) == 0.0
+
+
+def test_tables_of_numbers_and_words() -> None:
+    lines = [["a", '"day"', "c", "y"], ["1", "tue", "5", "0"], ["2.5", "mon", "6", "1"]]
+    X, y = numbers(lines, ("c",), "small")
+    assert X.tolist() == [[1.0, 1.0], [2.5, 0.0]]
+    assert y.tolist() == [0.0, 1.0]
+    lines[1][0] = "nan"
+    with pytest.raises(InvalidInput, match="small: a value is missing"):
+        numbers(lines, (), "small")
+
+
+def test_ranks_count_tables() -> None:
+    medians = {
+        "one": {"BAS": 0.5, "Tukey": None, "L-BAS": 0.1, "L-Tukey": -1.0, "K-BAS": 0.2,
+                "K-Tukey": 0.4},
+        "two": {"BAS": -5.0, "Tukey": None, "L-BAS": -4.0, "L-Tukey": -1.0, "K-BAS": -2.0,
+                "K-Tukey": 0.3},
+    }  # fmt: skip
+    readings = [
+        (Place(table, method, "R²", 5.0), number)
+        for table, values in medians.items()
+        for method, number in values.items()
+    ]
+    found = {
+        (place.method, place.metric): middle.value
+        for place, middle in ranks(Results.of(readings, ["R²"])).items()
+    }
+    assert found["K-Tukey", "positive"] == 2.0
+    assert found["K-Tukey", "first"] == 1.0
+    assert found["K-Tukey", "first or second"] == 2.0
+    assert found["BAS", "first"] == 1.0
+    assert found["Tukey", "positive"] == 0.0
+    assert found["L-Tukey", "first or second"] == 1.0
+
+
+def test_instances_of_the_hinge_have_the_ridge_of_the_paper_in_our_normalisation() -> None:
+    (recipe,) = experiment_named("mip-1b").quick.recipes
+    problem = mip_setting.Problem.generated(recipe, 1)  # type: ignore[arg-type]
+    assert isinstance(problem.instance, Instance)
+    assert (problem.instance.loss, problem.instance.ridge) == ("hinge", 200.0)

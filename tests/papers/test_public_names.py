@@ -1,0 +1,54 @@
+"""The reproduction of the papers stands on public names, but for those that are listed here."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from importlib import import_module
+from pathlib import Path
+
+FOLDER = Path(__file__).parents[2]
+sys.path.insert(0, str(FOLDER / "docs"))
+
+from public_names import MODULES  # noqa: E402
+
+FOR_COMMANDS = ("mipselect.cli.extension", "mipselect.pictures")
+
+STILL_PRIVATE = {
+    ("mipselect.data.files", "Problem"),
+    ("mipselect.data.files", "load_problem"),
+    ("mipselect.mechanisms.noise.noise", "Noise"),
+    ("mipselect.mechanisms.noise.noise", "noise_named"),
+    ("mipselect.mechanisms.scores.joint", "Crossings"),
+    ("mipselect.mechanisms.supports.mistakes", "GAP_CONDITION"),
+    ("mipselect.mechanisms.supports.propose_test_release", "exceeds_condition"),
+    ("mipselect.methods.sample_aggregate", "lasso_ballot"),
+    ("mipselect.privacy.randomness", "Rng"),
+    ("mipselect.privacy.randomness", "generator"),
+    ("mipselect.privacy.randomness", "uniform_subset"),
+    ("mipselect.selectors.base", "PrivateSelector"),
+    ("mipselect.validation", "checked_support"),
+}
+"""A name that has become public, or is used no longer, leaves this list."""
+
+
+def test_what_is_used_is_public() -> None:
+    public = {(module, name) for module in (*MODULES, *FOR_COMMANDS) for name in _listed(module)}
+    assert _used() - public == STILL_PRIVATE
+
+
+def _listed(module: str) -> list[str]:
+    return list(import_module(module).__all__)
+
+
+def _used() -> set[tuple[str, str]]:
+    """Module and name of everything that papers/ takes from mipselect."""
+    return {
+        (node.module or "", alias.name)
+        for path in (FOLDER / "papers").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom)
+        and node.level == 0
+        and (node.module or "").split(".")[0] == "mipselect"
+        for alias in node.names
+    }

@@ -1,0 +1,222 @@
+"""`plan_selection`: simulated tables, exact chances, and answers that follow from them."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mipselect import ExponentialMechanism, Instance
+from mipselect.errors import InvalidInput
+from mipselect.planning import chances as plan_chances
+from mipselect.planning.answers import answers
+from mipselect.planning.chances import Case, Chance
+from mipselect.planning.plan import (
+    COEF_BOUND,
+    METHOD,
+    REFERENCE,
+    RIDGE,
+    TOO_SLOW,
+    Line,
+    SelectionPlan,
+    Setting,
+    Step,
+    plan_selection,
+)
+from mipselect.planning.simulation import Guesses, Simulation
+from mipselect.tables import PublicMap, TableSchema
+from mipselect.tables.defaults import DEFAULT_RIDGE, default_coef_bound
+
+
+def number(name: str, low: float = 0.0, high: float = 100.0, **more: Any) -> dict[str, Any]:
+    constraints = {"minimum": low, "maximum": high, **more}
+    return {"name": name, "type": "number", "constraints": constraints}
+
+
+FIELDS: list[dict[str, Any]] = [
+    {"name": "id", "type": "string"},
+    {"name": "age", "type": "integer", "constraints": {"minimum": 18, "maximum": 100}},
+    {"name": "sex", "type": "string", "categories": ["f", "m"]},
+    number("bp", 80, 200, required=True),
+    {"name": "smoker", "type": "boolean"},
+    {"name": "nyha", "type": "integer", "categories": [1, 2, 3, 4], "categoriesOrdered": True},
+    {"name": "icd", "type": "string", "categories": ["E", "I", "J", "N", "other"]},
+    {"name": "one", "type": "string", "categories": ["only"]},
+    number("los", 0, 60),
+]
+MIXED = TableSchema.of({"csvw-eo:privacyUnit": "id", "fields": FIELDS})
+NUMBERS = TableSchema.of({"fields": [*(number(f"x{j}") for j in range(6)), number("y")]})
+
+
+def simulation(schema: TableSchema, target: str, s: int = 2, **guesses: Any) -> Simulation:
+    return Simulation(PublicMap.of(schema, target=target), Guesses(**guesses), s, 7)
+
+
+def case_of(schema: TableSchema, target: str, rows: int, *epsilons: float) -> Case:
+    made = simulation(schema, target)
+    instance = Instance.from_table(made.table(0, rows), schema, target=target, support_size=2)
+    return Case(instance, made.right(0), epsilons, random.Random(1), 60.0)
+
+
+def test_a_simulated_table_has_the_ranges_categories_and_missing_shares() -> None:
+    table = simulation(MIXED, "los", missing=0.2, target_mean=6.0, target_sd=2.0).table(3, 4000)
+    frame = table.to_pandas()
+    assert frame["id"].is_unique
+    assert frame["age"].dropna().between(18, 100).all()
+    assert (frame["age"].dropna() % 1 == 0).all()
+    assert set(frame["sex"].dropna()) == {"f", "m"}
+    assert set(frame["nyha"].dropna()) == {1.0, 2.0, 3.0, 4.0}
+    assert set(frame["icd"].dropna()) == {"E", "I", "J", "N", "other"}
+    assert set(frame["smoker"].dropna()) == {True, False}
+    assert frame["bp"].notna().all()
+    assert frame["los"].notna().all()
+    for name in ("age", "sex", "smoker", "icd"):
+        assert abs(frame[name].isna().mean() - 0.2) < 0.03
+    assert abs(frame["los"].mean() - 6.0) < 0.15
+    assert abs(frame["los"].std() - 2.0) < 0.1
+
+
+@pytest.mark.parametrize("effect", [0.0, 0.3, 1.0])
+def test_the_effect_is_r_squared_of_the_right_columns(effect: float) -> None:
+    made = simulation(NUMBERS, "y", effect=effect, missing=0.0, correlation=0.4)
+    frame = made.table(5, 20_000).to_pandas()
+    right = [f"x{j}" for j in made.right(5)]
+    X = np.column_stack([np.ones(len(frame)), frame[right]])
+    residuals = frame["y"] - X @ np.linalg.lstsq(X, frame["y"], rcond=None)[0]
+    assert abs(1.0 - residuals.var() / frame["y"].var() - effect) < 0.02
+    assert abs(np.corrcoef(frame["x0"], frame["x1"])[0, 1] - 0.4) < 0.03
+
+
+def test_right_columns_can_matter_and_differ_between_tables() -> None:
+    made = simulation(MIXED, "los")
+    found = {tuple(made.right(k)) for k in range(60)}
+    assert len(found) > 10
+    constant = [e.field.name for e in made.public.features].index("one")
+    assert all(constant not in right for right in found)
+
+
+def test_exponential_chances_are_those_of_the_mechanism() -> None:
+    case = case_of(MIXED, "los", 800, 0.5, 4.0)
+    for epsilon, chance in zip(case.epsilons, plan_chances.exponential(case), strict=True):
+        mechanism = ExponentialMechanism(case.instance, epsilon)
+        found = mechanism.inclusion_probabilities().low[case.right].mean()
+        assert chance.found == pytest.approx(found, rel=1e-6)
+        all_found = np.exp(mechanism.log_probability(case.right))
+        assert chance.all_found == pytest.approx(all_found, rel=1e-6)
+
+
+def test_draws_agree_with_exact_chances(monkeypatch: pytest.MonkeyPatch) -> None:
+    case = case_of(NUMBERS, "y", 600, 2.0)
+    (exact,) = plan_chances.exponential(case)
+    monkeypatch.setattr(plan_chances, "MOST_LISTED", 0)
+    monkeypatch.setattr(plan_chances, "DRAWS", 1500)
+    (drawn,) = plan_chances.exponential(case)
+    assert abs(drawn.found - exact.found) < 0.05
+    assert plan_chances.without_privacy(case)[0].found == 1.0
+
+
+def small_plan(**more: Any) -> SelectionPlan:
+    options: dict[str, Any] = {"rows": 400, "support_size": 2, "tables": 3, "epsilons": [1.0, 8.0]}
+    return plan_selection(NUMBERS, target="y", **{**options, **more})
+
+
+def test_a_plan_is_reproducible_and_monotone() -> None:
+    steps: list[Step] = []
+    plan = small_plan(progress=steps.append)
+    assert plan == small_plan()
+    assert plan != small_plan(seed=1)
+    assert (plan.coef_bound, plan.ridge) == (default_coef_bound(2, 0, True), DEFAULT_RIDGE)
+    assert [step.done for step in steps] == list(range(len(steps)))
+    assert steps[-1].done < steps[-1].total
+    shares = [chance.found for line in plan.by_rows if (chance := line.chance(0))]
+    assert shares[0] < shares[-1]
+    for line in plan.lines:
+        low, high = line.chance(0), line.chance(1)
+        assert low is not None
+        assert high is not None
+        assert low.found <= high.found + 0.1
+        assert low.all_found <= low.found + 1e-12
+
+
+def test_a_mean_far_from_the_middle_makes_a_tight_bound_bad() -> None:
+    """What keeps the default from being tighter: the intercept lives in the same ball."""
+    guesses = {"effect": 0.6, "spread": 0.3}
+    for mean, better in ((50.0, True), (12.0, False)):
+        plan = small_plan(
+            rows=4000, epsilons=[1.0], methods=[], guesses=Guesses(target_mean=mean, **guesses)
+        )
+        tight, now = plan.about(COEF_BOUND)[0], plan.about(METHOD)[0]
+        assert (tight.gain(now, 0)[0] > 0.0) is better
+
+
+def test_what_is_too_slow_has_no_chances() -> None:
+    plan = small_plan(time_limit=1e-9)
+    assert {line.remark for line in plan.lines} == {TOO_SLOW}
+    assert [plan.rows_needed(k) for k in range(2)] == [None, None]
+    assert all("unknown" in answer for _, answer in answers(plan))
+
+
+def plan_of(lines: list[tuple[str, float, list[float]]], *, goal: float = 0.8) -> SelectionPlan:
+    """A plan at one ε with these lines: what it is about, its value, `found` by table."""
+    made = []
+    for about, value, found in lines:
+        setting = Setting(about, "exponential", 1000, 0.5, 1.0)
+        if about not in (METHOD, REFERENCE):
+            setting = replace(setting, **{about: value})  # type: ignore[arg-type]
+        made.append(Line(setting, tuple((Chance(share, 0.0),) for share in found)))
+    return SelectionPlan(1000, 2, 6, (1.0,), 0.5, 1.0, goal, Guesses(), 0, tuple(made))
+
+
+def test_rows_needed_lie_between_those_that_were_tried() -> None:
+    lines = [(METHOD, 0.0, [0.4, 0.6]), ("rows", 2000, [0.7, 0.7]), ("rows", 4000, [0.9, 0.9])]
+    assert plan_of(lines).rows_needed(0) == pytest.approx(2000 * 2**0.5)
+    assert plan_of(lines, goal=0.95).rows_needed(0) is None
+    assert plan_of(lines, goal=0.5).rows_needed(0) == 1000
+
+
+def test_an_answer_needs_a_clear_difference() -> None:
+    start = (METHOD, 0.0, [0.4, 0.6, 0.5])
+    reference = (REFERENCE, 0.0, [1.0])
+    clear = (COEF_BOUND, 0.25, [0.6, 0.8, 0.7])
+    unclear = (RIDGE, 10.0, [0.9, 0.3, 0.5])
+    said = dict(answers(plan_of([start, clear, unclear, reference])))
+    bounds = said["Another coef_bound, or ridge?"]
+    assert "coef_bound 0.25 finds more than 0.5 (70% in place of 50%), if the mean" in bounds
+    assert "keep ridge 1" in bounds
+    single = [(about, value, found[:1]) for about, value, found in (start, clear, reference)]
+    assert "keep coef_bound 0.5" in dict(answers(plan_of(single)))["Another coef_bound, or ridge?"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"rows": 1}, "rows must be"),
+        ({"rows": 10**9}, "plan with fewer"),
+        ({"support_size": 7}, "support_size must be"),
+        ({"methods": ["lasso"]}, "methods: 'lasso' is unknown"),
+        ({"epsilons": []}, "at least one"),
+        ({"epsilons": [-1.0]}, "epsilons must be"),
+        ({"goal": 1.0}, "goal must be"),
+        ({"tables": 0}, "tables must be"),
+        ({"coef_bound": 0.0}, "coef_bound must be"),
+        ({"ridge": -1.0}, "ridge must be"),
+        ({"guesses": Guesses(target_mean=300.0)}, "target_mean must be inside the range of 'y'"),
+        ({"always": ["z"]}, "no field 'z'"),
+    ],
+)
+def test_what_is_wrong_is_said(wrong: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        small_plan(**wrong)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"effect": 1.1}, {"correlation": 1.0}, {"missing": -0.1}, {"spread": 0.0}]
+)
+def test_guesses_are_checked(wrong: dict[str, float]) -> None:
+    with pytest.raises(InvalidInput, match=next(iter(wrong))):
+        Guesses(**wrong)
+    with pytest.raises(InvalidInput, match="for a target with a range"):
+        Guesses(target_sd=1.0).target_law(PublicMap.of(MIXED, target="smoker"))
