@@ -147,9 +147,9 @@ def test_two_classes(run: Run, table: Path, tmp_path: Path) -> None:
     more = ("--never", "stay", "--output", output)
     report = fit(run, table, *more, "--json", target="died").report
     assert report["model"]["feature_names"] == ["age"]
-    assert report["model"]["classes"] == ["false", "true"]
+    assert report["model"]["classes"] == [False, True]
     assert report["model_loss"] == "logistic"
-    assert set(ModelRelease.load(output).predict(table)) == {"false", "true"}
+    assert set(ModelRelease.load(output).predict(table)) == {False, True}
     assert "score of died=true = " in fit(run, table, *more, target="died").out
     hinge = ("--loss", "hinge", "--model-loss", "smoothed-hinge(0.3)")
     report = fit(run, table, *more, *hinge, "--json", target="died").report
@@ -178,7 +178,7 @@ def test_numbers_without_a_schema(run: Run, folder: Path) -> None:
     assert planned["features"] == report["features"] == ["a", "b", "c"]
     assert run(*command, "--features", "b,c", "--json").report["features"] == ["b", "c"]
     refused = command[: command.index("--x-bound")]
-    run(*refused).failed_with(2, "--x-bound and --y-bound must be given, or --schema")
+    run(*refused).failed_with(2, "error: --schema (begin", "--x-bound and --y-bound must be given")
     (folder / "data.csv").write_text("a,b,y\n1,2,3\n1,red,3\n")
     run(*command).failed_with(2, "(sensitive)", "line 3, column 'b' holds text")
 
