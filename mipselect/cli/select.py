@@ -293,9 +293,9 @@ def _checked_bounds(bounds: dict[str, float | None], plan: Plan) -> dict[str, fl
         missing[-1] += " (or --mcmc-radius)"
     if missing:
         raise InvalidInput(
+            "--schema (begin one with 'mipselect describe') or, for a table of numbers, "
             f"{', '.join(missing)} must be given: the bounds are public assumptions, chosen "
-            "without looking at the data; a default derived from the data would leak; with "
-            "--schema they follow from what is public about the table"
+            "without looking at the data; a default derived from the data would leak"
         )
     for name, value in given.items():
         # Only the listing of few supports can do without a ridge; Instance refuses a negative one.
