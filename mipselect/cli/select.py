@@ -55,6 +55,7 @@ from mipselect.cli.table_options import (
     SchemaFile,
     UnitRule,
     asked,
+    note_of_the_target,
     refuse_with_schema,
     refuse_without_schema,
     split_names,
@@ -64,6 +65,7 @@ from mipselect.data.outline import schema_outline, table_outline
 from mipselect.errors import InvalidInput
 from mipselect.losses import checked_loss
 from mipselect.methods import ExponentialMethod, PrivateMethod, SupportMethod
+from mipselect.tables.schema import TableSchema
 from mipselect.validation import checked_integer
 
 EXAMPLES = """Examples:
@@ -255,6 +257,7 @@ def select(
         else:
             problem = schema_problem(Path(data), Path(), question, settings)
         head["schema"] = str(schema)
+        note_of_the_target(TableSchema.read(schema), target)
     if dry_run:
         deliver_plan(outline, plan, Path(data).name, head, as_json, output)
     else:

@@ -16,6 +16,7 @@ from mipselect.errors import InvalidInput, MipselectError
 from mipselect.frames import numeric_matrix
 from mipselect.json_objects import parsed
 from mipselect.losses.classes import Classes, checked_classes
+from mipselect.privacy.guarantee import ROW
 from mipselect.privacy.release import NOT_PRIVATE, Release
 from mipselect.regression.rows import RowMap
 from mipselect.regression.stored_models import FORMAT, VERSION, fields_of
@@ -327,11 +328,12 @@ class ModelRelease(Release):
             named = zip(self._column_names, self.coefficients, strict=True)
             terms = [f"{v:.6g} {name}" for name, v in named]
             head = f"{self.mechanism}: " + " + ".join([f"{self.intercept:.6g}", *terms])
+        unit = ROW if self.table is None else self.table.unit
         notes = "".join(f"\nNote: {note}." for note in self.footnotes)
         if not self.private:
-            promised = replace(self.guarantee, private=True)
+            promised = replace(self.guarantee, private=True).of_unit(unit)
             return f"{NOT_PRIVATE}.\n{head}.\nIt would have been {promised}.{notes}"
-        return f"{head}.\nIt is {self.guarantee}.{notes}"
+        return f"{head}.\nIt is {self.guarantee.of_unit(unit)}.{notes}"
 
 
 def _holds_columns(X: Any) -> bool:

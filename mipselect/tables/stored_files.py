@@ -101,7 +101,8 @@ def unknown_ending(path: str, known: Iterable[str]) -> InvalidInput:
         "or its frame.to_parquet(...)"
     )
     hint = way if path.lower().endswith(SPREADSHEETS) else ""
-    return InvalidInput(f"{path}: a table must end in {', '.join(known)}{hint}")
+    *endings, last = known
+    return InvalidInput(f"{path}: a table must end in {', '.join(endings)} or {last}{hint}")
 
 
 def _file(system: fs.FileSystem, path: str, label: str, root: str) -> Part:

@@ -117,9 +117,7 @@ def test_classes_are_of_the_type_of_their_field(field: dict[str, Any], classes: 
 )
 def test_text_in_a_frame_is_named_with_what_reads_it(estimator: Any) -> None:
     frame = pd.DataFrame({"age": [1.0, 2.0], "sex": ["female", "male"]})
+    words = r"(column 1 .*holds 'female'|column 'sex' is of type).*TableSchema\.skeleton"
     for table in (frame, frame.astype({"sex": "category"}), frame.to_numpy(), pa.table(frame)):
-        with pytest.raises(
-            InvalidInput,
-            match=r"column 1 .*holds 'female'.*TableSchema\.skeleton|column 'sex'.*TableSchema\.skel",
-        ):
+        with pytest.raises(InvalidInput, match=words):
             estimator.fit(table, [0.0, 1.0])
