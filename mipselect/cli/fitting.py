@@ -42,7 +42,7 @@ def deliver_fit(
     *,
     all_terms: bool,
 ) -> None:
-    """Draw as planned and deliver; of the terms aside their number only, unless all are asked for."""
+    """Draw as planned and deliver; the text only counts the terms aside unless it has all."""
     posed_problem = table.instance(plan, problem, table.source)
     assert posed_problem.made is not None
     settings = _settings(facts_of_fit(posed_problem, plan), plan)
