@@ -429,7 +429,7 @@ CASES: list[Case] = [
     tables("escape sequences in names", "\x1b[31ma,b,c\n1,2,3\n", "\\x1b[31ma"),
     # What a newcomer types: a table as an instance, a spreadsheet, no schema, a wrong name.
     *(
-        Case(f"a table as an instance: {command[0]}", command, (
+        Case(f"a table as an instance: {command[0]} {command[1]}", command, (
             f"{command[1]}: is a table", "'mipselect select' and 'mipselect fit'", "--schema",
         ), {"t.parquet": b"", "t.xlsx": b"PK"})
         for command in (
@@ -438,7 +438,7 @@ CASES: list[Case] = [
         )
     ),
     *(
-        Case(f"a spreadsheet: {command[0]}", command,
+        Case(f"a spreadsheet: {command[0]} with {len(command)} words", command,
              ("t.xlsx: a table must end in", "save the sheet as CSV", "pandas.read_excel"),
              {"t.xlsx": b"PK\x03\x04", "schema.json": SCHEMA, "model.json": model_file})
         for command in (
