@@ -56,6 +56,7 @@ from mipselect.cli.table_options import (
     SchemaFile,
     UnitRule,
     asked,
+    note_of_the_target,
     refuse_with_schema,
     refuse_without_schema,
     split_names,
@@ -206,6 +207,14 @@ def fit(
     solver: SolverName = AUTO,
     tolerance: Tolerance = None,
     time_limit: TimeLimit = None,
+    all_terms: Annotated[
+        bool,
+        typer.Option(
+            "--all-terms",
+            help="Print the terms for values in no list too, and for missing ones of fields whose "
+            "schema does not say that they may be missing.",
+        ),
+    ] = False,
     as_json: AsJson = False,
     output: Output = None,
 ) -> None:
@@ -261,5 +270,8 @@ def fit(
         table = FitTable.of_schema(data, schema, target, question)
     check_output(output, [Path(data), *table.files, *([] if ledger is None else [ledger])])
     plan = table.plan(options, support_size, given)
-    deliver = deliver_fit_plan if dry_run else deliver_fit
-    deliver(table, plan, given, as_json, output)
+    note_of_the_target(table.schema, target)
+    if dry_run:
+        deliver_fit_plan(table, plan, given, as_json, output)
+    else:
+        deliver_fit(table, plan, given, as_json, output, all_terms=all_terms)

@@ -56,7 +56,7 @@ from mipselect.cli.options import (
 )
 from mipselect.cli.output import check_output, deliver
 from mipselect.cli.prospects import blindness
-from mipselect.cli.settings import print_settings, settings_report
+from mipselect.cli.settings import print_settings, settings_report, unit_of
 from mipselect.cli.sizes import check_sizes
 from mipselect.cli.streams import say
 from mipselect.cli.watch import Watch
@@ -183,7 +183,7 @@ def release_from(
         charged = charged_report(plan.ledger)
 
     def render(console: Console) -> None:
-        print_drawn(console, drawn, title)
+        print_drawn(console, drawn, title, unit_of(settings))
         print_charged(console, charged)
         print_settings(console, settings)
 

@@ -55,6 +55,7 @@ from mipselect.cli.table_options import (
     SchemaFile,
     UnitRule,
     asked,
+    note_of_the_target,
     refuse_with_schema,
     refuse_without_schema,
     split_names,
@@ -64,6 +65,7 @@ from mipselect.data.outline import schema_outline, table_outline
 from mipselect.errors import InvalidInput
 from mipselect.losses import checked_loss
 from mipselect.methods import ExponentialMethod, PrivateMethod, SupportMethod
+from mipselect.tables.schema import TableSchema
 from mipselect.validation import checked_integer
 
 EXAMPLES = """Examples:
@@ -255,6 +257,7 @@ def select(
         else:
             problem = schema_problem(Path(data), Path(), question, settings)
         head["schema"] = str(schema)
+        note_of_the_target(TableSchema.read(schema), target)
     if dry_run:
         deliver_plan(outline, plan, Path(data).name, head, as_json, output)
     else:
@@ -293,9 +296,9 @@ def _checked_bounds(bounds: dict[str, float | None], plan: Plan) -> dict[str, fl
         missing[-1] += " (or --mcmc-radius)"
     if missing:
         raise InvalidInput(
+            "--schema (begin one with 'mipselect describe') or, for a table of numbers, "
             f"{', '.join(missing)} must be given: the bounds are public assumptions, chosen "
-            "without looking at the data; a default derived from the data would leak; with "
-            "--schema they follow from what is public about the table"
+            "without looking at the data; a default derived from the data would leak"
         )
     for name, value in given.items():
         # Only the listing of few supports can do without a ridge; Instance refuses a negative one.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import glob
 import urllib.parse
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ ENDINGS = {
     ".ipc": IPC,
     ".feather": IPC,
 }
+SPREADSHEETS = (".xlsx", ".xlsm", ".xls", ".ods")
 COLUMN_BUFFER = 1 << 18
 """Bytes of each column of a Parquet file here that are read at a time; a whole row group, which
 may be gigabytes, from elsewhere, for requests over a network take long."""
@@ -85,7 +86,23 @@ def _kind_of_file(path: str) -> str:
     for ending, kind in ENDINGS.items():
         if path.lower().endswith(ending):
             return kind
-    raise InvalidInput(f"{path}: a table must end in {', '.join(ENDINGS)}")
+    raise unknown_ending(path, ENDINGS)
+
+
+def is_table(path: str) -> bool:
+    """Whether a file is called as a table is, or as a spreadsheet."""
+    return path.lower().endswith((*ENDINGS, *SPREADSHEETS))
+
+
+def unknown_ending(path: str, known: Iterable[str]) -> InvalidInput:
+    """An error for a file that ends in none of these, with the way in for a spreadsheet."""
+    way = (
+        "; save the sheet as CSV, or read it in Python with pandas.read_excel and give the frame, "
+        "or its frame.to_parquet(...)"
+    )
+    hint = way if path.lower().endswith(SPREADSHEETS) else ""
+    *endings, last = known
+    return InvalidInput(f"{path}: a table must end in {', '.join(endings)} or {last}{hint}")
 
 
 def _file(system: fs.FileSystem, path: str, label: str, root: str) -> Part:
