@@ -23,7 +23,8 @@ from mipselect.privacy.entries import (
 )
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.ledger_chain import Row
-from mipselect.privacy.ledger_file import FileBook, create_file
+from mipselect.privacy.ledger_creation import create_file
+from mipselect.privacy.ledger_file import NOTHING_SEEN, FileBook, Seen
 from mipselect.validation import shown
 
 __all__ = ["Ledger", "LedgerEntry"]
@@ -186,7 +187,8 @@ class Ledger:
                 "process (n_jobs=1, or threads), or store fitted estimators without it "
                 "(set_params(ledger=None))"
             )
-        return _reopened, (str(self._book.path), self._book.identity, self._part, self._asked)
+        book = self._book
+        return _reopened, (str(book.path), book.identity, self._part, self._asked, book.seen)
 
     @property
     def terms(self) -> Terms:
@@ -398,7 +400,11 @@ def paid(
 
 
 def _reopened(
-    path: str, identity: str, part: Part | None, asked: Mapping[str, Any] | None
+    path: str,
+    identity: str,
+    part: Part | None,
+    asked: Mapping[str, Any] | None,
+    seen: Seen = NOTHING_SEEN,
 ) -> Ledger:
-    """What unpickling calls: the same ledger, and none that took its place."""
-    return Ledger.__new__(Ledger)._set(FileBook(Path(path), identity), part, asked)
+    """What unpickling calls: the same ledger, and none that took its place, nor an older copy."""
+    return Ledger.__new__(Ledger)._set(FileBook(Path(path), identity, seen), part, asked)
