@@ -236,12 +236,14 @@ class Ledger:
         ----------
         column, value : str
             Such as "hospital" and "A". That the draw looks at no other rows is up to you, and so is
-            that the values are public.
+            that the values are public. Outer blanks and the form of Unicode (NFC) do not count,
+            so that "A" and "A " are one part; capital letters do.
 
         Raises
         ------
         InvalidInput
-            If a name is not a short printable text, or this is the ledger of a part already.
+            If a name is not a short text of visible characters, or this is the ledger of a part
+            already.
         """
         if self._part is not None:
             raise InvalidInput(
@@ -407,4 +409,5 @@ def _reopened(
     seen: Seen = NOTHING_SEEN,
 ) -> Ledger:
     """What unpickling calls: the same ledger, and none that took its place, nor an older copy."""
-    return Ledger.__new__(Ledger)._set(FileBook(Path(path), identity, seen), part, asked)
+    named = None if part is None else checked_part(*part)
+    return Ledger.__new__(Ledger)._set(FileBook(Path(path), identity, seen), named, asked)

@@ -25,9 +25,10 @@ from mipselect.privacy.entries import (
     Terms,
     checked_entry,
     checked_note,
-    checked_part,
+    counted_part,
 )
 from mipselect.privacy.guarantee import Guarantee
+from mipselect.validation import checked_name
 
 CREATED = "created"
 FORMAT = 1
@@ -82,6 +83,8 @@ class Chain:
     head : Row
         The last row.
     account : Account
+        Of the parts as they are counted now. What was paid was admitted for the parts as they are
+        stored, so that of an older ledger more may be spent than there was.
     """
 
     def __init__(self, first: Row) -> None:
@@ -103,7 +106,7 @@ class Chain:
                 _number_or_none(content["rho"]),
             )
         self.created_at = first.time
-        self.account = Account(terms)
+        self.account, self._as_stored = Account(terms), Account(terms)
         self.head = first
         self._charges: dict[int, int] = {}
 
@@ -115,8 +118,9 @@ class Chain:
             content = _content(row)
             if row.event == CHARGED:
                 entry = _entry(content, row.time)
-                self.account.admit(entry)
-                self.account.add(entry)
+                self._as_stored.admit(entry)
+                self._as_stored.add(entry)
+                self.account.add(_counted(entry))
                 self._charges[row.number] = len(entries) - 1
             elif row.event in (DRAWN, FAILED):
                 place = self._charges[content["of"]]
@@ -170,9 +174,17 @@ def _entry(content: Mapping[str, Any], time: str) -> LedgerEntry:
         content["private"],
         _number_or_none(content["rho"]),
     )
-    part: Part | None = None if content["part"] is None else checked_part(*content["part"])
+    part: Part | None = None if content["part"] is None else _names(*content["part"])
     asked = None if content["asked"] is None else checked_note(content["asked"])
     return replace(checked_entry(guarantee, content["what"], part, asked), time=time)
+
+
+def _names(column: str, value: str) -> Part:
+    return checked_name(column, "the column of a part"), checked_name(value, "its value")
+
+
+def _counted(entry: LedgerEntry) -> LedgerEntry:
+    return entry if entry.part is None else replace(entry, part=counted_part(entry.part))
 
 
 def _row(number: int, event: str, time: str, content: Mapping[str, Any], previous: str) -> Row:

@@ -132,7 +132,9 @@ def test_parts(run: Run, folder: Path, file: Path) -> None:
         done = run(*command, "--ledger", file, "--part", f"site={site}", "--json").report
         assert "value of 'site'" in done["guarantee_of_one_draw"]["conditions"][0]
         assert done["releases"][0]["guarantee"] == done["guarantee_of_one_draw"]
-    run(*command, "--ledger", file, "--part", "site=A").failed_with(1, "nothing was drawn")
+    for again in ("site=A", "site = A ", "site=A\u3164"):
+        code, words = (2, "no invisible") if "\u3164" in again else (1, "nothing was drawn")
+        run(*command, "--ledger", file, "--part", again).failed_with(code, words)
     assert ledger.spent.epsilon == 1.0
 
 
