@@ -22,10 +22,12 @@ from typing import TypeVar
 from mipselect.errors import InvalidInput, LedgerBroken, LedgerNotWritten
 from mipselect.privacy.account import Account
 from mipselect.privacy.entries import LedgerEntry
-from mipselect.privacy.ledger_chain import Chain, Row, rows_of
+from mipselect.privacy.ledger_chain import Chain
+from mipselect.privacy.ledger_errors import code_of, one_line, told
+from mipselect.privacy.ledger_key import LedgerKey
 from mipselect.privacy.ledger_layout import APPEND, check_layout
+from mipselect.privacy.ledger_rows import Row, rows_of
 from mipselect.privacy.mounts import refuse_network
-from mipselect.validation import printable
 
 Result = TypeVar("Result")
 
@@ -61,6 +63,8 @@ class FileBook:
         The identity that the ledger must have.
     seen : Seen
         A row that it must still have.
+    key : LedgerKey, optional
+        With which every row must have been written.
 
     Raises
     ------
@@ -70,12 +74,19 @@ class FileBook:
         If it is damaged, or a row does not fit.
     """
 
-    def __init__(self, path: Path, identity: str | None = None, seen: Seen = NOTHING_SEEN) -> None:
+    def __init__(
+        self,
+        path: Path,
+        identity: str | None = None,
+        seen: Seen = NOTHING_SEEN,
+        key: LedgerKey | None = None,
+    ) -> None:
         self.path = Path(os.path.realpath(path))
         self._check_file()
-        self.seen = seen
+        self.seen, self.key = seen, key
         chain = self._run(self._chain_of)
         self.identity, self.terms = chain.identity, chain.account.terms
+        self.key_identity = chain.key_identity
         if identity not in (None, self.identity):
             raise LedgerBroken(f"{self.path}: is another ledger than the one that was here before")
 
@@ -92,11 +103,12 @@ class FileBook:
 
         Raises
         ------
-        BudgetExceeded, RelationMismatch
+        BudgetExceeded, RelationMismatch, InvalidInput
             Nothing is charged.
         LedgerBroken, LedgerNotWritten
             Nothing may be drawn.
         """
+        self.require_key()
         self._check_writable()
 
         def charged(connection: sqlite3.Connection) -> Row:
@@ -130,6 +142,21 @@ class FileBook:
 
         return self._run(checked)
 
+    @property
+    def locked(self) -> bool:
+        """Whether there is a key and it was not given."""
+        return self.key_identity is not None and self.key is None
+
+    def require_key(self) -> None:
+        """Raise `InvalidInput` where there is a key and it was not given."""
+        if self.locked:
+            raise InvalidInput(
+                f"{self.path}: is kept with the key {self.key_identity}; without it nothing can be "
+                "charged or verified: give it, by Ledger.open(path, key_file=...), or on the "
+                "command line by --ledger-key, 'mipselect ledger' --key-file, or the variable "
+                "MIPSELECT_LEDGER_KEY"
+            )
+
     def _write(self, work: Callable[[sqlite3.Connection], Row]) -> Row:
         """Run `work` in a transaction that may write; what it wrote is on the disk afterwards."""
 
@@ -154,8 +181,8 @@ class FileBook:
                 with GATE, closing(self._connected()) as connection:
                     return work(connection)
             except sqlite3.Error as error:
-                if _code(error) != sqlite3.SQLITE_BUSY:
-                    raise self._told(error) from error
+                if code_of(error) != sqlite3.SQLITE_BUSY:
+                    raise told(self.path, error) from error
                 if time.monotonic() > patience:
                     raise LedgerNotWritten(
                         f"{self.path}: others have been using it for {PATIENCE:g} seconds; nothing "
@@ -163,7 +190,7 @@ class FileBook:
                     ) from error
             except LedgerBroken as error:
                 # It may quote what somebody wrote into the file.
-                raise LedgerBroken(f"{self.path}: {_one_line(error)}") from error
+                raise LedgerBroken(f"{self.path}: {one_line(error)}") from error
             # Outside of the gate; at random, or all would come back at once.
             time.sleep(random.uniform(0.0, 0.05))
 
@@ -197,7 +224,7 @@ class FileBook:
                     "copy was put in its place"
                 )
             if chain is None:
-                chain = Chain(row)
+                chain = Chain(row, self.key)
             else:
                 chain.take(row)
         if chain is None:
@@ -247,25 +274,6 @@ class FileBook:
             )
         refuse_network(self.path)
 
-    def _told(self, error: sqlite3.Error) -> InvalidInput | LedgerBroken | LedgerNotWritten:
-        """What an error of SQLite means here."""
-        code = _code(error)
-        if code == sqlite3.SQLITE_NOTADB:
-            return InvalidInput(f"{self.path}: is no ledger: it is not an SQLite file")
-        if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_SCHEMA) or code is None:
-            return LedgerBroken(f"{self.path}: is damaged ({_one_line(error)}); nothing was drawn")
-        if code == sqlite3.SQLITE_ERROR:
-            return LedgerBroken(f"{self.path}: is not what a ledger is ({_one_line(error)})")
-        reasons = {
-            sqlite3.SQLITE_FULL: "the disk is full",
-            sqlite3.SQLITE_IOERR: "the system could not read or write it, as when a disk is full",
-            sqlite3.SQLITE_READONLY: "it is read-only",
-            sqlite3.SQLITE_CANTOPEN: "its folder cannot be written to, or it cannot be opened",
-            sqlite3.SQLITE_PERM: "it may not be opened",
-        }
-        reason = reasons.get(code, _one_line(error))
-        return LedgerNotWritten(f"{self.path}: {reason}; nothing was drawn")
-
 
 def _appended(connection: sqlite3.Connection, chain: Chain, row: Row) -> Row:
     """Append a row that fits: one that does not would end the ledger."""
@@ -277,13 +285,3 @@ def _appended(connection: sqlite3.Connection, chain: Chain, row: Row) -> Row:
 def now() -> str:
     """The time, to the second: what came before a charge took its time on the data."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def _one_line(error: Exception) -> str:
-    return printable(" ".join(str(error).split()))
-
-
-def _code(error: sqlite3.Error) -> int | None:
-    """The primary code of an error of SQLite; None if it came from the module."""
-    code = getattr(error, "sqlite_errorcode", None)
-    return None if code is None else code & 0xFF
