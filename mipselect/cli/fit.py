@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from mipselect.cli.asked import MethodOptions
-from mipselect.cli.charging import opened
+from mipselect.cli.charging import ledger_files, opened
 from mipselect.cli.fit_plan import FitOptions
 from mipselect.cli.fit_table import FitTable
 from mipselect.cli.fitting import deliver_fit, deliver_fit_plan
@@ -18,6 +18,7 @@ from mipselect.cli.method_options import (
     Complexity,
     DryRun,
     LedgerFile,
+    LedgerKeyFile,
     LedgerPart,
     MCMCRadius,
     MCMCSteps,
@@ -192,6 +193,7 @@ def fit(
     ] = None,
     method: MethodName = Method.EXPONENTIAL,
     ledger: LedgerFile = None,
+    ledger_key: LedgerKeyFile = None,
     part: LedgerPart = None,
     seed: Seed = None,
     dry_run: DryRun = False,
@@ -228,7 +230,7 @@ def fit(
     target, size and ε are enough. Without it the table holds numbers only, and
     --x-bound and --y-bound say between which ends they lie.
     """
-    book = opened(ledger, part)
+    book = opened(ledger, part, ledger_key)
     options = FitOptions(
         method=method,
         of_the_method=MethodOptions(
@@ -268,7 +270,7 @@ def fit(
         refuse_with_schema(x_bound, y_bound, features, target_shift)
         question = asked(always, never, ranges, no_intercept, unit_rule)
         table = FitTable.of_schema(data, schema, target, question)
-    check_output(output, [Path(data), *table.files, *([] if ledger is None else [ledger])])
+    check_output(output, [Path(data), *table.files, *ledger_files(ledger, ledger_key)])
     plan = table.plan(options, support_size, given)
     note_of_the_target(table.schema, target)
     if dry_run:

@@ -10,7 +10,7 @@ from typing import Annotated, Any, TypedDict
 import typer
 
 from mipselect.cli.asked import MethodOptions, option_named
-from mipselect.cli.charging import opened
+from mipselect.cli.charging import ledger_files, opened
 from mipselect.cli.drawing import Plan, plan_draws
 from mipselect.cli.dry_run import deliver_plan
 from mipselect.cli.method_options import (
@@ -23,6 +23,7 @@ from mipselect.cli.method_options import (
     DryRun,
     Epsilon,
     LedgerFile,
+    LedgerKeyFile,
     LedgerPart,
     MCMCRadius,
     MCMCSteps,
@@ -159,6 +160,7 @@ def select(
     draws: Draws = 1,
     budget: Budget = None,
     ledger: LedgerFile = None,
+    ledger_key: LedgerKeyFile = None,
     part: LedgerPart = None,
     relation: Relation = None,
     delta: Delta = None,
@@ -212,7 +214,7 @@ def select(
         draws=draws,
         budget=budget,
         seed=seed,
-        ledger=opened(ledger, part),
+        ledger=opened(ledger, part, ledger_key),
     )
     if support_size is not None and sizes is not None:
         raise InvalidInput("--support-size and --sizes: give one of them, not both")
@@ -220,7 +222,7 @@ def select(
         or_sizes = ", or --sizes to choose it privately," if method is Method.EXPONENTIAL else ""
         raise InvalidInput(f"--support-size{or_sizes} must be given")
     bounds = {"x_bound": x_bound, "y_bound": y_bound, "coef_bound": coef_bound, "ridge": ridge}
-    books = [] if ledger is None else [ledger]
+    books = ledger_files(ledger, ledger_key)
     # With --sizes the method replaces it by the largest of them.
     size = 1 if support_size is None else support_size
     head = {"command": "select", "data": data, "target": target}
