@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
@@ -143,12 +143,17 @@ class Instance(Posed):
             always_bound=always_bound,
         )
         law = checked_loss(loss)
-        encoded, classes = law.encode(plain_array(y, "y"))
+        # Where the loss knows its classes nothing is refused because of a label.
+        declared = getattr(law, "classes", None) is not None
+        encoded, classes = law.encode(y if declared else plain_array(y, "y"))
         target = numeric_vector(encoded, "y")
         if target.shape != (n,):
             raise InvalidInput(f"y must have one value per row of X, ({n},); got {target.shape}")
         self._hold_public(layout, law, support_size, y_bound, coef_bound, ridge)
-        self._hold_rows(layout.arranged(matrix), target, classes, units=None)
+        rows = layout.arranged(matrix)
+        if declared:
+            _leave_out(rows, target, target == 0.0)
+        self._hold_rows(rows, target, classes, units=None)
 
     @classmethod
     def from_table(
@@ -236,8 +241,7 @@ class Instance(Posed):
             X[:, len(units.columns)] = 1.0
         y[np.isnan(y)] = 0.0
         if wants_classes(law):
-            unknown = y == 0.0
-            y[unknown], X[unknown] = -1.0, 0.0
+            _leave_out(X, y, y == 0.0)
         new._hold_rows(X, y, units.classes, units)
         return new
 
@@ -381,3 +385,8 @@ class Instance(Posed):
     def y(self) -> FloatArray:
         """The clipped target, shape (n,), read-only; sensitive."""
         return self._held.y
+
+
+def _leave_out(rows: FloatArray, y: FloatArray, without_class: NDArray[np.bool_]) -> None:
+    """Let the loss of rows without a class be the same whatever is chosen, in place."""
+    y[without_class], rows[without_class] = -1.0, 0.0

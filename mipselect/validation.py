@@ -5,6 +5,7 @@ A check knows no data and no mechanism: `what` is how the argument is called in 
 
 from __future__ import annotations
 
+import difflib
 import math
 import reprlib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -63,6 +64,12 @@ def listed(names: Sequence[str]) -> str:
     """Some names for a message: the first twenty, and how many more there are."""
     first = ", ".join(printable(name[:LONGEST_SHOWN]) or "''" for name in names[:20])
     return first if len(names) <= 20 else f"{first} and {len(names) - 20} more"
+
+
+def did_you_mean(name: object, known: Iterable[str]) -> str:
+    """A hint for the end of a message: the known name that is near to a wrong one, or ""."""
+    close = difflib.get_close_matches(str(name), list(known), n=1)
+    return f"; did you mean {shown(close[0])}?" if close else ""
 
 
 def checked_number(

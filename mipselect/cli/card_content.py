@@ -13,7 +13,7 @@ from mipselect.cli.card_model import REGRESSIONS, chosen, of_a_model
 from mipselect.cli.card_parts import Card, CardPart, Entry
 from mipselect.cli.release_file import ReleaseFile
 from mipselect.cli.sizes import sizes_in_words
-from mipselect.privacy.guarantee import RELATIONS, Guarantee
+from mipselect.privacy.guarantee import ROW, Guarantee, neighbours
 
 MECHANISMS = {
     "exponential": "the exponential mechanism over all supports, drawn exactly (McSherry and "
@@ -91,22 +91,23 @@ def _products(read: ReleaseFile, about: str) -> list[Entry]:
 
 def _loss(read: ReleaseFile) -> CardPart:
     total = read.total
-    unit = None
+    protected = read.protected or ROW
+    unit = None if protected == ROW else f"All rows of one {protected}, made one row."
     if read.ledger is not None:
-        unit = f"One row, which stands for one {read.ledger.unit}."
-    elif read.protected not in (None, "row"):
-        unit = f"All rows with one value of {read.protected}, made one row."
+        whose = "One row" if unit is None else unit[:-1]
+        unit = f"{whose}, which stands for one {read.ledger.unit}."
+    differ = neighbours(total.relation, protected)
     rho = total.concentrated
     return CardPart(
         "Privacy unit and privacy loss",
         (
             Entry("Kind of privacy", _kind(total)),
             Entry("Privacy unit", unit, "whom one row stands for; one person must be in one row"),
-            Entry("Neighbouring tables", f"Tables that differ by {RELATIONS[total.relation]}."),
+            Entry("Neighbouring tables", f"Tables that differ by {differ}."),
             Entry("Privacy loss of one draw", _amount(read.one)),
             Entry("Privacy loss of this release", _amount(total)),
             *(() if rho is None else (Entry("In zero-concentrated privacy", f"ρ = {rho:.6g}"),)),
-            Entry("What that means", _meaning(total)),
+            Entry("What that means", _meaning(total, differ)),
             Entry("Conditions", "; ".join(total.conditions) or "None."),
         ),
     )
@@ -224,16 +225,16 @@ def _amount(guarantee: Guarantee) -> str:
     return f"ε = {guarantee.epsilon:.15g}, δ = {guarantee.delta:.15g}"
 
 
-def _meaning(total: Guarantee) -> str:
+def _meaning(total: Guarantee, differ: str) -> str:
     if total.epsilon > 20.0:
         return (
             f"Nothing that protects a person: the chance of a result may change by a factor of "
-            f"e^{total.epsilon:.6g} with one row."
+            f"e^{total.epsilon:.6g} by {differ}."
         )
     factor = math.exp(total.epsilon)
     rest = f", but for a probability of {total.delta:.3g}" if total.delta > 0.0 else ""
     return (
-        f"By {RELATIONS[total.relation]} no result becomes more than {factor:.3g} times as "
+        f"By {differ} no result becomes more than {factor:.3g} times as "
         f"likely, or less likely by more than that factor{rest}."
     )
 

@@ -26,23 +26,24 @@ def of_a_model(model: ModelRelease, about: str) -> list[Entry]:
         product = f"Names of fields{about}; no coefficients, for the private test failed."
         return [Entry("Data product", product), features]
     rule = model.in_units
-    aim = rule.target if rule.classes is None else f"score of {rule.target}={rule.classes[1]}"
-    fields = list(dict.fromkeys(term.field for term in rule.terms))
+    terms = [term for term in rule.terms if not term.aside]
+    fields = list(dict.fromkeys(term.field for term in terms))
     return [
         Entry("Data product", f"A linear model of fields{about}: which fields, and coefficients."),
         features,
-        Entry("Model", f"{aim} = {rule.intercept:.6g}, and added to it:"),
+        Entry("Model", f"{rule.aim} = {rule.intercept:.6g}, and added to it:"),
         *(
             Entry(
                 f"Coefficients of {name}",
                 "; ".join(
                     f"{term.coefficient:+.6g}: {term.meaning}"
-                    for term in rule.terms
+                    for term in terms
                     if term.field == name
                 ),
             )
             for name in fields
         ),
+        *([Entry("Not listed here", f"{rule.left_out}.")] if rule.left_out else []),
         Entry(
             "How to read a coefficient",
             "In units of the target, with noise for privacy beside the error of any sample. A "

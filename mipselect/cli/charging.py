@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import sha256
@@ -23,6 +24,9 @@ NOTED = (
 )
 """What a ledger notes of what was asked, by the keys of a report."""
 
+KEY_VARIABLE = "MIPSELECT_LEDGER_KEY"
+"""Names the file of a key where no option does."""
+
 NOTHING_REMEMBERS = (
     "No --ledger was given: nothing remembers this release, and further ones add to it."
 )
@@ -32,8 +36,21 @@ class InterruptedDraw(InterruptedDelivery):
     """An interrupt came when the ledger may have been charged already."""
 
 
-def opened(file: Path | None, part: str | None) -> Ledger | None:
-    """Open what --ledger names, for the part that --part names; raise `InvalidInput` for neither.
+def given_key(option: Path | None) -> Path | None:
+    """The file of the key: what an option names, or else the environment; None for neither."""
+    if option is not None:
+        return option
+    named = os.environ.get(KEY_VARIABLE)
+    return Path(named) if named else None
+
+
+def ledger_files(file: Path | None, key_file: Path | None) -> list[Path]:
+    """The files of the ledger and of its key, which no output may replace."""
+    return [path for path in (file, given_key(key_file)) if path is not None]
+
+
+def opened(file: Path | None, part: str | None, key_file: Path | None = None) -> Ledger | None:
+    """Open what --ledger names, for the part of --part, with the key of --ledger-key.
 
     Raises
     ------
@@ -42,8 +59,11 @@ def opened(file: Path | None, part: str | None) -> Ledger | None:
     if file is None:
         if part is not None:
             raise InvalidInput("--part goes with --ledger: it says what the ledger is charged for")
+        if key_file is not None:
+            raise InvalidInput("--ledger-key goes with --ledger: it is the key of the ledger")
         return None
-    ledger = Ledger.open(file)
+    ledger = Ledger.open(file, key_file=given_key(key_file))
+    ledger.require_key()
     if part is None:
         return ledger
     column, equals, value = part.partition("=")

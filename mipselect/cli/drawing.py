@@ -31,6 +31,7 @@ from mipselect.methods import (
     mechanism_of,
 )
 from mipselect.privacy import Guarantee, Ledger, Release
+from mipselect.privacy.guarantee import ROW
 from mipselect.search.progress import ProgressCallback
 from mipselect.validation import checked_integer
 
@@ -214,8 +215,8 @@ def drawn_report(drawn: Drawn) -> Mapping[str, Any]:
     }
 
 
-def print_drawn(console: Console, drawn: Drawn, title: str) -> None:
-    """Print the releases and their guarantee as text."""
+def print_drawn(console: Console, drawn: Drawn, title: str, unit: str = ROW) -> None:
+    """Print the releases as text, and their guarantee for all rows of one `unit`."""
     private = drawn.private
     if not private:
         banner(console, NOT_PRIVATE)
@@ -234,7 +235,8 @@ def print_drawn(console: Console, drawn: Drawn, title: str) -> None:
     console.print(table)
     if private:
         console.print(f"Cost: {drawn.plan.cost}.")
-        console.print(f"Guarantee of all draws together: {drawn.total}.", markup=False)
+        promised = drawn.total.of_unit(unit)
+        console.print(f"Guarantee of all draws together: {promised}.", markup=False)
     else:
         console.print(f"With private randomness this would cost: {drawn.plan.cost}.")
 

@@ -13,7 +13,7 @@ from mipselect.cli.drawing import Plan, amount, ledger_of, planned_report
 from mipselect.cli.facts import facts_of, posed
 from mipselect.cli.options import about
 from mipselect.cli.output import NOT_PRIVATE, banner, deliver, heading
-from mipselect.cli.settings import print_settings, settings_report
+from mipselect.cli.settings import print_settings, settings_report, unit_of
 from mipselect.cli.sizes import check_sizes
 from mipselect.data.outline import Outline
 from mipselect.instance import Instance
@@ -61,7 +61,8 @@ def deliver_plan(
         heading(console, f"{title}: dry run; no row was read, nothing drawn and nothing spent")
         console.print(f"Would be drawn: by {plan.name}, {plan.cost}.")
         console.print(f"Budget: {budget_in_words(plan, total)}.", markup=False)
-        console.print(f"Would be promised of all draws together: {total}.", markup=False)
+        promised = total.of_unit(unit_of(settings))
+        console.print(f"Would be promised of all draws together: {promised}.", markup=False)
         print_settings(console, settings)
 
     report = {

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from mipselect.cli.asked import MethodOptions
-from mipselect.cli.charging import opened
+from mipselect.cli.charging import ledger_files, opened
 from mipselect.cli.fit_plan import FitOptions
 from mipselect.cli.fit_table import FitTable
 from mipselect.cli.fitting import deliver_fit, deliver_fit_plan
@@ -18,6 +18,7 @@ from mipselect.cli.method_options import (
     Complexity,
     DryRun,
     LedgerFile,
+    LedgerKeyFile,
     LedgerPart,
     MCMCRadius,
     MCMCSteps,
@@ -56,6 +57,7 @@ from mipselect.cli.table_options import (
     SchemaFile,
     UnitRule,
     asked,
+    note_of_the_target,
     refuse_with_schema,
     refuse_without_schema,
     split_names,
@@ -191,6 +193,7 @@ def fit(
     ] = None,
     method: MethodName = Method.EXPONENTIAL,
     ledger: LedgerFile = None,
+    ledger_key: LedgerKeyFile = None,
     part: LedgerPart = None,
     seed: Seed = None,
     dry_run: DryRun = False,
@@ -206,6 +209,14 @@ def fit(
     solver: SolverName = AUTO,
     tolerance: Tolerance = None,
     time_limit: TimeLimit = None,
+    all_terms: Annotated[
+        bool,
+        typer.Option(
+            "--all-terms",
+            help="Print the terms for values in no list too, and for missing ones of fields whose "
+            "schema does not say that they may be missing.",
+        ),
+    ] = False,
     as_json: AsJson = False,
     output: Output = None,
 ) -> None:
@@ -219,7 +230,7 @@ def fit(
     target, size and ε are enough. Without it the table holds numbers only, and
     --x-bound and --y-bound say between which ends they lie.
     """
-    book = opened(ledger, part)
+    book = opened(ledger, part, ledger_key)
     options = FitOptions(
         method=method,
         of_the_method=MethodOptions(
@@ -259,7 +270,10 @@ def fit(
         refuse_with_schema(x_bound, y_bound, features, target_shift)
         question = asked(always, never, ranges, no_intercept, unit_rule)
         table = FitTable.of_schema(data, schema, target, question)
-    check_output(output, [Path(data), *table.files, *([] if ledger is None else [ledger])])
+    check_output(output, [Path(data), *table.files, *ledger_files(ledger, ledger_key)])
     plan = table.plan(options, support_size, given)
-    deliver = deliver_fit_plan if dry_run else deliver_fit
-    deliver(table, plan, given, as_json, output)
+    note_of_the_target(table.schema, target)
+    if dry_run:
+        deliver_fit_plan(table, plan, given, as_json, output)
+    else:
+        deliver_fit(table, plan, given, as_json, output, all_terms=all_terms)

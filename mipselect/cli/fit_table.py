@@ -78,8 +78,9 @@ class FitTable:
         """
         if x_bound is None or y_bound is None:
             raise InvalidInput(
-                "--x-bound and --y-bound must be given, or --schema: the bounds are public "
-                "assumptions, chosen without looking at the data"
+                "--schema (begin one with 'mipselect describe') or, for a table of numbers, "
+                "--x-bound and --y-bound must be given: the bounds are public assumptions, chosen "
+                "without looking at the data"
             )
         checked_scale(x_bound, "--x-bound")
         checked_scale(y_bound, "--y-bound")

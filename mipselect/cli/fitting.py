@@ -17,12 +17,13 @@ from mipselect.cli.fit_table import FitTable
 from mipselect.cli.options import about
 from mipselect.cli.output import NOT_PRIVATE, banner, deliver, heading
 from mipselect.cli.prospects import blindness
-from mipselect.cli.settings import print_settings, settings_report
+from mipselect.cli.settings import print_settings, settings_report, unit_of
 from mipselect.cli.streams import say
 from mipselect.cli.watch import Watch
 from mipselect.data.files import Problem
 from mipselect.errors import InvalidInput
 from mipselect.methods import Rows
+from mipselect.privacy.guarantee import ROW
 from mipselect.regression import CoefficientIntervals, ModelRelease, confidence_intervals
 from mipselect.tables.mapping import open_table
 
@@ -38,8 +39,10 @@ def deliver_fit(
     problem: Mapping[str, Any],
     as_json: bool,
     output: Path | None,
+    *,
+    all_terms: bool,
 ) -> None:
-    """Draw as planned and deliver."""
+    """Draw as planned and deliver; the text only counts the terms aside unless it has all."""
     posed_problem = table.instance(plan, problem, table.source)
     assert posed_problem.made is not None
     settings = _settings(facts_of_fit(posed_problem, plan), plan)
@@ -65,7 +68,7 @@ def deliver_fit(
     intervals = _intervals(model)
 
     def render(console: Console) -> None:
-        print_model(console, model, title, intervals)
+        print_model(console, model, title, intervals, all_terms=all_terms)
         print_charged(console, charged)
         _print_parts(console, plan)
         _print_of_the_model(console, plan)
@@ -141,7 +144,8 @@ def deliver_fit_plan(
                 f"The ledger has {amount(before)} left, and would have {amount(after)}.",
                 markup=False,
             )
-        console.print(f"Would be promised: {plan.one}.", markup=False, soft_wrap=True)
+        promised = plan.one.of_unit(unit_of(settings))
+        console.print(f"Would be promised: {promised}.", markup=False, soft_wrap=True)
         _print_of_the_model(console, plan)
         print_settings(console, settings)
 
@@ -202,7 +206,12 @@ def _print_of_the_model(console: Console, plan: FitPlan) -> None:
 
 
 def print_model(
-    console: Console, model: ModelRelease, title: str, intervals: CoefficientIntervals | None
+    console: Console,
+    model: ModelRelease,
+    title: str,
+    intervals: CoefficientIntervals | None,
+    *,
+    all_terms: bool,
 ) -> None:
     """Print a model in the units of its table, and what is promised."""
     if not model.private:
@@ -215,13 +224,18 @@ def print_model(
 
     line(f"Features: {', '.join(model.feature_names)}")
     if model.has_model:
-        for text in model.in_units.lines:
+        rule = model.in_units
+        left_out = set() if all_terms else {term.meaning for term in rule.terms if term.aside}
+        *lines, last = rule.all_lines if all_terms else rule.lines
+        for text in lines:
             line(text)
+        line(f"{last}; --all-terms lists them, as the file of --output does" if left_out else last)
         if intervals is not None:
-            line(str(intervals))
+            line(str(intervals.of(set(intervals.names) - left_out)))
     else:
         line("No model: the private test failed.")
     for note in model.footnotes:
         line(f"Note: {note}.")
     if model.private:
-        line(f"Guarantee of features and coefficients: {model.guarantee}.")
+        unit = ROW if model.table is None else model.table.unit
+        line(f"Guarantee of features and coefficients: {model.guarantee.of_unit(unit)}.")

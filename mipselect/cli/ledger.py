@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
@@ -10,17 +9,23 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
+from mipselect.cli.charging import given_key, ledger_files
 from mipselect.cli.ledger_figure import ledger_figure
+from mipselect.cli.ledger_tables import (
+    budget_in_words,
+    entry_report,
+    left_in_words,
+    print_entries,
+    print_statements,
+)
 from mipselect.cli.options import AsJson, Output
 from mipselect.cli.output import check_output, deliver, heading, write_whole
 from mipselect.errors import InvalidInput, LedgerBroken
 from mipselect.pictures import SUFFIXES, require_matplotlib
-from mipselect.privacy import Guarantee, Ledger
-from mipselect.privacy.composition import Statement, best, statements
-from mipselect.privacy.entries import CHARGED, FAILED, LedgerEntry
+from mipselect.privacy import Ledger
+from mipselect.privacy.composition import statements
+from mipselect.privacy.entries import CHARGED, FAILED
 from mipselect.validation import checked_share
 
 EXAMPLES = """Examples:
@@ -40,6 +45,11 @@ KEEP = (
     "them."
 )
 
+NOT_CHECKED = (
+    "NOT CHECKED WITH ITS KEY {}, which was not given (--key-file): whoever can write to the file "
+    "may have changed what follows."
+)
+
 app = typer.Typer(
     help="Keep a privacy budget in a file: create, show, verify, export.",
     epilog=EXAMPLES,
@@ -47,6 +57,15 @@ app = typer.Typer(
 )
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="The file of the ledger.")]
+KeyFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--key-file",
+        metavar="KEY",
+        help="The key that the ledger was created with.",
+        show_default="MIPSELECT_LEDGER_KEY, or none",
+    ),
+]
 
 
 class Relation(StrEnum):
@@ -80,6 +99,16 @@ def create(
     unit: Annotated[
         str, typer.Option("--unit", help='Whom or what one row stands for, such as "patient".')
     ] = "row",
+    key_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--key-file",
+            metavar="KEY",
+            help="Write every row with this key, which is made if there is no such file; without "
+            "it nobody can charge, or edit unnoticed. Keep it elsewhere.",
+            show_default="MIPSELECT_LEDGER_KEY, or none",
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Make a ledger in a new FILE. What it counts is fixed from then on.
@@ -89,12 +118,26 @@ def create(
     """
     if (epsilon is None) == (rho is None):
         raise InvalidInput("a ledger counts ε or ρ: give --epsilon or --rho, one of them")
+    key = given_key(key_file)
     ledger = Ledger.create(
-        file, epsilon=epsilon, delta=delta, relation=relation.value, unit=unit, rho=rho
+        file,
+        epsilon=epsilon,
+        delta=delta,
+        relation=relation.value,
+        unit=unit,
+        rho=rho,
+        key_file=key,
     )
 
     def render(console: Console) -> None:
-        console.print(f"{file}: a ledger with a budget of {_budget(ledger)}.", markup=False)
+        console.print(f"{file}: a ledger with a budget of {budget_in_words(ledger)}.", markup=False)
+        if key is not None:
+            console.print(
+                f"Its key is {ledger.key_identity}, in {key}: whoever charges needs it. Keep it "
+                "elsewhere than the ledger, and keep a copy.",
+                markup=False,
+                soft_wrap=True,
+            )
 
     report = {"command": "ledger create", "sensitive": False, "file": str(file), **_head(ledger)}
     deliver(report, render, as_json=as_json, output=None)
@@ -116,16 +159,17 @@ def show(
         typer.Option("--plot", metavar="FILE.svg|png|pdf", help="Also draw the budget over time."),
     ] = None,
     as_json: AsJson = False,
+    key_file: KeyFile = None,
     output: Output = None,
 ) -> None:
     """Show what was charged to FILE, what is left, and what all of it promises together."""
     if plot is not None:
         if plot.suffix not in SUFFIXES:
             raise InvalidInput(f"--plot must end in {', '.join(SUFFIXES)}, got {str(plot)!r}")
-        check_output(plot, [file])
+        check_output(plot, ledger_files(file, key_file))
         require_matplotlib()
-    check_output(output, [file])
-    ledger = Ledger.open(file)
+    check_output(output, ledger_files(file, key_file))
+    ledger = Ledger.open(file, key_file=given_key(key_file))
     at = delta if delta is not None else (ledger.terms.delta or USUAL_DELTA)
     checked_share(at, "--delta", closed=False)
     entries = ledger.entries
@@ -139,19 +183,23 @@ def show(
         **_head(ledger),
         "spent": spent.to_dict(),
         "remaining": remaining.to_dict(),
-        "entries": [{"number": k, **_entry(entry)} for k, entry in enumerate(entries, start=1)],
+        "entries": [
+            {"number": k, **entry_report(entry)} for k, entry in enumerate(entries, start=1)
+        ],
         "together": [asdict(statement) for statement in found],
     }
     if plot is not None:
         write_whole(plot, ledger_figure(ledger, entries, plot.suffix), sensitive=sensitive)
 
     def render(console: Console) -> None:
-        heading(console, f"{file.name}: a budget of {_budget(ledger)}")
-        _print_entries(console, entries)
+        heading(console, f"{file.name}: a budget of {budget_in_words(ledger)}")
+        if ledger.locked:
+            console.print(NOT_CHECKED.format(ledger.key_identity))
+        print_entries(console, entries)
         console.print(f"Spent: {spent}.", markup=False)
-        console.print(f"Left: {_left(ledger, remaining)}.", markup=False)
+        console.print(f"Left: {left_in_words(ledger, remaining)}.", markup=False)
         if found:
-            _print_statements(console, found)
+            print_statements(console, found)
         if not spent.private:
             console.print("A draw was seeded: of all of it together nothing is promised.")
         if sensitive:
@@ -172,14 +220,17 @@ def verify(
             "still be there.",
         ),
     ] = None,
+    key_file: KeyFile = None,
     as_json: AsJson = False,
 ) -> None:
     """Check every row and every page of FILE, and name the first row that does not fit.
 
-    The chain of hashes shows what was changed or taken out of the middle. That the end was not cut
-    off, or an older copy put back, shows a hash that was kept elsewhere: --head.
+    The chain of hashes shows damage, and edits that do not compute it again from there on; these
+    the key of a ledger shows, if it has one. That the end was not cut off, or an older copy put
+    back, shows only a hash that was kept elsewhere: --head.
     """
-    ledger = Ledger.open(file)
+    ledger = Ledger.open(file, key_file=given_key(key_file))
+    ledger.verify()
     rows = ledger.rows()
     if head is not None and head not in (row.hash for row in rows):
         raise LedgerBroken(
@@ -187,10 +238,13 @@ def verify(
             "or another ledger"
         )
     last = rows[-1]
+    key = ledger.key_identity
+    written = "" if key is None else f" and written with the key {key}"
 
     def render(console: Console) -> None:
         console.print(
-            f"{file}: {len(rows)} rows, all in order; the last is row {last.number}, {last.hash}",
+            f"{file}: {len(rows)} rows, all in order{written}; the last is row {last.number}, "
+            f"{last.hash}",
             markup=False,
             soft_wrap=True,
         )
@@ -200,6 +254,7 @@ def verify(
         "sensitive": False,
         "file": str(file),
         "identity": ledger.identity,
+        "key": _key(ledger),
         "rows": len(rows),
         "head": {"number": last.number, "hash": last.hash},
     }
@@ -207,14 +262,14 @@ def verify(
 
 
 @app.command()
-def export(file: File, output: Output = None) -> None:
+def export(file: File, key_file: KeyFile = None, output: Output = None) -> None:
     """Print every row of FILE as one JSON object, exactly as it is stored, with its hash.
 
     Anybody can check the chain from it: a hash is the SHA-256 of number, event, time, content and
-    previous, one a line.
+    previous, one a line. With a key, "hmac" in a content is the HMAC of the same lines without it.
     """
-    check_output(output, [file])
-    ledger = Ledger.open(file)
+    check_output(output, ledger_files(file, key_file))
+    ledger = Ledger.open(file, key_file=given_key(key_file))
     report = {
         "command": "ledger export",
         "sensitive": True,
@@ -233,79 +288,12 @@ def _head(ledger: Ledger) -> dict[str, Any]:
         "unit": ledger.unit,
         "relation": ledger.relation,
         "budget": ledger.budget.to_dict(),
+        "key": _key(ledger),
     }
 
 
-def _budget(ledger: Ledger) -> str:
-    budget, delta = ledger.budget, ledger.terms.delta
-    if ledger.currency == "rho":
-        amount = f"ρ = {budget.rho:.15g}, which is ({budget.epsilon:.6g}, {delta:.6g})"
-    elif ledger.currency == "epsilon":
-        amount = f"ε = {budget.epsilon:.15g}"
-    else:
-        amount = f"(ε, δ) = ({budget.epsilon:.15g}, {delta:.15g})"
-    return f"{amount} under {ledger.relation}; one row is one {ledger.unit}"
-
-
-def _left(ledger: Ledger, remaining: Guarantee) -> str:
-    if ledger.currency == "rho":
-        return (
-            f"ρ = {remaining.rho:.15g}, such as one pure draw at ε = {remaining.epsilon:.6g}, or "
-            f"one draw from an exponential mechanism at ε = {2 * remaining.epsilon:.6g}"
-        )
-    if ledger.currency == "epsilon":
-        return f"ε = {remaining.epsilon:.15g}"
-    return f"(ε, δ) = ({remaining.epsilon:.15g}, {remaining.delta:.15g})"
-
-
-def _entry(entry: LedgerEntry) -> Mapping[str, Any]:
-    return {
-        "time": entry.time,
-        "what": entry.what,
-        "part": None if entry.part is None else dict([entry.part]),
-        "guarantee": entry.guarantee.to_dict(),
-        "asked": entry.asked,
-        "status": entry.status,
-    }
-
-
-def _print_entries(console: Console, entries: tuple[LedgerEntry, ...]) -> None:
-    table = Table()
-    for title in ("", "time (UTC)", "what", "part", "ε", "δ", "ρ", "status"):
-        right = title in ("", "ε", "δ", "ρ")
-        table.add_column(title, justify="right" if right else "left", overflow="fold")
-    latest = ""
-    for number, entry in enumerate(entries, start=1):
-        guarantee, rho = entry.guarantee, entry.guarantee.concentrated
-        late = " (the clock went back)" if entry.time < latest else ""
-        latest = max(latest, entry.time)
-        table.add_row(
-            str(number),
-            entry.time + late,
-            escape(entry.what),
-            "" if entry.part is None else escape("{} = {}".format(*entry.part)),
-            f"{guarantee.epsilon:.15g}",
-            f"{guarantee.delta:.15g}",
-            "" if rho is None else f"{rho:.6g}",
-            entry.status if guarantee.private else f"{entry.status}, seeded: no promise",
-        )
-    console.print(table)
-
-
-def _print_statements(console: Console, found: tuple[Statement, ...]) -> None:
-    heading(console, "All of it together, counted in three ways")
-    table = Table()
-    for title in ("way", "ε", "δ"):
-        table.add_column(title, justify="left" if title == "way" else "right")
-    table.add_column("what holds", overflow="fold")
-    least = best(found)
-    for statement in found:
-        epsilon = "" if statement.epsilon is None else f"{statement.epsilon:.6g}"
-        table.add_row(
-            statement.way,
-            f"{epsilon} *" if statement is least else epsilon,
-            f"{statement.delta:.6g}",
-            statement.meaning,
-        )
-    console.print(table)
-    console.print("* the least ε. Only the currency of the ledger decides what is still allowed.")
+def _key(ledger: Ledger) -> dict[str, Any] | None:
+    """Which key there is, and whether the rows were checked with it."""
+    if ledger.key_identity is None:
+        return None
+    return {"identity": ledger.key_identity, "checked": not ledger.locked}

@@ -53,6 +53,16 @@ LedgerFile = Annotated[
         rich_help_panel=PRIVACY_PANEL,
     ),
 ]
+LedgerKeyFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--ledger-key",
+        metavar="KEY",
+        help="With --ledger: the file of the key that the ledger was created with.",
+        show_default="MIPSELECT_LEDGER_KEY, or none",
+        rich_help_panel=PRIVACY_PANEL,
+    ),
+]
 LedgerPart = Annotated[
     str | None,
     typer.Option(

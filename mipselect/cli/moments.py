@@ -13,7 +13,7 @@ from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 from mipselect.cli.options import AsJson
 from mipselect.cli.output import SENSITIVE, banner, check_output, deliver, heading
 from mipselect.cli.streams import say
-from mipselect.cli.table_options import Never, Ranges, SchemaFile, asked
+from mipselect.cli.table_options import Never, Ranges, SchemaFile, asked, note_of_the_target
 from mipselect.cli.ticker import Ticker
 from mipselect.errors import InvalidInput
 from mipselect.moments import Counting, Moments
@@ -84,6 +84,7 @@ def moments(
     question = asked(None, never, ranges, False, None)
     chosen = {name: question[name] for name in ("never", "ranges") if name in question}
     known = TableSchema.read(schema)
+    note_of_the_target(known, target)
     columns = table_columns(known, target, chosen.get("never", ()), chosen.get("ranges"), "first")
     pieces = list(pieces_of_table(data, columns))
     rows = [piece.rows for piece in pieces]

@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -96,7 +96,7 @@ def predict(
         lines.write(_csv([[target]]))
         rows = 0
         for found in predictions:
-            texts = found.tolist() if released.classes else list(map(repr, found.tolist()))
+            texts = _texts(found.tolist(), released)
             lines.write(_csv([text] for text in texts))
             if as_json:
                 values.write(
@@ -146,6 +146,14 @@ def _csv(rows: Iterable[list[str]]) -> str:
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(rows)
     return text.getvalue()
+
+
+def _texts(found: list[Any], released: ModelRelease) -> list[str]:
+    """Predictions as they stand in a CSV file: classes as their field has them."""
+    if released.table is None or released.classes is None:
+        return list(map(repr, found))
+    names = released.table.public.target.classes or ("", "")
+    return [names[value == released.classes[1]] for value in found]
 
 
 def _watch(data: str) -> Ticker:

@@ -18,7 +18,13 @@ from mipselect.cli.asked_of import (
     SumsSize,
     asked_of,
 )
-from mipselect.cli.charging import charged_report, opened, print_charged, told_of_the_ledger
+from mipselect.cli.charging import (
+    charged_report,
+    ledger_files,
+    opened,
+    print_charged,
+    told_of_the_ledger,
+)
 from mipselect.cli.drawing import Plan, draw, drawn_report, plan_draws, print_drawn
 from mipselect.cli.dry_run import deliver_plan
 from mipselect.cli.facts import facts_of, posed
@@ -32,6 +38,7 @@ from mipselect.cli.method_options import (
     DryRun,
     Epsilon,
     LedgerFile,
+    LedgerKeyFile,
     LedgerPart,
     MCMCRadius,
     MCMCSteps,
@@ -56,7 +63,7 @@ from mipselect.cli.options import (
 )
 from mipselect.cli.output import check_output, deliver
 from mipselect.cli.prospects import blindness
-from mipselect.cli.settings import print_settings, settings_report
+from mipselect.cli.settings import print_settings, settings_report, unit_of
 from mipselect.cli.sizes import check_sizes
 from mipselect.cli.streams import say
 from mipselect.cli.watch import Watch
@@ -94,6 +101,7 @@ def release(
     draws: Draws = 1,
     budget: Budget = None,
     ledger: LedgerFile = None,
+    ledger_key: LedgerKeyFile = None,
     part: LedgerPart = None,
     relation: Relation = None,
     delta: Delta = None,
@@ -149,10 +157,10 @@ def release(
         draws=draws,
         budget=budget,
         seed=seed,
-        ledger=opened(ledger, part),
+        ledger=opened(ledger, part, ledger_key),
     )
     given = asked_of(instance, support_size, sizes, coef_bound, ridge, always, never, no_intercept)
-    check_output(output, [*given.files, *([] if ledger is None else [ledger])])
+    check_output(output, [*given.files, *ledger_files(ledger, ledger_key)])
     head = {"command": "release", "instance": instance}
     if dry_run:
         deliver_plan(given.outline(), plan, instance, head, as_json, output)
@@ -183,7 +191,7 @@ def release_from(
         charged = charged_report(plan.ledger)
 
     def render(console: Console) -> None:
-        print_drawn(console, drawn, title)
+        print_drawn(console, drawn, title, unit_of(settings))
         print_charged(console, charged)
         print_settings(console, settings)
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any, TypedDict
 import typer
 
 from mipselect.cli.asked import MethodOptions, option_named
-from mipselect.cli.charging import opened
+from mipselect.cli.charging import ledger_files, opened
 from mipselect.cli.drawing import Plan, plan_draws
 from mipselect.cli.dry_run import deliver_plan
 from mipselect.cli.method_options import (
@@ -23,6 +23,7 @@ from mipselect.cli.method_options import (
     DryRun,
     Epsilon,
     LedgerFile,
+    LedgerKeyFile,
     LedgerPart,
     MCMCRadius,
     MCMCSteps,
@@ -55,6 +56,7 @@ from mipselect.cli.table_options import (
     SchemaFile,
     UnitRule,
     asked,
+    note_of_the_target,
     refuse_with_schema,
     refuse_without_schema,
     split_names,
@@ -64,6 +66,7 @@ from mipselect.data.outline import schema_outline, table_outline
 from mipselect.errors import InvalidInput
 from mipselect.losses import checked_loss
 from mipselect.methods import ExponentialMethod, PrivateMethod, SupportMethod
+from mipselect.tables.schema import TableSchema
 from mipselect.validation import checked_integer
 
 EXAMPLES = """Examples:
@@ -157,6 +160,7 @@ def select(
     draws: Draws = 1,
     budget: Budget = None,
     ledger: LedgerFile = None,
+    ledger_key: LedgerKeyFile = None,
     part: LedgerPart = None,
     relation: Relation = None,
     delta: Delta = None,
@@ -210,7 +214,7 @@ def select(
         draws=draws,
         budget=budget,
         seed=seed,
-        ledger=opened(ledger, part),
+        ledger=opened(ledger, part, ledger_key),
     )
     if support_size is not None and sizes is not None:
         raise InvalidInput("--support-size and --sizes: give one of them, not both")
@@ -218,7 +222,7 @@ def select(
         or_sizes = ", or --sizes to choose it privately," if method is Method.EXPONENTIAL else ""
         raise InvalidInput(f"--support-size{or_sizes} must be given")
     bounds = {"x_bound": x_bound, "y_bound": y_bound, "coef_bound": coef_bound, "ridge": ridge}
-    books = [] if ledger is None else [ledger]
+    books = ledger_files(ledger, ledger_key)
     # With --sizes the method replaces it by the largest of them.
     size = 1 if support_size is None else support_size
     head = {"command": "select", "data": data, "target": target}
@@ -255,6 +259,7 @@ def select(
         else:
             problem = schema_problem(Path(data), Path(), question, settings)
         head["schema"] = str(schema)
+        note_of_the_target(TableSchema.read(schema), target)
     if dry_run:
         deliver_plan(outline, plan, Path(data).name, head, as_json, output)
     else:
@@ -293,9 +298,9 @@ def _checked_bounds(bounds: dict[str, float | None], plan: Plan) -> dict[str, fl
         missing[-1] += " (or --mcmc-radius)"
     if missing:
         raise InvalidInput(
+            "--schema (begin one with 'mipselect describe') or, for a table of numbers, "
             f"{', '.join(missing)} must be given: the bounds are public assumptions, chosen "
-            "without looking at the data; a default derived from the data would leak; with "
-            "--schema they follow from what is public about the table"
+            "without looking at the data; a default derived from the data would leak"
         )
     for name, value in given.items():
         # Only the listing of few supports can do without a ridge; Instance refuses a negative one.

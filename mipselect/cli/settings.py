@@ -23,6 +23,7 @@ from mipselect.methods import (
     SISMethod,
     TopRMethod,
 )
+from mipselect.privacy.guarantee import ROW
 from mipselect.search.options import DEFAULT_TOLERANCE
 from mipselect.validation import listed
 
@@ -66,6 +67,12 @@ def settings_report(facts: Facts, method: PrivateMethod) -> Mapping[str, Any]:
     }
 
 
+def unit_of(settings: Mapping[str, Any]) -> str:
+    """Whose rows a promise is about: "row", or the field of the privacy unit of a table."""
+    unit: str = settings.get("protected_unit", ROW)
+    return unit
+
+
 def print_settings(console: Console, settings: Mapping[str, Any]) -> None:
     """Print a `settings_report`."""
 
@@ -98,8 +105,6 @@ def print_settings(console: Console, settings: Mapping[str, Any]) -> None:
         if settings["always"] and not settings["always_counts"]:
             remark = f"; no score depends on {listed(settings['always'])}"
         line("Always in", (listed(always) if always else "nothing") + remark)
-    if "protected_unit" in settings:
-        line("Protected", f"one {settings['protected_unit']}, with all that stands in it")
     used = [f"{name} {settings[name]}" for name in OF_ROWS if settings[name] is not None]
     if settings["pool_size"] is not None:
         used.append(f"pool of {settings['pool_size']:,}")

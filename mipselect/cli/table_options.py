@@ -8,7 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
+from mipselect.cli.streams import say
 from mipselect.errors import InvalidInput
+from mipselect.tables.schema import TableSchema
 from mipselect.validation import shown
 
 TABLE_PANEL = "Table with a schema"
@@ -117,6 +119,19 @@ def refuse_without_schema(
     for option, value in given.items():
         if value is not None:
             raise InvalidInput(f"{option} needs --schema (begin one with 'mipselect describe')")
+
+
+def note_of_the_target(schema: TableSchema, target: str) -> None:
+    """Say of ordered categories that they are taken as a number."""
+    field = schema.field(target, "target")
+    names = field.category_names
+    if field.ordered and len(names) > 2:
+        places = ", ".join(f"{k} is {name}" for k, name in enumerate(names[:20]))
+        more = ", ..." if len(names) > 20 else ""
+        say(
+            f"note: {target} is taken as a number, the place among its ordered categories: "
+            f"{places}{more}"
+        )
 
 
 def split_names(option: str, text: str) -> list[str]:

@@ -21,6 +21,10 @@ DATE_ADVICE = (
     "leave this column out (name the features to use), or replace dates by numbers, such as days "
     "since a fixed day"
 )
+SCHEMA_ADVICE = (
+    f"{ADVICE}, or describe the table in a schema, which knows categories and missing values "
+    "('mipselect describe', then --schema)"
+)
 CHUNK = 1 << 20
 DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}([T ].*)?")
 
@@ -105,7 +109,7 @@ def _fault(text: str) -> str:
     """What is wrong about a value, without the value, and the remedy; "" if nothing is."""
     stripped = text.strip()
     if not stripped:
-        return f"nothing; {ADVICE}"
+        return f"nothing; {SCHEMA_ADVICE}"
     if stripped.lower() in {"true", "false"}:
         return ""
     if DATE.fullmatch(stripped):
@@ -114,5 +118,5 @@ def _fault(text: str) -> str:
         # Python reads 1_000 as a number, PyArrow does not.
         number = math.nan if "_" in stripped else float(stripped)
     except ValueError:
-        return f"text that is no number; {ADVICE}"
+        return f"text that is no number; {SCHEMA_ADVICE}"
     return "" if math.isfinite(number) else f"no finite number; {ADVICE}"

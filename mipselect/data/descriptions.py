@@ -11,7 +11,6 @@ Paths in a file are relative to the file. An unknown section, key or source is a
 
 from __future__ import annotations
 
-import difflib
 import sys
 import tomllib
 from collections.abc import Callable, Collection, Mapping
@@ -24,7 +23,8 @@ from mipselect.data.sources import SCHEMA_TABLE, SOURCES, Source
 from mipselect.datasets import BUNDLED
 from mipselect.disk import small_text
 from mipselect.errors import InvalidInput
-from mipselect.validation import shown
+from mipselect.tables.stored_files import is_table
+from mipselect.validation import did_you_mean, shown
 
 
 @dataclass(frozen=True)
@@ -138,10 +138,9 @@ def _locate(name_or_path: str | Path) -> Path:
     path = Path(name_or_path)
     if path.suffix == ".toml" or _is_there(path):
         return path
-    close = difflib.get_close_matches(name, stored, n=1)
-    hint = f"did you mean {close[0]!r}? " if close else ""
     raise InvalidInput(
-        f"{name!r} is neither a stored instance nor a file; {hint}stored: {', '.join(stored)}"
+        f"{name!r} is neither a stored instance nor a file; stored: {', '.join(stored)}"
+        f"{did_you_mean(name, stored)}"
     )
 
 
@@ -160,6 +159,12 @@ def read_description(name_or_path: str | Path) -> Description:
             f"an instance is the name of a stored one or the path of a file, got {name_or_path!r}"
         )
     path = _locate(name_or_path)
+    if is_table(str(path)):
+        raise InvalidInput(
+            f"{path}: is a table, and an instance is a .toml file that names one; 'mipselect "
+            "select' and 'mipselect fit' take the table itself, with --target and a --schema "
+            "(begin one with 'mipselect describe')"
+        )
     text = small_text(path, MOST_BYTES)
     try:
         content = tomllib.loads(text)
@@ -221,8 +226,7 @@ def _check_keys(
     known = [*required, *optional]
     for key in section:
         if key not in known:
-            close = difflib.get_close_matches(key, known, n=1)
-            hint = f"; did you mean {close[0]!r}?" if close else ""
+            hint = did_you_mean(key, known)
             raise InvalidInput(
                 f"{path}: {where} has the unknown key {key!r}; known: {', '.join(known)}{hint}"
             )

@@ -6,7 +6,6 @@ a finite number, a slow second pass finds the line to complain about.
 
 from __future__ import annotations
 
-import difflib
 import gzip
 import math
 import zlib
@@ -18,11 +17,12 @@ from typing import Any, BinaryIO, NoReturn
 import numpy as np
 
 from mipselect.arrays import FloatArray
-from mipselect.data.csv_text import DATE_ADVICE, complain, has_quotes, records
+from mipselect.data.csv_text import DATE_ADVICE, SCHEMA_ADVICE, complain, has_quotes, records
 from mipselect.disk import regular_file, unreadable
 from mipselect.errors import InvalidInput
 from mipselect.frames import ADVICE, arrow_matrix, refuse_stored_index
-from mipselect.validation import checked_name, listed, shown
+from mipselect.tables.stored_files import unknown_ending
+from mipselect.validation import checked_name, did_you_mean, listed, shown
 
 
 def read_table(
@@ -61,7 +61,7 @@ def read_table(
     elif path.suffix == ".parquet":
         reader = _ParquetReader(path)
     else:
-        raise InvalidInput(f"{path}: a table must end in .csv, .csv.gz or .parquet")
+        raise unknown_ending(str(path), (".csv", ".csv.gz", ".parquet"))
     try:
         columns = reader.column_names()
         chosen = choose_columns(path, columns, target, features)
@@ -86,8 +86,7 @@ def choose_columns(
     chosen = tuple(name for name in columns if name != target) if features is None else features
     for name in (target, *chosen):
         if name not in counts:
-            close = difflib.get_close_matches(name, columns, n=1)
-            hint = f"; did you mean {close[0]!r}?" if close else ""
+            hint = did_you_mean(name, columns)
             if len(columns) == 1:
                 hint += " (values must be separated by commas)"
             raise InvalidInput(
@@ -204,7 +203,7 @@ class _ParquetReader:
         for name in columns:
             kind = table[name].type
             if not (pa.types.is_null(kind) or pa.types.is_boolean(kind) or _is_numeric(kind)):
-                advice = DATE_ADVICE if pa.types.is_temporal(kind) else ADVICE
+                advice = DATE_ADVICE if pa.types.is_temporal(kind) else SCHEMA_ADVICE
                 raise InvalidInput(
                     f"{self.path}: column {shown(name)} is of type {kind}; {advice}"
                 ) from None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,11 +10,20 @@ from numpy.typing import ArrayLike, NDArray
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
 from mipselect.losses.box_dual import BoxDualLoss
+from mipselect.losses.classes import Classes, class_signs, sorted_classes
 
 
 @dataclass(frozen=True)
 class HingeLoss(BoxDualLoss):
     """ℓ(y, u) = max(0, 1 - yu); dual box yα ∈ [0, 1].
+
+    Parameters
+    ----------
+    classes : sequence of two values, optional
+        Public: two texts, or two numbers or truth values; in sorted order they become -1 and +1.
+        Then a row whose label is neither, whatever it is, has no class and no features: its loss
+        is 1 whatever is chosen, and nothing is raised because of it. Without them the classes are
+        those of y.
 
     Examples
     --------
@@ -22,6 +31,12 @@ class HingeLoss(BoxDualLoss):
     >>> HingeLoss().spread(1.0, 0.25), HingeLoss().spread(1.0, 3.0)
     (0.5, 4.0)
     """
+
+    classes: Classes | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        if self.classes is not None:
+            object.__setattr__(self, "classes", sorted_classes(self.classes))
 
     @property
     def name(self) -> str:
@@ -42,13 +57,16 @@ class HingeLoss(BoxDualLoss):
         return 1.0 + u_bound
 
     def encode(self, y: ArrayLike) -> tuple[ArrayLike, tuple[str, str] | None]:
-        """Map two classes to -1 and +1 in sorted order.
+        """Map two classes to -1 and +1 in sorted order; 0 is a row without a public class.
 
         Raises
         ------
         InvalidInput
-            Where there are not exactly two classes.
+            Where there are not exactly two classes, and none were given as public.
         """
+        if self.classes is not None:
+            first, second = self.classes
+            return class_signs(y, self.classes), (str(first), str(second))
         labels = np.asarray(y)
         if labels.ndim != 1 or (labels.dtype.kind == "f" and not np.isfinite(labels).all()):
             return y, None

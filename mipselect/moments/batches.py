@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,8 +17,9 @@ from mipselect.moments.columns import ArrayColumns, TableColumns
 from mipselect.tables import values
 from mipselect.tables.mapping import open_table
 from mipselect.tables.parts import ROWS, Part
+from mipselect.tables.places import Once, Place
 from mipselect.tables.public_map import PublicMap
-from mipselect.validation import listed, shown
+from mipselect.validation import shown
 
 Pair = tuple[FloatArray, FloatArray]
 
@@ -39,12 +38,15 @@ class Piece:
         Returns its batches, of at most `ROWS` rows.
     identities : callable or None
         Returns the same of the column that says whose row it is, where there is one.
+    places : tuple of Place
+        The files that it is read from, as far as they are known.
     """
 
     label: str
     rows: int | None
     read: Callable[[], Iterator[Any]]
     identities: Callable[[], Iterator[pa.Array]] | None = None
+    places: tuple[Place, ...] = ()
 
     @property
     def file(self) -> tuple[int, int] | None:
@@ -59,38 +61,35 @@ class Piece:
 def pieces_of_table(source: Any, columns: TableColumns) -> Iterable[Piece]:
     """The parts of a table, whose headers are looked at; of a list all together.
 
-    Of an iterator one table is looked at after another.
+    Of an iterator one table is looked at after another. A file that is reached twice is refused.
     """
     if isinstance(source, list | tuple):
         together = [piece for one in source for piece in pieces_of_table(one, columns)]
-        _refuse_twice([piece.label for piece in together if piece.file is not None])
+        Once().reach(place for piece in together for place in piece.places)
         return together
     if isinstance(source, Iterator) and not hasattr(source, "__arrow_c_stream__"):
         return _one_after_another(source, columns)
     return [_piece(part, columns.public) for part in open_table(source, columns.public)]
 
 
-def _refuse_twice(labels: Sequence[str]) -> None:
-    again = [label for label, times in Counter(map(os.path.realpath, labels)).items() if times > 1]
-    if again:
-        raise InvalidInput(f"a file is given twice, and would count twice: {listed(again)}")
-
-
 def _one_after_another(source: Iterator[Any], columns: TableColumns) -> Iterator[Piece]:
+    once = Once()
     for table in source:
-        yield from pieces_of_table(table, columns)
+        for piece in pieces_of_table(table, columns):
+            once.reach(piece.places)
+            yield piece
 
 
 def _piece(part: Part, public: PublicMap) -> Piece:
     if public.unit is None:
-        return Piece(part.label, part.rows, lambda: part.read(public.names))
+        return Piece(part.label, part.rows, lambda: part.read(public.names), places=part.places)
     unit = public.unit.name
 
     def identities() -> Iterator[pa.Array]:
         for batch in part.read([unit]):
             yield values.identities(batch.column(0))
 
-    return Piece(part.label, part.rows, lambda: part.read(public.names), identities)
+    return Piece(part.label, part.rows, lambda: part.read(public.names), identities, part.places)
 
 
 def pieces_of_arrays(pairs: Iterable[Pair], columns: ArrayColumns) -> Iterable[Piece]:

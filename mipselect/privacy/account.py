@@ -136,7 +136,8 @@ class Account:
         return Guarantee(round_down(epsilon), round_down(delta), relation)
 
     def _left(self, name: str, part: Part | None) -> Fraction:
-        return exact(self._limits[name]) - self._sums[name].at(part)
+        """What is left; nothing is, also where more was spent, as in parts that became one."""
+        return max(exact(self._limits[name]) - self._sums[name].at(part), Fraction(0))
 
     def _prices(self, guarantee: Guarantee) -> dict[str, Fraction]:
         if self.terms.rho is None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -30,6 +32,12 @@ LONGEST_WHAT = 1_000
 
 Part = tuple[str, str]
 """A column that divides the table, and one of its values."""
+
+INVISIBLE = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u2800\u3164\ufe00-\ufe0f\uffa0"
+    "\U00016fe4\U0001d159\U000e0100-\U000e01ef]"
+)
+"""What nobody sees although Python calls it printable: fillers, selectors of variants, blanks."""
 
 
 @dataclass(frozen=True)
@@ -149,8 +157,28 @@ def checked_entry(
 
 
 def checked_part(column: str, value: str) -> Part:
-    """Return the name of a part."""
-    return checked_name(column, "the column of a part"), checked_name(value, "the value of a part")
+    """Return the name of a part as it is counted: in NFC, without outer blanks."""
+    return _visible(column, "the column of a part"), _visible(value, "the value of a part")
+
+
+def counted_part(stored: Part) -> Part:
+    """Return the part that a stored entry counts for, which may be older than `checked_part`.
+
+    Values that would be one today share a budget. Columns stay apart, for costs in different
+    columns are added, which is never too little.
+    """
+    column, value = stored
+    return column, _normal(INVISIBLE.sub("", value))
+
+
+def _visible(name: str, what: str) -> str:
+    if INVISIBLE.search(checked_name(name, what)):
+        raise InvalidInput(f"{what} must have no invisible characters, got {name!a}")
+    return checked_name(_normal(name), what)
+
+
+def _normal(name: str) -> str:
+    return unicodedata.normalize("NFC", name.strip(" "))
 
 
 def checked_note(asked: Mapping[str, Any]) -> dict[str, Any]:

@@ -28,6 +28,9 @@ RELATIONS = {
 }
 """The neighbouring relations, and how they read in a sentence."""
 
+ROW = "row"
+"""The privacy unit where a person has one row."""
+
 NO_PROMISE = "no promise, for the draw was seeded"
 
 
@@ -150,7 +153,15 @@ class Guarantee:
             **stated,
         }
 
-    def __str__(self) -> str:
+    def of_unit(self, unit: str) -> str:
+        """The promise as a sentence about all rows of one `unit`, or about one "row".
+
+        Examples
+        --------
+        >>> from mipselect import Guarantee
+        >>> Guarantee(1.0).of_unit("patient")
+        '1-differentially private (pure), replacing all rows of one patient; no further condition'
+        """
         if self.delta == 0.0:
             size = f"{self.epsilon:.15g}-differentially private (pure)"
         else:
@@ -159,8 +170,17 @@ class Guarantee:
             conditions = "provided that: " + "; ".join(self.conditions)
         else:
             conditions = "no further condition"
-        promise = f"{size}, {RELATIONS[self.relation]}; {conditions}"
+        promise = f"{size}, {neighbours(self.relation, unit)}; {conditions}"
         return promise if self.private else f"{NO_PROMISE}; otherwise {promise}"
+
+    def __str__(self) -> str:
+        return self.of_unit(ROW)
+
+
+def neighbours(relation: str, unit: str = ROW) -> str:
+    """How neighbouring tables differ, in words: by one row, or by all rows of one `unit`."""
+    words = RELATIONS[relation]
+    return words if unit == ROW else words.replace("one row", f"all rows of one {unit}")
 
 
 def checked_relation(relation: str, known: Collection[str] = RELATIONS) -> str:

@@ -22,8 +22,10 @@ from mipselect.privacy.entries import (
     checked_part,
 )
 from mipselect.privacy.guarantee import Guarantee
-from mipselect.privacy.ledger_chain import Row
-from mipselect.privacy.ledger_file import FileBook, create_file
+from mipselect.privacy.ledger_creation import create_file
+from mipselect.privacy.ledger_file import NOTHING_SEEN, FileBook, Seen
+from mipselect.privacy.ledger_key import read_key
+from mipselect.privacy.ledger_rows import Row
 from mipselect.validation import shown
 
 __all__ = ["Ledger", "LedgerEntry"]
@@ -110,6 +112,7 @@ class Ledger:
         relation: str = "replace-one",
         unit: str = "row",
         rho: float | None = None,
+        key_file: str | os.PathLike[str] | None = None,
     ) -> Self:
         """Make a ledger in a new file; the other parameters are those of the class.
 
@@ -117,29 +120,45 @@ class Ledger:
         ----------
         path : str or path-like
             There must be no file of this name: a ledger is never replaced.
+        key_file : str or path-like, optional
+            A file of 32 to 4096 random bytes, which is made if there is none. Every row is then
+            written with this key, and whoever lacks it can only read. The key never stands in the
+            ledger: keep it elsewhere.
 
         Raises
         ------
         InvalidInput
-            If the budget is not valid or the file exists.
+            If the budget is not valid, the file exists or the key is none.
         LedgerNotWritten
             If the file cannot be written.
         """
         terms = Terms(epsilon, delta, relation, unit, rho)
-        return cls.__new__(cls)._set(create_file(Path(path), terms))
+        key = None if key_file is None else Path(key_file)
+        return cls.__new__(cls)._set(create_file(Path(path), terms, key))
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str]) -> Self:
+    def open(
+        cls, path: str | os.PathLike[str], *, key_file: str | os.PathLike[str] | None = None
+    ) -> Self:
         """Open a ledger in a file; all its rows are checked.
+
+        Parameters
+        ----------
+        path : str or path-like
+        key_file : str or path-like, optional
+            The key of the ledger. A ledger with a key that is opened without it can be read, and
+            its rows are not checked with the key; it cannot be charged or verified.
 
         Raises
         ------
         InvalidInput
-            If there is no such file, or it is no ledger.
+            If there is no such file, or it is no ledger, or no key.
         LedgerBroken
-            If it is damaged or was changed by something else.
+            If it is damaged or was changed by something else; if it has no key, or another one,
+            than the one that is given.
         """
-        return cls.__new__(cls)._set(FileBook(Path(path)))
+        key = None if key_file is None else read_key(Path(key_file))
+        return cls.__new__(cls)._set(FileBook(Path(path), key=key))
 
     def _set(
         self, book: Book, part: Part | None = None, asked: Mapping[str, Any] | None = None
@@ -163,6 +182,8 @@ class Ledger:
                 f"δ = {spent.delta:.15g} of {terms.delta:.15g}"
             )
         place = self._book.place if isinstance(self._book, MemoryBook) else f", in {self.path}"
+        if self.locked:
+            place += ", not checked with its key"
         part = "" if self._part is None else f", where {self._part[0]} is {self._part[1]}"
         return (
             f"<Ledger: {amount} spent in {len(account.entries)} releases, "
@@ -178,7 +199,7 @@ class Ledger:
         return self
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle the path of a file; refuse in memory, where the budget would be there twice."""
+        """Pickle the paths of ledger and key; refuse in memory: the budget would be there twice."""
         if not isinstance(self._book, FileBook):
             raise TypeError(
                 "a Ledger in memory cannot be pickled or sent to another process, where the same "
@@ -186,7 +207,9 @@ class Ledger:
                 "process (n_jobs=1, or threads), or store fitted estimators without it "
                 "(set_params(ledger=None))"
             )
-        return _reopened, (str(self._book.path), self._book.identity, self._part, self._asked)
+        book = self._book
+        key = None if book.key is None else str(book.key.path)
+        return _reopened, (str(book.path), book.identity, self._part, self._asked, book.seen, key)
 
     @property
     def terms(self) -> Terms:
@@ -223,6 +246,16 @@ class Ledger:
         """What names the ledger of a file, wherever the file is; None in memory."""
         return self._book.identity if isinstance(self._book, FileBook) else None
 
+    @property
+    def key_identity(self) -> str | None:
+        """What names the key of a file and tells nothing of it; None without a key."""
+        return self._book.key_identity if isinstance(self._book, FileBook) else None
+
+    @property
+    def locked(self) -> bool:
+        """Whether there is a key and it was not given: rows are read, and not checked with it."""
+        return isinstance(self._book, FileBook) and self._book.locked
+
     def part(self, column: str, value: str) -> Ledger:
         """The same ledger, for draws from the rows with one value of a public column.
 
@@ -234,12 +267,14 @@ class Ledger:
         ----------
         column, value : str
             Such as "hospital" and "A". That the draw looks at no other rows is up to you, and so is
-            that the values are public.
+            that the values are public. Outer blanks and the form of Unicode (NFC) do not count,
+            so that "A" and "A " are one part; capital letters do.
 
         Raises
         ------
         InvalidInput
-            If a name is not a short printable text, or this is the ledger of a part already.
+            If a name is not a short text of visible characters, or this is the ledger of a part
+            already.
         """
         if self._part is not None:
             raise InvalidInput(
@@ -274,6 +309,8 @@ class Ledger:
             If less is left than is asked for; nothing is charged.
         RelationMismatch
             If the guarantee is under another relation than the budget; nothing is charged.
+        InvalidInput
+            If the ledger has a key and was opened without it; nothing is charged.
         LedgerForked
             In a forked child of a ledger in memory; nothing is charged.
         LedgerBroken, LedgerNotWritten
@@ -287,11 +324,13 @@ class Ledger:
 
     def check(self, guarantee: Guarantee) -> None:
         """Raise what `spend` would raise; nothing is charged."""
+        self.require_key()
         entry = checked_entry(guarantee, "", self._part, self._asked)
         self._book.look(lambda account: account.admit(entry))
 
     def after(self, guarantee: Guarantee) -> Guarantee:
         """What `remaining` would be after `spend`, which raises the same; nothing is charged."""
+        self.require_key()
         entry = checked_entry(guarantee, "", self._part, self._asked)
 
         def left(account: Account) -> Guarantee:
@@ -379,8 +418,16 @@ class Ledger:
         ------
         LedgerBroken
             Naming the first row that does not fit.
+        InvalidInput
+            If there is a key and it was not given.
         """
+        self.require_key()
         return rows[-1] if (rows := self.rows()) else None
+
+    def require_key(self) -> None:
+        """Raise `InvalidInput` if there is a key and it was not given: `spend` would raise it."""
+        if isinstance(self._book, FileBook):
+            self._book.require_key()
 
 
 def checked_ledger(ledger: Ledger | None) -> Ledger | None:
@@ -398,7 +445,14 @@ def paid(
 
 
 def _reopened(
-    path: str, identity: str, part: Part | None, asked: Mapping[str, Any] | None
+    path: str,
+    identity: str,
+    part: Part | None,
+    asked: Mapping[str, Any] | None,
+    seen: Seen = NOTHING_SEEN,
+    key_file: str | None = None,
 ) -> Ledger:
-    """What unpickling calls: the same ledger, and none that took its place."""
-    return Ledger.__new__(Ledger)._set(FileBook(Path(path), identity), part, asked)
+    """What unpickling calls: the same ledger, and none that took its place, nor an older copy."""
+    named = None if part is None else checked_part(*part)
+    key = None if key_file is None else read_key(Path(key_file))
+    return Ledger.__new__(Ledger)._set(FileBook(Path(path), identity, seen, key), named, asked)

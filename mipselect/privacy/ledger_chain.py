@@ -1,17 +1,13 @@
-"""The rows of a ledger on disk: each holds the SHA-256 of the one before it.
+"""The rows of a ledger on disk as one chain, and the account that they make.
 
-A row is a number, an event, a time, a content of canonical JSON, the hash of its predecessor and
-its own: the SHA-256 of these five, one a line, in UTF-8. Numbers in a content are decimal text,
-exactly as they were charged. Row 0 is the creation.
+Numbers in a content are decimal text, exactly as they were charged. Row 0 is the creation.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from mipselect.errors import LedgerBroken, MipselectError
@@ -25,43 +21,22 @@ from mipselect.privacy.entries import (
     Terms,
     checked_entry,
     checked_note,
-    checked_part,
+    counted_part,
 )
 from mipselect.privacy.guarantee import Guarantee
+from mipselect.privacy.ledger_key import LedgerKey
+from mipselect.privacy.ledger_rows import NOTHING, Row, content_of, digest, written
+from mipselect.validation import checked_name
 
 CREATED = "created"
-FORMAT = 1
-NOTHING = "0" * 64
-"""What row 0 has in place of the hash of its predecessor."""
+FORMAT, FORMAT_WITH_KEY = 1, 2
 
 
-@dataclass(frozen=True)
-class Row:
-    """One row, as it is stored."""
-
-    number: int
-    event: str
-    time: str
-    content: str
-    previous: str
-    hash: str
-
-    @property
-    def fields(self) -> tuple[int, str, str, str, str, str]:
-        """The columns of the table, in order."""
-        return (self.number, self.event, self.time, self.content, self.previous, self.hash)
-
-
-def digest(number: int, event: str, time: str, content: str, previous: str) -> str:
-    """SHA-256 of a row, in hexadecimal."""
-    text = "\n".join((str(number), event, time, content, previous))
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def created(terms: Terms, identity: str, time: str) -> Row:
+def created(terms: Terms, identity: str, time: str, key: LedgerKey | None = None) -> Row:
     """Row 0."""
+    kind = {"format": FORMAT} if key is None else {"format": FORMAT_WITH_KEY, "key": key.identity}
     content = {
-        "format": FORMAT,
+        **kind,
         "identity": identity,
         "epsilon": _text(terms.epsilon),
         "delta": _text(terms.delta),
@@ -69,31 +44,39 @@ def created(terms: Terms, identity: str, time: str) -> Row:
         "relation": terms.relation,
         "unit": terms.unit,
     }
-    return _row(0, CREATED, time, content, NOTHING)
+    return written(0, CREATED, time, content, NOTHING, key)
 
 
 class Chain:
     """The rows of a ledger, checked one after another, and the account that they make.
 
+    Parameters
+    ----------
+    first : Row
+    key : LedgerKey, optional
+        Without it the rows of a ledger with a key are checked as those of any other.
+
     Attributes
     ----------
     identity : str
         What row 0 names the ledger.
+    key_identity : str or None
+        What row 0 names its key; None if it has none.
     head : Row
         The last row.
     account : Account
+        Of the parts as they are counted now. What was paid was admitted for the parts as they are
+        stored, so that of an older ledger more may be spent than there was.
     """
 
-    def __init__(self, first: Row) -> None:
+    def __init__(self, first: Row, key: LedgerKey | None = None) -> None:
         self._check_link(first, 0, NOTHING)
         if first.event != CREATED:
             raise _misfit(first, "it is not the creation of a ledger")
+        self._key = key
         with _about(first):
-            content = _content(first)
-            if content["format"] != FORMAT:
-                raise LedgerBroken(
-                    f"it has format {content['format']!r}, and this version knows {FORMAT}"
-                )
+            self.key_identity = _key_identity(content_of(first, None), key)
+            content = content_of(first, key)
             self.identity = str(content["identity"])
             terms = Terms(
                 _number_or_none(content["epsilon"]),
@@ -103,7 +86,7 @@ class Chain:
                 _number_or_none(content["rho"]),
             )
         self.created_at = first.time
-        self.account = Account(terms)
+        self.account, self._as_stored = Account(terms), Account(terms)
         self.head = first
         self._charges: dict[int, int] = {}
 
@@ -112,11 +95,12 @@ class Chain:
         self._check_link(row, self.head.number + 1, self.head.hash)
         entries = self.account.entries
         with _about(row):
-            content = _content(row)
+            content = content_of(row, self._key)
             if row.event == CHARGED:
                 entry = _entry(content, row.time)
-                self.account.admit(entry)
-                self.account.add(entry)
+                self._as_stored.admit(entry)
+                self._as_stored.add(entry)
+                self.account.add(_counted(entry))
                 self._charges[row.number] = len(entries) - 1
             elif row.event in (DRAWN, FAILED):
                 place = self._charges[content["of"]]
@@ -141,14 +125,17 @@ class Chain:
             "part": entry.part,
             "asked": entry.asked,
         }
-        return _row(self.head.number + 1, CHARGED, time, content, self.head.hash)
+        return self._next(CHARGED, time, content)
 
     def outcome(self, number: int, status: str) -> Row:
         """The row that says what came of a charge, which is not taken yet.
 
         It has no time: how long a draw takes depends on the data.
         """
-        return _row(self.head.number + 1, status, "", {"of": number}, self.head.hash)
+        return self._next(status, "", {"of": number})
+
+    def _next(self, event: str, time: str, content: Mapping[str, Any]) -> Row:
+        return written(self.head.number + 1, event, time, content, self.head.hash, self._key)
 
     def _check_link(self, row: Row, number: int, previous: str) -> None:
         if row.number != number:
@@ -170,21 +157,39 @@ def _entry(content: Mapping[str, Any], time: str) -> LedgerEntry:
         content["private"],
         _number_or_none(content["rho"]),
     )
-    part: Part | None = None if content["part"] is None else checked_part(*content["part"])
+    part: Part | None = None if content["part"] is None else _names(*content["part"])
     asked = None if content["asked"] is None else checked_note(content["asked"])
     return replace(checked_entry(guarantee, content["what"], part, asked), time=time)
 
 
-def _row(number: int, event: str, time: str, content: Mapping[str, Any], previous: str) -> Row:
-    text = json.dumps(content, sort_keys=True, allow_nan=False)
-    return Row(number, event, time, text, previous, digest(number, event, time, text, previous))
+def _names(column: str, value: str) -> Part:
+    return checked_name(column, "the column of a part"), checked_name(value, "its value")
 
 
-def _content(row: Row) -> dict[str, Any]:
-    content = json.loads(row.content)
-    if not isinstance(content, dict):
-        raise LedgerBroken("its content is not an object")
-    return content
+def _counted(entry: LedgerEntry) -> LedgerEntry:
+    return entry if entry.part is None else replace(entry, part=counted_part(entry.part))
+
+
+def _key_identity(content: Mapping[str, Any], key: LedgerKey | None) -> str | None:
+    """What row 0 says of the key; raise `LedgerBroken` unless it is the one that was given."""
+    if content["format"] not in (FORMAT, FORMAT_WITH_KEY):
+        raise LedgerBroken(
+            f"it has format {content['format']!r}, and this version knows {FORMAT} and "
+            f"{FORMAT_WITH_KEY}"
+        )
+    stored = None if content["format"] == FORMAT else checked_name(content["key"], "its key")
+    if key is None or key.identity == stored:
+        return stored
+    if stored is None:
+        raise LedgerBroken(
+            f"the ledger has no key, and {key.path} was given: leave it out, also as "
+            "MIPSELECT_LEDGER_KEY, if the ledger was made without one; else somebody has written "
+            "it anew"
+        )
+    raise LedgerBroken(
+        f"the ledger is kept with the key {stored}, and {key.path} is the key {key.identity}: give "
+        "the right one; if it is, somebody has written the ledger anew"
+    )
 
 
 def _text(value: float | None) -> str | None:
@@ -213,15 +218,6 @@ def _about(row: Row) -> Iterator[None]:
         raise _misfit(row, f"{error} is missing or not known") from error
     except (MipselectError, ValueError, TypeError, AttributeError, RecursionError) as error:
         raise _misfit(row, str(error)) from error
-
-
-def rows_of(fields: Iterator[tuple[Any, ...]]) -> Iterator[Row]:
-    """Rows as a table gives them; raise `LedgerBroken` for a column of another type."""
-    for values in fields:
-        row = Row(*values)
-        if not isinstance(row.number, int) or not all(isinstance(v, str) for v in values[1:]):
-            raise LedgerBroken(f"row {row.number}: it does not fit: a column has the wrong type")
-        yield row
 
 
 def _misfit(row: Row, why: str) -> LedgerBroken:

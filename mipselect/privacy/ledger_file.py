@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import os
 import random
-import secrets
 import sqlite3
 import stat
-import tempfile
 import time
 from collections.abc import Callable
 from contextlib import closing
@@ -23,11 +21,13 @@ from typing import TypeVar
 
 from mipselect.errors import InvalidInput, LedgerBroken, LedgerNotWritten
 from mipselect.privacy.account import Account
-from mipselect.privacy.entries import LedgerEntry, Terms
-from mipselect.privacy.ledger_chain import Chain, Row, created, rows_of
-from mipselect.privacy.ledger_layout import APPEND, check_layout, lay_out
-from mipselect.privacy.mounts import network_file_system
-from mipselect.validation import printable
+from mipselect.privacy.entries import LedgerEntry
+from mipselect.privacy.ledger_chain import Chain
+from mipselect.privacy.ledger_errors import code_of, one_line, told
+from mipselect.privacy.ledger_key import LedgerKey
+from mipselect.privacy.ledger_layout import APPEND, check_layout
+from mipselect.privacy.ledger_rows import Row, rows_of
+from mipselect.privacy.mounts import refuse_network
 
 Result = TypeVar("Result")
 
@@ -36,14 +36,19 @@ PATIENCE = 120.0
 
 ANYBODY_WRITES = 0o222
 
-_GATE = RLock()
+Seen = tuple[int, str]
+"""The number of a row and its hash."""
+
+NOTHING_SEEN: Seen = (-1, "")
+
+GATE = RLock()
 """Held while the file is open: a fork waits for it.
 
 SQLite believes in locks that a child does not have, if it was forked while the file was open.
 """
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
-        before=_GATE.acquire, after_in_parent=_GATE.release, after_in_child=_GATE.release
+        before=GATE.acquire, after_in_parent=GATE.release, after_in_child=GATE.release
     )
 
 
@@ -53,9 +58,13 @@ class FileBook:
     Parameters
     ----------
     path : Path
-        Of a file that `create_file` made.
+        Of a file that `ledger_creation` made.
     identity : str, optional
         The identity that the ledger must have.
+    seen : Seen
+        A row that it must still have.
+    key : LedgerKey, optional
+        With which every row must have been written.
 
     Raises
     ------
@@ -65,12 +74,19 @@ class FileBook:
         If it is damaged, or a row does not fit.
     """
 
-    def __init__(self, path: Path, identity: str | None = None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        identity: str | None = None,
+        seen: Seen = NOTHING_SEEN,
+        key: LedgerKey | None = None,
+    ) -> None:
         self.path = Path(os.path.realpath(path))
         self._check_file()
-        self._seen = (-1, "")
+        self.seen, self.key = seen, key
         chain = self._run(self._chain_of)
         self.identity, self.terms = chain.identity, chain.account.terms
+        self.key_identity = chain.key_identity
         if identity not in (None, self.identity):
             raise LedgerBroken(f"{self.path}: is another ledger than the one that was here before")
 
@@ -87,17 +103,18 @@ class FileBook:
 
         Raises
         ------
-        BudgetExceeded, RelationMismatch
+        BudgetExceeded, RelationMismatch, InvalidInput
             Nothing is charged.
         LedgerBroken, LedgerNotWritten
             Nothing may be drawn.
         """
+        self.require_key()
         self._check_writable()
 
         def charged(connection: sqlite3.Connection) -> Row:
             chain = self._chain_of(connection)
             chain.account.admit(entry)
-            return _appended(connection, chain, chain.charged(entry, _now()))
+            return _appended(connection, chain, chain.charged(entry, now()))
 
         return self._write(charged).number
 
@@ -125,13 +142,33 @@ class FileBook:
 
         return self._run(checked)
 
+    @property
+    def locked(self) -> bool:
+        """Whether there is a key and it was not given."""
+        return self.key_identity is not None and self.key is None
+
+    def require_key(self) -> None:
+        """Raise `InvalidInput` where there is a key and it was not given."""
+        if self.locked:
+            raise InvalidInput(
+                f"{self.path}: is kept with the key {self.key_identity}; without it nothing can be "
+                "charged or verified: give it, by Ledger.open(path, key_file=...), or on the "
+                "command line by --ledger-key, 'mipselect ledger' --key-file, or the variable "
+                "MIPSELECT_LEDGER_KEY"
+            )
+
     def _write(self, work: Callable[[sqlite3.Connection], Row]) -> Row:
         """Run `work` in a transaction that may write; what it wrote is on the disk afterwards."""
 
         def committed(connection: sqlite3.Connection) -> Row:
+            before = self._check_file()
             connection.execute("BEGIN IMMEDIATE")
             row = work(connection)
             connection.execute("COMMIT")
+            # SQLite writes on in a file that has lost its name, which nobody will read again.
+            if not os.path.samestat(before, self._check_file()):
+                raise LedgerBroken("another file took its place during a charge; nothing was drawn")
+            self.seen = (row.number, row.hash)
             return row
 
         return self._run(committed)
@@ -141,11 +178,11 @@ class FileBook:
         patience = time.monotonic() + PATIENCE
         while True:
             try:
-                with _GATE, closing(self._connected()) as connection:
+                with GATE, closing(self._connected()) as connection:
                     return work(connection)
             except sqlite3.Error as error:
-                if _code(error) != sqlite3.SQLITE_BUSY:
-                    raise self._told(error) from error
+                if code_of(error) != sqlite3.SQLITE_BUSY:
+                    raise told(self.path, error) from error
                 if time.monotonic() > patience:
                     raise LedgerNotWritten(
                         f"{self.path}: others have been using it for {PATIENCE:g} seconds; nothing "
@@ -153,7 +190,7 @@ class FileBook:
                     ) from error
             except LedgerBroken as error:
                 # It may quote what somebody wrote into the file.
-                raise LedgerBroken(f"{self.path}: {_one_line(error)}") from error
+                raise LedgerBroken(f"{self.path}: {one_line(error)}") from error
             # Outside of the gate; at random, or all would come back at once.
             time.sleep(random.uniform(0.0, 0.05))
 
@@ -179,14 +216,15 @@ class FileBook:
             connection.execute("BEGIN")
         check_layout(connection, self.path)
         chain: Chain | None = None
-        seen, known = self._seen
+        seen, known = self.seen
         for row in rows_of(connection.execute("SELECT * FROM entries ORDER BY number")):
             if row.number == seen and row.hash != known:
                 raise LedgerBroken(
-                    f"row {seen} is not what it was: the file was changed or replaced"
+                    f"row {seen} is not what it was: the file was changed, or another or an older "
+                    "copy was put in its place"
                 )
             if chain is None:
-                chain = Chain(row)
+                chain = Chain(row, self.key)
             else:
                 chain.take(row)
         if chain is None:
@@ -195,15 +233,16 @@ class FileBook:
         # Whoever cuts the end off may forget to say so to SQLite, or to this process.
         if written != chain.head.number or seen > chain.head.number:
             raise LedgerBroken(
-                f"row {chain.head.number + 1} is not there, and there were later ones"
+                f"row {chain.head.number + 1} is not there, and was before: the end was cut off, "
+                "or an older copy was put back"
             )
-        self._seen = (chain.head.number, chain.head.hash)
+        self.seen = (chain.head.number, chain.head.hash)
         if not nested:
             connection.execute("COMMIT")
         return chain
 
-    def _check_file(self) -> None:
-        """Raise `InvalidInput` unless there is one regular file of this one name."""
+    def _check_file(self) -> os.stat_result:
+        """The file; raise `InvalidInput` unless it is a regular one of this one name."""
         try:
             status = self.path.stat()
         except (FileNotFoundError, NotADirectoryError):
@@ -224,85 +263,16 @@ class FileBook:
                 f"{self.path}: has {status.st_nlink} names (hard links), under which SQLite could "
                 "not undo what was interrupted; leave it one"
             )
+        return status
 
     def _check_writable(self) -> None:
-        self._check_file()
+        mode = self._check_file().st_mode
         # To the owner of the machine everything is writable, so the mode is asked too.
-        if not (os.access(self.path, os.W_OK) and self.path.stat().st_mode & ANYBODY_WRITES):
+        if not (os.access(self.path, os.W_OK) and mode & ANYBODY_WRITES):
             raise LedgerNotWritten(
                 f"{self.path}: is read-only, so nothing can be charged; nothing was drawn"
             )
         refuse_network(self.path)
-
-    def _told(self, error: sqlite3.Error) -> InvalidInput | LedgerBroken | LedgerNotWritten:
-        """What an error of SQLite means here."""
-        code = _code(error)
-        if code == sqlite3.SQLITE_NOTADB:
-            return InvalidInput(f"{self.path}: is no ledger: it is not an SQLite file")
-        if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_SCHEMA) or code is None:
-            return LedgerBroken(f"{self.path}: is damaged ({_one_line(error)}); nothing was drawn")
-        if code == sqlite3.SQLITE_ERROR:
-            return LedgerBroken(f"{self.path}: is not what a ledger is ({_one_line(error)})")
-        reasons = {
-            sqlite3.SQLITE_FULL: "the disk is full",
-            sqlite3.SQLITE_IOERR: "the system could not read or write it, as when a disk is full",
-            sqlite3.SQLITE_READONLY: "it is read-only",
-            sqlite3.SQLITE_CANTOPEN: "its folder cannot be written to, or it cannot be opened",
-            sqlite3.SQLITE_PERM: "it may not be opened",
-        }
-        reason = reasons.get(code, _one_line(error))
-        return LedgerNotWritten(f"{self.path}: {reason}; nothing was drawn")
-
-
-def create_file(path: Path, terms: Terms) -> FileBook:
-    """Make a new ledger on disk, whole or not at all, readable by its owner only.
-
-    Raises
-    ------
-    InvalidInput
-        If there is a file of this name already, or the folder does not exist.
-    LedgerNotWritten
-        If it cannot be written.
-    """
-    path = path.absolute()
-    if os.path.lexists(path):
-        raise InvalidInput(f"{path}: exists already; a ledger is never replaced")
-    if not path.parent.is_dir():
-        raise InvalidInput(f"{path}: the folder {path.parent} does not exist")
-    refuse_network(path.parent)
-    try:
-        descriptor, draft = tempfile.mkstemp(dir=path.parent, prefix=".mipselect-")
-        os.close(descriptor)
-        try:
-            _write_first(Path(draft), created(terms, secrets.token_hex(8), _now()))
-            # Whoever claims the name first has it; replacing a file is one step for the system.
-            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-            os.replace(draft, path)
-        except BaseException:
-            Path(draft).unlink(missing_ok=True)
-            raise
-        _make_durable(path.parent)
-    except FileExistsError:
-        raise InvalidInput(f"{path}: exists already; a ledger is never replaced") from None
-    except (OSError, sqlite3.Error) as error:
-        raise LedgerNotWritten(f"{path}: could not be created: {error}") from error
-    return FileBook(path)
-
-
-def refuse_network(path: Path) -> None:
-    """Raise `LedgerNotWritten` where locks may not hold between machines."""
-    kind = network_file_system(path)
-    if kind is not None:
-        raise LedgerNotWritten(
-            f"{path}: is on a network file system ({kind}), where two machines could spend the "
-            "same budget; keep the ledger on a disk of one machine. Nothing was drawn"
-        )
-
-
-def _write_first(draft: Path, row: Row) -> None:
-    with _GATE, closing(sqlite3.connect(draft, isolation_level=None)) as connection:
-        connection.execute("PRAGMA synchronous = EXTRA")
-        lay_out(connection, row)
 
 
 def _appended(connection: sqlite3.Connection, chain: Chain, row: Row) -> Row:
@@ -312,26 +282,6 @@ def _appended(connection: sqlite3.Connection, chain: Chain, row: Row) -> Row:
     return row
 
 
-def _make_durable(folder: Path) -> None:
-    """Have the system write the names in a folder to the disk, where it can."""
-    if os.name == "posix":
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-
-
-def _now() -> str:
+def now() -> str:
     """The time, to the second: what came before a charge took its time on the data."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def _one_line(error: Exception) -> str:
-    return printable(" ".join(str(error).split()))
-
-
-def _code(error: sqlite3.Error) -> int | None:
-    """The primary code of an error of SQLite; None if it came from the module."""
-    code = getattr(error, "sqlite_errorcode", None)
-    return None if code is None else code & 0xFF

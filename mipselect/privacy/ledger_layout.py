@@ -6,7 +6,7 @@ import sqlite3
 from pathlib import Path
 
 from mipselect.errors import InvalidInput, LedgerBroken
-from mipselect.privacy.ledger_chain import Row
+from mipselect.privacy.ledger_rows import Row
 
 APPLICATION = 0x6D697073  # "mips"
 VERSION = 1
@@ -19,7 +19,11 @@ TRIGGERS = tuple(
     "BEGIN SELECT RAISE(ABORT, 'a ledger is only appended to'); END"
     for event in ("UPDATE", "DELETE")
 )
-"""They stop a slip of the hand; whoever means it is found out by the chain."""
+"""They stop a slip of the hand.
+
+An edit past them is found by the chain, unless the hashes are computed again from there on; such an
+edit is found by the key of a ledger that has one, or by a hash that was kept elsewhere.
+"""
 
 SCHEMA = {TABLE, *TRIGGERS, "CREATE TABLE sqlite_sequence(name,seq)"}
 APPEND = "INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?)"

@@ -6,6 +6,8 @@ import os
 import re
 from pathlib import Path
 
+from mipselect.errors import LedgerNotWritten
+
 NETWORK = re.compile(
     r"afs|beegfs|cifs|lustre|ncpfs|nfs4?|orangefs|smb3|smbfs"
     r"|fuse\.(davfs2|gcsfuse|glusterfs|gvfsd-fuse|rclone|s3fs|sshfs)"
@@ -29,6 +31,16 @@ def network_file_system(path: Path) -> str | None:
         if inside and len(point) >= deepest:
             kind, deepest = source.split(" ")[0], len(point)
     return kind if NETWORK.fullmatch(kind) else None
+
+
+def refuse_network(path: Path) -> None:
+    """Raise `LedgerNotWritten` where locks may not hold between machines."""
+    kind = network_file_system(path)
+    if kind is not None:
+        raise LedgerNotWritten(
+            f"{path}: is on a network file system ({kind}), where two machines could spend the "
+            "same budget; keep the ledger on a disk of one machine. Nothing was drawn"
+        )
 
 
 def _unescaped(name: str) -> str:

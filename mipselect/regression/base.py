@@ -17,11 +17,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
 from mipselect.frames import numeric_matrix, numeric_vector, plain_array
+from mipselect.losses.classes import Classes
 from mipselect.privacy.guarantee import Guarantee, checked_relation
 from mipselect.privacy.ledger import Ledger, checked_ledger, paid
 from mipselect.privacy.randomness import source_of
 from mipselect.regression.release import ModelRelease
 from mipselect.regression.rows import RowMap
+from mipselect.tables.mixed_tables import refuse_text
 from mipselect.tables.model_table import ModelTable
 from mipselect.validation import checked_feature_names, require_public
 
@@ -103,6 +105,7 @@ class ReleasedModel(BaseEstimator, ABC):  # type: ignore[misc]
 
     def _validated(self, X: ArrayLike, y: ArrayLike) -> tuple[FloatArray, Any]:
         """Return finite X, shape (n, p), and y, shape (n,), which `_encoded` takes."""
+        y = self._labelled(y)
         try:
             # A warning of an overflowing sum would tell about the data.
             with np.errstate(all="ignore"):
@@ -110,9 +113,16 @@ class ReleasedModel(BaseEstimator, ABC):  # type: ignore[misc]
         except np.exceptions.DTypePromotionError:
             numeric_matrix(X)  # Some columns are dates: this says which.
             raise
+        except ValueError:
+            refuse_text(X)
+            raise
         # scikit-learn overlooks masks, dates and a stored index, and with `assume_finite` NaN too.
         plain_array(y, "y")
         return numeric_matrix(table)[0].astype(np.float64), target
+
+    def _labelled(self, y: ArrayLike) -> ArrayLike:
+        """The target before it is checked; of public classes as -1 and +1, 0 for no class."""
+        return y
 
     def _table(self, X: ArrayLike) -> FloatArray:
         """The columns of the release, for a prediction."""
@@ -264,8 +274,8 @@ class PrivateLinearModel(ReleasedModel):
         """The target as finite numbers."""
         return numeric_vector(target).astype(np.float64)
 
-    def _classes(self) -> tuple[str, str] | None:
-        """The names of two classes, for a classifier."""
+    def _classes(self) -> Classes | None:
+        """The two classes, for a classifier."""
         return None
 
     def _require(self, **meanings: str) -> None:
@@ -306,7 +316,7 @@ def released(
     support: tuple[int, ...],
     names: tuple[str, ...],
     guarantee: Guarantee,
-    classes: tuple[str, str] | None = None,
+    classes: Classes | None = None,
     columns: tuple[str, ...] = (),
     table: ModelTable | None = None,
 ) -> ModelRelease:

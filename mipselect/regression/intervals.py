@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -78,6 +79,17 @@ class CoefficientIntervals:
     coefficients: tuple[float, ...]
     lower: tuple[float, ...]
     upper: tuple[float, ...]
+
+    def of(self, names: Collection[str]) -> CoefficientIntervals:
+        """The intervals of some of the names, in their order here."""
+        kept = [k for k, name in enumerate(self.names) if name in names]
+        return CoefficientIntervals(
+            self.level,
+            tuple(self.names[k] for k in kept),
+            tuple(self.coefficients[k] for k in kept),
+            tuple(self.lower[k] for k in kept),
+            tuple(self.upper[k] for k in kept),
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields, ready for JSON: None for an end at infinity."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from abc import abstractmethod
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
 from mipselect.frames import numeric_vector
+from mipselect.losses.classes import Classes, checked_classes, class_signs, sorted_classes
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.ledger import Ledger
 from mipselect.regression.base import Drawn, PrivateLinearModel, PrivateRegressor
@@ -226,9 +228,10 @@ class ObjectivePerturbationClassifier(ClassifierMixin, _ObjectivePerturbation): 
     loss : {"logistic", "smoothed-hinge", "smoothed-hinge(h)"}
         h is the half width of the smoothed kink, 0.5 if none is given. The hinge itself has no
         bounded curvature and would not be private.
-    classes : sequence of two names, optional
-        Public. Without it the two classes are those of y, which must be public knowledge. A row
-        of any other class counts as the first.
+    classes : sequence of two values, optional
+        Public: two texts, or two numbers or truth values. A row whose label is neither, whatever
+        it is, has no class: it does not count, and nothing is raised because of it. Without
+        `classes` they are those of y, which must be public knowledge.
     epsilon, x_bound, coef_bound, ridge, fit_intercept, row_bound, relation, ledger, random_state
         See `ObjectivePerturbationRegressor`.
 
@@ -267,7 +270,7 @@ class ObjectivePerturbationClassifier(ClassifierMixin, _ObjectivePerturbation): 
         coef_bound: float | None = None,
         ridge: float = 0.0,
         loss: str = "logistic",
-        classes: ArrayLike | None = None,
+        classes: Iterable[Any] | None = None,
         fit_intercept: bool = True,
         row_bound: float | None = None,
         relation: str = "replace-one",
@@ -311,21 +314,27 @@ class ObjectivePerturbationClassifier(ClassifierMixin, _ObjectivePerturbation): 
     def _target_bound(self) -> float:
         return 1.0
 
+    def _labelled(self, y: ArrayLike) -> ArrayLike:
+        return y if self.classes is None else class_signs(y, sorted_classes(self.classes))
+
     def _encoded(self, target: Any) -> FloatArray:
+        if self.classes is not None:
+            self.classes_ = np.array([*sorted_classes(self.classes)])
+            return np.asarray(target, dtype=np.float64)
         check_classification_targets(target)
         if target.dtype.kind in "biuf":
             numeric_vector(target)
         elif any(value is None or value != value for value in target):
             raise InvalidInput("y must not have missing values; remove such rows first")
-        self.classes_ = np.unique(target if self.classes is None else np.asarray(self.classes))
+        self.classes_ = np.unique(target)
         if self.classes_.size < 2:
             raise InvalidInput(f"{type(self).__name__} needs two classes, got one class")
         if self.classes_.size > 2:
             raise InvalidInput(
                 "Only binary classification is supported. The type of the target is multiclass."
             )
+        self._classes()  # After the draw it would be too late to find that they cannot be kept.
         return np.where(target == self.classes_[1], 1.0, -1.0)
 
-    def _classes(self) -> tuple[str, str] | None:
-        first, second = (str(name) for name in self.classes_)
-        return first, second
+    def _classes(self) -> Classes:
+        return checked_classes(self.classes_.tolist(), "the classes of y")

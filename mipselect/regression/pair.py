@@ -12,6 +12,7 @@ import numpy as np
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput, RelationMismatch
 from mipselect.layout import Layout
+from mipselect.losses.classes import Classes
 from mipselect.mechanisms.base import Mechanism, Support
 from mipselect.privacy.decimals import exact
 from mipselect.privacy.guarantee import Guarantee, compose
@@ -52,7 +53,7 @@ class Pair:
         y: FloatArray,
         ledger: Ledger | None,
         sources: tuple[random.Random, random.Random],
-        classes: tuple[str, str] | None = None,
+        classes: Classes | None = None,
         table: Callable[[Support], ModelTable] | None = None,
     ) -> tuple[ModelRelease, tuple[int, ...]]:
         """Charge the ledger once, draw the features, then the coefficients.
@@ -65,7 +66,8 @@ class Pair:
         ledger : Ledger or None
         sources : (random.Random, random.Random)
             For the selection and for the model.
-        classes : (str, str), optional
+        classes : tuple, optional
+            The two classes.
         table : callable, optional
             From the features to what a model of a table remembers of it.
 

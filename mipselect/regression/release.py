@@ -9,24 +9,26 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from mipselect import disk
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput, MipselectError
 from mipselect.frames import numeric_matrix
 from mipselect.json_objects import parsed
+from mipselect.losses.classes import Classes, checked_classes
+from mipselect.privacy.guarantee import ROW
 from mipselect.privacy.release import NOT_PRIVATE, Release
 from mipselect.regression.rows import RowMap
 from mipselect.regression.stored_models import FORMAT, VERSION, fields_of
 from mipselect.tables.equation import TableEquation
 from mipselect.tables.model_table import ModelTable
 from mipselect.validation import (
-    checked_feature_names,
     checked_finite,
     checked_line,
     checked_name,
     checked_names,
+    listed,
+    shown,
 )
 
 LARGEST = 1 << 26
@@ -56,8 +58,9 @@ class ModelRelease(Release):
         within its bounds.
     bounds : mapping of str to float
         Further public numbers: y_bound, coef_bound, ridge and the like.
-    classes : tuple of str, shape (2,), or None
-        For a classifier: the names of the classes with a negative and a positive predictor.
+    classes : tuple of str, bool, int or float, shape (2,), or None
+        For a classifier: the classes with a negative and a positive predictor, as they were
+        written; for a model of a table as the type of its field has them.
     statistics : mapping of str to nested tuples of float
         Further released numbers, which cost nothing more: what an interval is computed from.
     footnotes : tuple of str
@@ -89,7 +92,7 @@ class ModelRelease(Release):
     rows: RowMap
     columns: tuple[str, ...] = ()
     bounds: Mapping[str, float] = field(default_factory=dict)
-    classes: tuple[str, str] | None = None
+    classes: Classes | None = None
     statistics: Mapping[str, Any] = field(default_factory=dict, repr=False)
     footnotes: tuple[str, ...] = ()
     table: ModelTable | None = None
@@ -113,7 +116,7 @@ class ModelRelease(Release):
         notes = tuple(checked_line(note, "a footnote") for note in self.footnotes)
         object.__setattr__(self, "footnotes", notes)
         if self.classes is not None:
-            object.__setattr__(self, "classes", checked_feature_names(self.classes, 2))
+            object.__setattr__(self, "classes", checked_classes(self.classes))
         if self.table is not None:
             self._check_table(self.table)
 
@@ -123,8 +126,11 @@ class ModelRelease(Release):
         chosen = tuple(encoder.field.name for encoder in table.public.features)
         if chosen != self.feature_names:
             raise InvalidInput("the features of the model are not those of its table")
-        if table.public.target.classes != self.classes and self.classes is not None:
-            raise InvalidInput("the classes of the model are not those of its table")
+        if self.classes is not None:
+            # Classes were texts in files of before.
+            if self.classes not in (table.classes, table.public.target.classes):
+                raise InvalidInput("the classes of the model are not those of its table")
+            object.__setattr__(self, "classes", table.classes)
         if self.coefficients is not None:
             rule = table.equation(self.coefficients, self.intercept)
             numbers = [rule.intercept, *(term.coefficient for term in rule.terms)]
@@ -136,23 +142,40 @@ class ModelRelease(Release):
         """False if a private test decided that no model is released."""
         return self.coefficients is not None
 
-    def decision(self, X: ArrayLike) -> FloatArray:
-        """Return the linear predictor of rows; shape (n,).
+    def decision(self, X: Any) -> FloatArray:
+        """Return the linear predictor of rows, shape (n,); for classes its sign decides.
 
         Parameters
         ----------
-        X : array_like of shape (n, k)
-            The columns of the model, in the order of its coefficients.
+        X : array_like of shape (n, k), or a table
+            As for `predict`; for a model of a table also an array of its columns in [-1, 1]. Its
+            predictor is in halves of the range of the target, from the middle, as its
+            coefficients are.
 
         Raises
         ------
         InvalidInput
             If X is no such table, or no model was released.
         """
+        if self.table is None or _holds_columns(X):
+            return self._of_columns(X)
+        self._released()
+        return np.concatenate([np.empty(0), *map(self._of_columns, self.table.batches(X))])
+
+    def _of_columns(self, X: Any) -> FloatArray:
+        """The linear predictor of the columns of the model."""
+        if isinstance(X, str | Path):
+            raise InvalidInput(
+                f"the model is one of arrays, and {shown(str(X))} is no array: give its columns "
+                f"({listed(self._column_names)}); paths are for models of a table with a schema"
+            )
         coefficients = np.array(self._released())
         table = numeric_matrix(X)[0]
         if table.shape[1] != self.rows.size:
-            raise InvalidInput(f"X must have {self.rows.size} columns, got {table.shape[1]}")
+            raise InvalidInput(
+                f"X must have {self.rows.size} columns ({listed(self._column_names)}), got "
+                f"{table.shape[1]}"
+            )
         with np.errstate(all="ignore"):
             found = self.rows.predictor(coefficients, self.intercept, table)
         finite: FloatArray = np.nan_to_num(found)
@@ -172,14 +195,15 @@ class ModelRelease(Release):
         return self.table.equation(self._released(), self.intercept)
 
     def predict(self, X: Any) -> np.ndarray[Any, Any]:
-        """Return the predictions for rows, shape (n,): numbers, or names of classes.
+        """Return the predictions for rows, shape (n,): numbers, or classes.
 
         Parameters
         ----------
         X : array_like of shape (n, k), or a table
-            The columns of the model. For a model of a table what
-            `mipselect.tables.sources.open_source` takes; the target need not be there, and other
-            columns are ignored. Predictions are then in units of the target.
+            The columns of the model, in the order of its coefficients. For a model of a table what
+            `mipselect.tables.sources.open_source` takes, such as a path or a frame; the target
+            need not be there, and other columns are ignored. Predictions are then in units of the
+            target.
 
         Raises
         ------
@@ -192,32 +216,32 @@ class ModelRelease(Release):
         tell about the rows of X.
         """
         if self.table is None:
-            return self._named(self.decision(X))
-        return np.concatenate([self._empty, *self.predictions(X)])
+            return self._in_units(self.decision(X))
+        none = self._in_units(np.empty(0))
+        return np.concatenate([none, *self.predictions(X)])
 
     def predictions(self, source: Any) -> Iterator[np.ndarray[Any, Any]]:
         """The predictions for the rows of a table, some rows at a time; see `predict`."""
         if self.table is None:
             raise InvalidInput("this is no model of a table; `predict` takes its columns")
         self._released()
-        return map(self._of_columns, self.table.batches(source))
+        batches = self.table.batches(source)
+        return (self._in_units(self._of_columns(batch)) for batch in batches)
 
-    def _of_columns(self, X: ArrayLike) -> np.ndarray[Any, Any]:
-        """What is predicted for rows that were mapped to the columns of a table's model."""
-        assert self.table is not None
-        found, target = self.decision(X), self.table.public.target
+    def _in_units(self, found: FloatArray) -> np.ndarray[Any, Any]:
+        """Linear predictors as classes, or in units of the target."""
+        if self.classes is not None:
+            named: np.ndarray[Any, Any] = np.array(self.classes)[(found > 0.0).astype(int)]
+            return named
+        if self.table is None:
+            return found
+        target = self.table.public.target
         with np.errstate(all="ignore"):
-            return self._named(found) if self.classes else target.offset + target.scale * found
+            return target.offset + target.scale * found
 
     @property
-    def _empty(self) -> np.ndarray[Any, Any]:
-        return np.empty(0) if self.classes is None else np.empty(0, np.array(self.classes).dtype)
-
-    def _named(self, found: FloatArray) -> np.ndarray[Any, Any]:
-        if self.classes is None:
-            return found
-        named: np.ndarray[Any, Any] = np.array(self.classes)[(found > 0.0).astype(int)]
-        return named
+    def _column_names(self) -> tuple[str, ...]:
+        return self.columns or self.feature_names or tuple(map(str, self.support))
 
     def _released(self) -> tuple[float, ...]:
         if self.coefficients is None:
@@ -301,14 +325,20 @@ class ModelRelease(Release):
         elif self.table is not None:
             head = f"{self.mechanism}: {self.in_units}"
         else:
-            names = self.columns or self.feature_names or tuple(map(str, self.support))
-            terms = [f"{v:.6g} {name}" for name, v in zip(names, self.coefficients, strict=True)]
+            named = zip(self._column_names, self.coefficients, strict=True)
+            terms = [f"{v:.6g} {name}" for name, v in named]
             head = f"{self.mechanism}: " + " + ".join([f"{self.intercept:.6g}", *terms])
+        unit = ROW if self.table is None else self.table.unit
         notes = "".join(f"\nNote: {note}." for note in self.footnotes)
         if not self.private:
-            promised = replace(self.guarantee, private=True)
+            promised = replace(self.guarantee, private=True).of_unit(unit)
             return f"{NOT_PRIVATE}.\n{head}.\nIt would have been {promised}.{notes}"
-        return f"{head}.\nIt is {self.guarantee}.{notes}"
+        return f"{head}.\nIt is {self.guarantee.of_unit(unit)}.{notes}"
+
+
+def _holds_columns(X: Any) -> bool:
+    """Whether X is an array of numbers or lists of them, and not a table with names."""
+    return isinstance(X, np.ndarray | list | tuple)
 
 
 def _frozen(value: Any) -> Any:

@@ -16,6 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 from mipselect.errors import InvalidInput
 from mipselect.instance import Instance
 from mipselect.layout import Layout
+from mipselect.losses import HingeLoss, checked_loss
+from mipselect.losses.classes import SIGNS
 from mipselect.mechanisms.base import Mechanism
 from mipselect.methods import MCMCMethod
 from mipselect.privacy.decimals import exact, round_down
@@ -117,6 +119,9 @@ class SelectThenRegress(NumberPredictor):
         selector, regressor = self._parts()
         sources, private = _sources(selector, regressor)
         table, given = self._validated(X, y)
+        if getattr(regressor, "classes", None) is not None:
+            y = given
+            _take_signs(selector)
         target, size = regressor._encoded(given), table.shape[1]
         selector.n_features_in_ = size
         if hasattr(self, "feature_names_in_"):
@@ -239,6 +244,11 @@ class SelectThenRegress(NumberPredictor):
             tags.regressor_tags = None
         return tags
 
+    def _labelled(self, y: ArrayLike) -> ArrayLike:
+        if not isinstance(self.regressor, PrivateLinearModel):
+            return y
+        return self.regressor._labelled(y)
+
     def _seeded(self) -> bool:
         return self.selector.random_state is not None and self.regressor.random_state is not None
 
@@ -278,6 +288,13 @@ def _sources(
 
 def _classifies(regressor: object) -> bool:
     return isinstance(regressor, ObjectivePerturbationClassifier)
+
+
+def _take_signs(selector: PrivateSelector) -> None:
+    """Let a loss of classes take them as -1 and +1, and 0 for a row without one."""
+    loss = getattr(selector, "loss", None)
+    if loss is not None and isinstance(known := checked_loss(loss), HingeLoss):
+        selector.set_params(loss=replace(known, classes=SIGNS))
 
 
 def _largest(selector: PrivateSelector) -> int:

@@ -51,9 +51,13 @@ class TablePlan:
                 "a number"
             )
         # After the draw it would be too late to find that a model cannot be written down.
-        whole = ModelTable.of(self.schema, self.public, range(len(self.public.features)))
-        if whole.public.columns != self.public.columns:
+        if self.whole.public.columns != self.public.columns:
             raise InvalidInput("the schema cannot be cut down to the fields that are used")
+
+    @property
+    def whole(self) -> ModelTable:
+        """What a model on all fields would remember of the table."""
+        return ModelTable.of(self.schema, self.public, range(len(self.public.features)))
 
     @property
     def classifies(self) -> bool:
@@ -130,5 +134,5 @@ class TablePair:
             return ModelTable.of(plan.schema, plan.public, support)
 
         y = counted(instance.X, instance.y) if instance.of_classes else instance.y
-        classes = plan.public.units.classes if plan.classifies else None
+        classes = plan.whole.classes if plan.classifies else None
         return self.pair.release(instance.X, y, ledger, sources, classes, table)[0]

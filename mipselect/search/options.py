@@ -84,7 +84,7 @@ def require_ridge(instance: Instance) -> None:
 def _require_certain_values(instance: Instance, tau: float) -> None:
     """Raise `InvalidInput` unless `VALUE_ERRORS` errors of values are within τΔ; all is public."""
     error = instance.value_error / instance.sensitivity
-    if VALUE_ERRORS * error > tau:
+    if VALUE_ERRORS * error > tau * (1.0 + 1e-9):
         raise InvalidInput(
             f"values of n = {instance.n:,} rows are known up to {error:.1g} of the sensitivity, so "
             f"the tolerance must be at least {_rounded_up(VALUE_ERRORS * error):g}, got {tau:g}: "

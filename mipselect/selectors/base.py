@@ -25,6 +25,7 @@ from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.ledger import Ledger, checked_ledger
 from mipselect.privacy.randomness import source_of
 from mipselect.privacy.release import Release
+from mipselect.tables.mixed_tables import refuse_text
 from mipselect.validation import checked_feature_names, checked_integer, require_public
 
 
@@ -145,12 +146,16 @@ class PrivateSelector(SelectorMixin, BaseEstimator, ABC):  # type: ignore[misc]
     def _validated(self, X: ArrayLike, y: ArrayLike) -> tuple[Any, Any]:
         """Return finite X, shape (n, p), and y, shape (n,); raise if k features cannot be had."""
         refuse_lazy(X, "X")
+        y = self._labelled(y)
         try:
             table, target = validate_data(
                 self, X, y, dtype=[np.float64, np.float32], accept_sparse=self._accept_sparse
             )
         except np.exceptions.DTypePromotionError:
             numeric_matrix(X)  # Some columns are dates: this says which.
+            raise
+        except ValueError:
+            refuse_text(X)
             raise
         # scikit-learn overlooks masks, dates and a stored index, and with `assume_finite` NaN too.
         if sparse.issparse(table):
@@ -161,6 +166,10 @@ class PrivateSelector(SelectorMixin, BaseEstimator, ABC):  # type: ignore[misc]
         _require_all_there(target)
         self._check_number(len(self._layout().groups))
         return table, target
+
+    def _labelled(self, y: ArrayLike) -> ArrayLike:
+        """The target before it is checked; of public classes as -1 and +1, 0 for no class."""
+        return y
 
     def _check_number(self, p: int) -> None:
         """Raise `InvalidInput` unless so many of p features can be chosen."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import random
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal
+from dataclasses import replace
+from typing import Any, Literal, cast
 
 from numpy.typing import ArrayLike
 
@@ -14,6 +15,7 @@ from mipselect.errors import InvalidInput
 from mipselect.instance import Instance
 from mipselect.layout import Column, Columns
 from mipselect.losses import Loss, checked_loss
+from mipselect.losses.classes import SIGNS, Classes, class_signs
 from mipselect.losses.held import require_squared
 from mipselect.mechanisms.base import Mechanism, SupportMechanism
 from mipselect.methods import SearchOptions, SupportMethod
@@ -32,6 +34,12 @@ MEANINGS = {
     "ridge": "λ of the penalty (λ/2n)‖β‖²",
 }
 """Of the public bounds."""
+
+
+def _public_classes(loss: Loss) -> Classes | None:
+    """The classes that a loss knows without looking at y."""
+    classes: Classes | None = getattr(loss, "classes", None)
+    return classes
 
 
 class ProblemSelector(PrivateSelector, ABC):
@@ -97,8 +105,14 @@ class ProblemSelector(PrivateSelector, ABC):
     def _support_size(self) -> int:
         return int(self.n_features_to_select)
 
+    def _labelled(self, y: ArrayLike) -> ArrayLike:
+        classes = _public_classes(checked_loss(self.loss))
+        return y if classes is None else class_signs(y, classes)
+
     def _instance(self, X: FloatArray, y: Any) -> Instance:
         loss, meanings = checked_loss(self.loss), dict(MEANINGS)
+        if _public_classes(loss) is not None:
+            loss = replace(cast(Any, loss), classes=SIGNS)
         if loss.encode(y)[1] is not None:
             del meanings["y_bound"]
         bounds = {"y_bound": 1.0, **self._public(**meanings)}

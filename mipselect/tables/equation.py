@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from mipselect.tables.encoders import Encoder, Indicators, Ranked, Scaled
-from mipselect.tables.fields import Category, Field
+from mipselect.tables.fields import Field
 from mipselect.tables.public_map import Target
 
 PER_UNIT, PER_STEP, CATEGORY, MISSING, UNLISTED = (
@@ -37,6 +37,9 @@ class Term:
         The category, and the one that it is compared with: its coefficient is 0 and not listed.
     counts_as : float or None
         What it is multiplied with where a value is missing or in no list: the middle.
+    aside : bool
+        Whether it is about values that are in no list, or missing from a field of which the schema
+        does not say that they may be. Its coefficient says nothing where no row has such a value.
 
     Examples
     --------
@@ -51,6 +54,7 @@ class Term:
     category: str | None = None
     reference: str | None = None
     counts_as: float | None = None
+    aside: bool = False
 
     @property
     def meaning(self) -> str:
@@ -83,6 +87,8 @@ class TableEquation:
         That a negative and a positive score stand for.
     intercept : float
     terms : tuple of Term
+    places : tuple of str
+        Where the target is one of ordered categories: it is a number, the place among these from 0.
 
     Examples
     --------
@@ -96,6 +102,7 @@ class TableEquation:
     classes: tuple[str, str] | None
     intercept: float
     terms: tuple[Term, ...]
+    places: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields, ready for JSON, with a line of words for each coefficient."""
@@ -104,16 +111,45 @@ class TableEquation:
         return {
             "target": self.target,
             "classes": classes,
+            "target_categories": list(self.places) or None,
             "intercept": self.intercept,
             "terms": terms,
         }
 
     @property
+    def aim(self) -> str:
+        """The target, or the score of the second class."""
+        if self.classes is not None:
+            return f"score of {self.target}={self.classes[1]}"
+        if self.places:
+            last = len(self.places) - 1
+            return f"{self.target} from 0 ({self.places[0]}) to {last} ({self.places[-1]})"
+        return self.target
+
+    @property
+    def left_out(self) -> str:
+        """How many terms `lines` leaves out, and what they are; "" if none."""
+        count = sum(term.aside for term in self.terms)
+        if not count:
+            return ""
+        return (
+            f"{count} {'term' if count == 1 else 'terms'} of the model for values that are missing "
+            "or in no list, which say nothing where no row has such a value"
+        )
+
+    @property
     def lines(self) -> list[str]:
+        """The rule in words, a line for each coefficient but those aside, which are counted."""
+        lines = [self.all_lines[0], *self._lines(term for term in self.terms if not term.aside)]
+        return [*lines, f"  and {self.left_out}"] if self.left_out else lines
+
+    @property
+    def all_lines(self) -> list[str]:
         """The rule in words, a line for each coefficient."""
-        aim = self.target if self.classes is None else f"score of {self.target}={self.classes[1]}"
-        terms = [f"  {term.coefficient:+.6g}  {term.meaning}" for term in self.terms]
-        return [f"{aim} = {self.intercept:.6g}", *terms]
+        return [f"{self.aim} = {self.intercept:.6g}", *self._lines(self.terms)]
+
+    def _lines(self, terms: Iterable[Term]) -> list[str]:
+        return [f"  {term.coefficient:+.6g}  {term.meaning}" for term in terms]
 
     def __str__(self) -> str:
         return "\n".join(self.lines)
@@ -142,11 +178,14 @@ def equation(
         constant, made = _terms(encoder, block)
         constants.append(constant / target.scale)
         terms += made
+    aim = target.encoder.field
+    ranked = isinstance(target.encoder, Ranked) and target.classes is None
     return TableEquation(
-        target=target.encoder.field.name,
+        target=aim.name,
         classes=target.classes,
         intercept=target.offset + target.scale * sum(constants),
         terms=tuple(terms),
+        places=aim.category_names if ranked else (),
     )
 
 
@@ -159,26 +198,23 @@ def _terms(encoder: Encoder, block: Sequence[float]) -> tuple[float, list[Term]]
         case Scaled():
             kind, category, reference = PER_UNIT, None, None
         case Ranked(levels=2):
-            kind, (reference, category) = CATEGORY, _names(field)[:2]
+            kind, (reference, category) = CATEGORY, field.category_names[:2]
         case Ranked():
-            kind, category, reference = PER_STEP, None, _names(field)[0]
+            kind, category, reference = PER_STEP, None, field.category_names[0]
         case _:
             raise TypeError(f"no terms are known of a {type(encoder).__name__}")
     slope = block[0] / column.scale
     terms = [Term(field.name, kind, slope, category, reference, column.offset)]
-    terms += [Term(field.name, MISSING, beta) for beta in block[1:]]
+    aside = not field.may_be_missing
+    terms += [Term(field.name, MISSING, beta, aside=aside) for beta in block[1:]]
     return -slope * column.offset, terms
 
 
 def _against_the_first(field: Field, levels: int, block: Sequence[float]) -> Iterator[Term]:
-    names = _names(field)
+    names = field.category_names
     for name, beta in zip(names[1:], block[1:levels], strict=True):
         yield Term(field.name, CATEGORY, beta - block[0], name, names[0])
     if len(block) > levels:
-        yield Term(field.name, MISSING, block[levels] - block[0], reference=names[0])
-    yield Term(field.name, UNLISTED, -block[0], reference=names[0])
-
-
-def _names(field: Field) -> list[str]:
-    categories: Sequence[Category] = field.categories or ("false", "true")
-    return [value if isinstance(value, str) else f"{value:.15g}" for value in categories]
+        beta, aside = block[levels] - block[0], not field.may_be_missing
+        yield Term(field.name, MISSING, beta, reference=names[0], aside=aside)
+    yield Term(field.name, UNLISTED, -block[0], reference=names[0], aside=True)

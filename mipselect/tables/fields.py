@@ -43,6 +43,9 @@ class Field:
         The range of a number, in its units.
     required : bool
         Whether a value is always there: then the field has no column `=missing`.
+    may_be_missing : bool
+        Whether it is stated that values may be missing: by `required: false`, or by
+        `missingValues` of the field.
     categories : tuple of str, float or bool, or None
         From `categories`, else from `constraints.enum`; as many and in the order as written.
     ordered : bool
@@ -67,6 +70,7 @@ class Field:
     minimum: float | None = None
     maximum: float | None = None
     required: bool = False
+    may_be_missing: bool = False
     categories: tuple[Category, ...] | None = None
     ordered: bool = False
     missing_values: tuple[str, ...] = ("",)
@@ -79,6 +83,13 @@ class Field:
     def is_number(self) -> bool:
         """Whether its values are numbers, be they measured or the codes of categories."""
         return self.type in NUMBERS
+
+    @property
+    def category_names(self) -> tuple[str, ...]:
+        """The categories as texts; those of a boolean are false and true."""
+        if self.type == "boolean":
+            return "false", "true"
+        return tuple(v if isinstance(v, str) else f"{v:.15g}" for v in self.categories or ())
 
     @property
     def gap(self) -> str:
@@ -137,6 +148,7 @@ def field_of(content: Mapping[str, Any], missing: tuple[str, ...], where: str) -
         minimum=low,
         maximum=high,
         required=constraints.get("required", False),
+        may_be_missing=constraints.get("required") is False or "missingValues" in content,
         categories=_categories(content, constraints, kind, f"{where} (field {name})"),
         ordered=content.get("categoriesOrdered", False),
         missing_values=_texts(missing),

@@ -19,7 +19,7 @@ from mipselect.tables.public_map import PublicMap, Ranges
 from mipselect.tables.schema import TableSchema
 from mipselect.tables.sources import open_source
 from mipselect.tables.units import Units
-from mipselect.validation import listed
+from mipselect.validation import did_you_mean, listed
 
 FIRST_ROWS = 1 << 16
 GROWTH = 1.25
@@ -157,7 +157,9 @@ def open_columns(source: Any, names: Sequence[str]) -> tuple[Part, ...]:
         counts = Counter(part.names)
         absent = [name for name in names if name not in counts]
         if absent:
-            hint = " (values must be separated by commas)" if len(part.names) == 1 else ""
+            hint = did_you_mean(absent[0], part.names)
+            if len(part.names) == 1:
+                hint += " (values must be separated by commas)"
             raise InvalidInput(
                 f"{part.label}: there is no column {listed(absent)}; columns: "
                 f"{listed(part.names)}{hint}"

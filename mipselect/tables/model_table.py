@@ -95,6 +95,16 @@ class ModelTable:
         return PublicMap.of(self.schema, target=self.target, always=self.always)
 
     @property
+    def classes(self) -> tuple[str | bool | int | float, str | bool | int | float] | None:
+        """The two classes of the target as values of the type of its field; None for a number."""
+        target = self.public.target
+        if target.classes is None:
+            return None
+        field = target.encoder.field
+        first, second = (False, True) if field.type == "boolean" else (field.categories or ())[:2]
+        return (int(first), int(second)) if field.type == "integer" else (first, second)
+
+    @property
     def column_names(self) -> tuple[str, ...]:
         """The columns of the model."""
         return tuple(column.name for column in self.public.columns)

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from mipselect.tables.places import Place
+
 ROWS = 1 << 16
 """Rows that are looked at together."""
 
@@ -29,6 +31,8 @@ class Part:
         Their number, where it is known without reading them.
     read : callable
         From some of the names to batches with these columns in this order.
+    places : tuple of Place
+        The files that it is read from, as far as they are known.
     """
 
     label: str
@@ -36,6 +40,7 @@ class Part:
     kinds: tuple[str, ...]
     rows: int | None
     read: Read
+    places: tuple[Place, ...] = ()
 
 
 def arrow_part(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from mipselect import disk
 from mipselect.errors import InvalidInput, MipselectError
 from mipselect.json_objects import faults, read_json
 from mipselect.tables.fields import Field, field_of, values_of
-from mipselect.validation import listed, shown
+from mipselect.validation import did_you_mean, listed, shown
 
 MOST_BYTES = 1 << 24
 """A schema file is written by people; more is something else."""
@@ -175,6 +174,5 @@ class TableSchema:
 def unknown_name(name: object, known: Iterable[str]) -> str:
     """Say that there is no such field, and which there are."""
     names = list(known)
-    close = difflib.get_close_matches(str(name), names, n=1)
-    hint = f"; did you mean {shown(close[0])}?" if close else ""
+    hint = did_you_mean(name, names)
     return f"the schema has no field {shown(name)}; its fields: {listed(names)}{hint}"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import pyarrow as pa
 from mipselect.errors import InvalidInput
 from mipselect.tables.pandas_columns import arrow_column
 from mipselect.tables.parts import ROWS, Part, arrow_part, kind_of, pieces
+from mipselect.tables.places import Once, places_of_dataset
 from mipselect.tables.stored_files import stored_parts
 
 KNOWN = (
@@ -44,7 +46,8 @@ def open_source(source: Any) -> tuple[Part, ...]:
     Raises
     ------
     InvalidInput
-        Naming the source and what is wrong with it.
+        Naming the source and what is wrong with it; also where a folder, a pattern or a `Dataset`
+        reaches one file under two names.
     """
     if isinstance(source, str | Path):
         return stored_parts(str(source))
@@ -92,6 +95,8 @@ def _dataset_part(source: Any) -> Part:
             "a Dataset of text files guesses types from rows, and a value in one row can stop it; "
             "give the path instead"
         )
+    places = places_of_dataset(source)
+    Once().reach(places)
 
     def read(names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         scanner = source.scanner(
@@ -99,7 +104,7 @@ def _dataset_part(source: Any) -> Part:
         )
         return pieces(scanner.to_reader(), names)
 
-    return arrow_part("the dataset", source.schema, None, read)
+    return replace(arrow_part("the dataset", source.schema, None, read), places=places)
 
 
 def _pandas_part(frame: Any) -> Part:

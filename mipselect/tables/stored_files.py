@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import glob
 import urllib.parse
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 from pyarrow import fs, ipc, parquet
 
-from mipselect.disk import regular_file
 from mipselect.errors import InvalidInput
 from mipselect.tables.csv_rows import CsvRows
 from mipselect.tables.parts import ROWS, Part, Read, arrow_part, pieces
+from mipselect.tables.places import Once, Place, place_elsewhere, place_here
 from mipselect.validation import shown
 
 CSV, PARQUET, IPC = "CSV", "Parquet", "Arrow"
@@ -27,6 +28,7 @@ ENDINGS = {
     ".ipc": IPC,
     ".feather": IPC,
 }
+SPREADSHEETS = (".xlsx", ".xlsm", ".xls", ".ods")
 COLUMN_BUFFER = 1 << 18
 """Bytes of each column of a Parquet file here that are read at a time; a whole row group, which
 may be gigabytes, from elsewhere, for requests over a network take long."""
@@ -45,7 +47,13 @@ def stored_parts(source: str) -> tuple[Part, ...]:
             ) from error
         found = system.get_file_info(path)
         paths = _in_folder(system, path) if found.type == fs.FileType.Directory else [path]
-        return tuple(_file(system, one, source if len(paths) == 1 else one, path) for one in paths)
+        names = [source] if len(paths) == 1 else paths
+        here = isinstance(system, fs.LocalFileSystem)
+        places = [
+            place_here(one, name) if here else place_elsewhere(source, one, name)
+            for one, name in zip(paths, names, strict=True)
+        ]
+        return _files(system, paths, places, path)
     system = fs.LocalFileSystem()
     if Path(source).is_dir():
         paths = _in_folder(system, source)
@@ -55,10 +63,9 @@ def stored_parts(source: str) -> tuple[Part, ...]:
             raise InvalidInput(f"{source}: no file is called so")
     else:
         paths = [source]
-    for path in paths:
-        regular_file(Path(path))
+    places = [place_here(path) for path in paths]
     _require_one_kind(source, paths)
-    return tuple(_file(system, path, path, source) for path in paths)
+    return _files(system, paths, places, source)
 
 
 def _in_folder(system: fs.FileSystem, folder: str) -> list[str]:
@@ -85,7 +92,34 @@ def _kind_of_file(path: str) -> str:
     for ending, kind in ENDINGS.items():
         if path.lower().endswith(ending):
             return kind
-    raise InvalidInput(f"{path}: a table must end in {', '.join(ENDINGS)}")
+    raise unknown_ending(path, ENDINGS)
+
+
+def is_table(path: str) -> bool:
+    """Whether a file is called as a table is, or as a spreadsheet."""
+    return path.lower().endswith((*ENDINGS, *SPREADSHEETS))
+
+
+def unknown_ending(path: str, known: Iterable[str]) -> InvalidInput:
+    """An error for a file that ends in none of these, with the way in for a spreadsheet."""
+    way = (
+        "; save the sheet as CSV, or read it in Python with pandas.read_excel and give the frame, "
+        "or its frame.to_parquet(...)"
+    )
+    hint = way if path.lower().endswith(SPREADSHEETS) else ""
+    *endings, last = known
+    return InvalidInput(f"{path}: a table must end in {', '.join(endings)} or {last}{hint}")
+
+
+def _files(
+    system: fs.FileSystem, paths: Sequence[str], places: Sequence[Place], root: str
+) -> tuple[Part, ...]:
+    """The parts of files, each of which may be reached under one name only."""
+    Once().reach(places)
+    return tuple(
+        replace(_file(system, path, place.name, root), places=(place,))
+        for path, place in zip(paths, places, strict=True)
+    )
 
 
 def _file(system: fs.FileSystem, path: str, label: str, root: str) -> Part:

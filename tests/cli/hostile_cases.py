@@ -427,6 +427,45 @@ CASES: list[Case] = [
     tables("40,000 columns without the target", ",".join(f"c{j}" for j in range(40_000)) + "\n1\n",
            "there is no column 'y'", "39980 more"),
     tables("escape sequences in names", "\x1b[31ma,b,c\n1,2,3\n", "\\x1b[31ma"),
+    # What a newcomer types: a table as an instance, a spreadsheet, no schema, a wrong name.
+    *(
+        Case(f"a table as an instance: {command[0]} {command[1]}", command, (
+            f"{command[1]}: is a table", "'mipselect select' and 'mipselect fit'", "--schema",
+        ), {"t.parquet": b"", "t.xlsx": b"PK"})
+        for command in (
+            ("solve", "data.csv"), ("release", "data.csv", "--epsilon", "1"),
+            ("compare", "t.parquet"), ("bench", "t.xlsx", *BENCH[2:]), ("solve", "t.xlsx"),
+        )
+    ),
+    *(
+        Case(f"a spreadsheet: {command[0]} with {len(command)} words", command,
+             ("t.xlsx: a table must end in", "save the sheet as CSV", "pandas.read_excel"),
+             {"t.xlsx": b"PK\x03\x04", "schema.json": SCHEMA, "model.json": model_file})
+        for command in (
+            ("select", "t.xlsx", *COMMON), ("fit", "t.xlsx", *FIT[2:]), ("describe", "t.xlsx"),
+            ("fit", "t.xlsx", *FIT_BY_SCHEMA[2:]), ("predict", "model.json", "t.xlsx"),
+        )
+    ),
+    *(
+        Case(f"no schema: {command[0]}", (command[0], "data.csv", *ASKED),
+             ("error: --schema (begin one with 'mipselect describe') or, for a table of numbers",
+              "--x-bound", "must be given"))
+        for command in (SELECT, FIT)
+    ),
+    tables("text without a schema", "a,b,y\n1,red,3\n", "(sensitive)", "describe the table in a "
+           "schema", "'mipselect describe', then --schema"),
+    *(
+        Case(f"an unknown method: {command[0]}", (*command, "--method", "sise"),
+             ("Invalid value for '--method': 'sise' is not one of 'exponential'",))
+        for command in (SELECT, RELEASE, FIT)
+    ),
+    *(
+        Case(f"a field that is not there: {name}", (*command, "--schema", "schema.json"),
+             ("there is no column a", "columns: ", "did you mean 'aa'?"),
+             {"data.csv": "aa,y\n1,2\n", "schema.json": SCHEMA})
+        for name, command in (("fit", FIT_BY_SCHEMA[:-2]), ("select", ("select", "data.csv",
+                                                                        *ASKED)))
+    ),
     Case("classes: more than two", (*SELECT, "--loss", "hinge"), ("(sensitive)", "two classes")),
     Case("--features: a quote open", (*SELECT, "--features", '"a,b'), ("--features", "quote")),
     Case("--features: a name with a comma", (*SELECT, "--features", '"a,b",c', "--json"),
@@ -531,12 +570,24 @@ CASES: list[Case] = [
 def from_python() -> Mapping[str, Callable[[], object]]:
     """Calls that must raise `MipselectError` with one line."""
     from mipselect import Instance, TopR, load_instance, top_supports
+    from mipselect.regression import AdaSSPRegressor, ObjectivePerturbationClassifier
+    from mipselect.selectors import ExponentialSelector, SISSelector
 
     settings = {"support_size": 1, "x_bound": 1.0, "y_bound": 1.0, "coef_bound": 1.0, "ridge": 1.0}
     X, y = np.ones((2, 2)), np.ones(2)
     huge = 10**400
     pool = top_supports(load_instance("tiny-plain"), 3)
+    words = np.array([[1.0, "female"], [2.0, "male"]], dtype=object)
+    model = AdaSSPRegressor(x_bound=1.0, y_bound=1.0, random_state=0).fit(X, y).release_
+    classifier = ObjectivePerturbationClassifier(x_bound=1.0, coef_bound=1.0, classes=[0, "a"])
     return {
+        "a selector of scores on text": lambda: SISSelector(1, x_bound=1, y_bound=1).fit(words, y),
+        "a selector of a problem on text": lambda: ExponentialSelector(1).fit(words, y),
+        "a regressor on text": lambda: AdaSSPRegressor(x_bound=1, y_bound=1).fit(words, y),
+        "decision of a path": lambda: model.decision("data.csv"),
+        "predict of a path": lambda: model.predict("data.csv"),
+        "decision of text": lambda: model.decision(words),
+        "classes of two kinds": lambda: classifier.fit(X, y),
         "X of 400 digits": lambda: Instance([[huge, 1], [1, 2]], y, **settings),
         "y of 400 digits": lambda: Instance(X, [huge, 1], **settings),
         "x_bound of 400 digits": lambda: Instance(X, y, **{**settings, "x_bound": huge}),

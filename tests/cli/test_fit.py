@@ -50,11 +50,52 @@ def test_schema_target_size_and_epsilon_are_enough(run: Run, table: Path) -> Non
     assert (report["n"], report["protected_unit"], report["ledger"]) == (600, "id", None)
     text = fit(run, table).out
     for words in (
-        "Features: ward", "stay = ", "ward is b and not a", "ward is in no list, compared with a",
+        "Features: ward", "stay = ", "ward is b and not a", "and 2 terms of the model for values",
         "Guarantee of features and coefficients: 60-", "nothing remembers this release",
-        "ε = 30 for the features by exponential", "Model: huber(0.25) loss", "one id, with all",
+        "ε = 30 for the features by exponential", "Model: huber(0.25) loss",
+        "replacing all rows of one id;", "--all-terms lists them",
     ):  # fmt: skip
         assert words in text
+    assert "one row" not in text
+    assert "replacing all rows of one id;" in fit(run, table, "--dry-run").out
+
+
+def test_terms_that_say_nothing_without_such_values(run: Run, table: Path, tmp_path: Path) -> None:
+    output = tmp_path / "m.json"
+    intervals = ("--regression", "adassp", "--delta", "1e-6", "--output", output)
+    aside = ("ward is missing, compared with a", "ward is in no list, compared with a")
+    short = fit(run, table, *intervals).out
+    assert not any(words in short for words in aside)
+    assert short.count("ward is b and not a") == 2  # the coefficient and its interval
+    terms = json.loads(output.read_text())["in_units"]["terms"]
+    assert [term["meaning"] for term in terms if term["aside"]] == list(aside)
+    assert set(aside) <= set(json.loads(output.read_text())["intervals"]["names"])
+    assert not any(words in run("card", output).out for words in aside)
+    assert "2 terms of the model for values that are missing" in run("card", output).out
+    assert "replacing all rows of one id" in str(ModelRelease.load(output))
+    long = fit(run, table, *intervals, "--all-terms").out
+    assert all(long.count(words) == 2 for words in aside)
+    assert "--all-terms" not in long
+
+
+def test_a_target_of_ordered_categories_is_a_number_and_says_so(run: Run, tmp_path: Path) -> None:
+    path = written(tmp_path / "t.csv", rows(60))
+    place = path.with_name("schema.json")
+    content = json.loads(place.read_text())
+    for field in content["fields"]:
+        if field["name"] == "ward":
+            field["categoriesOrdered"] = True
+    place.write_text(json.dumps(content))
+    note = "note: ward is taken as a number, the place among its ordered categories: 0 is a, 1 is b"
+    asked = ("--schema", place, "--target", "ward", "--support-size", "1", "--epsilon", "1")
+    for command in (("select", path, *asked), ("fit", path, *asked)):
+        for more in ((), ("--dry-run",)):
+            outcome = run(*command, *more)
+            assert (outcome.code, outcome.err.count(note)) == (0, 1)
+    assert "ward from 0 (a) to " in run("fit", path, *asked).out
+    moments = ("moments", path, "--schema", place, "--target", "ward")
+    assert note in run(*moments, "--output", tmp_path / "m.npz").err
+    assert note not in run(*moments[:-1], "stay", "--output", tmp_path / "n.npz").err
 
 
 def test_the_file_is_the_model_and_its_equation(run: Run, table: Path, tmp_path: Path) -> None:
@@ -147,9 +188,9 @@ def test_two_classes(run: Run, table: Path, tmp_path: Path) -> None:
     more = ("--never", "stay", "--output", output)
     report = fit(run, table, *more, "--json", target="died").report
     assert report["model"]["feature_names"] == ["age"]
-    assert report["model"]["classes"] == ["false", "true"]
+    assert report["model"]["classes"] == [False, True]
     assert report["model_loss"] == "logistic"
-    assert set(ModelRelease.load(output).predict(table)) == {"false", "true"}
+    assert set(ModelRelease.load(output).predict(table)) == {False, True}
     assert "score of died=true = " in fit(run, table, *more, target="died").out
     hinge = ("--loss", "hinge", "--model-loss", "smoothed-hinge(0.3)")
     report = fit(run, table, *more, *hinge, "--json", target="died").report
@@ -178,7 +219,7 @@ def test_numbers_without_a_schema(run: Run, folder: Path) -> None:
     assert planned["features"] == report["features"] == ["a", "b", "c"]
     assert run(*command, "--features", "b,c", "--json").report["features"] == ["b", "c"]
     refused = command[: command.index("--x-bound")]
-    run(*refused).failed_with(2, "--x-bound and --y-bound must be given, or --schema")
+    run(*refused).failed_with(2, "error: --schema (begin", "--x-bound and --y-bound must be given")
     (folder / "data.csv").write_text("a,b,y\n1,2,3\n1,red,3\n")
     run(*command).failed_with(2, "(sensitive)", "line 3, column 'b' holds text")
 
@@ -248,6 +289,12 @@ def test_the_ledger_refuses_before_the_table_is_opened(run: Run, table: Path) ->
     Ledger.create(other, epsilon=100.0, relation="add-remove")
     refused = ("--ledger", other, "--relation", "replace-one")
     fit(run, table, *refused).failed_with(1, "kept under add-remove")
+    keyed, key = table.with_name("keyed.ledger"), table.with_name("study.key")
+    Ledger.create(keyed, epsilon=100.0, key_file=key)
+    fit(run, table, "--ledger", keyed).failed_with(2, "kept with the key")
+    given = ("--ledger", keyed, "--ledger-key", key)
+    fit(run, table, *given, "--output", key).failed_with(2, "would be replaced")
+    fit(run, table, *given).failed_with(2, "no such file")
 
 
 def test_parts_and_relations_of_a_ledger(run: Run, table: Path) -> None:

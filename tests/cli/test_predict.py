@@ -270,7 +270,7 @@ def test_the_card_of_a_model(run: Run, model: Path, tmp_path: Path) -> None:
     for words in (
         "A linear model of fields that explain stay", "Coefficients of ward", "b and not a",
         "How to read a coefficient", "objective perturbation", "ε = 60", "charged at once",
-        "All rows with one value of id", "always in: sex", "double precision",
+        "All rows of one id, made one row", "always in: sex", "double precision",
     ):  # fmt: skip
         assert words in card
     assert "no coefficients" not in card

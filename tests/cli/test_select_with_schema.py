@@ -65,7 +65,9 @@ def test_schema_target_size_and_epsilon_are_enough(run: Run, tmp_path: Path) -> 
     assert (report["target_scale"], report["target_offset"]) == (30.0, 30.0)
     assert outcome.err == ""
     text = select(run, path).out
-    assert "Protected: one id" in text
+    assert "replacing all rows of one id;" in text
+    assert "one row" not in text
+    assert "replacing all rows of one id;" in select(run, path, "--dry-run").out
     assert "an intercept" in text
 
 
@@ -113,7 +115,7 @@ def test_options_that_need_a_schema(run: Run, folder: Path) -> None:
     given = ("select", folder / "data.csv", "--target", "y", "--support-size", "1")
     for more in (("--always", "a"), ("--no-intercept",), ("--range", "a=0:1")):
         run(*given, "--epsilon", "1", *more).failed_with(2, "needs --schema")
-    run(*given, "--epsilon", "1").failed_with(2, "--x-bound", "with --schema they follow")
+    run(*given, "--epsilon", "1").failed_with(2, "error: --schema (begin", "--x-bound")
 
 
 HOSTILE = [

@@ -125,6 +125,17 @@ def test_deltas_that_reach_one_promise_nothing() -> None:
         Guarantee(1e308).times(2)
 
 
+def test_it_is_one_sentence_about_all_rows_of_a_person() -> None:
+    one = Guarantee(1.0)
+    assert one.of_unit("row") == str(one)
+    assert "replacing all rows of one id;" in one.of_unit("id")
+    both = Guarantee(1.0, 1e-6, "add-remove", ("the chain has mixed",), private=False)
+    text = both.of_unit("patient")
+    assert "adding or removing all rows of one patient; provided that: the chain" in text
+    assert text.startswith("no promise")
+    assert "one row" not in text
+
+
 def test_it_reads_as_a_sentence() -> None:
     assert str(Guarantee(1.0)) == (
         "1-differentially private (pure), replacing one row; no further condition"

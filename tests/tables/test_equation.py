@@ -166,4 +166,73 @@ def test_terms_say_how_to_read_them() -> None:
     assert age.counts_as == 59.0
     assert json.loads(json.dumps(rule.to_dict()))["terms"][0]["meaning"] == "per unit of age"
     assert str(rule).splitlines()[0].startswith("stay = ")
-    assert str(rule).count("\n") == len(rule.terms)
+    assert rule.all_lines[0] == str(rule).splitlines()[0]
+    assert len(rule.all_lines) == 1 + len(rule.terms)
+
+
+@pytest.mark.parametrize(
+    ("stated", "kept"),
+    [
+        ({}, False),
+        ({"constraints": {}}, False),
+        ({"constraints": {"required": False}}, True),
+        ({"missingValues": ["NA", "-9"]}, True),
+        ({"missingValues": []}, True),
+    ],
+)
+def test_terms_of_missing_values_are_listed_where_the_schema_says_that_there_are_some(
+    stated: dict[str, Any], kept: bool
+) -> None:
+    limits = {"minimum": 0, "maximum": 10}
+    given = stated.get("constraints", {})
+    fields = [
+        {"name": "dose", "type": "number", **stated, "constraints": {**limits, **given}},
+        {"name": "ward", "type": "string", "categories": ["a", "b", "c"], **stated},
+        {"name": "sex", "type": "string", "categories": ["f", "m"], **stated},
+        {"name": "y", "type": "number", "constraints": limits},
+    ]
+    schema = TableSchema.of({"missingValues": ["", "?"], "fields": fields})
+    asked = PublicMap.of(schema, target="y")
+    model = ModelTable.of(schema, asked, range(3))
+    rule = model.equation(np.arange(1.0, 1.0 + len(model.column_names)), 0.0)
+    assert len(rule.terms) == 8
+    missing = [term for term in rule.terms if term.kind == "missing"]
+    assert [term.aside for term in missing] == [not kept] * 3
+    assert [t.field for t in rule.terms if t.kind == "in no list" and t.aside] == ["ward"]
+    assert [term.aside for term in rule.terms if term.kind not in ("missing", "in no list")] == (
+        [False] * 4
+    )
+    *lines, last = str(rule).splitlines()
+    assert last.startswith(f"  and {1 if kept else 4} term")
+    assert lines == [line for line in rule.all_lines if "no list" not in line and (
+        kept or "missing" not in line)]  # fmt: skip
+    # What is stored says it too.
+    again = ModelTable.from_dict(json.loads(json.dumps(model.to_dict())))
+    assert again.equation(np.ones(len(again.column_names)), 0.0).left_out == rule.left_out
+    assert [term["aside"] for term in rule.to_dict()["terms"]] == [t.aside for t in rule.terms]
+
+
+def test_a_rule_without_such_terms_counts_none() -> None:
+    schema = TableSchema.of_numbers({"dose": (0.0, 1.0), "y": (0.0, 1.0)})
+    model = ModelTable.of(schema, PublicMap.of(schema, target="y"), [0])
+    rule = model.equation([1.0], 0.0)
+    assert rule.left_out == ""
+    assert rule.lines == rule.all_lines
+
+
+def test_a_target_of_ordered_categories_says_that_it_is_a_number() -> None:
+    content = {
+        "fields": [
+            {"name": "dose", "type": "number", "constraints": {"minimum": 0, "maximum": 1}},
+            {"name": "pain", "type": "integer", "categories": [3, 1, 2], "categoriesOrdered": True},
+        ]
+    }
+    schema = TableSchema.of(content)
+    model = ModelTable.of(schema, PublicMap.of(schema, target="pain"), [0])
+    rule = model.equation([0.5, 0.0], 0.0)
+    assert rule.places == ("3", "1", "2")
+    assert rule.lines[0] == "pain from 0 (3) to 2 (2) = 0.5"
+    assert rule.to_dict()["target_categories"] == ["3", "1", "2"]
+    model = ModelTable.of(schema, PublicMap.of(schema, target="dose"), [0])
+    rule = model.equation([0.5, 0.0], 0.0)
+    assert (rule.places, rule.aim, rule.to_dict()["target_categories"]) == ((), "dose", None)

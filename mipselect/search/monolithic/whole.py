@@ -37,6 +37,9 @@ UNITS = 1000.0
 TRUST = 1e-6
 """Share of the objective of no features that a nonlinear solver's tolerances may be worth."""
 
+DEFAULT_TOLERANCE = 0.05
+"""τ in units of the sensitivity: nonlinear solvers prove no less, and nothing is drawn from it."""
+
 SHARE_OF_TAU = 0.1
 """Solvers may stop when value and bound differ by this share of τ."""
 
@@ -61,7 +64,8 @@ def whole_optimum(
     form : Form, optional
         Default: perspective, or big-M if only that fits the solver's licence.
     tolerance : float, optional
-        τ in units of the sensitivity, default 1e-5.
+        τ in units of the sensitivity, default 0.05: above that of the certified search, for a
+        nonlinear solver's tolerances are what they are.
     time_limit : float, optional
         Seconds.
     progress : callable, optional
@@ -180,7 +184,8 @@ class _WholeSearch:
         options: SearchOptions,
         form: Form | None,
     ) -> None:
-        self._search = set_up(instance, replace(options, solver=NATIVE))
+        tolerance = DEFAULT_TOLERANCE if options.tolerance is None else options.tolerance
+        self._search = set_up(instance, replace(options, solver=NATIVE, tolerance=tolerance))
         self._models = _models_of(instance)
         needed = Capability.MIQP if form is Form.BIG_M else Capability.MISOCP
         self._solver = cast(WholeSolver, usable_solver(options.solver, needed))

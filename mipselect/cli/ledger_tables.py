@@ -1,0 +1,95 @@
+"""A ledger for people: its budget, its entries, and what they promise together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from mipselect.cli.output import heading
+from mipselect.privacy import Guarantee, Ledger
+from mipselect.privacy.composition import Statement, best
+from mipselect.privacy.entries import LedgerEntry
+
+
+def budget_in_words(ledger: Ledger) -> str:
+    """What the budget is, of what, and for whom."""
+    budget, delta = ledger.budget, ledger.terms.delta
+    if ledger.currency == "rho":
+        amount = f"ρ = {budget.rho:.15g}, which is ({budget.epsilon:.6g}, {delta:.6g})"
+    elif ledger.currency == "epsilon":
+        amount = f"ε = {budget.epsilon:.15g}"
+    else:
+        amount = f"(ε, δ) = ({budget.epsilon:.15g}, {delta:.15g})"
+    return f"{amount} under {ledger.relation}; one row is one {ledger.unit}"
+
+
+def left_in_words(ledger: Ledger, remaining: Guarantee) -> str:
+    """What is left, in the currency of the ledger."""
+    if ledger.currency == "rho":
+        return (
+            f"ρ = {remaining.rho:.15g}, such as one pure draw at ε = {remaining.epsilon:.6g}, or "
+            f"one draw from an exponential mechanism at ε = {2 * remaining.epsilon:.6g}"
+        )
+    if ledger.currency == "epsilon":
+        return f"ε = {remaining.epsilon:.15g}"
+    return f"(ε, δ) = ({remaining.epsilon:.15g}, {remaining.delta:.15g})"
+
+
+def entry_report(entry: LedgerEntry) -> Mapping[str, Any]:
+    """An entry as part of a JSON object."""
+    return {
+        "time": entry.time,
+        "what": entry.what,
+        "part": None if entry.part is None else dict([entry.part]),
+        "guarantee": entry.guarantee.to_dict(),
+        "asked": entry.asked,
+        "status": entry.status,
+    }
+
+
+def print_entries(console: Console, entries: tuple[LedgerEntry, ...]) -> None:
+    """Print what was charged, a line each."""
+    table = Table()
+    for title in ("", "time (UTC)", "what", "part", "ε", "δ", "ρ", "status"):
+        right = title in ("", "ε", "δ", "ρ")
+        table.add_column(title, justify="right" if right else "left", overflow="fold")
+    latest = ""
+    for number, entry in enumerate(entries, start=1):
+        guarantee, rho = entry.guarantee, entry.guarantee.concentrated
+        late = " (the clock went back)" if entry.time < latest else ""
+        latest = max(latest, entry.time)
+        table.add_row(
+            str(number),
+            entry.time + late,
+            escape(entry.what),
+            "" if entry.part is None else escape("{} = {}".format(*entry.part)),
+            f"{guarantee.epsilon:.15g}",
+            f"{guarantee.delta:.15g}",
+            "" if rho is None else f"{rho:.6g}",
+            entry.status if guarantee.private else f"{entry.status}, seeded: no promise",
+        )
+    console.print(table)
+
+
+def print_statements(console: Console, found: tuple[Statement, ...]) -> None:
+    """Print what all entries promise together, counted in several ways."""
+    heading(console, "All of it together, counted in three ways")
+    table = Table()
+    for title in ("way", "ε", "δ"):
+        table.add_column(title, justify="left" if title == "way" else "right")
+    table.add_column("what holds", overflow="fold")
+    least = best(found)
+    for statement in found:
+        epsilon = "" if statement.epsilon is None else f"{statement.epsilon:.6g}"
+        table.add_row(
+            statement.way,
+            f"{epsilon} *" if statement is least else epsilon,
+            f"{statement.delta:.6g}",
+            statement.meaning,
+        )
+    console.print(table)
+    console.print("* the least ε. Only the currency of the ledger decides what is still allowed.")

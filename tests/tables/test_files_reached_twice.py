@@ -1,0 +1,132 @@
+"""A file counts once: a second name of it is refused, by whatever way it is reached."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyarrow import dataset, fs, parquet
+
+from mipselect.errors import InvalidInput
+from mipselect.moments import Moments
+from mipselect.tables import TableSchema, map_table
+from mipselect.tables.places import Once, place_elsewhere
+
+LIMITS = {"constraints": {"minimum": 0, "maximum": 9}}
+FIELDS = [{"name": name, "type": "number", **LIMITS} for name in ("x", "y")]
+SCHEMA = TableSchema.of({"fields": FIELDS})
+ROWS = 5
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Two years, each in a folder that is named by a column."""
+    for year in ("2023", "2024"):
+        (tmp_path / f"year={year}").mkdir()
+        table = pa.table({"x": [1.0] * ROWS, "y": [2.0] * ROWS})
+        parquet.write_table(table, tmp_path / f"year={year}" / "t.parquet")
+    return tmp_path
+
+
+def first(folder: Path) -> Path:
+    return folder / "year=2023" / "t.parquet"
+
+
+def linked(folder: Path) -> str:
+    (folder / "year=2024" / "latest.parquet").symlink_to("t.parquet")
+    return "latest.parquet"
+
+
+def hard_linked(folder: Path) -> str:
+    os.link(first(folder), folder / "year=2024" / "second.parquet")
+    return "second.parquet"
+
+
+def folder_linked(folder: Path) -> str:
+    (folder / "year=latest").symlink_to("year=2024")
+    return "year=latest"
+
+
+def folder_in_itself(folder: Path) -> str:
+    (folder / "again").symlink_to(".")
+    return "again"
+
+
+WAYS: dict[str, Callable[[Path], Any]] = {
+    "a folder": lambda folder: folder,
+    "a folder as a URL": lambda folder: folder.as_uri(),
+    "a pattern": lambda folder: f"{folder}/**/*.parquet",
+    "a dataset of a folder": lambda folder: dataset.dataset(folder, format="parquet"),
+    "a dataset below a folder": lambda folder: dataset.dataset(
+        "", format="parquet", filesystem=fs.SubTreeFileSystem(str(folder), fs.LocalFileSystem())
+    ),
+    "datasets together": lambda folder: dataset.dataset(
+        [dataset.dataset(path, format="parquet") for path in sorted(folder.rglob("*.parquet"))]
+        + [dataset.dataset(first(folder), format="parquet")]
+    ),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("again", [linked, hard_linked, folder_linked, folder_in_itself])
+def test_a_second_name_of_a_file_is_refused(
+    folder: Path, way: str, again: Callable[[Path], str]
+) -> None:
+    if way == "datasets together":
+        assert again(folder)
+    else:
+        assert len(map_table(WAYS[way](folder), SCHEMA, target="y").y) == 2 * ROWS
+        name = again(folder)
+    source = WAYS[way](folder)
+    for use in (map_table, Moments.of):
+        with pytest.raises(InvalidInput, match=r"count twice") as caught:
+            use(source, SCHEMA, target="y")
+        if way != "datasets together":
+            assert name in str(caught.value)
+            assert "t.parquet" in str(caught.value)
+            assert "remove one of the names, or list the files" in str(caught.value)
+
+
+def lists(folder: Path) -> Iterator[tuple[str, list[Any]]]:
+    file = first(folder)
+    yield "a file and its folder", [file, folder]
+    yield "a folder and a file of it as a URL", [folder, file.as_uri()]
+    yield "a folder under two names", [folder, folder / "year=2023" / ".."]
+    yield "a file and a pattern", [str(file), f"{folder}/*/t.parquet"]
+    yield "a file and a dataset", [file, dataset.dataset(folder, format="parquet")]
+    yield "a file and a list of it", [file, [file]]
+    yield "a file twice", [file, file]
+
+
+@pytest.mark.parametrize("turned", [list, iter], ids=["list", "iterator"])
+def test_a_list_reaches_a_file_once(folder: Path, turned: Callable[[Any], Any]) -> None:
+    other = folder / "year=2024" / "t.parquet"
+    moments = Moments.of(turned([first(folder), other.as_uri()]), SCHEMA, target="y")
+    assert moments.n == 2 * ROWS
+    for name, source in lists(folder):
+        with pytest.raises(InvalidInput, match=r"would count twice") as caught:
+            Moments.of(turned(source), SCHEMA, target="y")
+        assert str(first(folder)) in str(caught.value), name
+    parquet.write_table(pa.table({"x": [1.0], "y": [2.0]}), folder / "copy.parquet")
+    assert Moments.of(folder, SCHEMA, target="y").n == 2 * ROWS + 1
+
+
+def test_rows_that_are_no_file_may_come_again() -> None:
+    table = pa.table({"x": [1.0] * ROWS, "y": [2.0] * ROWS})
+    assert Moments.of([table, table], SCHEMA, target="y").n == 2 * ROWS
+
+
+def test_a_file_elsewhere_is_known_by_server_and_path() -> None:
+    url, path = "s3://bucket/visits/1.parquet", "bucket/visits/1.parquet"
+    once = Once()
+    once.reach([place_elsewhere(url, path, url)])
+    other = f"{url}?endpoint_override=another.example"
+    once.reach([place_elsewhere(other, path, other)])
+    with pytest.raises(InvalidInput, match=r"1\.parquet and bucket.* are one file"):
+        once.reach([place_elsewhere("s3://bucket/visits", path, path)])
+    with pytest.raises(InvalidInput, match="is given twice"):
+        once.reach([place_elsewhere(url, path, url)])
