@@ -46,6 +46,7 @@ from mipselect.experiments.papers.results import Place, Results
 from mipselect.experiments.papers.runs import Trial
 from mipselect.experiments.papers.sis_accuracy import OnSynth, synthetic
 from mipselect.experiments.papers.sis_instability import PICKED, Instability
+from mipselect.experiments.papers.sis_table import nearest
 from mipselect.mechanisms import Mistakes, NoisyMax, OneShotTopK, RandomStopping, TopR
 from mipselect.mechanisms.noise.noise import NOISES
 from mipselect.search.options import DEFAULT_TOLERANCE
@@ -401,3 +402,17 @@ def test_instances_of_the_hinge_have_the_ridge_of_the_paper_in_our_normalisation
     problem = mip_setting.Problem.generated(recipe, 1)  # type: ignore[arg-type]
     assert isinstance(problem.instance, Instance)
     assert (problem.instance.loss, problem.instance.ridge) == ("hinge", 200.0)
+
+
+def test_a_published_number_is_looked_for_in_every_way() -> None:
+    def judged(*found: float) -> tuple[str, str]:
+        readings = [
+            (Place("", "sorlie", "R²", float(way)), number) for way, number in enumerate(found, 1)
+        ]
+        finding = nearest("sorlie").judged(Results.of(readings, []))
+        return finding.verdict, finding.evidence
+
+    ways = (0.67, 0.84, 0.63, 0.83, 0.83)
+    assert judged(*ways, 0.92) == ("seen", "nearest 0.92 by way 6, stated 0.93")
+    assert judged(*ways) == ("not seen", "nearest 0.84 by way 2, stated 0.93")
+    assert judged()[0] == "not decided"
