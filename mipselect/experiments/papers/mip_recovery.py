@@ -48,8 +48,8 @@ NOTES = (
     "penalty 20. The paper names no numbers of rows: its claims are of some large enough n.",
 )
 LONG_NOTE = (
-    "A chain changes one column in a step, so that 1,000 steps, which its code has at p = 100, reach "
-    "few of so many columns. Chains of 10 p steps are ours, and few of them are drawn."
+    "A chain changes one column in a step, so that 1,000 steps, which its code has at p = 100, "
+    "reach few of so many columns. Chains of 10 p steps are ours, and few of them are drawn."
 )
 
 
