@@ -214,10 +214,18 @@ class Prediction:
                 losses = [fitted_to_all.objective(*pair) - fitted_to_all.least for pair in pairs]
                 yield read(panel, method, metric=LOSS.key, value=float(np.mean(losses)))
             truth = sorted(training.true_support)
-            X, y = CLIPPED.applied(training).X[:, truth], clipped(training.y, CLIPPED.y_bound)
-            pairs = [(truth, np.linalg.lstsq(X, y, rcond=None)[0])]
-            for metric, value in errors(preparation, test, pairs):
-                yield read(panel, NON_PRIVATE, metric=metric.key, value=value)
+            rows = {
+                MSE: (training.X[:, truth], training.y),
+                CLIPPED_MSE: (
+                    clipped(training.X[:, truth], CLIPPED.bound),
+                    clipped(training.y, CLIPPED.y_bound),
+                ),
+            }
+            for metric, (X, y) in rows.items():
+                least = [(truth, np.linalg.lstsq(X, y, rcond=None)[0])]
+                for found, value in errors(preparation, test, least):
+                    if found is metric:
+                        yield read(panel, NON_PRIVATE, metric=metric.key, value=value)
 
 
 def errors(preparation: Preparation, test: Problem, pairs: Sequence[Pair]) -> Errors:

@@ -32,6 +32,7 @@ from .hinge_votes import hinge_ballot
 
 TOP_R, MISTAKES, MCMC, VOTES = "top-R", "mistakes", "MCMC", "samp-agg"
 MCMC_CODE = "MCMC at 2ε, as its code"
+MCMC_LONG = "MCMC, 10 p steps"
 EXACT, WIDE, SIZES = "exact draw", "top-R, 100,000", "exact draw, sizes 1 to 10"
 PUBLISHED = (TOP_R, MISTAKES, MCMC, VOTES)
 OURS = (EXACT, WIDE)
@@ -206,6 +207,7 @@ class Problem:
             SIZES: lambda: self._exact(range(1, 11)),
             MCMC: lambda: self._chain(1.0),
             MCMC_CODE: lambda: self._chain(2.0),
+            MCMC_LONG: lambda: self._chain(1.0),
             VOTES: self._votes,
         }
         return builders[method]()
