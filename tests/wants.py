@@ -19,6 +19,7 @@ def wants(what: str, there: bool) -> pytest.MarkDecorator:
 
 def skip_for_want_of(what: str) -> NoReturn:
     """Skip the test that runs."""
+    __tracebackhide__ = True
     pytest.skip(WANT + what)
 
 
