@@ -19,9 +19,10 @@ from mipselect.cli.table_options import TABLE_PANEL, Always, Never, NoIntercept,
 from mipselect.cli.trial_watch import TrialWatch
 from mipselect.errors import InvalidInput
 from mipselect.experiments.figure import SUFFIXES, drawn, require_matplotlib
-from mipselect.experiments.plan import Progress, Step, plan_selection
+from mipselect.experiments.plan import plan_selection
 from mipselect.experiments.plan_answers import answers
 from mipselect.experiments.plan_chances import METHODS, USUAL
+from mipselect.experiments.plan_lines import Progress, Step
 from mipselect.experiments.plan_tables import Guesses
 from mipselect.tables import TableSchema
 
@@ -94,6 +95,14 @@ def plan(
             "--correlation", help="Of any two fields, 0 to <1.", rich_help_panel=GUESSES_PANEL
         ),
     ] = Guesses.correlation,
+    repeated: Annotated[
+        float,
+        typer.Option(
+            "--repeated",
+            help="R² of four fields that repeat each other, in tables of their own; 0: none.",
+            rich_help_panel=GUESSES_PANEL,
+        ),
+    ] = Guesses.repeated,
     missing: Annotated[
         float,
         typer.Option(
@@ -170,8 +179,8 @@ def plan(
     Tables are made up from the ranges and categories of the schema and from
     stated guesses; nothing of your data is read. As many columns matter as are
     picked, with effects of the same strength. Shown is the share of them that
-    one private draw finds on average: by method, by coef_bound and ridge, and by
-    number of rows.
+    one private draw finds on average: by method, by coef_bound and ridge, by
+    coef_bound where fields repeat each other, and by number of rows.
 
     The target's range counts most: where its middle is what you expect, and
     values beyond it are rare and may be clipped, see --range and --target-mean.
@@ -184,6 +193,7 @@ def plan(
     guesses = Guesses(
         effect=effect,
         correlation=correlation,
+        repeated=repeated,
         missing=missing,
         spread=spread,
         target_mean=target_mean,

@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
-from mipselect.experiments.plan import COEF_BOUND, METHOD, REFERENCE, RIDGE, Line, SelectionPlan
+from collections.abc import Iterable
+
 from mipselect.experiments.plan_chances import MISTAKES
+from mipselect.experiments.plan_lines import (
+    COEF_BOUND,
+    METHOD,
+    REFERENCE,
+    REPEATED,
+    RIDGE,
+    Line,
+    SelectionPlan,
+)
 
 CLEAR = 2.0
 """A difference counts from so many of its standard errors on,"""
 
 WORTH = 0.02
 """and from so much more of the right columns."""
+
+CLOSE = 0.05
+"""Where fields repeat each other, a bound that finds so little less than the best is preferred to
+it if it is smaller, for it costs less elsewhere."""
 
 
 def answers(plan: SelectionPlan) -> tuple[tuple[str, str], ...]:
@@ -53,10 +67,7 @@ def _which_method(plan: SelectionPlan) -> str:
     if not lines:
         return "unknown: none was done within the time limit"
     # Of equals the first: it asks for no condition.
-    best = lines[0]
-    for line in lines[1:]:
-        if _clearly_better(line, best, k):
-            best = line
+    best = _best(lines[0], lines[1:], k)
     answer = f"{_beside(best, k)} at ε = {plan.epsilons[k]:g}"
     if len(lines) > 1:
         answer += f" ({', '.join(_beside(line, k) for line in lines if line is not best)})"
@@ -71,22 +82,52 @@ def _which_bounds(plan: SelectionPlan) -> str:
         return f"unknown: the draw was {start.remark}"
     parts = []
     for about, now in ((COEF_BOUND, plan.coef_bound), (RIDGE, plan.ridge)):
-        best = start
-        for line in plan.about(about):
-            if line.tables and _clearly_better(line, best, k):
-                best = line
         if not plan.about(about):
             continue
+        best = _best(start, plan.about(about), k)
+        value = getattr(best.setting, about)
         if best is start:
             parts.append(f"keep {about} {now:.3g}")
-            continue
-        value = getattr(best.setting, about)
-        more = f"{_percent(best, k)} in place of {_percent(start, k)}"
-        part = f"{about} {value:.3g} finds more than {now:.3g} ({more})"
-        if about == COEF_BOUND and value < now and plan.guesses.target_mean is None:
-            part += ", if the mean of the target is near the middle of its range (--target-mean)"
-        parts.append(part)
+        else:
+            more = f"{_percent(best, k)} in place of {_percent(start, k)}"
+            parts.append(f"{about} {value:.3g} finds more than {now:.3g} ({more})")
+        if about == COEF_BOUND:
+            if value < now and plan.guesses.target_mean is None:
+                parts[-1] += (
+                    ", if the mean of the target is near the middle of its range (--target-mean)"
+                )
+            parts += _where_fields_repeat(plan, best, k)
     return "; ".join(parts)
+
+
+def _where_fields_repeat(plan: SelectionPlan, elsewhere: Line, k: int) -> list[str]:
+    """Say which coef_bound is best there, if it is not the one that is best elsewhere."""
+    lines = {line.setting.coef_bound: line for line in plan.about(REPEATED) if line.tables}
+    advised = elsewhere.setting.coef_bound
+    if advised not in lines:
+        return []
+    there = f"where {plan.repeated} fields repeat each other"
+    best = _best(lines[advised], lines.values(), k)
+    value = min(bound for bound, line in lines.items() if best.gain(line, k)[0] <= CLOSE)
+    if value == advised:
+        return [f"the same {there}"]
+    by_bound = {line.setting.coef_bound: line for line in plan.about(COEF_BOUND, METHOD)[::-1]}
+    more = f"{_percent(lines[value], k)} in place of {_percent(lines[advised], k)}"
+    cost = f"{_percent(by_bound[value], k)} in place of {_percent(elsewhere, k)}"
+    said = f"{there} {value:.3g} finds more than {advised:.3g} ({more}; elsewhere {cost})"
+    chance = lines[value].chance(k)
+    if value == max(lines) and chance is not None and chance.found < plan.goal:
+        said += f", and twice that may find still more (--coef-bound {value:.3g})"
+    return [said]
+
+
+def _best(start: Line, others: Iterable[Line], k: int) -> Line:
+    """The first of those that are not clearly worse than another."""
+    best = start
+    for line in others:
+        if line.tables and _clearly_better(line, best, k):
+            best = line
+    return best
 
 
 def _how_many_rows(plan: SelectionPlan) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from one_table import SCHEMA, numbers, table
+from wants import wants
 
 from mipselect import (
     ExponentialMechanism,
@@ -264,7 +265,7 @@ def test_what_needs_rows_says_so() -> None:
             Instance.from_moments(**wrong)
 
 
-@pytest.mark.skipif(not DATA.exists(), reason="the real tables are not here")
+@wants("../shared/data", DATA.exists())
 @pytest.mark.parametrize(
     ("name", "schema", "target", "never", "size"),
     [

@@ -6,6 +6,7 @@ from pathlib import Path
 from statistics import fmean
 
 import pytest
+from wants import wants
 
 from mipselect.experiments.papers.sis_accuracy import FIVE, OnMicroarray
 from mipselect.experiments.papers.sis_setting import DP_SIS, TWO_STAGE
@@ -13,7 +14,7 @@ from mipselect.experiments.papers.sources import MICROARRAYS, DataSource
 
 FOLDER = Path(__file__).parents[3] / "shared" / "data" / "microarray"
 
-pytestmark = pytest.mark.skipif(not FOLDER.exists(), reason="the microarrays are not here")
+pytestmark = wants("../shared/data", FOLDER.exists())
 
 
 @pytest.mark.parametrize("name", ["christensen", "sorlie"])
