@@ -137,7 +137,8 @@ def test_arrays_keep_their_units(solver: str, bound: float) -> None:
     assert one.sensitivity == other.sensitivity
     pool, wanted = top_supports(one, 40, solver=solver), top_supports(other, 40, solver=solver)
     assert (pool.supports == wanted.supports).all()
-    assert pool.values == pytest.approx(wanted.values, rel=1e-12)
+    # The rows are clipped at the float32 below their bound.
+    assert pool.values == pytest.approx(wanted.values, rel=1e-12 if bound == 2.0 else 1e-6)
 
 
 def test_groups_of_summed_columns_are_bounded_together() -> None:
