@@ -35,7 +35,7 @@ def _arrow_column(series: Any) -> pa.Array:
         return arrow_cells(series.to_list())
     if series.dtype.is_nested():
         return pa.array([None if absent else UNWRITABLE for absent in series.is_null()])
-    if series.dtype in (polars.Int128, polars.UInt128):
+    if str(series.dtype) in {"Int128", "UInt128"}:  # Not every version has them.
         series = series.cast(polars.Float64)
     column = series.to_arrow()
     return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column

@@ -17,6 +17,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import compute
 
+from mipselect.tables.bignum import doubles, is_bignum
 from mipselect.tables.fields import NUMBER, TRUTHS, Field
 
 MISSING, UNLISTED = -1, -2
@@ -104,6 +105,8 @@ def _identities(column: pa.Array, field: Field) -> pa.Array:
         texts = _texts(column)
         if field.is_number:
             values = _doubles(column, field)
+            # Polars writes NaN as a text where another row holds one.
+            texts = compute.if_else(compute.equal(compute.ascii_lower(texts), "nan"), None, texts)
             texts = compute.if_else(np.isnan(values), texts, _written(values))
     listed = compute.is_in(texts, value_set=pa.array(field.missing_values, pa.string()))
     return compute.if_else(listed, None, texts)
@@ -217,6 +220,8 @@ def _kinds(union: pa.Array) -> list[tuple[NDArray[np.int64], pa.Array]]:
 def _plain(column: pa.Array) -> pa.Array:
     """The column without the ways to store it that say nothing of its values."""
     kind = column.type
+    if is_bignum(kind):
+        return pa.array(doubles(column.storage))
     if isinstance(kind, pa.BaseExtensionType):
         return _plain(column.storage)
     if pa.types.is_dictionary(kind):
