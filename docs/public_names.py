@@ -13,6 +13,7 @@ MODULES = (
     "mipselect.selectors",
     "mipselect.regression",
     "mipselect.tables",
+    "mipselect.planning",
     "mipselect.datasets",
     "mipselect.losses",
     "mipselect.search",

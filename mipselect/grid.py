@@ -11,12 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mipselect.arrays import FloatArray
+from mipselect.errors import InvalidInput
 
 GRID = 2.0**-16
 """Entries are cut to multiples of this."""
 
 EXACT_ROWS = 1 << 20
 """Products of so many rows on the grid add up exactly in doubles: below 2^20 · 2^32 < 2^53."""
+
+MOST_ROWS = 2**31 - 1
+"""A product is at most 2^32 units a row, so that these rows are the last that fit into int64."""
 
 
 def on_grid(values: FloatArray, bound: float | FloatArray) -> FloatArray:
@@ -36,9 +40,18 @@ def exact_sums(left: FloatArray, right: FloatArray, unit: float = GRID) -> NDArr
 
     Parameters
     ----------
-    left, right : float arrays, shapes (n, a) and (n, b), n < 2^31
+    left, right : float arrays, shapes (n, a) and (n, b)
         Multiples of `unit` of at most unit/GRID.
+
+    Raises
+    ------
+    InvalidInput
+        For more than `MOST_ROWS` rows.
     """
+    if len(left) > MOST_ROWS:
+        raise InvalidInput(
+            f"sums are exact for at most {MOST_ROWS:,} rows, got {len(left):,}; draw from fewer"
+        )
     total = np.zeros((left.shape[1], right.shape[1]), dtype=np.int64)
     for start in range(0, len(left), EXACT_ROWS):
         part = slice(start, start + EXACT_ROWS)
@@ -48,11 +61,13 @@ def exact_sums(left: FloatArray, right: FloatArray, unit: float = GRID) -> NDArr
 
 
 def exact_products(left: FloatArray, right: FloatArray) -> FloatArray:
-    """leftᵀ right for entries on the grid in [-1, 1], exactly, in any order of the rows.
+    """leftᵀ right for entries on the grid in [-1, 1], in any order of the rows.
+
+    Exact up to 2^21 rows; beyond, an exact sum is rounded once to a double.
 
     Parameters
     ----------
-    left, right : float arrays, shapes (n, a) and (n, b), n < 2^31
+    left, right : float arrays, shapes (n, a) and (n, b)
     """
     result: FloatArray = exact_sums(left, right).astype(np.float64) * GRID**2
     return result

@@ -41,7 +41,8 @@ class Instance(Posed):
         One row per person. Clipped to `x_bound`: the entries of a single column, the Euclidean
         length of a row within a feature of several columns. A data frame (pandas, or
         what offers an Arrow table, as Polars) keeps its column names. float32 stays float32;
-        everything else becomes float64. Text, dates, masked and missing values are refused.
+        everything else becomes float64, and is clipped at the same bound, the largest float32 up
+        to `x_bound`. Text, dates, masked and missing values are refused.
     y : array_like of shape (n,)
         Clipped entrywise to [-y_bound, y_bound]. For the hinge loss two classes (numbers or
         names); the first in sorted order becomes -1, the second +1, and `classes` says which.

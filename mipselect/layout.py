@@ -28,6 +28,9 @@ from mipselect.validation import (
 Column = int | str
 Columns = Column | Sequence[Column]
 
+SHRINK = 1.0 - 2.0**-21
+"""Of rows that are shortened: more than their entries can grow when they become float32."""
+
 LONGEST_JOINED = 60
 """Characters of a name that is made of the names of a feature's columns."""
 
@@ -95,12 +98,13 @@ class Layout:
         """The table's columns, clipped and in the order that `Features` wants; (n, features.size).
 
         A row that is too long within a feature is shortened to the bound; nothing of it depends
-        on other rows.
+        on other rows. Nor on what type the numbers have, which any row can turn from float32 to
+        float64: what is clipped becomes a number of float32 in both.
         """
         features = self.features
         bounds = np.concatenate([self.bounds, np.full(len(self.always), self.always_bound)])
         if features.plain and len(np.unique(bounds)) == 1:
-            bound = rounded_down(float(bounds[0]), matrix.dtype)
+            bound = single_below(float(bounds[0]))
             return np.clip(matrix if self.in_order else matrix[:, self.order], -bound, bound)
         result = np.zeros((len(matrix), features.size), matrix.dtype)
         start = 0
@@ -121,27 +125,33 @@ class Layout:
 
 def shortened(block: FloatArray, bound: float, *, out: FloatArray) -> None:
     """Write rows of `block`, shape (n, w), no longer than `bound` to `out`."""
-    limit = rounded_down(bound, block.dtype)
+    limit = single_below(bound)
     if block.shape[1] == 1:
         np.clip(block, -limit, limit, out=out)
         return
     largest = np.abs(block).max(axis=1)
     scale = np.where(largest > 0.0, largest, 1.0).astype(np.float64)
-    length = scale * np.linalg.norm(block / scale[:, None], axis=1)
-    long = np.flatnonzero(length > float(limit))
+    length = scale * _lengths(block / scale[:, None])
+    long = np.flatnonzero(length > limit)
     out[...] = block
     if len(long):
-        shrink = 1.0 - 4.0 * float(np.finfo(block.dtype).eps)
         unit = block[long] / scale[long, None]
-        unit /= np.linalg.norm(unit, axis=1)[:, None]
-        out[long] = unit * (shrink * float(limit))
+        unit /= _lengths(unit)[:, None]
+        out[long] = (unit * (SHRINK * limit)).astype(np.float32)
 
 
-def rounded_down(bound: float, dtype: np.dtype[Any]) -> np.floating[Any]:
-    """The largest number of this type that is not above `bound`."""
-    with np.errstate(over="ignore"):
-        rounded: np.floating[Any] = dtype.type(bound)
-    return np.nextafter(rounded, dtype.type(0.0)) if float(rounded) > bound else rounded
+def _lengths(rows: FloatArray) -> FloatArray:
+    """Euclidean lengths, added up in the order of the columns however the rows are stored."""
+    squares = np.zeros(len(rows))
+    for column in rows.T:
+        squares += column * column
+    return np.sqrt(squares)
+
+
+def single_below(bound: float) -> float:
+    """The largest number of float32 that is not above `bound`."""
+    single = np.float32(bound)
+    return float(np.nextafter(single, np.float32(0.0)) if float(single) > bound else single)
 
 
 def laid_out(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from wants import wants
 
 from mipselect.backends.discovery import known_solvers
 from mipselect.backends.protocols import Capability
@@ -11,11 +12,7 @@ from mipselect.backends.protocols import Capability
 def back_ends(*needed: Capability) -> list:
     """Parameters: the name of every known back end with these capabilities."""
     return [
-        pytest.param(
-            name,
-            id=name,
-            marks=() if status.usable else pytest.mark.skip(reason=f"{name}: {status.reason}"),
-        )
+        pytest.param(name, id=name, marks=wants(f"{name}: {status.reason}", status.usable))
         for name, status in known_solvers().items()
         if set(needed) <= status.capabilities
     ]

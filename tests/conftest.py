@@ -1,4 +1,4 @@
-"""Shared by all tests: `designs` and `benchmarks` are importable, external data is found or not."""
+"""Shared by all tests: `designs` and `benchmarks` are importable, skips are added up at the end."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from wants import pytest_terminal_summary
+
+__all__ = ["pytest_terminal_summary", "repository"]
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent)]
 

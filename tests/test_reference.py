@@ -10,6 +10,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+from wants import skip_for_want_of
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "docs"))
 
@@ -31,7 +32,7 @@ def test_examples_run(module: str, name: str) -> None:
     examples = doctest.DocTestParser().get_doctest(text, {}, f"{module}.{name}", None, None)
     if name in WAITING:
         assert not examples.examples, f"{name} is waiting no longer"
-        pytest.skip("still to be written")
+        skip_for_want_of("examples in the reference")
     assert examples.examples
     assert "Examples\n--------" in text
     said: list[str] = []

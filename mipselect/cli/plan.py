@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from mipselect.cli.counted_progress import CountedProgress
+from mipselect.cli.counted_progress import TrialWatch
 from mipselect.cli.options import AsJson
 from mipselect.cli.output import check_output, deliver, heading, write_whole
 from mipselect.cli.plan_report import SIMULATED, legend, picture, plan_report, plan_table
@@ -21,7 +21,8 @@ from mipselect.errors import InvalidInput
 from mipselect.pictures import SUFFIXES, drawn, require_matplotlib
 from mipselect.planning.answers import answers
 from mipselect.planning.chances import METHODS, USUAL
-from mipselect.planning.plan import Progress, Step, plan_selection
+from mipselect.planning.lines import Progress, Step
+from mipselect.planning.plan import plan_selection
 from mipselect.planning.simulation import Guesses
 from mipselect.tables import TableSchema
 
@@ -94,6 +95,14 @@ def plan(
             "--correlation", help="Of any two fields, 0 to <1.", rich_help_panel=GUESSES_PANEL
         ),
     ] = Guesses.correlation,
+    repeated: Annotated[
+        float,
+        typer.Option(
+            "--repeated",
+            help="R² of four fields that repeat each other, in tables of their own; 0: none.",
+            rich_help_panel=GUESSES_PANEL,
+        ),
+    ] = Guesses.repeated,
     missing: Annotated[
         float,
         typer.Option(
@@ -170,8 +179,8 @@ def plan(
     Tables are made up from the ranges and categories of the schema and from
     stated guesses; nothing of your data is read. As many columns matter as are
     picked, with effects of the same strength. Shown is the share of them that
-    one private draw finds on average: by method, by coef_bound and ridge, and by
-    number of rows.
+    one private draw finds on average: by method, by coef_bound and ridge, by
+    coef_bound where fields repeat each other, and by number of rows.
 
     The target's range counts most: where its middle is what you expect, and
     values beyond it are rare and may be clipped, see --range and --target-mean.
@@ -184,6 +193,7 @@ def plan(
     guesses = Guesses(
         effect=effect,
         correlation=correlation,
+        repeated=repeated,
         missing=missing,
         spread=spread,
         target_mean=target_mean,
@@ -234,12 +244,12 @@ def _watched() -> Iterator[Progress]:
     """Show how far a plan is, and say after the first table how long it will take at most."""
     start = time.monotonic()
     with ExitStack() as stack:
-        bars: list[CountedProgress] = []
+        bars: list[TrialWatch] = []
         told: list[float] = []
 
         def report(step: Step) -> None:
             if not bars:
-                bars.append(stack.enter_context(CountedProgress(0, step.total)))
+                bars.append(stack.enter_context(TrialWatch(0, step.total)))
             else:
                 bars[0].advance()
             if step.tables and not told:

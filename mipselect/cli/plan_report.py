@@ -11,16 +11,18 @@ from rich.table import Table
 from mipselect.errors import InvalidInput
 from mipselect.pictures import Line, Panel, Picture
 from mipselect.planning.answers import answers
-from mipselect.planning.plan import (
+from mipselect.planning.lines import (
     COEF_BOUND,
     METHOD,
     REFERENCE,
+    REPEATED,
     RIDGE,
     ROWS,
     TOO_SLOW,
     SelectionPlan,
 )
-from mipselect.planning.plan import Line as PlanLine
+from mipselect.planning.lines import Line as PlanLine
+from mipselect.planning.simulation import REPEATED_CORRELATION
 
 BLIND = "blind"
 SIMULATED = "Simulated tables; no row of yours was read. A plan is no promise."
@@ -31,6 +33,7 @@ def _name(line: PlanLine) -> str:
     return {
         METHOD: setting.method,
         COEF_BOUND: f"coef_bound {setting.coef_bound:.3g}",
+        REPEATED: f"repeats, coef_bound {setting.coef_bound:.3g}",
         RIDGE: f"ridge {setting.ridge:.3g}",
         ROWS: f"{setting.rows:,} rows",
         REFERENCE: setting.method,
@@ -66,6 +69,13 @@ def legend(plan: SelectionPlan) -> str:
     known = [error for error in errors if error is not None]
     if known:
         text += f" Standard errors are at most {max(known):.0%}."
+    if plan.repeated:
+        text += (
+            f" Lines with repeats: tables in which {plan.repeated} fields repeat each other "
+            f"(correlation {REPEATED_CORRELATION:g}), with an R² of {plan.guesses.repeated:g}, and "
+            "count as one right column, whichever of them is drawn. If fields of yours do, a "
+            "coef_bound that is too small draws all of them in place of the others."
+        )
     if any(line.remark for line in plan.lines):
         text += f" - was {TOO_SLOW} (--time-limit); the draw from your table may take as long."
     return text
@@ -92,6 +102,7 @@ def plan_report(
         "coef_bound": plan.coef_bound,
         "ridge": plan.ridge,
         "guesses": asdict(plan.guesses),
+        "repeated": plan.repeated,
         "tables": tables,
         "seed": plan.seed,
         "lines": [
@@ -122,10 +133,11 @@ def picture(plan: SelectionPlan, target: str) -> Picture:
     titles = {
         METHOD: "method",
         COEF_BOUND: f"coef_bound, now {plan.coef_bound:.3g}",
+        REPEATED: f"coef_bound where {plan.repeated} fields repeat",
         RIDGE: f"ridge, now {plan.ridge:.3g}",
         ROWS: f"rows, now {plan.rows:,}",
     }
-    names = dict.fromkeys(_name(line) for line in (start, *plan.lines))
+    names = dict.fromkeys(_drawn_name(line, plan) for line in (start, *plan.lines))
     blindly = Line(
         BLIND,
         plan.epsilons,
@@ -135,7 +147,7 @@ def picture(plan: SelectionPlan, target: str) -> Picture:
     panels = []
     for about, title in titles.items():
         own = plan.about(about)
-        beside = [] if about == METHOD else [start]
+        beside = [] if about in (METHOD, REPEATED) else [start]
         lines = [line for line in (*beside, *own) if line.tables]
         if own and lines:
             panels.append(Panel(title, (*(_drawn_line(line, plan) for line in lines), blindly)))
@@ -156,11 +168,20 @@ def picture(plan: SelectionPlan, target: str) -> Picture:
     )
 
 
+def _drawn_name(line: PlanLine, plan: SelectionPlan) -> str:
+    """Name a setting alike in all panels."""
+    if line.setting.about == REPEATED:
+        others = plan.about(METHOD, COEF_BOUND)
+        bound = line.setting.coef_bound
+        line = next(other for other in others if other.setting.coef_bound == bound)
+    return _name(line)
+
+
 def _drawn_line(line: PlanLine, plan: SelectionPlan) -> Line:
     order = sorted(range(len(plan.epsilons)), key=plan.epsilons.__getitem__)
     chances = [line.chance(k) for k in order]
     return Line(
-        _name(line),
+        _drawn_name(line, plan),
         tuple(plan.epsilons[k] for k in order),
         tuple(chance.found for chance in chances if chance is not None),
         tuple(line.error(k) for k in order),

@@ -17,7 +17,7 @@ from mipselect.layout import Layout
 from mipselect.mechanisms.base import Mechanism, Support
 from mipselect.mechanisms.scores.adaptive_peeling import AdaptivePeeling
 from mipselect.methods.base import Rows, ScoreMethod
-from mipselect.methods.kendall_tau import BlockRankings, IntArray, Rankings
+from mipselect.methods.kendall_tau import GRID, BlockRankings, IntArray, Rankings
 from mipselect.methods.streamed import StreamedRows
 from mipselect.privacy.randomness import Rng, generator
 from mipselect.validation import checked_choice
@@ -27,7 +27,15 @@ SENSITIVITIES = {"add-remove": 1.5, "replace-one": 2.0}
 
 SEED_BITS = 256
 
-REDUNDANCIES: dict[str, Callable[..., FloatArray]] = {"max": np.max, "mean": np.mean}
+
+def mean_on_grid(strengths: list[FloatArray], axis: int) -> FloatArray:
+    """The mean of multiples of `GRID`, cut to such a multiple, in integers."""
+    units = (np.array(strengths) / GRID).astype(np.int64)
+    mean: FloatArray = np.floor_divide(units.sum(axis=axis), units.shape[axis]) * GRID
+    return mean
+
+
+REDUNDANCIES: dict[str, Callable[..., FloatArray]] = {"max": np.max, "mean": mean_on_grid}
 """From the strengths of the chosen columns to what is subtracted."""
 
 
@@ -106,11 +114,11 @@ class Correlations(Protocol):
         ...
 
     def with_target(self) -> FloatArray:
-        """Of every column with the target, shape (p,)."""
+        """Of every column with the target, shape (p,); multiples of `GRID`."""
         ...
 
     def with_column(self, c: int) -> FloatArray:
-        """Of every column with column c, shape (p,)."""
+        """Of every column with column c, shape (p,); multiples of `GRID`."""
         ...
 
 
@@ -146,7 +154,8 @@ class OfAllRows:
 class RelevanceLessRedundancy:
     """|τ̂(X_j, Y)| less the largest or the mean |τ̂(X_j, X_j')| over j' chosen or always in.
 
-    For every feature j.
+    For every feature j. Strengths are multiples of `GRID` and the mean is cut to one, so that
+    scores are exact: see docs/mathematics/score-mechanisms.md, (12).
 
     The correlations with a chosen column are computed once and kept.
 

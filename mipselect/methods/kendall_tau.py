@@ -21,6 +21,9 @@ CACHE_LINE = 16
 
 SEED_BYTES, NUMBER_BYTES, PRIORITY_BYTES = 32, 8, 8
 
+GRID = 2.0**-22
+"""τ̂ is cut to multiples of this: sums, differences and maxima of such numbers are exact."""
+
 SMALL = 128
 """Groups of at most so many values are compared directly. Counts up to here fit in a byte."""
 
@@ -63,7 +66,7 @@ class Rankings:
         return cls(ranks)
 
     def correlations(self, target: IntArray) -> FloatArray:
-        """τ̂ = n/2 - 2d/(n-1) of every column with a target; d is the number of discordant pairs.
+        """τ̂ of every column with a target, from the number of discordant pairs; see `tau`.
 
         Parameters
         ----------
@@ -74,11 +77,6 @@ class Rankings:
         -------
         float array, shape (p,)
             Between -n/2 and n/2; zero if n < 2, as there are no pairs.
-
-        References
-        ----------
-        "Better Private Linear Regression Through Better Private Feature Selection", definition
-        3.1.
         """
         p, n = self.ranks.shape
         if n < 2:
@@ -87,8 +85,32 @@ class Rankings:
         discordant = np.empty(p, dtype=np.int64)
         for columns in _chunks(p, n):
             discordant[columns] = inversions(self.ranks[columns].take(order, axis=1))
-        correlations: FloatArray = n / 2 - 2.0 * discordant / (n - 1)
-        return correlations
+        return tau(discordant, n)
+
+
+def tau(discordant: IntArray, n: int) -> FloatArray:
+    """τ̂ = n/2 - 2d/(n-1) of d discordant pairs of n rows, cut towards zero to the grid.
+
+    Parameters
+    ----------
+    discordant : int64 array
+    n : int
+        2 ≤ n < 2^31.
+
+    Notes
+    -----
+    In integers, and the cut adds nothing to a sensitivity that is a multiple of the grid, as 3/2
+    and 2 are: see docs/mathematics/score-mechanisms.md, (12).
+
+    References
+    ----------
+    "Better Private Linear Regression Through Better Private Feature Selection", definition 3.1.
+    """
+    whole, unit = n * (n - 1) - 4 * discordant, 2 * (n - 1)
+    times, rest = np.divmod(np.abs(whole), unit)
+    size = times + np.floor_divide(rest * int(1.0 / GRID), unit) * GRID
+    cut: FloatArray = np.copysign(size, whole)
+    return cut
 
 
 @dataclass(frozen=True, eq=False)

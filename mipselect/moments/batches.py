@@ -14,7 +14,7 @@ from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
 from mipselect.frames import numeric_matrix, numeric_vector
 from mipselect.moments.columns import ArrayColumns, TableColumns
-from mipselect.tables import values
+from mipselect.tables import Field, values
 from mipselect.tables.mapping import open_table
 from mipselect.tables.parts import ROWS, Part
 from mipselect.tables.places import Once, Place
@@ -87,7 +87,7 @@ def _piece(part: Part, public: PublicMap) -> Piece:
 
     def identities() -> Iterator[pa.Array]:
         for batch in part.read([unit]):
-            yield values.identities(batch.column(0))
+            yield batch.column(0)
 
     return Piece(part.label, part.rows, lambda: part.read(public.names), identities, part.places)
 
@@ -164,14 +164,20 @@ class FirstRows:
     """Which rows are the first of their person, over all batches: the rule ``first``.
 
     What it remembers are the identities: some hundred bytes for each person.
+
+    Parameters
+    ----------
+    unit : Field
+        That says whose row it is.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, unit: Field) -> None:
+        self._unit = unit
         self._seen: set[bytes | None] = set()
 
-    def among(self, identities: pa.Array) -> np.ndarray[Any, np.dtype[np.intp]]:
+    def among(self, column: pa.Array) -> np.ndarray[Any, np.dtype[np.intp]]:
         """The places of the first rows of people who were not there before."""
-        found = identities.dictionary_encode("encode")
+        found = values.identities(column, self._unit).dictionary_encode("encode")
         _, first = np.unique(found.indices.to_numpy(), return_index=True)
         # The bytes, for a text need not be UTF-8.
         who = found.dictionary.view(pa.binary()).to_pylist()
@@ -190,5 +196,5 @@ class FirstRows:
 def skip(people: FirstRows, pieces: Sequence[Piece]) -> None:
     """Remember the people of pieces that were counted before."""
     for piece in pieces:
-        for identities in () if piece.identities is None else piece.identities():
-            people.among(identities)
+        for column in () if piece.identities is None else piece.identities():
+            people.among(column)

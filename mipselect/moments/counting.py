@@ -16,7 +16,6 @@ from threadpoolctl import ThreadpoolController
 from mipselect.moments.batches import FirstRows, Piece
 from mipselect.moments.columns import Columns
 from mipselect.moments.sums import Sums
-from mipselect.tables.values import identities
 
 CACHED_ROWS = 1 << 14
 """So many rows are mapped and multiplied at a time: a column of them stays in the cache."""
@@ -115,7 +114,7 @@ def _batches(piece: Piece, people: FirstRows | None) -> Iterator[tuple[Any, Any]
         if people is None:
             yield batch, None
         else:
-            yield batch, people.among(identities(batch.column(batch.num_columns - 1)))
+            yield batch, people.among(batch.column(batch.num_columns - 1))
 
 
 def _add(batch: Any, kept: Any, columns: Columns, added: Sums, turn: Lock) -> None:

@@ -237,8 +237,8 @@ def _counted(
     checkpoint: str | Path | None,
 ) -> Moments:
     totals = Sums(folds, len(columns.names) + 2)
-    unit = isinstance(columns, TableColumns) and columns.public.unit is not None
-    people = FirstRows() if unit else None
+    unit = columns.public.unit if isinstance(columns, TableColumns) else None
+    people = None if unit is None else FirstRows(unit)
     if checkpoint is None:
         count(pieces, columns, totals, people=people, progress=progress)
     else:

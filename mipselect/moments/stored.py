@@ -14,8 +14,9 @@ import numpy as np
 
 from mipselect import disk
 from mipselect.errors import InvalidInput, MipselectError
+from mipselect.grid import MOST_ROWS
 from mipselect.moments.columns import Columns, columns_from_dict
-from mipselect.moments.sums import MOST_BYTES, MOST_ROWS, IntMatrix
+from mipselect.moments.sums import MOST_BYTES, IntMatrix
 from mipselect.validation import shown
 
 FORMAT = "mipselect moments 1"

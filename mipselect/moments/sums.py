@@ -10,10 +10,7 @@ from numpy.typing import NDArray
 
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
-from mipselect.grid import exact_sums
-
-MOST_ROWS = 2**31 - 1
-"""An entry of ZᵀZ is at most 2^32 a row, so that these rows are the last that fit into int64."""
+from mipselect.grid import MOST_ROWS, exact_sums
 
 MOST_BYTES = 2**30
 """Of ZᵀZ in all folds; 11,585 columns in one."""

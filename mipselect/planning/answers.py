@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from mipselect.planning.chances import MISTAKES
-from mipselect.planning.plan import COEF_BOUND, METHOD, REFERENCE, RIDGE, Line, SelectionPlan
+from mipselect.planning.lines import (
+    COEF_BOUND,
+    METHOD,
+    REFERENCE,
+    REPEATED,
+    RIDGE,
+    Line,
+    SelectionPlan,
+)
 
 CLEAR = 2.0
 """A difference counts from so many of its standard errors on,"""
@@ -11,11 +21,31 @@ CLEAR = 2.0
 WORTH = 0.02
 """and from so much more of the right columns."""
 
+CLOSE = 0.05
+"""Where fields repeat each other, a bound that finds so little less than the best is preferred to
+it if it is smaller, for it costs less elsewhere."""
+
 
 def answers(plan: SelectionPlan) -> tuple[tuple[str, str], ...]:
     """Pairs of a question and its answer, in the order in which they are asked.
 
     Which method and which bounds is answered at the middle ε.
+
+    Examples
+    --------
+    >>> from mipselect.planning import plan_selection
+    >>> from mipselect.tables import TableSchema
+    >>> fields = [
+    ...     {"name": name, "type": "number", "constraints": {"minimum": 0, "maximum": 10}}
+    ...     for name in ("dose", "weight", "days")
+    ... ]
+    >>> schema = TableSchema.of({"fields": fields})
+    >>> plan = plan_selection(
+    ...     schema, target="days", rows=500, support_size=1, epsilons=[1.0], tables=2
+    ... )
+    >>> from mipselect.planning import answers
+    >>> [question for question, _ in answers(plan)][:2]
+    ['Will it find what matters?', 'Which method?']
     """
     return (
         ("Will it find what matters?", _what_is_found(plan)),
@@ -53,10 +83,7 @@ def _which_method(plan: SelectionPlan) -> str:
     if not lines:
         return "unknown: none was done within the time limit"
     # Of equals the first: it asks for no condition.
-    best = lines[0]
-    for line in lines[1:]:
-        if _clearly_better(line, best, k):
-            best = line
+    best = _best(lines[0], lines[1:], k)
     answer = f"{_beside(best, k)} at ε = {plan.epsilons[k]:g}"
     if len(lines) > 1:
         answer += f" ({', '.join(_beside(line, k) for line in lines if line is not best)})"
@@ -71,22 +98,52 @@ def _which_bounds(plan: SelectionPlan) -> str:
         return f"unknown: the draw was {start.remark}"
     parts = []
     for about, now in ((COEF_BOUND, plan.coef_bound), (RIDGE, plan.ridge)):
-        best = start
-        for line in plan.about(about):
-            if line.tables and _clearly_better(line, best, k):
-                best = line
         if not plan.about(about):
             continue
+        best = _best(start, plan.about(about), k)
+        value = getattr(best.setting, about)
         if best is start:
             parts.append(f"keep {about} {now:.3g}")
-            continue
-        value = getattr(best.setting, about)
-        more = f"{_percent(best, k)} in place of {_percent(start, k)}"
-        part = f"{about} {value:.3g} finds more than {now:.3g} ({more})"
-        if about == COEF_BOUND and value < now and plan.guesses.target_mean is None:
-            part += ", if the mean of the target is near the middle of its range (--target-mean)"
-        parts.append(part)
+        else:
+            more = f"{_percent(best, k)} in place of {_percent(start, k)}"
+            parts.append(f"{about} {value:.3g} finds more than {now:.3g} ({more})")
+        if about == COEF_BOUND:
+            if value < now and plan.guesses.target_mean is None:
+                parts[-1] += (
+                    ", if the mean of the target is near the middle of its range (--target-mean)"
+                )
+            parts += _where_fields_repeat(plan, best, k)
     return "; ".join(parts)
+
+
+def _where_fields_repeat(plan: SelectionPlan, elsewhere: Line, k: int) -> list[str]:
+    """Say which coef_bound is best there, if it is not the one that is best elsewhere."""
+    lines = {line.setting.coef_bound: line for line in plan.about(REPEATED) if line.tables}
+    advised = elsewhere.setting.coef_bound
+    if advised not in lines:
+        return []
+    there = f"where {plan.repeated} fields repeat each other"
+    best = _best(lines[advised], lines.values(), k)
+    value = min(bound for bound, line in lines.items() if best.gain(line, k)[0] <= CLOSE)
+    if value == advised:
+        return [f"the same {there}"]
+    by_bound = {line.setting.coef_bound: line for line in plan.about(COEF_BOUND, METHOD)[::-1]}
+    more = f"{_percent(lines[value], k)} in place of {_percent(lines[advised], k)}"
+    cost = f"{_percent(by_bound[value], k)} in place of {_percent(elsewhere, k)}"
+    said = f"{there} {value:.3g} finds more than {advised:.3g} ({more}; elsewhere {cost})"
+    chance = lines[value].chance(k)
+    if value == max(lines) and chance is not None and chance.found < plan.goal:
+        said += f", and twice that may find still more (--coef-bound {value:.3g})"
+    return [said]
+
+
+def _best(start: Line, others: Iterable[Line], k: int) -> Line:
+    """The first of those that are not clearly worse than another."""
+    best = start
+    for line in others:
+        if line.tables and _clearly_better(line, best, k):
+            best = line
+    return best
 
 
 def _how_many_rows(plan: SelectionPlan) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
@@ -68,12 +68,13 @@ Chances = tuple[Chance, ...]
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """An instance, the features that matter in it, and how to look at it.
+    """An instance, the columns that matter in it, and how to look at it.
 
     Attributes
     ----------
     instance : Instance
-    right : ndarray of shape (s,)
+    right : tuple of ndarray
+        For each column that matters the features that say it: itself and what repeats it.
     epsilons : tuple of float
     source : random.Random
         For draws, where there are draws.
@@ -82,7 +83,7 @@ class Case:
     """
 
     instance: Instance
-    right: IntArray
+    right: tuple[IntArray, ...]
     epsilons: tuple[float, ...]
     source: random.Random
     time_limit: float
@@ -92,13 +93,15 @@ class Case:
         clock = Deadline(self.time_limit)
         drawn = []
         for _ in range(DRAWS):
-            drawn.append(self.share(draw()))
+            drawn.append(draw())
             require_time(clock)
-        return Chance(float(np.mean(drawn)), float(np.mean([share == 1.0 for share in drawn])))
+        shares = self.shares(np.array(drawn))
+        return Chance(float(shares.mean()), float((shares == 1.0).mean()))
 
-    def share(self, support: Iterable[int]) -> float:
-        """Of the columns that matter."""
-        return len(set(self.right.tolist()).intersection(support)) / len(self.right)
+    def shares(self, supports: IntArray) -> FloatArray:
+        """Of the columns that matter, how many each support has; shape (supports,)."""
+        found = [np.isin(supports, features).any(axis=1) for features in self.right]
+        return np.asarray(np.mean(found, axis=0))
 
 
 def require_time(clock: Deadline) -> None:
@@ -121,7 +124,7 @@ def exponential(case: Case) -> Chances:
         laws = (SoftDraws(instance.prepared, prior, rate, case.time_limit, None) for rate in rates)
         return tuple(case.of_draws(partial(law.draw, case.source)) for law in laws)
     supports, values = _listed(case)
-    shares = np.isin(supports, case.right).mean(axis=1)
+    shares = case.shares(supports)
     return tuple(_expected(shares, -rate.rate * values) for rate in rates)
 
 
@@ -145,7 +148,7 @@ def without_privacy(case: Case) -> Chances:
     else:
         supports, values = _listed(case)
         best = supports[values.argmin()]
-    share = case.share(best.tolist())
+    (share,) = case.shares(best[None, :]).tolist()
     return (Chance(share, float(share == 1.0)),) * len(case.epsilons)
 
 

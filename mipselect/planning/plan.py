@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 
-import numpy as np
+import pyarrow as pa
 
 from mipselect.errors import InvalidInput, NotCertified
 from mipselect.instance import Instance
@@ -18,11 +17,22 @@ from mipselect.planning.chances import (
     USUAL,
     WITHOUT_PRIVACY,
     Case,
-    Chance,
     Chances,
-    blind,
-    mean_of,
     without_privacy,
+)
+from mipselect.planning.lines import (
+    COEF_BOUND,
+    METHOD,
+    REFERENCE,
+    REPEATED,
+    RIDGE,
+    ROWS,
+    TOO_SLOW,
+    Line,
+    Progress,
+    SelectionPlan,
+    Setting,
+    Step,
 )
 from mipselect.planning.simulation import Guesses, Simulation
 from mipselect.tables import PublicMap, TableSchema
@@ -37,9 +47,6 @@ from mipselect.validation import (
     checked_time_limit,
 )
 
-METHOD, COEF_BOUND, RIDGE, ROWS, REFERENCE = "method", "coef_bound", "ridge", "rows", "reference"
-"""What a line is about."""
-
 OTHER_BOUNDS = (0.5, 2.0)
 OTHER_RIDGES = (10.0, 100.0)
 DOUBLINGS = 5
@@ -49,150 +56,6 @@ MOST_ENTRIES = 20_000_000
 """No table with more rows times columns is made up."""
 
 MOST_TABLES = 10_000
-
-TOO_SLOW = "not done within the time limit"
-
-
-@dataclass(frozen=True)
-class Setting:
-    """One way to ask, with everything that is public about it.
-
-    Attributes
-    ----------
-    about : str
-        "method", "coef_bound", "ridge", "rows" or "reference".
-    method : str
-    rows : int
-    coef_bound, ridge : float
-    """
-
-    about: str
-    method: str
-    rows: int
-    coef_bound: float
-    ridge: float
-
-
-@dataclass(frozen=True)
-class Line:
-    """What a setting would find.
-
-    Attributes
-    ----------
-    setting : Setting
-    tables : tuple of tuple of Chance
-        By table, and in each by ε. Empty where a table took longer than the time limit.
-    remark : str
-        Why it is empty, or "".
-    """
-
-    setting: Setting
-    tables: tuple[Chances, ...]
-    remark: str = ""
-
-    def chance(self, k: int) -> Chance | None:
-        """The mean over tables at the k-th ε; None where there are none."""
-        return mean_of([chances[k] for chances in self.tables]) if self.tables else None
-
-    def error(self, k: int) -> float | None:
-        """The standard error of `found` at the k-th ε; None for a single table."""
-        return _error([chances[k].found for chances in self.tables])
-
-    def gain(self, other: Line, k: int) -> tuple[float, float | None]:
-        """How much more is found than by another line on the same tables; and as `error`."""
-        pairs = zip(self.tables, other.tables, strict=True)
-        gains = [mine[k].found - theirs[k].found for mine, theirs in pairs]
-        return float(np.mean(gains)), _error(gains)
-
-
-@dataclass(frozen=True)
-class SelectionPlan:
-    """What to expect of a selection. No data is in it.
-
-    Attributes
-    ----------
-    rows, support_size, features : int
-        n, s, and how many features there are to choose from.
-    epsilons : tuple of float
-    coef_bound, ridge : float
-        In question; the defaults, unless others were given.
-    goal : float
-        The share of the right columns that is wanted.
-    guesses : Guesses
-    seed : int
-    lines : tuple of Line
-        First the methods, then other `coef_bound`, other `ridge`, more rows, and what could be
-        found without privacy.
-    """
-
-    rows: int
-    support_size: int
-    features: int
-    epsilons: tuple[float, ...]
-    coef_bound: float
-    ridge: float
-    goal: float
-    guesses: Guesses
-    seed: int
-    lines: tuple[Line, ...]
-
-    @property
-    def blind(self) -> float:
-        """What is found without looking: s/p."""
-        return blind(self.features, self.support_size)
-
-    def about(self, *what: str) -> tuple[Line, ...]:
-        """The lines about something."""
-        return tuple(line for line in self.lines if line.setting.about in what)
-
-    @property
-    def by_rows(self) -> tuple[Line, ...]:
-        """The exponential mechanism by rising number of rows."""
-        at_first = [line for line in self.about(METHOD) if line.setting.method == EXPONENTIAL]
-        return (*at_first, *self.about(ROWS))
-
-    def rows_needed(self, k: int) -> float | None:
-        """About how many rows reach the goal at the k-th ε; None if more than were tried.
-
-        Between two numbers that were tried, linear in their logarithms. The first number of rows
-        is returned where fewer may do.
-        """
-        before: tuple[int, float] | None = None
-        for line in self.by_rows:
-            chance, rows = line.chance(k), line.setting.rows
-            if chance is None:
-                return None
-            if chance.found >= self.goal:
-                if before is None:
-                    return float(rows)
-                part = (self.goal - before[1]) / (chance.found - before[1])
-                return float(before[0] * (rows / before[0]) ** part)
-            before = rows, chance.found
-        return None
-
-
-@dataclass(frozen=True)
-class Step:
-    """Where a plan stands.
-
-    Attributes
-    ----------
-    done, total : int
-        Cases, a setting on a table each; and how many there are at most.
-    tables : int
-        How many tables are done.
-    what : str
-        What comes next.
-    """
-
-    done: int
-    total: int
-    tables: int
-    what: str
-
-
-Progress = Callable[[Step], None]
-"""Receives a `Step` before each case."""
 
 
 def plan_selection(
@@ -241,7 +104,8 @@ def plan_selection(
     goal : float
         The share of the right columns for which `rows_needed` is asked.
     tables : int
-        How many are simulated for every number of rows.
+        How many are simulated for every number of rows, and half as many with fields that repeat
+        each other.
     seed : int
         The same seed gives the same plan.
     time_limit : float
@@ -266,6 +130,21 @@ def plan_selection(
     table, so that the standard errors are those of the tables alone; else they are relative
     frequencies of exact draws. A plan is no promise: real columns are correlated otherwise, and
     their effects are not equally strong.
+
+    Examples
+    --------
+    >>> from mipselect.planning import plan_selection
+    >>> from mipselect.tables import TableSchema
+    >>> fields = [
+    ...     {"name": name, "type": "number", "constraints": {"minimum": 0, "maximum": 10}}
+    ...     for name in ("dose", "weight", "days")
+    ... ]
+    >>> schema = TableSchema.of({"fields": fields})
+    >>> plan = plan_selection(
+    ...     schema, target="days", rows=500, support_size=1, epsilons=[1.0], tables=2
+    ... )
+    >>> [line.setting.method for line in plan.about("method")][0]
+    'exponential'
     """
     if not isinstance(schema, TableSchema):
         raise InvalidInput("schema must be a TableSchema: TableSchema.read(path)")
@@ -295,13 +174,19 @@ def plan_selection(
     if coef_bound is None:
         coef_bound = default_coef_bound(support_size, len(public.always), intercept)
     checked_scale(coef_bound, "coef_bound")
-    simulation = Simulation(public, guesses, support_size, seed)
-    table = lru_cache(maxsize=1)(simulation.table)
+    simulations = [Simulation(public, guesses, support_size, seed, many) for many in (False, True)]
+    repeated = simulations[True].repeated
 
     @lru_cache(maxsize=1)
-    def instance(number: int, rows: int, coef_bound: float, ridge: float) -> Instance:
+    def table(repeats: bool, number: int, rows: int) -> pa.Table:
+        return simulations[repeats].table(number, rows)
+
+    @lru_cache(maxsize=1)
+    def instance(
+        repeats: bool, number: int, rows: int, coef_bound: float, ridge: float
+    ) -> Instance:
         return Instance.from_table(
-            table(number, rows),
+            table(repeats, number, rows),
             schema,
             target=target,
             support_size=support_size,
@@ -314,13 +199,17 @@ def plan_selection(
         )
 
     def case(setting: Setting, number: int) -> Case:
-        made = instance(number, setting.rows, setting.coef_bound, setting.ridge)
+        repeats = setting.about == REPEATED
+        made = instance(repeats, number, setting.rows, setting.coef_bound, setting.ridge)
         source = random.Random(f"{seed} {number} {setting}")
-        return Case(made, simulation.right(number), eps, source, time_limit)
+        return Case(made, simulations[repeats].right(number), eps, source, time_limit)
 
     lam = DEFAULT_RIDGE if ridge is None else checked_nonnegative(ridge, "ridge")
     start = Setting(METHOD, EXPONENTIAL, rows, coef_bound, lam)
     first = list(_at_hand(start, dict.fromkeys((EXPONENTIAL, *methods))))
+    if repeated:
+        bounds = [factor * coef_bound for factor in (1.0, *OTHER_BOUNDS)]
+        first += [replace(start, about=REPEATED, coef_bound=bound) for bound in sorted(bounds)]
     later = [
         replace(start, about=ROWS, rows=rows * 2**k)
         for k in range(1, DOUBLINGS + 1)
@@ -337,6 +226,7 @@ def plan_selection(
         ridge=lam,
         goal=goal,
         guesses=guesses,
+        repeated=repeated,
         seed=seed,
         lines=tuple(found),
     )
@@ -346,7 +236,7 @@ def plan_selection(
             break
         (line,) = _lines([setting], tables, case, watch)
         plan = replace(plan, lines=(*plan.lines, line))
-    order = (METHOD, COEF_BOUND, RIDGE, ROWS, REFERENCE)
+    order = (METHOD, COEF_BOUND, REPEATED, RIDGE, ROWS, REFERENCE)
     in_order = sorted(plan.lines, key=lambda line: order.index(line.setting.about))
     return replace(plan, lines=tuple(in_order))
 
@@ -386,12 +276,15 @@ def _lines(
 ) -> list[Line]:
     """Every setting on every table; one that takes too long on a table is given up.
 
-    What is compared with the first setting goes with it.
+    What is compared with the first setting goes with it. Half of the tables show what fields that
+    repeat each other do, for the differences are large.
     """
     found: dict[Setting, list[Chances]] = {setting: [] for setting in settings}
     remarks = dict.fromkeys(settings, "")
     for number in range(tables):
         for setting in settings:
+            if setting.about == REPEATED and number >= max(2, tables // 2):
+                continue
             watch.begin(f"{setting.method}, {setting.rows:,} rows, table {number + 1}")
             if remarks[settings[0]] and setting.about != RIDGE:
                 remarks[setting] = remarks[settings[0]]
@@ -407,7 +300,3 @@ def _lines(
         Line(setting, () if remarks[setting] else tuple(found[setting]), remarks[setting])
         for setting in settings
     ]
-
-
-def _error(values: Sequence[float]) -> float | None:
-    return float(np.std(values, ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else None

@@ -11,11 +11,17 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from mipselect.arrays import FloatArray
+from mipselect.arrays import FloatArray, IntArray
 from mipselect.errors import InvalidInput
 from mipselect.tables.encoders import Encoder, Indicators, Ranked, Scaled
 from mipselect.tables.public_map import PublicMap
 from mipselect.validation import checked_number, checked_positive, checked_share
+
+MOST_REPEATED = 4
+"""So many fields repeat each other, as a weight, a length, a width and a depth do,"""
+
+REPEATED_CORRELATION = 0.98
+"""with this correlation of any two."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,6 +35,10 @@ class Guesses:
         between 0 and 1. Cohen (1988, section 9.2) calls 0.02 small, 0.13 medium, 0.26 large.
     correlation : float
         Of any two fields, as normal variables before they are cut into categories; in [0, 1).
+    repeated : float
+        In tables with fields that repeat each other, the R² of these fields, which comes before
+        `effect`: the other right columns have that share of what is left. In [0, 1); 0 for no
+        such tables.
     missing : float
         Share of missing values in each field that is not `required`; in [0, 1).
     spread : float
@@ -41,10 +51,17 @@ class Guesses:
     ------
     InvalidInput
         Naming the guess that is out of its range.
+
+    Examples
+    --------
+    >>> from mipselect.planning import Guesses
+    >>> Guesses(effect=0.1, target_mean=15.0, target_sd=10.0).correlation
+    0.2
     """
 
     effect: float = 0.3
     correlation: float = 0.2
+    repeated: float = 0.8
     missing: float = 0.05
     spread: float = 0.25
     target_mean: float | None = None
@@ -52,7 +69,7 @@ class Guesses:
 
     def __post_init__(self) -> None:
         checked_share(self.effect, "effect", closed=True)
-        for what in ("correlation", "missing"):
+        for what in ("correlation", "repeated", "missing"):
             checked_number(
                 getattr(self, what), what, "a number from 0 to below 1", lambda v: 0.0 <= v < 1.0
             )
@@ -96,6 +113,9 @@ class Simulation:
     columns are drawn uniformly for each table; they and the fields that are always in have effects
     of the same strength and of random sign, those of categories a random one for every level.
 
+    With `repeats` some fields with ranges repeat each other and together count as one right column,
+    the strongest: each of them says nearly all of it, and they are absent from the same rows.
+
     Attributes
     ----------
     public : PublicMap
@@ -103,46 +123,73 @@ class Simulation:
     support_size : int
         s, how many columns matter.
     seed : int
+    repeats : bool
+        Whether fields repeat each other.
     """
 
     public: PublicMap
     guesses: Guesses
     support_size: int
     seed: int
+    repeats: bool = False
 
-    def right(self, number: int) -> NDArray[np.intp]:
-        """The features that matter in a table, sorted, shape (s,); those that can, if enough can.
+    @property
+    def repeated(self) -> int:
+        """How many fields repeat each other: 4 if there are as many; 0 if fewer than 2 can."""
+        vary = self._that_vary()
+        ranges = sum(isinstance(self.public.features[j], Scaled) for j in vary)
+        possible = min(MOST_REPEATED, ranges, len(vary) - (self.support_size - 1))
+        asked = self.repeats and self.support_size > 1 and self.guesses.repeated > 0.0
+        return possible if asked and possible > 1 else 0
 
-        A field with one category is the same for everybody.
+    def right(self, number: int) -> tuple[IntArray, ...]:
+        """The s columns that matter in a table, each as the features that say it, sorted.
+
+        A field with one category is the same for everybody and does not matter, if enough others
+        can. Fields that repeat each other come first.
         """
         rng = np.random.default_rng([self.seed, number])
-        features = self.public.features
-        vary = [j for j, e in enumerate(features) if isinstance(e, Scaled) or _levels(e) > 1]
-        among = vary if len(vary) >= self.support_size else range(len(features))
-        return np.sort(rng.choice(among, self.support_size, replace=False)).astype(np.intp)
+        features, among = self.public.features, self._that_vary()
+        if not self.repeated:
+            chosen = rng.choice(among, self.support_size, replace=False)
+            return tuple(np.array([j]) for j in np.sort(chosen))
+        ranges = [j for j in among if isinstance(features[j], Scaled)]
+        alike = np.sort(rng.choice(ranges, self.repeated, replace=False))
+        others = rng.choice(np.setdiff1d(among, alike), self.support_size - 1, replace=False)
+        return (alike, *(np.array([j]) for j in np.sort(others)))
 
     def table(self, number: int, rows: int) -> pa.Table:
         """A table in its own units; `number` and `rows` say which."""
         rng = np.random.default_rng([self.seed, number, rows])
-        public, guesses = self.public, self.guesses
-        matters = {*self.right(number).tolist()}
+        public, guesses, right = self.public, self.guesses, self.right(number)
+        alike = {*right[0].tolist()} if self.repeated else set()
+        matters = {*np.concatenate(right).tolist()} - alike
         matters |= set(range(len(public.features), len(public.encoders)))
         common = rng.standard_normal(rows)
+        of_the_alike = np.random.default_rng([self.seed, number, rows, 1])
+        shared, lost = of_the_alike.standard_normal(rows), of_the_alike.random(rows)
         columns: dict[str, pa.Array] = {}
-        signal = np.zeros(rows)
+        repeated, rest = np.zeros(rows), np.zeros(rows)
         for j, encoder in enumerate(public.encoders):
-            own = rng.standard_normal(rows)
-            z = math.sqrt(guesses.correlation) * common + math.sqrt(1 - guesses.correlation) * own
-            absent = rng.random(rows) < (0.0 if encoder.field.required else guesses.missing)
+            fresh, chance = rng.standard_normal(rows), rng.random(rows)
+            own = _mixed(shared, fresh, REPEATED_CORRELATION) if j in alike else fresh
+            z = _mixed(common, own, guesses.correlation)
+            absent = (lost if j in alike else chance) < (
+                0.0 if encoder.field.required else guesses.missing
+            )
             numbers = _numbers(encoder, z, guesses.spread)
             columns[encoder.field.name] = _stored(encoder, numbers, absent)
-            effect = _effect(encoder, numbers, rng)
-            if j in matters:
-                signal += rng.choice([-1.0, 1.0]) * _standardised(np.where(absent, 0.0, effect))
+            effect = _standardised(np.where(absent, 0.0, _effect(encoder, numbers, rng)))
+            if j in alike:
+                repeated += effect
+            elif j in matters:
+                rest += rng.choice([-1.0, 1.0]) * effect
         noise = rng.standard_normal(rows)
         mean, sd = guesses.target_law(public)
-        latent = math.sqrt(guesses.effect) * _standardised(signal)
-        latent += math.sqrt(1.0 - guesses.effect) * noise
+        first = guesses.repeated if alike else 0.0
+        later = (1.0 - first) * guesses.effect
+        signal = math.sqrt(first) * _standardised(repeated) + math.sqrt(later) * _standardised(rest)
+        latent = _mixed(_standardised(signal), noise, first + later)
         aim = public.target.encoder
         values = mean + sd * latent
         target = (
@@ -152,6 +199,17 @@ class Simulation:
         if public.unit is not None:
             columns[public.unit.name] = pa.array(np.arange(rows)).cast(pa.string())
         return pa.table(columns)
+
+    def _that_vary(self) -> Sequence[int]:
+        """The features that can matter: those with more than one value, if there are s of them."""
+        features = self.public.features
+        vary = [j for j, e in enumerate(features) if isinstance(e, Scaled) or _levels(e) > 1]
+        return vary if len(vary) >= self.support_size else range(len(features))
+
+
+def _mixed(one: FloatArray, other: FloatArray, share: float) -> FloatArray:
+    """Of two with variance 1, with that share of the variance from the first."""
+    return np.asarray(math.sqrt(share) * one + math.sqrt(1.0 - share) * other)
 
 
 def _numbers(encoder: Encoder, z: FloatArray, spread: float = 1.0) -> FloatArray:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
+from decimal import Context, Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -32,6 +32,9 @@ ROW = "row"
 """The privacy unit where a person has one row."""
 
 NO_PROMISE = "no promise, for the draw was seeded"
+
+DIGITS = Context(prec=40)
+"""`decimal` rounds an exponential to the nearest of so many digits, and no further."""
 
 
 @dataclass(frozen=True)
@@ -117,10 +120,10 @@ class Guarantee:
                 "a guarantee under replace-one says nothing about adding or removing a row; "
                 "only add-remove can be converted, to replace-one"
             )
-        delta = 0.0 if self.delta == 0.0 else _two_steps(self.epsilon, self.delta)
+        delta = Fraction(0) if self.delta == 0.0 else _two_steps(self.epsilon, self.delta)
         epsilon = 2 * exact(self.epsilon)
         rho = None if self.rho is None else 4 * exact(self.rho)
-        return _composed(epsilon, exact(delta), relation, self.conditions, self.private, rho)
+        return _composed(epsilon, delta, relation, self.conditions, self.private, rho)
 
     def times(self, count: int) -> Guarantee:
         """Return the promise of `count` releases together, by basic composition: (kε, kδ).
@@ -242,15 +245,17 @@ def _composed(
     return Guarantee(round_up(epsilon), round_up(delta), relation, united, private, stated)
 
 
-def _two_steps(epsilon: float, delta: float) -> float:
-    """(1 + e^ε)δ, refused from 1 on."""
-    factor = 1.0 + math.exp(epsilon) if epsilon < 700.0 else math.inf
-    if factor * delta >= 1.0:
+def _two_steps(epsilon: float, delta: float) -> Fraction:
+    """(1 + e^ε)δ, rounded up in its fortieth digit and refused from 1 on."""
+    # A δ is at least 5e-324, so that from an ε of 745 on the product is above 1 anyway.
+    power = DIGITS.next_plus(DIGITS.exp(Decimal(repr(min(epsilon, 1000.0)))))
+    product = (1 + Fraction(power)) * exact(delta)
+    if product >= 1:
         raise InvalidInput(
             f"({epsilon:.15g}, {delta:.15g}) under add-remove promises nothing under "
             "replace-one: (1 + e^ε)δ is not below 1"
         )
-    return factor * delta
+    return product
 
 
 def _conditions(conditions: Iterable[str]) -> tuple[str, ...]:

@@ -15,19 +15,23 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from decimal import MAX_EMAX, MIN_EMIN, Context
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import log_ndtr
 
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
+from mipselect.privacy.gaussian_curve import gaussian_delta
 from mipselect.privacy.quadrature import Box, integral
 
 MOST_MISSED = 1e-6
 """By so much, and its own error, a law may miss a sum of 1."""
+
+LOGARITHM = Context(prec=40, Emax=MAX_EMAX, Emin=MIN_EMIN)
+"""With more digits than a double, so that a logarithm in it is off by less than one."""
 
 
 @dataclass(frozen=True)
@@ -199,7 +203,7 @@ def log_gaussian_delta(mu: float, epsilon: float) -> float:
     """Log of δ(ε) = Φ(-ε/μ + μ/2) - e^ε Φ(-ε/μ - μ/2), of normal laws μ deviations apart.
 
     Exactly what any number of normal answers needs, μ² the sum of the squares of their distances
-    in units of their deviations. μ > 0.
+    in units of their deviations. μ > 0. Rounded up, to the next double or the one after it.
 
     References
     ----------
@@ -213,11 +217,8 @@ def log_gaussian_delta(mu: float, epsilon: float) -> float:
     >>> math.exp(log_gaussian_delta(0.2920, math.log(3.0))) <= 1.01e-5
     True
     """
-    first = float(log_ndtr(-epsilon / mu + mu / 2.0))
-    second = epsilon + float(log_ndtr(-epsilon / mu - mu / 2.0))
-    if second >= first:
-        return -math.inf
-    return first + math.log(-math.expm1(second - first))
+    _, upper = gaussian_delta(mu, epsilon)
+    return min(0.0, math.nextafter(float(upper.ln(LOGARITHM)), math.inf))
 
 
 def _excess(one: Sequence[Any], other: Sequence[Any], factor: Fraction) -> float:

@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import eigvalsh
 
 from mipselect.arrays import FloatArray
 from mipselect.grid import exact_products, on_grid
@@ -24,6 +23,7 @@ from mipselect.regression.noisy_moments import (
     deviations,
     inverse_of_regularised,
     plus_symmetric_gaussian,
+    smallest_eigenvalue,
 )
 from mipselect.regression.rows import RowMap, products, require_bounded
 from mipselect.validation import (
@@ -51,7 +51,7 @@ class _AdaSSP(PrivateRegressor):
         self._rows(size)
         self._residual_bound()
         self._target_bound()
-        self._deviations()
+        self._deviations(size)
         rho = gaussian_rho(largest_mu(self.epsilon, self.delta))
         return Guarantee(self.epsilon, self.delta, relation=self._checked_relation(), rho=rho)
 
@@ -71,10 +71,11 @@ class _AdaSSP(PrivateRegressor):
     def _name(self) -> str:
         """What the mechanism is called in a release."""
 
-    def _deviations(self) -> Deviations:
+    def _deviations(self, size: int) -> Deviations:
         epsilon, delta = checked_budget(self.epsilon), checked_delta(self.delta)
         relation, rounds = self._checked_relation(), self._rounds()
-        return deviations(epsilon, delta, relation, rounds, self._sizes_share)
+        columns = self._rows(size).columns
+        return deviations(epsilon, delta, relation, rounds, self._sizes_share, columns=columns)
 
     def _rows(self, size: int) -> RowMap:
         row_bound = 1.0 if self.row_bound is None and self.x_bound is None else self.row_bound
@@ -88,13 +89,13 @@ class _AdaSSP(PrivateRegressor):
         return require_bounded(row_map)
 
     def _draw(self, X: FloatArray, y: FloatArray, source: random.Random, private: bool) -> Drawn:
-        rows, sigma, clip = self._rows(X.shape[1]), self._deviations(), self._residual_bound()
-        y_bound = self._target_bound()
+        rows, sigma = self._rows(X.shape[1]), self._deviations(X.shape[1])
+        clip, y_bound = self._residual_bound(), self._target_bound()
         table = on_grid(rows(X), rows.norm)
         target = np.clip(y, -y_bound, y_bound)
         gram = exact_products(table, table)
         noisy_gram = plus_symmetric_gaussian(gram, sigma.gram, source, private=private)
-        smallest = np.array([eigvalsh(gram)[0]])
+        smallest = np.array([smallest_eigenvalue(gram)])
         lower = plus_gaussian(smallest, sigma.eigenvalue, source, private=private)
         lower -= QUANTILE * sigma.eigenvalue
         inverse = inverse_of_regularised(noisy_gram, float(lower[0]), sigma.gram)
@@ -170,7 +171,8 @@ class AdaSSPRegressor(_AdaSSP):
     the largest one that (ε, δ) allows, rounded down.
 
     Rows and targets are cut to multiples of 2^-16 of their bounds before they are added up, so
-    that sums are exact and rounding adds nothing to a sensitivity; noise is drawn with OpenDP.
+    that sums are exact; what doubles round of those of up to 2^31 - 1 rows is part of every
+    sensitivity. Noise is drawn with OpenDP.
 
     The published code adds the noisy eigenvalue itself as a ridge, and its μ exceeds δ by up to
     0.9 %.

@@ -4,35 +4,42 @@ from __future__ import annotations
 
 import math
 import random
+import struct
+from decimal import Decimal
+from functools import lru_cache
 
 from mipselect.arrays import FloatArray
 from mipselect.mechanisms.noise import opendp_draws
-from mipselect.privacy.hockey_stick import log_gaussian_delta
+from mipselect.privacy.gaussian_curve import gaussian_delta
 from mipselect.regression.double_draws import standard_normals
 
-BISECTIONS = 200
-ROUNDING = 1e-9
-"""μ is lowered by this much, relatively: more than the rounding errors of the curve."""
 
-
+@lru_cache(256)
 def largest_mu(epsilon: float, delta: float) -> float:
-    """Return μ, rounded down, with δ(ε) ≤ δ; noise of deviation Δ₂/μ is then (ε, δ)-private.
+    """Return the largest double μ with δ(ε) ≤ δ; noise of deviation Δ₂/μ is (ε, δ)-private.
 
     k releases of μ_1, ..., μ_k together are √Σμ_i²-Gaussian private, also if each depends on the
     ones before (Dong, Roth and Su, corollary 2): there is no loss in composing them.
+
+    Notes
+    -----
+    An upper bound on δ(ε) is compared, so that no rounding makes μ too large; ε and δ are the
+    smaller ones of a double and the decimal that it is printed as. See
+    docs/mathematics/regression.md, (3).
     """
-    target = math.log(delta)
-    low, high = 0.0, 1.0
-    while log_gaussian_delta(high, epsilon) <= target:
-        low, high = high, 2.0 * high
-    for _ in range(BISECTIONS):
-        middle = 0.5 * (low + high)
-        if not low < middle < high:
-            break
-        low, high = (
-            (middle, high) if log_gaussian_delta(middle, epsilon) <= target else (low, middle)
-        )
-    return low * (1.0 - ROUNDING)
+    budget, most = (min(Decimal(value), Decimal(repr(value))) for value in (epsilon, delta))
+    # Doubles above zero are in the order of their bits.
+    low, high = 0, struct.unpack("<q", struct.pack("<d", math.inf))[0]
+    while high - low > 1:
+        middle = (low + high) // 2
+        enough = gaussian_delta(_of_bits(middle), budget)[1] <= most
+        low, high = (middle, high) if enough else (low, middle)
+    return _of_bits(low)
+
+
+def _of_bits(bits: int) -> float:
+    number: float = struct.unpack("<d", struct.pack("<q", bits))[0]
+    return number
 
 
 def plus_gaussian(

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import eigh
+from scipy.linalg.lapack import dpotrf, dsyevd
 
 from mipselect.arrays import FloatArray
+from mipselect.grid import MOST_ROWS
 from mipselect.regression.gaussian_noise import largest_mu, plus_gaussian
 
 SENSITIVITIES: dict[str, tuple[float, float, float]] = {
@@ -26,9 +28,12 @@ SIZES_SHARE = 0.01
 """Of μ², for (Σu², n): it makes all other noise 0.5 % larger. What it leaves unknown of the
 variance of a residual is below a μ-th of what the other noise adds to an interval's."""
 
-SLACK = 1.0 + 1e-6
-"""Sensitivities are raised by this much. Sums are exact; the smallest eigenvalue of one is right
-to 2d² 2^-53 n, which stays below 1e-6 for d² n up to 4e9."""
+SLACK = 1.0 + 1e-12
+"""Deviations are raised by this much, for their own roundings."""
+
+ROUNDED = 2.0 * MOST_ROWS * 2.0**-53
+"""By so much an entry of a sum of rows within 1 may move when it becomes a double, in two tables
+together. Public: it does not depend on how many rows there are."""
 
 QUANTILE = 1.96
 """Of the normal law: 97.5 % lie below."""
@@ -54,22 +59,53 @@ class Deviations:
 
 
 def deviations(
-    epsilon: float, delta: float, relation: str, rounds: int, sizes_share: float = 0.0
+    epsilon: float,
+    delta: float,
+    relation: str,
+    rounds: int,
+    sizes_share: float = 0.0,
+    *,
+    columns: int,
 ) -> Deviations:
     """σ = Δ√3/μ for the sum of squares and its eigenvalue, Δ√(3T)/μ for each of T rounds.
 
     1/σ_G² + 1/σ_λ² + T/σ_r² in units of the sensitivities is μ²: all together are μ-Gaussian
     private, and so (ε, δ)-private with the largest μ that allows it. A share of μ² goes to the
-    sizes first.
+    sizes first. What up to `MOST_ROWS` rows of d columns are rounded by is part of every Δ: see
+    docs/mathematics/regression.md, (4).
     """
     mu = largest_mu(epsilon, delta)
-    left = mu * math.sqrt(1.0 - sizes_share)
-    gram, eigenvalue, gradient = (SLACK * one / left for one in SENSITIVITIES[relation])
+    left = mu * math.sqrt(1.0 - sizes_share) / SLACK
+    moves, sums = SENSITIVITIES[relation], columns * ROUNDED
+    eigenvalue_error = 8.0 * (columns + 2) * ROUNDED
+    gram, gradient = (moves[0] + sums) / left, (moves[2] + sums) / left
+    eigenvalue = (moves[1] + sums + eigenvalue_error) / left
     third, each = math.sqrt(3.0), math.sqrt(3.0 * rounds)
     sizes = math.inf
     if sizes_share > 0.0:
-        sizes = SLACK * SIZES[relation] / (mu * math.sqrt(sizes_share))
+        sizes = SLACK * (SIZES[relation] + ROUNDED) / (mu * math.sqrt(sizes_share))
     return Deviations(third * gram, third * eigenvalue, each * gradient, sizes)
+
+
+def smallest_eigenvalue(gram: FloatArray) -> float:
+    """λ_min of a sum of squares, shape (d, d), off by at most 8(d + 2) 2^-53 Σ_i g_ii.
+
+    By bisection, with Cholesky's decomposition of G - tI as the judge: what that may be off by is
+    proven with its constants, and it never fails. An eigenvalue from LAPACK, of which neither is
+    known, says where to look first. See docs/mathematics/regression.md, (4).
+    """
+    size = len(gram)
+    step = 2.0 * (size + 2) * 2.0**-53 * float(np.trace(gram))
+    low, high = -step, float(np.diagonal(gram).min()) + step
+    guess = float(dsyevd(gram, compute_v=0)[0][0])
+    first = [guess + step / 3.0, guess - step / 3.0]
+    while high - low > step:
+        middle = first.pop() if first else 0.5 * (low + high)
+        if not low < middle < high:
+            continue
+        _, failed = dpotrf(gram - middle * np.eye(size), lower=True)
+        low, high = (low, middle) if failed else (middle, high)
+    return low
 
 
 def plus_symmetric_gaussian(

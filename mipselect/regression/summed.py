@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import eigvalsh
 
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
@@ -15,7 +14,6 @@ from mipselect.grid import GRID
 from mipselect.instance import Instance
 from mipselect.methods.summed import summed_rows
 from mipselect.moments import Moments
-from mipselect.moments.sums import MOST_ROWS
 from mipselect.privacy.guarantee import Guarantee, checked_relation
 from mipselect.privacy.ledger import Ledger, checked_ledger, paid
 from mipselect.privacy.randomness import Rng, generator
@@ -26,14 +24,11 @@ from mipselect.regression.noisy_moments import (
     deviations,
     inverse_of_regularised,
     plus_symmetric_gaussian,
+    smallest_eigenvalue,
 )
 from mipselect.regression.release import ModelRelease
 from mipselect.regression.rows import RowMap
 from mipselect.validation import checked_budget, checked_delta
-
-ROUNDED = 2.0 * MOST_ROWS * 2.0**-53
-"""By so much an entry of a sum of rows within 1 may move when it becomes a double, in two tables
-together. Public: it does not depend on how many rows there are."""
 
 
 def adassp_from_moments(
@@ -78,7 +73,7 @@ def adassp_from_moments(
     -----
     Rows z of columns in [-1, 1] have a length of at most c, c² the number of fields and the one,
     or of columns where they are no fields. Sums of squares and products are exact, so they have
-    the sensitivities of `AdaSSPRegressor` times c² and c; what doubles round is added to these.
+    the sensitivities of `AdaSSPRegressor` times c² and c, with what doubles round.
 
     References
     ----------
@@ -101,23 +96,24 @@ def adassp_from_moments(
     if instance.moments is None:
         raise InvalidInput("the instance has rows; AdaSSPRegressor takes them")
     budget, small = checked_budget(epsilon), checked_delta(delta)
-    sigma = deviations(budget, small, checked_relation(relation), 1)
+    checked_relation(relation)
     source, private = generator(rng)
     chosen = instance.check_support(support)
     columns = _columns(instance, chosen.tolist())
     rows = _row_map(instance, instance.moments, columns, len(chosen))
-    d, square = rows.columns, rows.norm**2
+    square = rows.norm**2
+    sigma = deviations(budget, small, relation, 1, columns=rows.columns)
     sigma = replace(
         sigma,
-        gram=square * sigma.gram * (1.0 + d * ROUNDED / square),
-        eigenvalue=square * sigma.eigenvalue * (1.0 + 2.0 * d**2 * ROUNDED / square),
-        gradient=rows.norm * sigma.gradient * (1.0 + d * ROUNDED / rows.norm),
+        gram=square * sigma.gram,
+        eigenvalue=square * sigma.eigenvalue,
+        gradient=rows.norm * sigma.gradient,
     )
     guarantee = replace(Guarantee(budget, small, relation=relation), private=private)
     with paid(ledger, guarantee, "adassp from moments") as promised, np.errstate(all="ignore"):
         gram, moment = _sums(instance, instance.moments, columns)
         noisy_gram = plus_symmetric_gaussian(gram, sigma.gram, source, private=private)
-        least = np.array([eigvalsh(gram)[0]])
+        least = np.array([smallest_eigenvalue(gram)])
         lower = plus_gaussian(least, sigma.eigenvalue, source, private=private)
         lower -= QUANTILE * sigma.eigenvalue
         noisy = plus_gaussian(moment, sigma.gradient, source, private=private)

@@ -273,7 +273,9 @@ def block_models(
     models = np.zeros((len(guesses), X.shape[1] + fit_intercept))
     for model, block, guess in zip(models, blocks, guesses, strict=False):
         if block:
-            model[:] = block_model(X[block], y[block], guess, fit_intercept, ridge)
+            # In one order, which other rows must not decide: sums depend on it.
+            rows = np.ascontiguousarray(X[block])
+            model[:] = block_model(rows, y[block], guess, fit_intercept, ridge)
     return models
 
 

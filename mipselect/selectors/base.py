@@ -147,9 +147,13 @@ class PrivateSelector(SelectorMixin, BaseEstimator, ABC):  # type: ignore[misc]
         """Return finite X, shape (n, p), and y, shape (n,); raise if k features cannot be had."""
         refuse_lazy(X, "X")
         y = self._labelled(y)
+        given: Any = X
+        if sparse.issparse(X) and given.dtype.kind in "biuf":
+            # An entry that is stored several times is added up in the type of the whole table.
+            given = given.astype(np.float64)
         try:
             table, target = validate_data(
-                self, X, y, dtype=[np.float64, np.float32], accept_sparse=self._accept_sparse
+                self, given, y, dtype=[np.float64, np.float32], accept_sparse=self._accept_sparse
             )
         except np.exceptions.DTypePromotionError:
             numeric_matrix(X)  # Some columns are dates: this says which.

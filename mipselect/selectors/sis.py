@@ -72,7 +72,7 @@ class SISSelector(PrivateSelector):
 
     An entry divided by its bound never exceeds 1 in floating point either. For the draw each
     product x_ij y_i is rounded to a multiple of 2^-32, so that the sum of n < 2^31 products is
-    exact as an integer: rounding adds nothing to the sensitivity of a sum.
+    exact as an integer, which is rounded down to a double: neither adds to the sensitivity.
 
     References
     ----------

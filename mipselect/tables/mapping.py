@@ -197,7 +197,8 @@ def read_rows(
                 y.resize(room, refcheck=False)
             public.encode(batch, X[n:end, :q], y[n:end])
             if public.unit is not None:
-                identities.append(values.identities(batch.column(len(public.names) - 1)))
+                who = batch.column(len(public.names) - 1)
+                identities.append(values.identities(who, public.unit))
             n = end
     if n and public.unit is not None:
         n = one_row_each(X[:n], y[:n], identities, unit_rule, public)

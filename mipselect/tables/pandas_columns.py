@@ -1,24 +1,14 @@
-"""Columns of pandas as Arrow columns, also where a column holds objects of several kinds.
-
-A value in one row decides whether pandas stores numbers or objects, so an object is written as
-the text for which `mipselect.tables.values` finds the same as for the stored number.
-"""
+"""Columns of pandas as Arrow columns, whatever pandas stores them as."""
 
 from __future__ import annotations
 
-import datetime
-import math
 import sys
-from decimal import Decimal
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from mipselect.tables.values import UNWRITABLE
-
-MOST_BITS = 4000
-"""A larger integer is beyond all floats, and Python does not write it."""
+from mipselect.tables.cells import arrow_cells
 
 
 def arrow_column(series: Any) -> pa.Array:
@@ -28,9 +18,7 @@ def arrow_column(series: Any) -> pa.Array:
         series = series.sparse.to_dense()
     dtype = series.dtype
     if isinstance(dtype, pandas.CategoricalDtype):
-        texts = _texts(np.asarray(series.cat.categories, dtype=object))
-        codes = series.cat.codes.to_numpy()
-        return pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0), texts)
+        return _categorical(series)
     if dtype.kind in "biuf" and isinstance(dtype, np.dtype):
         # There is no Arrow type for longer floats.
         return pa.array(series.to_numpy(np.float64 if dtype.itemsize > 8 else None))
@@ -38,47 +26,16 @@ def arrow_column(series: Any) -> pa.Array:
         isinstance(dtype, pandas.StringDtype) and dtype.storage != "python"
     ):
         return _one_piece(pa.array(series, from_pandas=True))
-    return _texts(np.asarray(series.astype(object), dtype=object))
+    return arrow_cells(np.asarray(series.astype(object), dtype=object))
+
+
+def _categorical(series: Any) -> pa.Array:
+    known = arrow_cells(np.asarray(series.cat.categories, dtype=object))
+    codes = series.cat.codes.to_numpy()
+    if pa.types.is_union(known.type):  # A union has no dictionary.
+        return arrow_cells(np.asarray(series.astype(object), dtype=object))
+    return pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0), known)
 
 
 def _one_piece(column: pa.Array | pa.ChunkedArray) -> pa.Array:
     return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-
-
-def _texts(cells: np.ndarray[Any, Any]) -> pa.Array:
-    return pa.array([_text(cell) for cell in cells], pa.binary())
-
-
-def _text(cell: Any) -> bytes | None:
-    """A cell as bytes, None where there is no value."""
-    if isinstance(cell, np.generic):
-        cell = cell.item()
-    match cell:
-        case None:
-            return None
-        case bytes():
-            return cell
-        case str():
-            return cell.encode("utf-8", "surrogatepass")
-        case bool():
-            return b"true" if cell else b"false"
-        case int():
-            if cell.bit_length() > MOST_BITS:
-                return b"inf" if cell > 0 else b"-inf"
-            return str(cell).encode()
-        case float():
-            if math.isnan(cell):
-                return None
-            whole = cell.is_integer() and abs(cell) < 2**53
-            return (str(int(cell)) if whole else repr(cell)).encode()
-        case Decimal():
-            return str(cell).encode()
-        case datetime.date() if cell == cell:
-            return str(cell).encode()
-        case _:
-            return None if _is_na(cell) else UNWRITABLE.encode()
-
-
-def _is_na(cell: Any) -> bool:
-    pandas = sys.modules["pandas"]
-    return cell is pandas.NA or cell is pandas.NaT

@@ -18,6 +18,7 @@ from mipselect.errors import InvalidInput
 from mipselect.tables.pandas_columns import arrow_column
 from mipselect.tables.parts import ROWS, Part, arrow_part, kind_of, pieces
 from mipselect.tables.places import Once, places_of_dataset
+from mipselect.tables.polars_columns import arrow_batches, arrow_type
 from mipselect.tables.stored_files import stored_parts
 
 KNOWN = (
@@ -63,6 +64,8 @@ def open_source(source: Any) -> tuple[Part, ...]:
         return (_dataset_part(source),)
     if _is_frame(source, "pandas", "DataFrame"):
         return (_pandas_part(source),)
+    if _is_frame(source, "polars", "DataFrame"):
+        return (_polars_part(source),)
     if _is_frame(source, "polars", "LazyFrame"):
         return (_lazy_part(source),)
     if hasattr(source, "__arrow_c_stream__"):
@@ -130,6 +133,15 @@ def _pandas_part(frame: Any) -> Part:
     return Part("the data frame", tuple(names), tuple(kinds), len(frame), read)
 
 
+def _polars_part(frame: Any) -> Part:
+    def read(names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        return arrow_batches(frame, names)
+
+    return Part(
+        "the data frame", tuple(frame.columns), _polars_kinds(frame.schema), frame.height, read
+    )
+
+
 def _lazy_part(frame: Any) -> Part:
     import polars
 
@@ -142,10 +154,13 @@ def _lazy_part(frame: Any) -> Part:
             computed = chosen.collect(engine="streaming")
         except polars.exceptions.PolarsError:
             raise InvalidInput(f"the lazy frame {FAILED}") from None
-        return pieces(pa.RecordBatchReader.from_stream(computed), names)
+        return arrow_batches(computed, names)
 
-    kinds = [kind_of(t) for t in polars.DataFrame(schema=schema).to_arrow().schema.types]
-    return Part("the lazy frame", tuple(schema.names()), tuple(kinds), None, read)
+    return Part("the lazy frame", tuple(schema.names()), _polars_kinds(schema), None, read)
+
+
+def _polars_kinds(schema: Any) -> tuple[str, ...]:
+    return tuple(kind_of(arrow_type(kind)) for kind in schema.dtypes())
 
 
 def _reader_part(label: str, reader: pa.RecordBatchReader) -> Part:

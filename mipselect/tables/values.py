@@ -1,11 +1,15 @@
-"""One column of a batch as numbers or as codes of categories, value by value.
+"""One column of a batch as numbers, as codes of categories or as identities, value by value.
 
-What a value stands for depends on it and on the field alone, and not on how the column is stored:
-as text, as numbers, as truth values or as a dictionary. No kernel here fails on any value.
+What a value stands for depends on it and on the field alone, and not on how the column is stored,
+for a value in one row may decide that: as text, as integers or floats, as truth values, as a
+dictionary, or as a union of several kinds. So every number is read as a double first, and is
+written in one way (`written`) where texts are asked for. No kernel here fails on any value.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +17,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import compute
 
+from mipselect.tables.bignum import doubles, is_bignum
 from mipselect.tables.fields import NUMBER, TRUTHS, Field
 
 MISSING, UNLISTED = -1, -2
@@ -21,22 +26,19 @@ MISSING, UNLISTED = -1, -2
 UNWRITABLE = "\0"
 """Stands for a value that is no scalar; no category is written so."""
 
+FIRST_ROUNDED = 2**53
+"""From here on a double may stand for several integers."""
+
 _DOUBLE = f"^({NUMBER})$"
+_SINGLE = np.finfo(np.float32)
 
 
 def numbers(column: pa.Array, field: Field) -> NDArray[np.float64]:
     """The values of a field of numbers, missing ones as NaN, shape (rows,); may be infinite."""
-    column, kind, types = _plain(column), _plain(column).type, pa.types
-    if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):
-        # Unsafe only in that integers beyond 2⁵³ are rounded.
-        parsed = column.cast(pa.float64(), safe=False)
-    else:
-        parsed = _parsed(_texts(column), field)
-    result: NDArray[np.float64] = parsed.to_numpy(zero_copy_only=False)
-    for text in field.missing_values:
-        number = field.number(text)
-        if number is not None:
-            result = np.where(result == number, np.nan, result)
+    result = _by_kind(column, lambda part: _doubles(part, field), np.float64)
+    missing = [x for x in map(field.number, field.missing_values) if x is not None]
+    if missing:
+        result = np.where(_places_of_numbers(result, missing) >= 0, np.nan, result)
     return result
 
 
@@ -46,8 +48,9 @@ def codes(column: pa.Array, field: Field) -> NDArray[np.int64]:
     A boolean has the categories false and true.
     """
     if field.is_number:
-        return _codes_of_numbers(numbers(column, field), field)
-    texts = _texts(_plain(column))
+        values = numbers(column, field)
+        found = _places_of_numbers(values, [float(c) for c in field.categories or ()])
+        return np.where(np.isnan(values), MISSING, np.where(found < 0, UNLISTED, found))
     if field.type == "boolean":
         known = [*field.false_values, *field.true_values]
         places = [0] * len(field.false_values) + [1] * len(field.true_values)
@@ -58,31 +61,117 @@ def codes(column: pa.Array, field: Field) -> NDArray[np.int64]:
     else:
         known = [str(value) for value in field.categories or ()]
         places = list(range(len(known)))
-    found = _places(texts, known)
-    result = np.where(found < 0, UNLISTED, np.array([*places, 0])[found])
-    result[texts.is_null().to_numpy(zero_copy_only=False)] = MISSING
-    result[_places(texts, list(field.missing_values)) >= 0] = MISSING
-    return result
+
+    def of_one_kind(part: pa.Array) -> NDArray[np.int64]:
+        found = _places(part, known)
+        result = np.where(found < 0, UNLISTED, np.array([*places, 0])[found])
+        result[compute.is_null(part, nan_is_null=True).to_numpy(zero_copy_only=False)] = MISSING
+        result[_places(part, field.missing_values) >= 0] = MISSING
+        return result
+
+    return _by_kind(column, of_one_kind, np.int64)
 
 
-def identities(column: pa.Array) -> pa.Array:
-    """The values of the field of the privacy unit as texts; null is one identity more."""
-    return _texts(_plain(column))
+def identities(column: pa.Array, field: Field) -> pa.Array:
+    """The values of the field of the privacy unit as texts; null is one identity more.
+
+    In a field of numbers a text that is a number is written as the number. A number from 2⁵³ on
+    is no identity: stored as a float it stands for several.
+    """
+    plain = _plain(column)
+    if not pa.types.is_union(plain.type):
+        return _identities(plain, field)
+    rows, parts = zip(*_kinds(plain), strict=True)
+    texts = pa.concat_arrays([_identities(part, field) for part in parts])
+    return texts.take(pa.array(np.argsort(np.concatenate(rows))))
 
 
-def _codes_of_numbers(values: NDArray[np.float64], field: Field) -> NDArray[np.int64]:
-    listed = np.array(field.categories or (), dtype=np.float64)
-    order = np.argsort(listed)
-    at = np.minimum(np.searchsorted(listed[order], values), len(listed) - 1)
-    result = np.where(listed[order][at] == values, order[at], UNLISTED)
-    result[np.isnan(values)] = MISSING
-    return result
+def written(number: float) -> str | None:
+    """The one way of writing a number; None for one that may have lost digits, and for NaN.
+
+    A whole number has no point and zero no sign; any other is the shortest text that stands for
+    it, as Python writes it.
+    """
+    if not abs(number) < FIRST_ROUNDED:
+        return None
+    return str(int(number)) if number.is_integer() else repr(number)
 
 
-def _places(texts: pa.Array, known: list[str]) -> NDArray[np.int64]:
-    """The place of each text in a list, -1 where it is not in it."""
-    found = compute.index_in(texts, value_set=pa.array(known, pa.string()))
+def _identities(column: pa.Array, field: Field) -> pa.Array:
+    """The same for values of one kind."""
+    if _is_numeric(column.type):
+        texts = _written(_doubles(column, field))
+    else:
+        texts = _texts(column)
+        if field.is_number:
+            values = _doubles(column, field)
+            # Polars writes NaN as a text where another row holds one.
+            texts = compute.if_else(compute.equal(compute.ascii_lower(texts), "nan"), None, texts)
+            texts = compute.if_else(np.isnan(values), texts, _written(values))
+    listed = compute.is_in(texts, value_set=pa.array(field.missing_values, pa.string()))
+    return compute.if_else(listed, None, texts)
+
+
+def _written(values: NDArray[np.float64]) -> pa.Array:
+    """Every number as `written`."""
+    known = np.abs(values) < FIRST_ROUNDED
+    whole = known & (values == np.trunc(values))
+    texts = pa.array(np.where(whole, values, 0).astype(np.int64), mask=~whole).cast(pa.string())
+    others = known & ~whole
+    if not others.any():
+        return texts
+    distinct, at = np.unique(values[others], return_inverse=True)
+    rest = pa.array([written(float(x)) for x in distinct], pa.string()).take(pa.array(at))
+    return compute.replace_with_mask(texts, pa.array(others), rest)
+
+
+def _places(column: pa.Array, known: Sequence[str]) -> NDArray[np.int64]:
+    """The place of each value, of one kind, in a list of texts, -1 where it is not in it."""
+    if _is_numeric(column.type):
+        among = [k for k, text in enumerate(known) if _is_written(text)]
+        found = _places_of_numbers(_as_doubles(column), [float(known[k]) for k in among])
+        return np.array([*among, -1])[found]
+    found = compute.index_in(_texts(column), value_set=pa.array(known, pa.string()))
     result: NDArray[np.int64] = found.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+    return result
+
+
+def _is_written(text: str) -> bool:
+    return bool(re.fullmatch(NUMBER, text)) and written(float(text)) == text
+
+
+def _places_of_numbers(values: NDArray[np.float64], listed: Sequence[float]) -> NDArray[np.int64]:
+    """The place of each number in a list, -1 where it is not in it.
+
+    A fraction may be stored in single precision: it stands for the one that is rounded to it,
+    unless it is in the list itself.
+    """
+    if not listed:
+        return np.full(len(values), -1)
+    exact = np.array(listed, dtype=np.float64)
+    fit = (np.abs(exact) >= _SINGLE.tiny) & (np.abs(exact) <= _SINGLE.max)
+    single = np.where(fit, exact, 0.0).astype(np.float32).astype(np.float64)
+    both = np.concatenate([exact, np.where(single == np.trunc(single), exact, single)])
+    order = np.argsort(both, kind="stable")
+    at = np.minimum(np.searchsorted(both[order], values), len(both) - 1)
+    return np.where(both[order][at] == values, order[at] % len(listed), -1)
+
+
+def _doubles(column: pa.Array, field: Field) -> NDArray[np.float64]:
+    """Values of one kind as doubles, NaN where there is no number."""
+    if _is_numeric(column.type):
+        return _as_doubles(column)
+    result: NDArray[np.float64] = _parsed(_texts(column), field).to_numpy(zero_copy_only=False)
+    return result
+
+
+def _as_doubles(column: pa.Array) -> NDArray[np.float64]:
+    """A column of numbers, each rounded once."""
+    if pa.types.is_decimal(column.type):
+        column = column.cast(pa.string())  # PyArrow rounds twice, and differently at every scale.
+    result: NDArray[np.float64] = column.cast(pa.float64(), safe=False).to_numpy(
+        zero_copy_only=False
+    )
     return result
 
 
@@ -105,9 +194,34 @@ def _parsed(texts: pa.Array, field: Field) -> pa.Array:
     return compute.if_else(matched, lowered, None).cast(pa.float64())
 
 
+def _by_kind(column: pa.Array, read: Callable[[pa.Array], Any], dtype: Any) -> NDArray[Any]:
+    """What `read` finds in the values of each kind, in their order."""
+    plain = _plain(column)
+    if not pa.types.is_union(plain.type):
+        found: NDArray[Any] = read(plain)
+        return found
+    result = np.empty(len(plain), dtype)
+    for rows, part in _kinds(plain):
+        result[rows] = read(part)
+    return result
+
+
+def _kinds(union: pa.Array) -> list[tuple[NDArray[np.int64], pa.Array]]:
+    """The rows of every kind of value in a union, and the values."""
+    kinds, result = union.type_codes.to_numpy(), []
+    for k, code in enumerate(union.type.type_codes):
+        rows = np.flatnonzero(kinds == code)
+        sparse = union.type.mode == "sparse"
+        at = rows if sparse else union.offsets.to_numpy()[rows]
+        result.append((rows, _plain(union.field(k).take(pa.array(at)))))
+    return result
+
+
 def _plain(column: pa.Array) -> pa.Array:
     """The column without the ways to store it that say nothing of its values."""
     kind = column.type
+    if is_bignum(kind):
+        return pa.array(doubles(column.storage))
     if isinstance(kind, pa.BaseExtensionType):
         return _plain(column.storage)
     if pa.types.is_dictionary(kind):
@@ -121,25 +235,29 @@ def _plain(column: pa.Array) -> pa.Array:
 
 
 def _texts(column: pa.Array) -> pa.Array:
-    """Every value as a text without outer blanks; the bytes need be no UTF-8. NaN is null."""
-    types = pa.types
-    if types.is_decimal(column.type):
-        column = column.cast(pa.float64())
-    kind = column.type
-    if types.is_floating(kind):
-        column = compute.if_else(compute.is_nan(column), None, column)
+    """Every value that is no number as a text without outer blanks; the bytes need be no UTF-8."""
+    types, kind = pa.types, column.type
     if _is_text(kind):
         # Cast to bytes and looked at as texts, for a cast to texts refuses what is no UTF-8.
-        column = column.cast(pa.binary()).view(pa.string())
-    elif types.is_null(kind) or types.is_date(kind) or _is_written_plainly(kind):
-        column = column.cast(pa.string())
+        texts = column.cast(pa.binary()).view(pa.string())
+    elif types.is_date(kind) or types.is_timestamp(kind):
+        texts = pa.array(dates(column.to_numpy(zero_copy_only=False)), pa.string())
+        texts = compute.if_else(column.is_null(), None, texts)
+    elif types.is_null(kind) or types.is_boolean(kind):
+        texts = column.cast(pa.string())
     else:
-        column = compute.if_else(column.is_null(), None, UNWRITABLE).cast(pa.string())
-    return compute.ascii_trim_whitespace(column)
+        texts = compute.if_else(column.is_null(), None, UNWRITABLE).cast(pa.string())
+    return compute.ascii_trim_whitespace(texts)
 
 
-def _is_written_plainly(kind: Any) -> bool:
-    return bool(pa.types.is_primitive(kind) and not pa.types.is_temporal(kind))
+def dates(values: Any) -> Any:
+    """Points of time, of any unit, as texts of ISO 8601 that are no longer than they need be."""
+    return np.datetime_as_string(values, unit="auto")
+
+
+def _is_numeric(kind: Any) -> bool:
+    types = pa.types
+    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
 
 
 def _is_text(kind: Any) -> bool:

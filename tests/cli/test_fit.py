@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from commandline import LISTENING, TABLE, Outcome, Run
 from test_select_with_schema import DATA, HOSTILE, rows, written
+from wants import wants
 
 from mipselect.privacy import Guarantee, Ledger
 from mipselect.regression import ModelRelease, table_pair
@@ -401,7 +402,7 @@ def test_an_interrupt_while_searching_charges_nothing(tmp_path: Path) -> None:
     assert ledger.entries == ()
 
 
-@pytest.mark.skipif(not DATA.exists(), reason="the data are not here")
+@wants("../shared/data", DATA.exists())
 @pytest.mark.parametrize(
     ("data", "schema", "target", "size", "never", "least"),
     [

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from hostile_cases import CASES, Case, call_falls_short, from_python
 from hostile_processes import PROCESSES
+from wants import wants
 
-on_linux = pytest.mark.skipif(sys.platform != "linux", reason="needs /dev/full and /proc")
+on_linux = wants("/dev/full and /proc", sys.platform == "linux")
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

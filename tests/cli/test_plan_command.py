@@ -44,6 +44,12 @@ def test_text_and_json_say_the_same(run: Run, question: tuple[str | Path, ...]) 
     for asked, answer in report["answers"].items():
         assert f"{asked} {answer}." in text.out
     assert "A plan is no promise" in text.out
+    assert "in which 4 fields repeat each other (correlation 0.98), with an R² of 0.8" in text.out
+    assert report["repeated"] == 4
+    assert [line["coef_bound"] for line in report["lines"] if line["about"] == "repeated"] == [
+        factor * report["coef_bound"] for factor in (0.5, 1.0, 2.0)
+    ]
+    assert "repeats, coef_bound" not in run(*question, "--repeated", "0").out
     assert "this takes about" in text.err
     assert run(*question, "--json").out == outcome.out
     assert run(*question, "--json", "--seed", "1").out != outcome.out
@@ -52,13 +58,15 @@ def test_text_and_json_say_the_same(run: Run, question: tuple[str | Path, ...]) 
 def test_options_reach_the_plan(run: Run, question: tuple[str | Path, ...]) -> None:
     options = "--epsilon 3 --method top-r --always x0 --never x1 --range y=2:8 --target-mean 4"
     more = "--target-sd 1 --effect 0.5 --correlation 0 --missing 0.5 --spread 0.4 --ridge 7"
-    report = run(*question, *options.split(), *more.split(), "--no-intercept", "--json").report
+    last = ("--repeated", "0.5", "--no-intercept", "--json")
+    report = run(*question, *options.split(), *more.split(), *last).report
     assert report["features"] == 3
     assert report["epsilons"] == [3.0]
     assert (report["ridge"], report["coef_bound"]) == (7.0, default_coef_bound(2, 1, False))
     assert report["guesses"] == {
         "effect": 0.5,
         "correlation": 0.0,
+        "repeated": 0.5,
         "missing": 0.5,
         "spread": 0.4,
         "target_mean": 4.0,
@@ -71,7 +79,13 @@ def test_the_plot_is_the_same_every_time(run: Run, question: tuple[str | Path, .
     path = Path(question[2]).with_name("plan.svg")
     assert f"Drawn in {path}" in run(*question, "--plot", path).out
     first = path.read_bytes()
-    for words in (b"right columns found", b"coef_bound, now", b"blind", b"No row of yours"):
+    for words in (
+        b"right columns found",
+        b"coef_bound, now",
+        b"4 fields repeat",
+        b"blind",
+        b"No row of yours",
+    ):
         assert words.lower() in first.lower()
     run(*question, "--plot", path)
     assert path.read_bytes() == first
@@ -85,6 +99,7 @@ def test_the_plot_is_the_same_every_time(run: Run, question: tuple[str | Path, .
         ("--method lasso", "'lasso' is unknown"),
         ("--target z", "target: the schema has no field 'z'"),
         ("--effect 2", "effect must be"),
+        ("--repeated 1", "repeated must be a number from 0 to below 1"),
         ("--target-mean 11", "inside the range of 'y'"),
         ("--plot x.txt", "--plot must end in"),
         ("--tables 0", "tables must be"),

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 from commandline import LISTENING, Run
+from wants import skip_for_want_of
 
 from mipselect.errors import InvalidInput, NotCertified
 from mipselect_papers.commands import reproduce as command
@@ -132,7 +133,7 @@ def test_an_interrupt_from_outside_ends_all_processes(tmp_path: Path) -> None:
     listing = Path(f"/proc/{process.pid}/task/{process.pid}/children")
     if not listing.exists():
         process.kill()
-        pytest.skip("this system does not list the children of a process")
+        skip_for_want_of("/proc/PID/task/TID/children")
     while not children and time.monotonic() < deadline:
         time.sleep(0.05)
         children = listing.read_text().split()

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from commandline import Outcome, Run
+from wants import wants
 
 DATA = Path(__file__).parents[3] / "shared" / "data" / "regression"
 SCHEMA = {
@@ -231,7 +232,7 @@ def test_wrong_instance_files(run: Run, tmp_path: Path, old: str, new: str, frag
     run("release", path, "--epsilon", "1").failed_with(2, str(path), fragment)
 
 
-@pytest.mark.skipif(not DATA.exists(), reason="the data are not here")
+@wants("../shared/data", DATA.exists())
 @pytest.mark.parametrize(
     ("data", "schema", "target", "never", "found"),
     [

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from commandline import LISTENING, Run
+from wants import wants
 
 from mipselect import ExponentialMechanism
 from mipselect.cli import output
@@ -274,7 +275,7 @@ def test_a_long_draw_tells_its_stage_and_only_where_it_may_its_cells(
         ]
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no full device here")
+@wants("/dev/full", os.path.exists("/dev/full"))
 @pytest.mark.parametrize("form", [(), ("--json",)])
 def test_standard_output_that_cannot_be_written_is_one_line(form: tuple[str, ...]) -> None:
     with open("/dev/full", "w") as full:

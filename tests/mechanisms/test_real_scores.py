@@ -8,12 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from wants import wants
 
 from mipselect.mechanisms import CanonicalLipschitz, OneShotTopK, Peeling
 
 NETFLIX = Path(__file__).parents[3] / "shared" / "data" / "scores" / "netflix.npy"
 
-pytestmark = pytest.mark.skipif(not NETFLIX.exists(), reason="the paper's scores are not here")
+pytestmark = wants("../shared/data", NETFLIX.exists())
 
 
 def epsilon_at_half(probability: Callable[[float], float]) -> float:

@@ -322,12 +322,10 @@ def test_joint_is_the_exponential_mechanism_on_all_rankings(k: int, epsilon: flo
         np.testing.assert_allclose(log_law(mechanism, rankings(6, k)), expected, atol=1e-11)
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", sorted(CASES.keys() - {"response", "stopping", "gem"}))
 def test_ties_are_treated_alike(name: str) -> None:
     """Except by randomised response and items without noise, which must have a best one."""
     build, outcomes = CASES[name]
-    if name in ("response", "stopping", "gem"):
-        pytest.skip("not symmetric")
     logs = log_law(build(np.zeros(6), 1.0), outcomes)
     np.testing.assert_allclose(logs, -np.log(len(outcomes)), atol=1e-9)
 

@@ -80,7 +80,8 @@ def test_sis_scores_features_by_the_length_of_their_correlations(make: Any) -> N
         for group, bound in zip(GROUPS, BOUNDS["x_bound"], strict=True)
     ]
     found: Any = SISMethod(epsilon=1.0).mechanism(rebuilt(given, make(given.X), given.y))
-    np.testing.assert_allclose(found.scores, wanted, atol=60 * 3 * 2.0**-32)
+    # Rows are clipped at the float32 below their bound.
+    np.testing.assert_allclose(found.scores, wanted, atol=60 * 2.0**-21)
 
 
 def test_sis_without_groups_but_with_bounds_of_their_own() -> None:
@@ -158,7 +159,7 @@ def test_kendall_takes_the_best_column_and_counts_what_is_always_in_as_chosen(
         given = Rows(given.X, given.y, 2, groups=given.groups)
     found: Any = KendallMethod(epsilon=1.0, redundancy=redundancy).mechanism(given)
     for chosen in [(), (0,), (1,), (0, 2)]:
-        np.testing.assert_allclose(found.scores(chosen), scores(chosen), atol=1e-9)
+        np.testing.assert_allclose(found.scores(chosen), scores(chosen), atol=1e-6)
     assert found.sensitivities == ((2.0 if always is None else 4.0), 4.0)
 
 

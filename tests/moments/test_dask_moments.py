@@ -8,6 +8,9 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+import dask
+import dask.array
+import dask.dataframe
 import numpy as np
 import pandas as pd
 import pytest
@@ -24,12 +27,6 @@ from mipselect.selectors import (
     TopRSelector,
 )
 from mipselect.tables import TableSchema
-
-pytest.importorskip("dask.dataframe")
-
-import dask
-import dask.array
-import dask.dataframe
 
 TABLE = table(300)
 

@@ -18,8 +18,8 @@ from one_table import CONTENT, SCHEMA, numbers, of_table, summed, table
 from pyarrow import csv, dataset, feather, parquet
 
 from mipselect.errors import InvalidInput
-from mipselect.grid import GRID, on_grid
-from mipselect.moments import Counting, Moments, sums
+from mipselect.grid import GRID, MOST_ROWS, on_grid
+from mipselect.moments import Counting, Moments
 from mipselect.tables import TableSchema
 
 TABLE = table(300)
@@ -113,13 +113,13 @@ def test_blocks_longer_than_doubles_can_add_are_divided(monkeypatch: Any) -> Non
 def test_the_last_rows_that_fit_and_the_first_that_do_not() -> None:
     ones = np.ones((1, 1)), np.ones(1)
     one = Moments.of(ones, x_bound=1.0, y_bound=1.0)
-    most = Moments(one.columns, one.folds * sums.MOST_ROWS)
+    most = Moments(one.columns, one.folds * MOST_ROWS)
     assert most.n == 2**31 - 1
     assert int(most.matrix.max()) == (2**31 - 1) * 2**32
     with pytest.raises(InvalidInput, match="at most 2,147,483,647 rows"):
         most + one
-    almost = Moments(one.columns, one.folds * (sums.MOST_ROWS - 1))
-    assert (almost + one).n == sums.MOST_ROWS
+    almost = Moments(one.columns, one.folds * (MOST_ROWS - 1))
+    assert (almost + one).n == MOST_ROWS
 
 
 def test_folds_are_of_rows_and_not_of_places() -> None:

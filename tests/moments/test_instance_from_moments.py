@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from one_table import SCHEMA, numbers, table
+from wants import wants
 
 from mipselect import (
     ExponentialMechanism,
@@ -136,7 +137,8 @@ def test_arrays_keep_their_units(solver: str, bound: float) -> None:
     assert one.sensitivity == other.sensitivity
     pool, wanted = top_supports(one, 40, solver=solver), top_supports(other, 40, solver=solver)
     assert (pool.supports == wanted.supports).all()
-    assert pool.values == pytest.approx(wanted.values, rel=1e-12)
+    # The rows are clipped at the float32 below their bound.
+    assert pool.values == pytest.approx(wanted.values, rel=1e-12 if bound == 2.0 else 1e-6)
 
 
 def test_groups_of_summed_columns_are_bounded_together() -> None:
@@ -264,7 +266,7 @@ def test_what_needs_rows_says_so() -> None:
             Instance.from_moments(**wrong)
 
 
-@pytest.mark.skipif(not DATA.exists(), reason="the real tables are not here")
+@wants("../shared/data", DATA.exists())
 @pytest.mark.parametrize(
     ("name", "schema", "target", "never", "size"),
     [

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from wants import wants
 
 from mipselect import ExponentialMechanism, Instance
 from mipselect.errors import InvalidInput
@@ -85,7 +86,7 @@ def test_every_row_of_the_list_has_an_experiment() -> None:
     assert {experiment.row for experiment in EXPERIMENTS} == set(ROWS)
 
 
-@pytest.mark.skipif(not LIST.exists(), reason="the list is not here")
+@wants("../shared/EXPERIMENTS.md", LIST.exists())
 def test_the_rows_are_those_of_the_list() -> None:
     assert listed_rows(LIST.read_text()) == list(ROWS)
 

@@ -14,18 +14,19 @@ from mipselect.errors import InvalidInput
 from mipselect.planning import chances as plan_chances
 from mipselect.planning.answers import answers
 from mipselect.planning.chances import Case, Chance
-from mipselect.planning.plan import (
+from mipselect.planning.lines import (
     COEF_BOUND,
     METHOD,
     REFERENCE,
+    REPEATED,
     RIDGE,
     TOO_SLOW,
     Line,
     SelectionPlan,
     Setting,
     Step,
-    plan_selection,
 )
+from mipselect.planning.plan import plan_selection
 from mipselect.planning.simulation import Guesses, Simulation
 from mipselect.tables import PublicMap, TableSchema
 from mipselect.tables.defaults import DEFAULT_RIDGE, default_coef_bound
@@ -83,7 +84,7 @@ def test_a_simulated_table_has_the_ranges_categories_and_missing_shares() -> Non
 def test_the_effect_is_r_squared_of_the_right_columns(effect: float) -> None:
     made = simulation(NUMBERS, "y", effect=effect, missing=0.0, correlation=0.4)
     frame = made.table(5, 20_000).to_pandas()
-    right = [f"x{j}" for j in made.right(5)]
+    right = [f"x{j}" for (j,) in made.right(5)]
     X = np.column_stack([np.ones(len(frame)), frame[right]])
     residuals = frame["y"] - X @ np.linalg.lstsq(X, frame["y"], rcond=None)[0]
     assert abs(1.0 - residuals.var() / frame["y"].var() - effect) < 0.02
@@ -92,19 +93,77 @@ def test_the_effect_is_r_squared_of_the_right_columns(effect: float) -> None:
 
 def test_right_columns_can_matter_and_differ_between_tables() -> None:
     made = simulation(MIXED, "los")
-    found = {tuple(made.right(k)) for k in range(60)}
+    found = {tuple(np.concatenate(made.right(k))) for k in range(60)}
     assert len(found) > 10
     constant = [e.field.name for e in made.public.features].index("one")
     assert all(constant not in right for right in found)
+
+
+@pytest.mark.parametrize("effect", [0.0, 0.5])
+def test_fields_that_repeat_each_other_say_the_same_and_matter_most(effect: float) -> None:
+    made = replace(simulation(NUMBERS, "y", 3, effect=effect, missing=0.1), repeats=True)
+    assert made.repeated == 4
+    alike, *others = made.right(5)
+    assert (len(alike), len(others), len({*alike, *np.concatenate(others)})) == (4, 2, 6)
+    frame = made.table(5, 20_000).to_pandas()
+    names = [f"x{j}" for j in alike]
+    assert frame[names].isna().all(axis=1).sum() == frame[names].isna().any(axis=1).sum() > 1000
+    together = frame[names].corr().to_numpy()
+    assert together.min() > 0.975
+    assert together[np.triu_indices(4, 1)].max() < 0.99
+    assert abs(frame[f"x{others[0][0]}"].corr(frame[names[0]]) - 0.2) < 0.03
+    explained = [_r_squared(frame, [name]) for name in names]
+    assert np.ptp(explained) < 0.02
+    assert abs(_r_squared(frame, names) - 0.8) < 0.05
+    right = _r_squared(frame, [*names, *(f"x{j}" for (j,) in others)])
+    assert abs(right - (0.8 + 0.2 * effect)) < 0.02
+
+
+def _r_squared(frame: Any, names: list[str]) -> float:
+    X = np.column_stack([np.ones(len(frame)), frame[names].fillna(frame[names].mean())])
+    residuals = frame["y"] - X @ np.linalg.lstsq(X, frame["y"], rcond=None)[0]
+    return float(1.0 - residuals.var() / frame["y"].var())
+
+
+@pytest.mark.parametrize(
+    ("schema", "target", "size", "repeated"),
+    [
+        (NUMBERS, "y", 2, 4),
+        (NUMBERS, "y", 5, 2),
+        (NUMBERS, "y", 6, 0),
+        (NUMBERS, "y", 1, 0),
+        (MIXED, "los", 2, 2),
+        (MIXED, "bp", 5, 2),
+        (MIXED, "bp", 7, 0),
+    ],
+)
+def test_only_fields_with_ranges_repeat_each_other_and_others_are_left(
+    schema: TableSchema, target: str, size: int, repeated: int
+) -> None:
+    made = replace(simulation(schema, target, size), repeats=True)
+    assert made.repeated == repeated
+    assert len(made.right(0)) == size
+    assert simulation(schema, target, size).repeated == 0
+    assert replace(made, guesses=Guesses(repeated=0.0)).repeated == 0
+
+
+def test_any_field_of_those_that_repeat_each_other_is_the_right_one_once() -> None:
+    made = replace(simulation(NUMBERS, "y", 2), repeats=True)
+    instance = Instance.from_table(made.table(0, 50), NUMBERS, target="y", support_size=2)
+    right = (np.array([0, 2, 3]), np.array([5]))
+    case = Case(instance, right, (1.0,), random.Random(1), 60.0)
+    supports = np.array([[0, 2], [0, 5], [3, 5], [1, 4], [1, 2], [4, 5]])
+    assert case.shares(supports).tolist() == [0.5, 1.0, 1.0, 0.0, 0.5, 0.5]
 
 
 def test_exponential_chances_are_those_of_the_mechanism() -> None:
     case = case_of(MIXED, "los", 800, 0.5, 4.0)
     for epsilon, chance in zip(case.epsilons, plan_chances.exponential(case), strict=True):
         mechanism = ExponentialMechanism(case.instance, epsilon)
-        found = mechanism.inclusion_probabilities().low[case.right].mean()
+        right = np.concatenate(case.right)
+        found = mechanism.inclusion_probabilities().low[right].mean()
         assert chance.found == pytest.approx(found, rel=1e-6)
-        all_found = np.exp(mechanism.log_probability(case.right))
+        all_found = np.exp(mechanism.log_probability(right))
         assert chance.all_found == pytest.approx(all_found, rel=1e-6)
 
 
@@ -137,7 +196,8 @@ def test_a_plan_is_reproducible_and_monotone() -> None:
         low, high = line.chance(0), line.chance(1)
         assert low is not None
         assert high is not None
-        assert low.found <= high.found + 0.1
+        # Where fields repeat each other a tight bound takes them the more surely.
+        assert low.found <= high.found + 0.1 or line.setting.about == REPEATED
         assert low.all_found <= low.found + 1e-12
 
 
@@ -152,6 +212,23 @@ def test_a_mean_far_from_the_middle_makes_a_tight_bound_bad() -> None:
         assert (tight.gain(now, 0)[0] > 0.0) is better
 
 
+def test_a_tight_bound_draws_fields_that_repeat_each_other_in_place_of_others() -> None:
+    """Four of them reach twice as far as one, so that they are worth more than what is right."""
+    plan = small_plan(rows=40_000, support_size=3, epsilons=[1.0], methods=[])
+    tight, now, twice = plan.about(REPEATED)
+    assert plan.repeated == 4
+    assert tight.setting.coef_bound < now.setting.coef_bound == plan.coef_bound
+    for line, low, high in ((tight, 0.3, 0.4), (now, 0.3, 0.7), (twice, 0.9, 1.0)):
+        chance = line.chance(0)
+        assert chance is not None
+        assert low < chance.found <= high
+    said = dict(answers(plan))["Another coef_bound, or ridge?"]
+    assert f"where 4 fields repeat each other {2 * plan.coef_bound:.3g} finds more than" in said
+    without = small_plan(guesses=Guesses(repeated=0.0), epsilons=[1.0], methods=[])
+    assert (without.repeated, without.about(REPEATED)) == (0, ())
+    assert "repeat" not in " ".join(answer for _, answer in answers(without))
+
+
 def test_what_is_too_slow_has_no_chances() -> None:
     plan = small_plan(time_limit=1e-9)
     assert {line.remark for line in plan.lines} == {TOO_SLOW}
@@ -164,10 +241,12 @@ def plan_of(lines: list[tuple[str, float, list[float]]], *, goal: float = 0.8) -
     made = []
     for about, value, found in lines:
         setting = Setting(about, "exponential", 1000, 0.5, 1.0)
-        if about not in (METHOD, REFERENCE):
+        if about == REPEATED:
+            setting = replace(setting, coef_bound=value)
+        elif about not in (METHOD, REFERENCE):
             setting = replace(setting, **{about: value})  # type: ignore[arg-type]
         made.append(Line(setting, tuple((Chance(share, 0.0),) for share in found)))
-    return SelectionPlan(1000, 2, 6, (1.0,), 0.5, 1.0, goal, Guesses(), 0, tuple(made))
+    return SelectionPlan(1000, 2, 6, (1.0,), 0.5, 1.0, goal, Guesses(), 4, 0, tuple(made))
 
 
 def test_rows_needed_lie_between_those_that_were_tried() -> None:
@@ -188,6 +267,30 @@ def test_an_answer_needs_a_clear_difference() -> None:
     assert "keep ridge 1" in bounds
     single = [(about, value, found[:1]) for about, value, found in (start, clear, reference)]
     assert "keep coef_bound 0.5" in dict(answers(plan_of(single)))["Another coef_bound, or ridge?"]
+
+
+@pytest.mark.parametrize(
+    ("half", "same", "twice", "said"),
+    [
+        ([0.2, 0.3], [0.5, 0.6], [0.53, 0.63], "keep coef_bound 0.5; the same where 4 fields"),
+        ([0.2, 0.3], [0.3, 0.4], [0.9, 1.0], "1 finds more than 0.5 (95% in place of 35%; "
+         "elsewhere 40% in place of 50%)"),
+        ([0.2, 0.3], [0.3, 0.4], [0.6, 0.7], "elsewhere 40% in place of 50%), and twice that"),
+        ([0.9, 1.0], [0.3, 0.4], [0.92, 1.0], "0.25 finds more than 0.5 (95% in place of 35%; "
+         "elsewhere 30% in place of 50%)"),
+    ],
+)  # fmt: skip
+def test_the_bound_for_fields_that_repeat_each_other_comes_with_its_cost(
+    half: list[float], same: list[float], twice: list[float], said: str
+) -> None:
+    lines = [
+        (METHOD, 0.0, [0.4, 0.6]), (REFERENCE, 0.0, [1.0, 1.0]),
+        (COEF_BOUND, 0.25, [0.2, 0.4]), (COEF_BOUND, 1.0, [0.3, 0.5]),
+        (REPEATED, 0.25, half), (REPEATED, 0.5, same), (REPEATED, 1.0, twice),
+    ]  # fmt: skip
+    answer = dict(answers(plan_of(lines)))["Another coef_bound, or ridge?"]
+    assert said in answer
+    assert ("twice that" in answer) is ("twice that" in said)
 
 
 @pytest.mark.parametrize(
@@ -213,7 +316,8 @@ def test_what_is_wrong_is_said(wrong: dict[str, Any], message: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"effect": 1.1}, {"correlation": 1.0}, {"missing": -0.1}, {"spread": 0.0}]
+    "wrong",
+    [{"effect": 1.1}, {"correlation": 1.0}, {"repeated": 1.0}, {"missing": -0.1}, {"spread": 0.0}],
 )
 def test_guesses_are_checked(wrong: dict[str, float]) -> None:
     with pytest.raises(InvalidInput, match=next(iter(wrong))):

@@ -7,6 +7,7 @@ from fractions import Fraction
 from functools import reduce
 from operator import add
 
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import given
@@ -76,6 +77,20 @@ def test_add_remove_is_twice_that_under_replace_one() -> None:
     assert converted.relation == "replace-one"
     assert converted.conditions == ("c",)
     assert Guarantee(1000.0, 0.0, "add-remove").to("replace-one") == Guarantee(2000.0)
+
+
+def test_the_delta_of_two_steps_is_rounded_up_and_by_little() -> None:
+    """Against 60 digits, for the decimals that a ledger reads."""
+    rng = np.random.default_rng(2)
+    pairs = [(float(10.0 ** rng.uniform(-6, 1.3)), float(10.0 ** rng.uniform(-40, -10)))
+             for _ in range(500)]  # fmt: skip
+    for epsilon, delta in [*pairs, (1e-20, 5e-324), (700.5, 1e-308), (1.0, 0.2), (1e-30, 0.4)]:
+        converted = Guarantee(epsilon, delta, "add-remove").to("replace-one")
+        with mpmath.workdps(60):
+            true = (1 + mpmath.exp(mpmath.mpf(repr(epsilon)))) * mpmath.mpf(repr(delta))
+            stated = mpmath.mpf(repr(converted.delta))
+            below = mpmath.mpf(repr(math.nextafter(converted.delta, 0.0)))
+            assert below < true <= stated
 
 
 def test_what_cannot_be_converted() -> None:

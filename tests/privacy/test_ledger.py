@@ -7,6 +7,7 @@ import sys
 from threading import Barrier, Thread
 
 import pytest
+from wants import wants
 
 from mipselect.errors import BudgetExceeded, InvalidInput, LedgerForked, RelationMismatch
 from mipselect.mechanisms import RandomizedResponse
@@ -107,7 +108,7 @@ def test_a_seeded_draw_is_marked_in_the_books() -> None:
     assert ledger.remaining.private
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+@wants("os.fork", hasattr(os, "fork"))
 def test_a_forked_child_spends_nothing() -> None:
     """Three children, each with the whole budget: none may spend it, all may read it."""
     ledger = Ledger(1.0)
@@ -127,7 +128,7 @@ def test_a_forked_child_spends_nothing() -> None:
     assert "fork" not in repr(ledger)
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+@wants("os.fork", hasattr(os, "fork"))
 def test_a_lock_that_was_held_at_the_fork_does_not_hang_the_child() -> None:
     ledger = Ledger(1.0)
     with ledger._book._lock:

@@ -23,6 +23,7 @@ from sklearn.exceptions import FitFailedWarning
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import cross_validate
 from sklearn.pipeline import make_pipeline
+from wants import wants
 
 from mipselect.errors import (
     BudgetExceeded,
@@ -357,7 +358,7 @@ def test_a_read_only_file_can_be_read(path: Path, ledger: Ledger) -> None:
     assert len(again.entries) == 1
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+@wants("root, who can become somebody else", os.geteuid() == 0)
 def test_a_folder_or_a_file_of_somebody_else(tmp_path: Path) -> None:
     folder = tmp_path / "locked"
     folder.mkdir()

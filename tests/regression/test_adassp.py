@@ -59,7 +59,7 @@ def test_the_largest_mu_keeps_delta_and_nearly_needs_it(epsilon: float, delta: f
 def test_the_table_of_deviations(share: float, mu: float, gram: float, gradient: float) -> None:
     epsilon = share * math.log(3.0)
     assert largest_mu(epsilon, 1e-5) == pytest.approx(mu, abs=5e-5)
-    found = deviations(epsilon, 1e-5, "add-remove", 100)
+    found = deviations(epsilon, 1e-5, "add-remove", 100, columns=10)
     assert found.gram == pytest.approx(gram, abs=0.006)
     assert found.gradient == pytest.approx(gradient, abs=0.06)
 
@@ -73,13 +73,13 @@ def test_the_stated_rho_is_that_of_the_noise(relation: str, rounds: int, epsilon
         epsilon=epsilon, delta=1e-6, rounds=rounds, x_bound=1.0, relation=relation
     )
     promised = model.promise(3)
-    sigma = deviations(epsilon, 1e-6, relation, rounds)
+    sigma = deviations(epsilon, 1e-6, relation, rounds, columns=4)
     moves = SENSITIVITIES[relation]
     parts = zip(moves, (sigma.gram, sigma.eigenvalue, sigma.gradient), (1, 1, rounds), strict=True)
     spent = sum(k * Fraction(move) ** 2 / (2 * Fraction(s) ** 2) for move, s, k in parts)
     assert promised.rho is not None
     assert spent <= Fraction(promised.rho)
-    assert float(spent) == pytest.approx(promised.rho, rel=1e-5)
+    assert float(spent) == pytest.approx(promised.rho, rel=1e-4)
     assert promised.relation == relation
     ledger = Ledger(rho=1.5 * promised.rho, delta=1e-6, relation=relation)
     X = np.random.default_rng(0).uniform(-1.0, 1.0, (50, 3))
@@ -231,7 +231,7 @@ def test_the_audit_passes_the_noise_and_fails_half_of_it(
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_the_parts_add_up_to_mu_in_any_number_of_rounds(relation: str) -> None:
     for rounds, share in ((1, 0.0), (1, 0.01), (7, 0.3), (100, 0.0)):
-        found = deviations(0.8, 1e-6, relation, rounds, share)
+        found = deviations(0.8, 1e-6, relation, rounds, share, columns=3)
         gram, eigenvalue, gradient = SENSITIVITIES[relation]
         used = math.hypot(
             gram / found.gram, eigenvalue / found.eigenvalue,

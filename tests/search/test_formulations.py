@@ -14,6 +14,7 @@ from designs import (
     random_instance,
     with_loss,
 )
+from wants import skip_for_want_of
 
 from mipselect.backends.discovery import solver_by_name
 from mipselect.backends.protocols import Capability, MipStatus, SolverStatus, WholeSolution
@@ -111,7 +112,7 @@ def test_what_cannot_be_asked_for() -> None:
 def test_a_licence_that_is_too_small_is_recognised_before_solving(solver: str) -> None:
     limit = solver_by_name(solver).status.limit
     if limit is None:
-        pytest.skip(f"{solver}: models may be of any size here")
+        skip_for_want_of(f"a licence of {solver} that limits sizes")
     with pytest.raises(SolverFailure, match=r"size-limited licence allows 200 columns .* 400 and"):
         whole_optimum(load_instance("paper-p100"), solver=solver, form=Form.PERSPECTIVE)
 

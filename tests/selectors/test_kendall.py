@@ -19,7 +19,7 @@ from mipselect.errors import BudgetExceeded, InvalidInput, RelationMismatch
 from mipselect.mechanisms import Peeling
 from mipselect.mechanisms.scores.adaptive_peeling import AdaptivePeeling
 from mipselect.methods.kendall import OfAllRows, RelevanceLessRedundancy
-from mipselect.methods.kendall_tau import Rankings, inversions
+from mipselect.methods.kendall_tau import GRID, Rankings, inversions
 from mipselect.privacy import Guarantee, Ledger
 from mipselect.privacy.audit import largest_loss, law_of
 from mipselect.selectors import KendallSelector
@@ -53,11 +53,11 @@ def test_correlations_are_those_of_all_pairs(n: int) -> None:
     X, y = rng.normal(size=(n, 4)), rng.normal(size=n)
     X[:, 1], X[:, 2] = y, -y
     expected = [directly(column, y) for column in X.T]
-    np.testing.assert_allclose(correlations(X, y), expected, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(correlations(X, y), expected, rtol=0.0, atol=GRID)
     if n > 1:
         assert correlations(X, y)[1:3].tolist() == [n / 2, -n / 2]
         scipys = [n / 2 * kendalltau(column, y).statistic for column in X.T]
-        np.testing.assert_allclose(correlations(X, y), scipys, atol=1e-9)
+        np.testing.assert_allclose(correlations(X, y), scipys, rtol=0.0, atol=GRID)
 
 
 @pytest.mark.parametrize("n", SIZES)
@@ -70,7 +70,7 @@ def test_ties_are_broken_and_nothing_else_is_moved(n: int) -> None:
         assert np.all(np.diff(column[np.argsort(ranks)]) >= 0)
     target = rankings.ranks[1]
     expected = [directly(ranks, target) for ranks in rankings.ranks]
-    np.testing.assert_allclose(rankings.correlations(target), expected, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(rankings.correlations(target), expected, rtol=0.0, atol=GRID)
 
 
 @pytest.mark.parametrize("n", [513, 1000, 1537, 5000])
@@ -79,7 +79,7 @@ def test_long_columns(n: int) -> None:
     y = rng.normal(size=n)
     X = rng.normal(size=(n, 60)) + np.linspace(-2.0, 2.0, 60) * y[:, None]
     scipys = [n / 2 * kendalltau(column, y).statistic for column in X.T]
-    np.testing.assert_allclose(correlations(X, y), scipys, rtol=1e-10, atol=1e-8)
+    np.testing.assert_allclose(correlations(X, y), scipys, rtol=0.0, atol=1.01 * GRID)
     backwards = np.arange(n)[::-1]
     assert inversions(backwards[None]).tolist() == [n * (n - 1) // 2]
 
@@ -288,7 +288,7 @@ def test_scores_are_the_formula(redundancy: str) -> None:
             if chosen:
                 common = [abs(directly(rows[:, j], rows[:, i])) for i in chosen]
                 expected -= max(common) if redundancy == "max" else np.mean(common)
-            assert scores(chosen)[j] == pytest.approx(expected, abs=1e-12)
+            assert scores(chosen)[j] == pytest.approx(expected, abs=3 * GRID)
 
 
 def test_a_copy_comes_back_under_the_mean_and_not_under_the_maximum() -> None:

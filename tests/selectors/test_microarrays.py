@@ -6,6 +6,7 @@ from pathlib import Path
 from statistics import fmean
 
 import pytest
+from wants import wants
 
 from mipselect_papers.reproduce.sources import MICROARRAYS, DataSource
 from mipselect_papers.sis.accuracy import FIVE, OnMicroarray
@@ -13,7 +14,7 @@ from mipselect_papers.sis.setting import DP_SIS, TWO_STAGE
 
 FOLDER = Path(__file__).parents[3] / "shared" / "data" / "microarray"
 
-pytestmark = pytest.mark.skipif(not FOLDER.exists(), reason="the microarrays are not here")
+pytestmark = wants("../shared/data", FOLDER.exists())
 
 
 @pytest.mark.parametrize("name", ["christensen", "sorlie"])

@@ -13,10 +13,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from wants import skip_for_want_of, wants
 
 from mipselect.backends import MipStatus, available_solvers, solver_by_name
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs shell scripts and signals")
+pytestmark = wants("shell scripts and signals", os.name == "posix")
 
 EXECUTABLES = [("cbc", "cbc"), ("glpk", "glpsol")]
 
@@ -111,7 +112,7 @@ def test_an_interrupt_leaves_no_model_and_no_process(
 @pytest.mark.parametrize("name", ["cbc", "glpk"])
 def test_a_solve_leaves_nothing_behind(name: str, temporary: Path) -> None:
     if name not in available_solvers():
-        pytest.skip(f"{name} is missing")
+        skip_for_want_of(name)
     master = solver_by_name(name).master(4, 2)
     master.add_cut(10.0, -np.arange(4.0) / 3.0)
     assert master.solve(cutoff=math.inf, time_limit=60.0).chosen.tolist() == [2, 3]

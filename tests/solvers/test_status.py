@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from searches import levels_by
+from wants import skip_for_want_of
 
 from mipselect import available_solvers, load_instance, mistake_levels
 from mipselect.backends.discovery import known_solvers, solver_by_name, usable_solver
@@ -89,7 +90,7 @@ def test_what_gurobi_refuses_is_a_failure_in_its_own_words() -> None:
     pytest.importorskip("gurobipy")
     status = gurobi.GurobiSolver().status
     if status.limit is None:
-        pytest.skip("gurobi: its licence has no size limit here")
+        skip_for_want_of("a licence of gurobi that limits sizes")
     columns = status.limit.columns + 1
     unchecked = replace(status, limit=None)
     master = gurobi.GurobiMaster(columns, 2, gurobi._environment(), unchecked, {})

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from wants import wants
 
 from mipselect import Instance
 from mipselect.tables import TableSchema
@@ -36,7 +37,7 @@ def test_predictions_reach_as_far_whatever_the_size(size: int, always: int) -> N
         assert instance.sensitivity == pytest.approx(0.5 * (1 + reach) ** 2 / 40)
 
 
-@pytest.mark.skipif(not DATA.exists(), reason="the data are not here")
+@wants("../shared/data", DATA.exists())
 @pytest.mark.parametrize(("size", "at_least"), [(1, 0.20), (3, 0.09), (5, 0.05)])
 def test_they_find_more_in_wine_than_a_looser_bound(
     repository: Path, size: int, at_least: float

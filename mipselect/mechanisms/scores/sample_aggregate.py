@@ -67,9 +67,9 @@ class SampleAggregate(ScoreMechanism[Support]):
     epsilon : float
         ε > 0, finite.
     ballot : callable
-        ``ballot(X_block, y_block)`` returns indices of items; each counts once. It may be
-        anything that looks at its block alone, and must not raise, whatever is in the block: an
-        error would tell about the rows. Sensitive.
+        ``ballot(X_block, y_block)`` returns indices of items; each counts once. Blocks are of
+        float64. It may be anything that looks at its block alone, and must not raise, whatever is
+        in the block: an error would tell about the rows. Sensitive.
     n_blocks : int, "n/k" or None
         How many blocks, at least 1. An int is public. None is ⌊√n⌋ and "n/k" is ⌊n/k⌋ under
         replace-one, where n is public. Under add-remove n is ñ = n + Laplace noise in both, which
@@ -189,7 +189,9 @@ class SampleAggregate(ScoreMechanism[Support]):
         table, target = np.asarray(self.X), np.asarray(self.y)
         found = np.zeros(self.n_items or 0)
         for rows in blocks:
-            chosen = np.asarray(self.ballot(table[rows], target[rows]), dtype=np.intp)
+            # Of one type and order, which other rows must not decide: sums depend on both.
+            block = table[rows].astype(np.float64, order="C")
+            chosen = np.asarray(self.ballot(block, target[rows].astype(np.float64)), dtype=np.intp)
             found[np.unique(chosen)] += 1.0
         return found
 

@@ -1,0 +1,202 @@
+"""What a plan holds: settings, what each would find, and how many rows would do."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from mipselect.planning.chances import EXPONENTIAL, Chance, Chances, blind, mean_of
+from mipselect.planning.simulation import Guesses
+
+METHOD, COEF_BOUND, REPEATED, RIDGE = "method", "coef_bound", "repeated", "ridge"
+ROWS, REFERENCE = "rows", "reference"
+"""What a line is about."""
+
+TOO_SLOW = "not done within the time limit"
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One way to ask, with everything that is public about it.
+
+    Attributes
+    ----------
+    about : str
+        "method", "coef_bound", "repeated" (coef_bound where fields repeat each other), "ridge",
+        "rows" or "reference".
+    method : str
+    rows : int
+    coef_bound, ridge : float
+
+    Examples
+    --------
+    >>> from mipselect.planning import Setting
+    >>> Setting("method", "exponential", 2000, 1.25, 48.0).rows
+    2000
+    """
+
+    about: str
+    method: str
+    rows: int
+    coef_bound: float
+    ridge: float
+
+
+@dataclass(frozen=True)
+class Line:
+    """What a setting would find.
+
+    Attributes
+    ----------
+    setting : Setting
+    tables : tuple of tuple of Chance
+        By table, and in each by ε. Empty where a table took longer than the time limit.
+    remark : str
+        Why it is empty, or "".
+
+    Examples
+    --------
+    >>> from mipselect.planning import Line, Setting
+    >>> late = Line(Setting("method", "exponential", 2000, 1.25, 48.0), (), "too slow")
+    >>> late.chance(0) is None
+    True
+    """
+
+    setting: Setting
+    tables: tuple[Chances, ...]
+    remark: str = ""
+
+    def chance(self, k: int) -> Chance | None:
+        """The mean over tables at the k-th ε; None where there are none."""
+        return mean_of([chances[k] for chances in self.tables]) if self.tables else None
+
+    def error(self, k: int) -> float | None:
+        """The standard error of `found` at the k-th ε; None for a single table."""
+        return _error([chances[k].found for chances in self.tables])
+
+    def gain(self, other: Line, k: int) -> tuple[float, float | None]:
+        """How much more is found than by another line on the same tables; and as `error`."""
+        pairs = zip(self.tables, other.tables, strict=True)
+        gains = [mine[k].found - theirs[k].found for mine, theirs in pairs]
+        return float(np.mean(gains)), _error(gains)
+
+
+@dataclass(frozen=True)
+class SelectionPlan:
+    """What to expect of a selection. No data is in it.
+
+    Attributes
+    ----------
+    rows, support_size, features : int
+        n, s, and how many features there are to choose from.
+    epsilons : tuple of float
+    coef_bound, ridge : float
+        In question; the defaults, unless others were given.
+    goal : float
+        The share of the right columns that is wanted.
+    guesses : Guesses
+    repeated : int
+        How many fields repeat each other in the tables of the lines about it; 0 if there are none.
+    seed : int
+    lines : tuple of Line
+        First the methods, then other `coef_bound`, the same where fields repeat each other, other
+        `ridge`, more rows, and what could be found without privacy.
+
+    Examples
+    --------
+    >>> from mipselect.planning import plan_selection
+    >>> from mipselect.tables import TableSchema
+    >>> fields = [
+    ...     {"name": name, "type": "number", "constraints": {"minimum": 0, "maximum": 10}}
+    ...     for name in ("dose", "weight", "days")
+    ... ]
+    >>> schema = TableSchema.of({"fields": fields})
+    >>> plan = plan_selection(
+    ...     schema, target="days", rows=500, support_size=1, epsilons=[1.0], tables=2
+    ... )
+    >>> plan.features, plan.blind
+    (2, 0.5)
+    """
+
+    rows: int
+    support_size: int
+    features: int
+    epsilons: tuple[float, ...]
+    coef_bound: float
+    ridge: float
+    goal: float
+    guesses: Guesses
+    repeated: int
+    seed: int
+    lines: tuple[Line, ...]
+
+    @property
+    def blind(self) -> float:
+        """What is found without looking: s/p."""
+        return blind(self.features, self.support_size)
+
+    def about(self, *what: str) -> tuple[Line, ...]:
+        """The lines about something."""
+        return tuple(line for line in self.lines if line.setting.about in what)
+
+    @property
+    def by_rows(self) -> tuple[Line, ...]:
+        """The exponential mechanism by rising number of rows."""
+        at_first = [line for line in self.about(METHOD) if line.setting.method == EXPONENTIAL]
+        return (*at_first, *self.about(ROWS))
+
+    def rows_needed(self, k: int) -> float | None:
+        """About how many rows reach the goal at the k-th ε; None if more than were tried.
+
+        Between two numbers that were tried, linear in their logarithms. The first number of rows
+        is returned where fewer may do.
+        """
+        before: tuple[int, float] | None = None
+        for line in self.by_rows:
+            chance, rows = line.chance(k), line.setting.rows
+            if chance is None:
+                return None
+            if chance.found >= self.goal:
+                if before is None:
+                    return float(rows)
+                part = (self.goal - before[1]) / (chance.found - before[1])
+                return float(before[0] * (rows / before[0]) ** part)
+            before = rows, chance.found
+        return None
+
+
+@dataclass(frozen=True)
+class Step:
+    """Where a plan stands.
+
+    Attributes
+    ----------
+    done, total : int
+        Cases, a setting on a table each; and how many there are at most.
+    tables : int
+        How many tables are done.
+    what : str
+        What comes next.
+
+    Examples
+    --------
+    >>> from mipselect.planning import Step
+    >>> Step(done=3, total=40, tables=0, what="sis").done
+    3
+    """
+
+    done: int
+    total: int
+    tables: int
+    what: str
+
+
+Progress = Callable[[Step], None]
+"""Receives a `Step` before each case."""
+
+
+def _error(values: Sequence[float]) -> float | None:
+    return float(np.std(values, ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else None
