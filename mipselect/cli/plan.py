@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from mipselect.cli.counted_progress import TrialWatch
+from mipselect.cli.counted_progress import CountedProgress
 from mipselect.cli.options import AsJson
 from mipselect.cli.output import check_output, deliver, heading, write_whole
 from mipselect.cli.plan_report import SIMULATED, legend, picture, plan_report, plan_table
@@ -244,12 +244,12 @@ def _watched() -> Iterator[Progress]:
     """Show how far a plan is, and say after the first table how long it will take at most."""
     start = time.monotonic()
     with ExitStack() as stack:
-        bars: list[TrialWatch] = []
+        bars: list[CountedProgress] = []
         told: list[float] = []
 
         def report(step: Step) -> None:
             if not bars:
-                bars.append(stack.enter_context(TrialWatch(0, step.total)))
+                bars.append(stack.enter_context(CountedProgress(0, step.total)))
             else:
                 bars[0].advance()
             if step.tables and not told:
