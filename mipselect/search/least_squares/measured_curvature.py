@@ -87,6 +87,8 @@ def spectral_curvatures(whole: Additions, shares: Sequence[float]) -> list[Child
         t: ROUNDING * len(G) * t + rounding + 2.0 * off * t
         for t in (share * float(np.median(np.diagonal(G))) for share in shares)
     }
+    if not np.isfinite(G).all():
+        return []
     known = {t: slack for t, slack in slacks.items() if 30.0 * slack < min(problem.ridge, t)}
     if p > EIGENVALUE_COLUMNS:
         return _parallel_sums(G, min(problem.n, p), known)
@@ -165,5 +167,7 @@ def _too_many(whole: Additions) -> bool:
 
 
 def _least_eigenvalue(G: FloatArray) -> float:
+    if not np.isfinite(G).all():
+        return 0.0
     eigenvalues = np.linalg.eigvalsh(G)
     return max(0.0, float(eigenvalues[0]) - ROUNDING * float(eigenvalues[-1]))
