@@ -63,14 +63,16 @@ class FenchelBounds:
     points: FloatArray | None = None
 
     def __post_init__(self) -> None:
-        # A number that is none proves nothing: such a constant is as low, a weight as large as any.
-        constants, weights, always = self.constants, self.weights, self.always
-        object.__setattr__(self, "constants", np.where(constants < np.inf, constants, -np.inf))
-        object.__setattr__(self, "weights", np.where(weights >= 0.0, weights, np.inf))
-        object.__setattr__(self, "always", np.where(always >= 0.0, always, np.inf))
+        # What is no square may be of any size: it comes first where they are sorted.
+        for name in ("weights", "always"):
+            squares = getattr(self, name)
+            object.__setattr__(self, name, np.where(squares >= 0.0, squares, np.inf))
 
     def bound(self, row: int, weight: FloatArray) -> FloatArray:
-        """The bound of dual point `row` on supports with Σ w_j² = `weight` over all columns."""
+        """The bound of dual point `row` on supports with Σ w_j² = `weight` over all columns.
+
+        -inf where a number is none.
+        """
         gain = largest_ridge_gain(weight, self.ridge, self.radius)
         bound = (self.constants[row] - gain * (1.0 + 16.0 * EPS)) / self.n
         return np.where(bound < np.inf, bound, -np.inf)

@@ -179,7 +179,7 @@ def cheap_cluster_gains(
         np.maximum(most, far.take(members), out=most)
     left -= most
     gains /= np.maximum(left, LEAST_PIVOT)
-    gains[~(left > LEAST_PIVOT) | np.isnan(gains)] = np.inf
+    gains[~(left > LEAST_PIVOT)] = np.inf
     return gains
 
 
@@ -213,4 +213,4 @@ def cluster_gains(sub: Additions, entries: FloatArray, at: IntArray, far: FloatA
             factor = upper[a, b] / pivot
             g[b] -= factor * g[a]
             upper[b, b:] -= factor * upper[a, b:]
-    return np.where(definite & np.isfinite(gains), gains, np.inf)
+    return np.where(definite, gains, np.inf)

@@ -89,7 +89,7 @@ class AdditionsFamily:
     @property
     def blurred(self) -> bool:
         """Whether λ+ν is below the digits of G: pivots may be noise, and bounds anything."""
-        return not self.sub.slack < self.sub.problem.target_norm
+        return self.sub.slack >= self.sub.problem.target_norm
 
     def guess(self) -> ModularBound:
         """Shares by H ⪯ diag(h + o): from above but for the norm constraint and rounding."""
