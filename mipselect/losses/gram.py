@@ -198,12 +198,13 @@ class Gram:
             return np.asarray(self.diagonal[indices][:, :, None])
         if self._worth_holding(m * w**2):
             return np.asarray(self.full()[indices[:, :, None], indices[:, None, :]])
-        found = np.empty((m, w, w))
-        height = max(1, BLOCK_BYTES // (8 * w * len(self._X)))
+        found = np.zeros((m, w, w))
+        height = max(1, BLOCK_BYTES // (8 * w * min(len(self._X), SUMMED_ROWS)))
         for start in range(0, m, height):
             some = slice(start, start + height)
-            chosen = self._X.T[indices[some]].astype(np.float64, copy=False)
-            found[some] = chosen @ chosen.transpose(0, 2, 1)
+            for rows in _blocks_of_rows(len(self._X)):
+                chosen = self._X[rows].T[indices[some]].astype(np.float64, copy=False)
+                found[some] += chosen @ chosen.transpose(0, 2, 1)
         return found
 
     def product(self, V: FloatArray) -> FloatArray:
