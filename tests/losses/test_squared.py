@@ -126,7 +126,8 @@ def test_values_are_within_the_public_rounding_bound(seed: int) -> None:
         y_bound=float(np.abs(y).max()), coef_bound=10.0 ** rng.integers(-4, 5),
         ridge=n * 10.0 ** rng.integers(-9, 1),
     )  # fmt: skip
-    rows = [(Fraction(float(a)), Fraction(float(b))) for a, b in zip(x, y, strict=True)]
+    clipped = zip(instance.X[:, 0].tolist(), instance.y.tolist(), strict=True)
+    rows = [(Fraction(a), Fraction(b)) for a, b in clipped]
     ridge, radius = Fraction(instance.ridge), Fraction(instance.coef_bound)
     curvature, slope = sum(a * a for a, _ in rows) + ridge, sum(a * b for a, b in rows)
     coef = max(-radius, min(radius, slope / curvature))
