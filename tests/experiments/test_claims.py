@@ -214,3 +214,17 @@ def test_no_claim_has_a_span_that_its_paper_does_not_name() -> None:
         for claim in claims:
             assert isinstance(claim, AheadInTheEnd) == ("for large enough n" in claim.text)
             assert "or more" not in claim.text
+
+
+@pytest.mark.parametrize(
+    "name", ["mip-1a", "mip-size", "mip-snr", "mip-rho", "mip-large", "mip-very-large"]
+)
+def test_what_is_claimed_to_be_ahead_of_all_others_is_run_beside_them(name: str) -> None:
+    """Appendix D.1.3 had neither chains nor votes, so that its claim could not be contradicted."""
+    experiment = experiment_named(name)
+    compared = [claim for claim in experiment.claims if "MCMC and samp-agg" in claim.text]
+    assert {claim.better for claim in compared} == {"top-R", "mistakes"}  # type: ignore[attr-defined]
+    for recipes in (experiment.full.recipes, experiment.quick.recipes):
+        run = {method for recipe in recipes for method in recipe.methods}  # type: ignore[attr-defined]
+        for claim in compared:
+            assert {"MCMC", "samp-agg"} <= set(claim.worse) <= run  # type: ignore[attr-defined]

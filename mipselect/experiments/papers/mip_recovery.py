@@ -220,7 +220,7 @@ BY_VERY_LARGE_P = Experiment(
         10,
         20.0,
     ),
-    quick=Scale((large(2000, 5000, 20),), 1, 0.2),
+    quick=Scale((large(2000, 5000, 20), long_chains(2000, 5000, 1)), 1, 0.2),
     also=ALSO,
     notes=(*NOTES, LONG_NOTE, "Needs about 2 GiB of memory; --quick has p = 2,000."),
 )
