@@ -190,7 +190,7 @@ REGRESSION = Experiment(
         Ahead("ours: DPKendall before AdaSSP is never behind the exact draw before it (R²)",
               R2.key, K_ADA, (EXACT_ADA,), never_behind=True),
     ),
-    full=Scale((TestError(5), TestError(10), KnownRanges(5), KnownRanges(10)), 30, 25.0),
+    full=Scale((TestError(5), TestError(10), KnownRanges(5), KnownRanges(10)), 15, 12.0),
     quick=Scale((TestError(5, (BAS, TUKEY, K_BAS, K_TUKEY)), KnownRanges(5)), 1, 0.2),
     needs=TABLES,
     also=(R2, FIRST),

@@ -141,7 +141,7 @@ BY_SIZE = Experiment(
         Computed("a larger s needs more rows: recovery is behind that of s = 5", _larger),
         _ours(),
     ),
-    full=Scale(sizes(50, (3000, 4000, 6000, 8000, 16_000)), 10, 4.0),
+    full=Scale(sizes(50, (3000, 4000, 6000, 8000, 16_000)), 5, 4.0),
     quick=Scale(sizes(30, (4000,)), 1, 0.2),
     also=ALSO,
     notes=NOTES,
@@ -212,13 +212,7 @@ BY_VERY_LARGE_P = Experiment(
         _ours(),
     ),
     full=Scale(
-        tuple(
-            recipe
-            for n in (6000, 8000)
-            for recipe in (large(10_000, n, 50), long_chains(10_000, n, 5))
-        ),
-        10,
-        20.0,
+        (large(10_000, 6000, 50), large(10_000, 8000, 50), long_chains(10_000, 8000, 2)), 10, 20.0
     ),
     quick=Scale((large(2000, 5000, 20), long_chains(2000, 5000, 1)), 1, 0.2),
     also=ALSO,
