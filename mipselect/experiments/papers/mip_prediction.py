@@ -258,7 +258,7 @@ PREDICTION = Experiment(
             MSE.key, EXACT, (TOP_R, MISTAKES), higher=False, never_behind=True,
         ),
     ),
-    full=Scale(tuple(Prediction(n, 50, 10) for n in ROWS), 10, 2.0),
+    full=Scale(tuple(Prediction(n, 50, 10) for n in ROWS), 10, 6.0),
     quick=Scale((Prediction(3000, 10, 2), Prediction(6000, 10, 2)), 2, 0.3),
     also=(CLIPPED_MSE,),
     notes=(
