@@ -49,6 +49,7 @@ from mipselect.validation import checked_integer
 
 ALL = "all"
 MOST_PROCESSES = 256
+LARGEST_DATA_SEED = 2**31
 EXPERIMENT = "NOT PRIVATE: an experiment. Its draws are seeded, so they protect nobody."
 
 EXAMPLES = """Examples:
@@ -73,6 +74,7 @@ class _Asked:
     processes: int
     most_repeats: int | None
     base_seed: int
+    data_seed: int
     with_figures: bool
 
     def path(self, experiment: Experiment, end: str) -> Path:
@@ -127,7 +129,14 @@ def reproduce(
         ),
     ] = None,
     seed: Annotated[
-        int, typer.Option("--seed", help="All draws are derived from it and the data's seeds.")
+        int, typer.Option("--seed", help="Of all draws; the data stay as they are.")
+    ] = 0,
+    data_seed: Annotated[
+        int,
+        typer.Option(
+            "--data-seed",
+            help="Of generated data and of splits of tables; what is drawn with stays as it is.",
+        ),
     ] = 0,
     as_json: AsJson = False,
 ) -> None:
@@ -152,12 +161,15 @@ def reproduce(
     chosen = _chosen(names)
     checked_integer(processes, "--jobs", 1, MOST_PROCESSES)
     checked_integer(seed, "--seed", 0)
+    checked_integer(data_seed, "--data-seed", 0, LARGEST_DATA_SEED)
     if repeats is not None:
         checked_integer(repeats, "--repeats", 1)
     if data is not None and not data.exists():
         raise InvalidInput(_absent(chosen, data))
     sources, left_out = _sources(chosen, data, leave_out=ALL in names)
-    asked = _Asked(quick, data, output, processes, repeats, seed, _figures_can_be_drawn())
+    asked = _Asked(
+        quick, data, output, processes, repeats, seed, data_seed, _figures_can_be_drawn()
+    )
     _prepare(asked, [experiment for experiment, _ in sources])
     for reason in left_out:
         say(reason)
@@ -241,6 +253,7 @@ def _work(experiment: Experiment, source: DataSource | None, asked: _Asked) -> _
         source,
         quick=asked.quick,
         base_seed=asked.base_seed,
+        data_seed=asked.data_seed,
         most_repeats=asked.most_repeats,
     )
     done = done_already(TrialFile(asked.path(experiment, ".jsonl"), LINES))
@@ -297,6 +310,7 @@ def _run(work: _Work, asked: _Asked) -> Made:
         trials=len(rows),
         seconds=sum(row["seconds"] for row in rows),
         base_seed=asked.base_seed,
+        data_seed=asked.data_seed,
         missing=missing,
         most_repeats=asked.most_repeats,
     )

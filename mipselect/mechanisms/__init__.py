@@ -6,10 +6,10 @@ from mipselect.mechanisms.scores.base import Estimate, ScoreDistribution, ScoreM
 from mipselect.mechanisms.scores.canonical import CanonicalLipschitz
 from mipselect.mechanisms.scores.heterogeneous import (
     GeneralizedExponential,
-    HeterogeneousNoisyMax,
     RuleOfThumb,
     rule_of_thumb,
 )
+from mipselect.mechanisms.scores.heterogeneous_noisy_max import HeterogeneousNoisyMax
 from mipselect.mechanisms.scores.joint import JointExponential
 from mipselect.mechanisms.scores.noisy_max import NoisyMax
 from mipselect.mechanisms.scores.random_stopping import RandomStopping

@@ -62,7 +62,7 @@ def test_it_writes_a_figure_tables_a_verdict_and_the_trials(run: Run, tmp_path: 
     text = (folder / "kendall-copies-quick.md").read_text()
     assert "mipselect reproduce kendall-copies --quick" in text
     assert "| of copies exactly one is selected (theorem 3.8) | not seen |" in text
-    assert "seed 0" in text
+    assert "draws of seed 0, data and splits of seed 0" in text
     with (folder / "kendall-copies-quick.csv").open() as file:
         lines = list(csv.DictReader(file))
     trials = (folder / "kendall-copies-quick.jsonl").read_text().splitlines()
@@ -150,7 +150,7 @@ def test_an_interrupt_from_outside_ends_all_processes(tmp_path: Path) -> None:
 def test_repeats_can_follow_later(run: Run, tmp_path: Path) -> None:
     run(*COPIES, "--repeats", "1", "--output", tmp_path / "made")
     text = (tmp_path / "made" / "kendall-copies-quick.md").read_text()
-    assert "1 trial, seed 0" in text
+    assert "1 trial, draws of seed 0, data and splits of seed 0" in text
     assert "kendall-copies --quick --repeats 1\n" in text
     run(*COPIES, "--output", tmp_path / "made")
     run(*COPIES, "--output", tmp_path / "whole")
@@ -206,6 +206,7 @@ def test_what_fails_is_said_and_tried_again(
         ((*COPIES[1:], "--jobs", "0"), "--jobs"),
         ((*COPIES[1:], "--repeats", "0"), "--repeats"),
         ((*COPIES[1:], "--seed", "-1"), "--seed"),
+        ((*COPIES[1:], "--data-seed", "-1"), "--data-seed"),
         ((*COPIES[1:], "--output", "no/such"), "no does not exist"),
         ((*COPIES[1:], "--output", "file"), "is a file, not a folder"),
         ((*COPIES[1:], "--data", "nowhere"), "--data nowhere: no such file or folder"),
@@ -238,8 +239,9 @@ def test_files_that_cannot_be_written_are_named_before_any_work(run: Run, tmp_pa
 
 def test_a_foreign_file_of_trials_is_left_alone(run: Run, tmp_path: Path) -> None:
     trials = tmp_path / "kendall-copies-quick.jsonl"
-    mine = '{"format": "mipselect-reproduce-1"}'
-    for line in ('{"format": "mipselect-bench-1"}', "not JSON", mine):
+    mine = '{"format": "mipselect-reproduce-2"}'
+    old = '{"format": "mipselect-reproduce-1"}'
+    for line in ('{"format": "mipselect-bench-1"}', "not JSON", old, mine):
         trials.write_text(line + "\n")
         run(*COPIES, "--output", tmp_path).failed_with(
             2, "line 1", "is no line of 'mipselect reproduce'"

@@ -11,18 +11,24 @@ import pytest
 from sklearn.metrics import r2_score
 
 from mipselect.experiments.papers import kendall_regression
+from mipselect.experiments.papers.claims import IN_PART, NOT_SEEN, OPEN, SEEN, Ahead
+from mipselect.experiments.papers.declared import DataSeed
+from mipselect.experiments.papers.kendall_medians import (
+    FIRST,
+    NON_DP,
+    POSITIVE,
+    TOP_TWO,
+    WITH_RANGES,
+    fewer,
+    ranks,
+    signs,
+)
 from mipselect.experiments.papers.kendall_ranges import (
     EXACT_OP,
     PIPELINES,
     TOP_R_OP,
     KnownRanges,
     known_range,
-)
-from mipselect.experiments.papers.kendall_regression import (
-    NON_DP,
-    POSITIVE,
-    WITH_RANGES,
-    ranks,
 )
 from mipselect.experiments.papers.kendall_tables import EPSILON, non_private, split, table_of
 from mipselect.experiments.papers.results import Place, Results
@@ -46,7 +52,7 @@ def source(tmp_path: Path) -> DataSource:
 
 
 def test_columns_of_odd_units_are_found_and_the_error_is_near_the_least(source: DataSource) -> None:
-    readings = list(KnownRanges(2, table="mine").measure(1, 7, source))
+    readings = list(KnownRanges(2, table="mine").measure(DataSeed(0, 1), 7, source))
     assert [reading.method for reading in readings] == list(PIPELINES) == list(WITH_RANGES)
     assert {(reading.panel, reading.x, reading.metric) for reading in readings} == {
         ("mine", 2.0, "R²")
@@ -62,10 +68,10 @@ def test_known_ranges_are_on_the_splits_of_the_others(source: DataSource) -> Non
     rows = split(X, y, 3)
     assert (rows.y.size, rows.y_test.size) == (18_000, 2_000)
     least = r2_score(rows.y_test, non_private(rows.X, rows.y, rows.X_test))
-    (reading, *_) = kendall_regression.TestError(2, (), "mine").measure(3, 1, source)
+    (reading, *_) = kendall_regression.TestError(2, (), "mine").measure(DataSeed(0, 3), 1, source)
     assert (reading.method, reading.value) == (NON_DP, least)
     for name, (selector, regressor) in PIPELINES.items():
-        (reading,) = KnownRanges(2, (name,), "mine").measure(3, 1, source)
+        (reading,) = KnownRanges(2, (name,), "mine").measure(DataSeed(0, 3), 1, source)
         (middle, half), (y_middle, y_half) = known_range(X), known_range(y)
         scaled, target = (rows.X - middle) / half, (rows.y - y_middle) / y_half
         chosen = (
@@ -100,14 +106,67 @@ def test_every_pipeline_with_ranges_spends_epsilon_once_under_replace_one(
         assert math.fsum(part.delta for part in parts) == pytest.approx(0.0 if pure else 1e-5)
 
 
+def medians(numbers: dict[str, dict[str, tuple[float, float]]], k: float = 5.0) -> Results:
+    """Thirty splits of every table, evenly from a least to a largest R²."""
+    return Results.of(
+        [
+            (Place(table, method, "R²", k), value)
+            for table, methods in numbers.items()
+            for method, ends in methods.items()
+            for value in np.linspace(*ends, 30).tolist()
+        ],
+        ["R²"],
+    )
+
+
 def test_pipelines_with_ranges_are_counted_and_not_ranked() -> None:
-    readings = [
-        (Place(table, method, "R²", 5.0), number)
-        for table, numbers in {"one": (0.5, 0.9, -0.1), "two": (0.1, 0.8, 0.2)}.items()
-        for method, number in zip(("BAS", TOP_R_OP, EXACT_OP), numbers, strict=True)
-    ]
-    found = ranks(Results.of(readings, ["R²"]))
-    positive = {place.method: middle.value for place, middle in found.items()
+    results = medians({
+        "one": {"BAS": (0.5, 0.6), TOP_R_OP: (0.9, 0.9), EXACT_OP: (-0.2, -0.1)},
+        "two": {"BAS": (0.1, 0.1), TOP_R_OP: (0.8, 0.9), EXACT_OP: (0.2, 0.3)},
+    })  # fmt: skip
+    found = ranks(results)
+    positive = {place.method: middle.interval for place, middle in found.items()
                 if place.metric == POSITIVE.key}  # fmt: skip
-    assert positive == {"BAS": 2.0, TOP_R_OP: 2.0, EXACT_OP: 1.0}
+    assert positive == {"BAS": (2.0, 2.0), TOP_R_OP: (2.0, 2.0), EXACT_OP: (1.0, 1.0)}
     assert {place.method for place in found if place.metric == "first"} == {"BAS"}
+
+
+def test_what_the_errors_of_medians_leave_open_is_not_counted_as_decided() -> None:
+    """Two methods within their intervals are both perhaps first, and 0 is perhaps positive."""
+    results = medians({
+        "one": {"BAS": (0.2, 0.8), "Tukey": (0.25, 0.85), "K-BAS": (-0.9, -0.8)},
+        "two": {"BAS": (-0.2, 0.25), "Tukey": (0.8, 0.9), "K-BAS": (-0.1, 0.1)},
+    })  # fmt: skip
+    found = {(place.method, place.metric): middle for place, middle in ranks(results).items()}
+    assert found["BAS", FIRST.key].interval == (0.0, 1.0)
+    assert found["Tukey", FIRST.key].interval == (1.0, 2.0)
+    assert (found["Tukey", FIRST.key].value, found["BAS", FIRST.key].value) == (2.0, 0.0)
+    assert found["K-BAS", FIRST.key].interval == (0.0, 0.0)
+    assert found["K-BAS", TOP_TWO.key].interval == (0.0, 1.0)
+    assert found["BAS", POSITIVE.key].interval == (1.0, 2.0)
+    assert found["Tukey", POSITIVE.key].interval == (2.0, 2.0)
+    assert str(found["BAS", POSITIVE.key]) == "2 [1, 2]"
+    claim = Ahead("", POSITIVE.key, "Tukey", ("BAS",))
+    assert claim.judged(Results(ranks(results))).verdict == OPEN
+    assert (
+        Ahead("", POSITIVE.key, "Tukey", ("K-BAS",)).judged(Results(ranks(results))).verdict == SEEN
+    )
+
+
+def test_fewer_tables_and_signs_are_decided_by_the_errors() -> None:
+    sure, unsure = {"BAS": (0.5, 0.6)}, {"BAS": (-0.2, 0.3)}
+
+    def at_ten(numbers: dict[str, tuple[float, float]]) -> Results:
+        both = {**medians({"one": sure}).middles, **medians({"one": numbers}, 10.0).middles}
+        return Results({**both, **ranks(Results(both))})
+
+    assert fewer(at_ten({"BAS": (-0.6, -0.5)})).verdict == SEEN
+    assert fewer(at_ten(unsure)).verdict == OPEN
+    assert fewer(at_ten(sure)).verdict == OPEN
+    assert fewer(medians({"one": sure})).verdict == OPEN
+    # Published: BAS 0.78 on cpu_act, -0.44 on bike_sharing_hour.
+    named = "cpu_act", "bike_sharing_hour"
+    assert signs(medians(dict.fromkeys(named, sure))).verdict == IN_PART
+    assert signs(medians({named[0]: sure, named[1]: unsure})).verdict == SEEN
+    assert signs(medians({named[1]: unsure})).verdict == OPEN
+    assert signs(medians({named[1]: sure})).verdict == NOT_SEEN

@@ -37,7 +37,14 @@ from mipselect.experiments.papers.claims import (
     Number,
 )
 from mipselect.experiments.papers.declared import CANONICAL as PAPER
-from mipselect.experiments.papers.declared import Experiment, LineFigure, Metric, Reading, Scale
+from mipselect.experiments.papers.declared import (
+    DataSeed,
+    Experiment,
+    LineFigure,
+    Metric,
+    Reading,
+    Scale,
+)
 from mipselect.experiments.papers.peeling_draws import peeled_shares
 from mipselect.experiments.papers.results import Results
 from mipselect.experiments.papers.sources import SCORES, DataSource
@@ -86,7 +93,7 @@ class Counts:
         """See `TableRecipe`."""
         return replace(self, table=table)
 
-    def measure(self, repeat: int, seed: int, source: DataSource | None) -> Iterator[Reading]:
+    def measure(self, data: DataSeed, seed: int, source: DataSource | None) -> Iterator[Reading]:
         """See `Recipe`."""
         assert source is not None
         scores = source.scores(self.table)
@@ -125,7 +132,7 @@ class DrawnCounts:
         """See `TableRecipe`."""
         return replace(self, table=table)
 
-    def measure(self, repeat: int, seed: int, source: DataSource | None) -> Iterator[Reading]:
+    def measure(self, data: DataSeed, seed: int, source: DataSource | None) -> Iterator[Reading]:
         """See `Recipe`."""
         assert source is not None
         scores = source.scores(self.table)
@@ -153,7 +160,7 @@ class Thresholds:
         """See `TableRecipe`."""
         return replace(self, table=table)
 
-    def measure(self, repeat: int, seed: int, source: DataSource | None) -> Iterator[Reading]:
+    def measure(self, data: DataSeed, seed: int, source: DataSource | None) -> Iterator[Reading]:
         """See `Recipe`."""
         assert source is not None
         scores = source.scores(self.table)

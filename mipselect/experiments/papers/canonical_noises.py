@@ -8,7 +8,14 @@ from dataclasses import dataclass, replace
 from mipselect.experiments.papers.canonical_setting import EPSILONS, MARGIN, NOTES, TOP, Canonical
 from mipselect.experiments.papers.claims import Ahead
 from mipselect.experiments.papers.declared import CANONICAL as PAPER
-from mipselect.experiments.papers.declared import Experiment, LineFigure, Metric, Reading, Scale
+from mipselect.experiments.papers.declared import (
+    DataSeed,
+    Experiment,
+    LineFigure,
+    Metric,
+    Reading,
+    Scale,
+)
 from mipselect.experiments.papers.sources import SCORES, DataSource
 
 NOISES = ("exponential", "half-logistic", "laplace", "gumbel", "logistic")
@@ -32,7 +39,7 @@ class Noises:
         """See `TableRecipe`."""
         return replace(self, table=table)
 
-    def measure(self, repeat: int, seed: int, source: DataSource | None) -> Iterator[Reading]:
+    def measure(self, data: DataSeed, seed: int, source: DataSource | None) -> Iterator[Reading]:
         """See `Recipe`."""
         assert source is not None
         scores = source.scores(self.table)

@@ -28,7 +28,7 @@ from mipselect.experiments.papers.canonical_setting import (
 )
 from mipselect.experiments.papers.claims import Ahead
 from mipselect.experiments.papers.declared import CANONICAL as PAPER
-from mipselect.experiments.papers.declared import Experiment, LineFigure, Reading, Scale
+from mipselect.experiments.papers.declared import DataSeed, Experiment, LineFigure, Reading, Scale
 from mipselect.experiments.papers.peeling_draws import peeled_shares
 from mipselect.experiments.papers.sources import DataSource
 
@@ -61,7 +61,7 @@ class Zipf:
         """See `Recipe`."""
         return f"k = {self.k}, exponent {self.exponent:g}"
 
-    def measure(self, repeat: int, seed: int, source: DataSource | None) -> Iterator[Reading]:
+    def measure(self, data: DataSeed, seed: int, source: DataSource | None) -> Iterator[Reading]:
         """See `Recipe`."""
         counts = zipf(self.items, self.exponent)
         for method in self.methods:
@@ -93,7 +93,7 @@ class DrawnZipf:
         """See `Recipe`."""
         return f"k = {self.k}, exponent {self.exponent:g}"
 
-    def measure(self, repeat: int, seed: int, source: DataSource | None) -> Iterator[Reading]:
+    def measure(self, data: DataSeed, seed: int, source: DataSource | None) -> Iterator[Reading]:
         """See `Recipe`."""
         counts = zipf(self.items, self.exponent)
         shares = peeled_shares(counts, self.k, EPSILON, HALF, self.draws, seed)

@@ -9,9 +9,9 @@ from mipselect.experiments.papers.canonical_zipf import ZIPF
 from mipselect.experiments.papers.declared import Experiment
 from mipselect.experiments.papers.heterogeneous import (
     CONSTANT_SCENARIOS,
-    INTRODUCTION,
     RANDOM_SCENARIOS,
 )
+from mipselect.experiments.papers.heterogeneous_introduction import INTRODUCTION
 from mipselect.experiments.papers.heterogeneous_patience import PATIENCE
 from mipselect.experiments.papers.kendall_copies import COPIES
 from mipselect.experiments.papers.kendall_regression import REGRESSION

@@ -40,6 +40,31 @@ class Reading:
     value: float | None
 
 
+NUMBERS = 1_000_000
+"""Data sets that belong to one seed of the data."""
+
+
+@dataclass(frozen=True)
+class DataSeed:
+    """The data that a repeat generates, or the split that it makes of a table.
+
+    Attributes
+    ----------
+    base : int
+        Of the whole run; 0 or more.
+    repeat : int
+        From 1.
+    """
+
+    base: int
+    repeat: int
+
+    @property
+    def number(self) -> int:
+        """The seed of what is generated: 1, 2, ... for the base 0, so that recipes share data."""
+        return self.base * NUMBERS + self.repeat
+
+
 class Recipe(Protocol):
     """What is measured: a frozen dataclass, so that its ``repr`` names all of its settings."""
 
@@ -47,15 +72,15 @@ class Recipe(Protocol):
     def title(self) -> str:
         """What is measured, for the progress line."""
 
-    def measure(self, repeat: int, seed: int, source: DataSource | None) -> Iterable[Reading]:
+    def measure(self, data: DataSeed, seed: int, source: DataSource | None) -> Iterable[Reading]:
         """Run it once.
 
         Parameters
         ----------
-        repeat : int
-            From 1; the seed of generated data, so that recipes are compared on the same data.
+        data : DataSeed
+            Of generated data and of splits; recipes are compared on the same data.
         seed : int
-            Of every draw; another one for every recipe and repeat.
+            Of every draw; another one for every recipe and repeat, the same for all data.
         source : DataSource or None
             Where the data are, for an experiment that needs some.
         """

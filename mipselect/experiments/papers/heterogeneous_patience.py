@@ -12,6 +12,7 @@ from scipy.optimize import brentq
 from mipselect.experiments.papers.claims import Number, Rises
 from mipselect.experiments.papers.declared import (
     HETEROGENEOUS,
+    DataSeed,
     Experiment,
     LineFigure,
     Metric,
@@ -39,7 +40,7 @@ class Patience:
         """See `Recipe`."""
         return f"γ = {self.gamma:g}"
 
-    def measure(self, repeat: int, seed: int, source: DataSource | None) -> Iterator[Reading]:
+    def measure(self, data: DataSeed, seed: int, source: DataSource | None) -> Iterator[Reading]:
         """See `Recipe`."""
         scores, widths = ConstantScores("1, positive", ()).scores_and_widths()
         worst = int(np.argmin(scores))

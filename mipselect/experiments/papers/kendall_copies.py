@@ -12,6 +12,7 @@ from mipselect.arrays import FloatArray
 from mipselect.experiments.papers.claims import NOT_SEEN, OPEN, SEEN, Ahead, Computed, Finding
 from mipselect.experiments.papers.declared import (
     KENDALL,
+    DataSeed,
     Experiment,
     LineFigure,
     Metric,
@@ -47,9 +48,9 @@ class Copies:
         """See `Recipe`."""
         return f"n = {self.n:,}"
 
-    def measure(self, repeat: int, seed: int, source: DataSource | None) -> Iterator[Reading]:
+    def measure(self, data: DataSeed, seed: int, source: DataSource | None) -> Iterator[Reading]:
         """See `Recipe`."""
-        X, y = self._data(np.random.default_rng(repeat))
+        X, y = self._data(np.random.default_rng(data.number))
         copy = X.shape[1] - 1
         for method, redundancy in ((MEAN, "mean"), (MAX, "max")):
             for k in SIZES:

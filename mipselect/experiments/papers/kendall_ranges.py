@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.metrics import r2_score
 
 from mipselect.arrays import FloatArray
-from mipselect.experiments.papers.declared import Reading
+from mipselect.experiments.papers.declared import DataSeed, Reading
 from mipselect.experiments.papers.kendall_tables import DELTA, EPSILON, R2, split, table_of
 from mipselect.experiments.papers.sources import DataSource
 from mipselect.regression import AdaSSPRegressor, ObjectivePerturbationRegressor
@@ -89,13 +89,13 @@ class KnownRanges:
         """See `TableRecipe`."""
         return replace(self, table=table)
 
-    def measure(self, repeat: int, seed: int, source: DataSource | None) -> Iterator[Reading]:
+    def measure(self, data: DataSeed, seed: int, source: DataSource | None) -> Iterator[Reading]:
         """See `Recipe`."""
         assert source is not None
         X, y = table_of(source, self.table)
         if X.shape[1] < self.k:
             return
-        rows = split(X, y, repeat)
+        rows = split(X, y, data.number)
         (middle, half), (y_middle, y_half) = known_range(X), known_range(y)
         X, test_X = (rows.X - middle) / half, (rows.X_test - middle) / half
         y = (rows.y - y_middle) / y_half

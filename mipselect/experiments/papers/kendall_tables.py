@@ -35,9 +35,9 @@ class Split:
     y_test: FloatArray
 
 
-def split(X: FloatArray, y: FloatArray, repeat: int) -> Split:
-    """The repeat's random tenth for testing; noise of 1e-6 breaks all ties."""
-    rng = np.random.default_rng(repeat)
+def split(X: FloatArray, y: FloatArray, seed: int) -> Split:
+    """Take a random tenth for testing; noise of 1e-6 breaks all ties."""
+    rng = np.random.default_rng(seed)
     X = X + rng.uniform(-TIE_NOISE, TIE_NOISE, X.shape)
     y = y + rng.uniform(-TIE_NOISE, TIE_NOISE, y.shape)
     order = rng.permutation(y.size)

@@ -43,7 +43,8 @@ class Made:
         That were run, in all.
     seconds : float
         Of computation, in all.
-    base_seed : int
+    base_seed, data_seed : int
+        Of the draws, and of the data.
     missing : sequence of str
         What could not be run, and why.
     most_repeats : int or None
@@ -58,6 +59,7 @@ class Made:
     trials: int
     seconds: float
     base_seed: int
+    data_seed: int
     missing: Sequence[str]
     most_repeats: int | None = None
 
@@ -68,6 +70,7 @@ class Made:
         parts += ["--quick"] if self.quick else []
         parts += [f"--repeats {self.most_repeats}"] if self.most_repeats else []
         parts += [f"--seed {self.base_seed}"] if self.base_seed else []
+        parts += [f"--data-seed {self.data_seed}"] if self.data_seed else []
         parts += ["--data FOLDER"] if self.experiment.needs else []
         return " ".join(parts)
 
@@ -76,13 +79,17 @@ def as_csv(results: Results) -> str:
     """All numbers, one a line."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["metric", "panel", "method", "x", "value", "standard_error", "repeats"])
+    writer.writerow(
+        ["metric", "panel", "method", "x", "value", "standard_error", "low", "high", "repeats"]
+    )
     for place, middle in results.middles.items():
         error = "" if middle.error is None else f"{middle.error:.6g}"
-        value = "" if middle.value == -math.inf else f"{middle.value:.10g}"
-        writer.writerow(
-            [place.metric, place.panel, place.method, f"{place.x:g}", value, error, middle.count]
+        value, low, high = (
+            f"{number:.10g}" if math.isfinite(number) else ""
+            for number in (middle.value, *(middle.interval or (math.nan, math.nan)))
         )
+        numbers = value, error, low, high, middle.count
+        writer.writerow([place.metric, place.panel, place.method, f"{place.x:g}", *numbers])
     return text.getvalue()
 
 
@@ -94,7 +101,8 @@ def as_markdown(made: Made) -> str:
         f"# {experiment.title}",
         f"{experiment.paper}: {experiment.row}.",
         f"    {made.command}",
-        f"{trials}, seed {made.base_seed}, {duration(made.seconds)} of computation. {SEEDED}",
+        f"{trials}, draws of seed {made.base_seed}, data and splits of seed {made.data_seed}, "
+        f"{duration(made.seconds)} of computation. {SEEDED}",
     ]
     parts += [SENSITIVE] if made.sensitive else []
     parts += [QUICK] if made.quick else []
@@ -104,7 +112,7 @@ def as_markdown(made: Made) -> str:
     parts += ["## Claims", _claims(made)]
     for metric in experiment.metrics:
         for panel in results.panels(metric.key):
-            words = metric.words + (" (median)" if metric.median else "")
+            words = metric.words + (" (median and where it is, by 95 %)" if metric.median else "")
             parts.append(f"## {words}" + (f": {panel}" if panel else ""))
             parts.append(_table(experiment, results, metric, panel))
     return "\n\n".join(parts) + "\n"

@@ -1,4 +1,4 @@
-"""What readings amount to: a mean with its error, or a median, at every place."""
+"""What readings amount to: a mean with its error, or a median with an interval, at every place."""
 
 from __future__ import annotations
 
@@ -6,6 +6,12 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from statistics import fmean, median, stdev
+
+CONFIDENCE = 0.95
+"""Of the interval of a median."""
+
+CLEARLY = 2.0
+"""Standard errors of a difference of means beyond which it counts."""
 
 
 @dataclass(frozen=True, order=True)
@@ -36,21 +42,52 @@ class Middle:
         The standard error of a mean of several repeats.
     count : int
         Repeats.
+    interval : (float, float) or None
+        Where the truth is, for a median or what is counted from medians.
     """
 
     value: float
     error: float | None
     count: int
+    interval: tuple[float, float] | None = None
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The interval, or two standard errors below and above."""
+        error = CLEARLY * (self.error or 0.0)
+        return self.interval or (self.value - error, self.value + error)
 
     def __str__(self) -> str:
-        if self.value == -math.inf:
-            return "none"
-        shown = f"{self.value:.4g}"
+        shown = _shown(self.value)
+        if self.interval is not None:
+            low, high = self.interval
+            if high == math.inf:
+                return f"{shown} [?]"
+            return shown if low == high else f"{shown} [{_shown(low)}, {_shown(high)}]"
         if self.error is None:
             return shown
         # What is left of equal numbers is rounding.
         error = 0.0 if self.error < 1e-12 * max(1.0, abs(self.value)) else self.error
         return f"{shown} ± {error:.2g}"
+
+
+def _shown(value: float) -> str:
+    return "none" if value == -math.inf else f"{value:.4g}"
+
+
+def clearly_above(first: Middle, second: Middle, margin: float = 0.0) -> bool:
+    """Whether the first is larger by more than errors, rounding and a margin.
+
+    Means by two standard errors of the difference, as if they were independent; intervals by not
+    overlapping.
+    """
+    if first.interval is not None and second.interval is not None:
+        return first.interval[0] > second.interval[1] + margin
+    if first.value == second.value:
+        return False
+    error = math.hypot(first.error or 0.0, second.error or 0.0)
+    rounding = 1e-9 * abs(second.value)
+    return first.value - second.value > max(CLEARLY * error, margin, rounding)
 
 
 def mean_of(values: list[float | None]) -> Middle | None:
@@ -64,13 +101,27 @@ def mean_of(values: list[float | None]) -> Middle | None:
 
 
 def median_of(values: list[float | None]) -> Middle | None:
-    """The median, in which no answer is worse than any other."""
+    """The median and its interval, in which no answer is worse than any other."""
     if not values:
         return None
     answers = sorted(-math.inf if value is None else value for value in values)
-    if answers[(len(answers) - 1) // 2] == -math.inf:
-        return Middle(-math.inf, None, len(values))
-    return Middle(median(answers), None, len(values))
+    middle = -math.inf
+    if answers[(len(answers) - 1) // 2] > -math.inf:
+        middle = median(answers)
+    return Middle(middle, None, len(answers), _interval(answers))
+
+
+def _interval(ordered: list[float]) -> tuple[float, float]:
+    """Two of the values, between which the median is with a probability of at least 95 %.
+
+    Whatever the distribution is: the number of values below the median is binomial. Below six
+    values there is no such pair, and nothing is known.
+    """
+    count, tail, below = len(ordered), 0.0, 0
+    while tail + math.comb(count, below) / 2**count <= (1.0 - CONFIDENCE) / 2.0:
+        tail += math.comb(count, below) / 2**count
+        below += 1
+    return (ordered[below - 1], ordered[-below]) if below else (-math.inf, math.inf)
 
 
 @dataclass(frozen=True)

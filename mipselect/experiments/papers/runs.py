@@ -16,7 +16,7 @@ from multiprocessing import resource_tracker
 from typing import Any
 
 from mipselect.errors import MipselectError
-from mipselect.experiments.papers.declared import Experiment, Reading, Recipe
+from mipselect.experiments.papers.declared import DataSeed, Experiment, Reading, Recipe
 from mipselect.experiments.papers.results import Place, Results
 from mipselect.experiments.papers.sources import DataSource
 from mipselect.experiments.trial_file import DONE, FAILED, Kind, Row, TrialFile, Types
@@ -24,12 +24,16 @@ from mipselect.experiments.trial_file import DONE, FAILED, Kind, Row, TrialFile,
 SEED_BITS = 48
 """So few that every reader of JSON keeps them."""
 
+Identity = tuple[str, str, int, int, int]
+"""Experiment, recipe, repeat, the seed of the draws and that of the data."""
+
 ALWAYS: Types = {
     "status": (str,),
     "experiment": (str,),
     "recipe": (str,),
     "repeat": (int,),
     "base_seed": (int,),
+    "data_seed": (int,),
     "sensitive": (bool,),
 }
 
@@ -40,7 +44,7 @@ def _wanted(row: Row) -> Types:
     return {**ALWAYS, "remark": (str,)}
 
 
-LINES = Kind("mipselect-reproduce-1", "mipselect reproduce", _wanted)
+LINES = Kind("mipselect-reproduce-2", "mipselect reproduce", _wanted)
 
 
 @dataclass(frozen=True)
@@ -54,6 +58,9 @@ class Trial:
     repeat : int
         From 1.
     base_seed : int
+        Of the draws.
+    data_seed : int
+        Of the data.
     source : DataSource or None
     """
 
@@ -61,28 +68,36 @@ class Trial:
     recipe: Recipe
     repeat: int
     base_seed: int
+    data_seed: int
     source: DataSource | None
 
     @property
-    def identity(self) -> tuple[str, str, int, int]:
+    def identity(self) -> Identity:
         """What says that two trials are the same."""
-        return self.experiment, repr(self.recipe), self.repeat, self.base_seed
+        return self.experiment, repr(self.recipe), self.repeat, self.base_seed, self.data_seed
+
+    @property
+    def data(self) -> DataSeed:
+        """The seed of its data; the same for every seed of the draws."""
+        return DataSeed(self.data_seed, self.repeat)
 
     @property
     def seed(self) -> int:
-        """The seed of its draws; the same whatever else is run."""
-        digest = hashlib.sha256(json.dumps(self.identity).encode()).digest()
+        """The seed of its draws; the same whatever else is run, and on whatever data."""
+        drawn = self.experiment, repr(self.recipe), self.repeat, self.base_seed
+        digest = hashlib.sha256(json.dumps(drawn).encode()).digest()
         return int.from_bytes(digest) >> (8 * len(digest) - SEED_BITS)
 
     def row(self, status: str, **facts: Any) -> Row:
         """A line of the file."""
-        experiment, recipe, repeat, base_seed = self.identity
+        experiment, recipe, repeat, base_seed, data_seed = self.identity
         return {
             "status": status,
             "experiment": experiment,
             "recipe": recipe,
             "repeat": repeat,
             "base_seed": base_seed,
+            "data_seed": data_seed,
             **facts,
             "sensitive": self.source is not None,
             "private": False,
@@ -96,6 +111,7 @@ def trials_of(
     *,
     quick: bool,
     base_seed: int,
+    data_seed: int,
     most_repeats: int | None = None,
 ) -> list[Trial]:
     """Every trial of an experiment: all recipes for the first repeat, then for the second, ..."""
@@ -104,16 +120,16 @@ def trials_of(
     repeats = experiment.scale(quick=quick).repeats
     repeats = repeats if most_repeats is None else min(repeats, most_repeats)
     return [
-        Trial(experiment.name, recipe, repeat, base_seed, source)
+        Trial(experiment.name, recipe, repeat, base_seed, data_seed, source)
         for repeat in range(1, repeats + 1)
         for recipe in recipes
     ]
 
 
-def done_already(file: TrialFile) -> dict[tuple[str, str, int, int], Row]:
+def done_already(file: TrialFile) -> dict[Identity, Row]:
     """The trials that a file has, by their identities."""
     return {
-        (row["experiment"], row["recipe"], row["repeat"], row["base_seed"]): row
+        (row["experiment"], row["recipe"], row["repeat"], row["base_seed"], row["data_seed"]): row
         for _, row in file.rows
         if row["status"] == DONE
     }
@@ -123,7 +139,7 @@ def measured(trial: Trial) -> Row:
     """Run a trial; the row says why, if there is nothing to read."""
     start = time.perf_counter()
     try:
-        readings = list(trial.recipe.measure(trial.repeat, trial.seed, trial.source))
+        readings = list(trial.recipe.measure(trial.data, trial.seed, trial.source))
     except MipselectError as error:
         return trial.row(FAILED, remark=" ".join(str(error).split()))
     return trial.row(

@@ -14,6 +14,7 @@ from mipselect.arrays import FloatArray
 from mipselect.experiments.papers.claims import Ahead
 from mipselect.experiments.papers.declared import DP_SIS as PAPER
 from mipselect.experiments.papers.declared import (
+    DataSeed,
     DifferenceMap,
     Experiment,
     LineFigure,
@@ -95,7 +96,7 @@ class OnMicroarray:
         """See `TableRecipe`."""
         return replace(self, table=table)
 
-    def measure(self, repeat: int, seed: int, source: DataSource | None) -> Iterator[Reading]:
+    def measure(self, data: DataSeed, seed: int, source: DataSource | None) -> Iterator[Reading]:
         """See `Recipe`."""
         assert source is not None
         X, codes = source.microarray(self.table)
@@ -127,9 +128,9 @@ class OnSynth:
         """See `Recipe`."""
         return f"Synth, k = {self.k}"
 
-    def measure(self, repeat: int, seed: int, source: DataSource | None) -> Iterator[Reading]:
+    def measure(self, data: DataSeed, seed: int, source: DataSource | None) -> Iterator[Reading]:
         """See `Recipe`."""
-        X, y, weights = synthetic(np.random.default_rng([repeat, 0]))
+        X, y, weights = synthetic(np.random.default_rng([data.number, 0]))
         reference = frozenset(np.argsort(-np.abs(weights), kind="stable")[: self.k].tolist())
         metric = FIVE if self.k == 5 else EIGHT
         for method, epsilon, share in compared(X, y, reference, self.k, self.epsilons, seed):
@@ -203,7 +204,7 @@ ACCURACY = Experiment(
             FIVE.key, GAMMA_1, (DP_SIS,), never_behind=True,
         ),
     ),
-    full=Scale((OnMicroarray(EPSILONS, False), OnMicroarray(EPSILONS, True)), 100, 15.0),
+    full=Scale((OnMicroarray(EPSILONS, False), OnMicroarray(EPSILONS, True)), 100, 2.0),
     quick=Scale((OnMicroarray(QUICK_EPSILONS, False),), 5, 0.2),
     needs=MICROARRAYS,
     notes=(
@@ -225,7 +226,7 @@ SYNTHETIC = Experiment(
         _never_behind(FIVE),
         _never_behind(EIGHT),
     ),
-    full=Scale((OnSynth(EPSILONS, 5), OnSynth(EPSILONS, 8)), 100, 7.0),
+    full=Scale((OnSynth(EPSILONS, 5), OnSynth(EPSILONS, 8)), 300, 7.0),
     quick=Scale((OnSynth(QUICK_EPSILONS, 5),), 10, 0.1),
     notes=(*NOTES, "New data in every trial; noise of variance 1.5."),
 )

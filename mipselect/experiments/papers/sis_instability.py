@@ -11,6 +11,7 @@ from mipselect.arrays import FloatArray
 from mipselect.experiments.papers.claims import Ahead, Number
 from mipselect.experiments.papers.declared import (
     DP_SIS,
+    DataSeed,
     Experiment,
     LineFigure,
     Metric,
@@ -49,12 +50,12 @@ class Instability:
         """See `Recipe`."""
         return self.panel
 
-    def measure(self, repeat: int, seed: int, source: DataSource | None) -> Iterator[Reading]:
+    def measure(self, data: DataSeed, seed: int, source: DataSource | None) -> Iterator[Reading]:
         """See `Recipe`."""
-        rng = np.random.default_rng(seed)
+        rows, rng = np.random.default_rng([data.number, 1]), np.random.default_rng(seed)
         counts = {SIS: np.zeros(SIZE), VOTES: np.zeros(SIZE)}
         for _ in range(self.repetitions):
-            X, y = self._data(rng)
+            X, y = self._data(rows)
             for method, values in (
                 (SIS, correlations(X, y)),
                 (VOTES, votes(X, y, BLOCKS, rng)),

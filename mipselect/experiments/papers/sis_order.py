@@ -9,7 +9,14 @@ import numpy as np
 
 from mipselect.experiments.papers.claims import Ahead, Rises
 from mipselect.experiments.papers.declared import DP_SIS as PAPER
-from mipselect.experiments.papers.declared import Experiment, LineFigure, Metric, Reading, Scale
+from mipselect.experiments.papers.declared import (
+    DataSeed,
+    Experiment,
+    LineFigure,
+    Metric,
+    Reading,
+    Scale,
+)
 from mipselect.experiments.papers.order_events import EVENTS, one_shot_event
 from mipselect.experiments.papers.sis_setting import (
     DP_SIS,
@@ -55,7 +62,7 @@ class OrderOnMicroarray:
         """See `TableRecipe`."""
         return replace(self, table=table)
 
-    def measure(self, repeat: int, seed: int, source: DataSource | None) -> Iterator[Reading]:
+    def measure(self, data: DataSeed, seed: int, source: DataSource | None) -> Iterator[Reading]:
         """See `Recipe`."""
         assert source is not None
         X, codes = source.microarray(self.table)

@@ -11,10 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mipselect.arrays import FloatArray, ScoreArray
-from mipselect.mechanisms.noise.noise import noise_named
 from mipselect.mechanisms.scores.base import (
     Estimate,
-    ScoreDistribution,
     ScoreMechanism,
     set_checked,
 )
@@ -32,8 +30,6 @@ from mipselect.validation import (
 
 CHUNK = 4_000_000
 """Pairs of items that are compared in one go."""
-
-MONTE_CARLO = 100_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,103 +164,6 @@ def normalized_losses(
         parts.append(ratios.max(axis=1))
     largest: FloatArray = np.maximum(np.concatenate(parts), 0.0)
     return largest
-
-
-@dataclass(frozen=True, eq=False)
-class HeterogeneousNoisyMax(ScoreDistribution[int]):
-    """RNMH, not private: the largest q_a + (2Δ_a/ε) noise, each item with its own scale.
-
-    It is kept to be compared with. Two items with Δ = (0, 1) are enough to break any ε, so it is
-    a distribution only: there is no guarantee and no release. The private mechanism for these
-    inputs is `NoisyMax` with the largest of the sensitivities, or `GeneralizedExponential`, or
-    `RandomStopping`.
-
-    Parameters
-    ----------
-    scores : array_like of float, shape (d,)
-        q; larger is better. Finite. Sensitive.
-    sensitivities : array_like of float, shape (d,)
-        Δ_a ≥ 0.
-    epsilon : float
-        ε > 0, finite; it scales the noise and promises nothing.
-    noise : {"exponential", "gumbel", "laplace", "logistic", "half-logistic"}
-
-    Raises
-    ------
-    InvalidInput
-        If a parameter is out of its range or a score is not finite.
-
-    Notes
-    -----
-    Probabilities are Monte Carlo, with a fixed seed; the error bar is two standard errors. An
-    outcome that was never drawn has log probability ``-inf`` with an infinite error bar.
-
-    References
-    ----------
-    "Private Selection with Heterogeneous Sensitivities", equation 4, section 2, appendix A.
-
-    Examples
-    --------
-    >>> from mipselect.mechanisms import HeterogeneousNoisyMax
-    >>> law = HeterogeneousNoisyMax([1.0, 0.0], [0.0, 1.0], 1.0)
-    >>> law.sample(rng=0) in (0, 1)
-    True
-    >>> hasattr(law, "guarantee")
-    False
-    """
-
-    scores: ArrayLike = field(repr=False)
-    sensitivities: ArrayLike = field(repr=False)
-    epsilon: float
-    noise: str = field(default="exponential", kw_only=True)
-
-    def __post_init__(self) -> None:
-        scores = differences(checked_scores(self.scores), 0.0)
-        set_checked(
-            self,
-            scores=scores,
-            sensitivities=checked_sensitivities(self.sensitivities, scores.size),
-            epsilon=checked_epsilon(self.epsilon),
-        )
-        noise_named(self.noise)
-
-    @property
-    def exact(self) -> bool:
-        """False: probabilities are Monte Carlo."""
-        return False
-
-    def sample(self, rng: Rng = None) -> int:
-        """Draw an index, for comparisons only. See `Mechanism.sample`."""
-        source, _ = generator(rng)
-        scores = np.asarray(self.scores)
-        noise = noise_named(self.noise).largest(source, np.zeros(scores.size))
-        return int(np.argmax(scores + noise * self._scales))
-
-    def estimate(self, outcome: ArrayLike) -> Estimate:
-        """Log of the probability of an index. See `ScoreMechanism.estimate`."""
-        index = checked_index(outcome, np.size(self.scores))
-        share = float(self._frequencies[index])
-        if share == 0.0:
-            return Estimate(-math.inf, math.inf, "Monte Carlo")
-        error = 2.0 * math.sqrt((1.0 - share) / (share * MONTE_CARLO))
-        return Estimate(math.log(share), error, "Monte Carlo")
-
-    @property
-    def _scales(self) -> FloatArray:
-        return 2.0 * np.asarray(self.sensitivities) / self.epsilon
-
-    @cached_property
-    def _frequencies(self) -> FloatArray:
-        source, _ = generator(0)
-        scores = np.asarray(self.scores)
-        drawn = np.zeros(scores.size)
-        step = max(1, CHUNK // scores.size)
-        for start in range(0, MONTE_CARLO, step):
-            rows = min(step, MONTE_CARLO - start)
-            noise = noise_named(self.noise).largest(source, np.zeros(rows * scores.size))
-            noisy = scores + noise.reshape(rows, scores.size) * self._scales
-            drawn += np.bincount(np.argmax(noisy, axis=1), minlength=scores.size)
-        return drawn / MONTE_CARLO
 
 
 @dataclass(frozen=True)
