@@ -10,7 +10,6 @@ entry is the largest size that was, and its time.
 from __future__ import annotations
 
 import argparse
-import itertools
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -36,14 +35,17 @@ SEARCHES: dict[str, Callable[[Search], object]] = {
 }
 
 
-def cpu_clock(every: int = 16) -> Callable[[], float]:
-    """CPU seconds of this process; the system is asked once in `every` calls."""
-    calls, last = itertools.count(), time.process_time()
+def cpu_clock(every: float = 0.05) -> Callable[[], float]:
+    """CPU seconds of this process; the system is asked once in `every` seconds.
+
+    Not once in so many calls: between two of them a search may work for seconds.
+    """
+    last, asked = time.process_time(), time.monotonic()
 
     def now() -> float:
-        nonlocal last
-        if next(calls) % every == 0:
-            last = time.process_time()
+        nonlocal last, asked
+        if time.monotonic() - asked >= every:
+            last, asked = time.process_time(), time.monotonic()
         return last
 
     return now

@@ -62,10 +62,20 @@ class FenchelBounds:
     always: FloatArray
     points: FloatArray | None = None
 
+    def __post_init__(self) -> None:
+        # What is no square may be of any size: it comes first where they are sorted.
+        for name in ("weights", "always"):
+            squares = getattr(self, name)
+            object.__setattr__(self, name, np.where(squares >= 0.0, squares, np.inf))
+
     def bound(self, row: int, weight: FloatArray) -> FloatArray:
-        """The bound of dual point `row` on supports with Σ w_j² = `weight` over all columns."""
+        """The bound of dual point `row` on supports with Σ w_j² = `weight` over all columns.
+
+        -inf where a number is none.
+        """
         gain = largest_ridge_gain(weight, self.ridge, self.radius)
-        return np.asarray((self.constants[row] - gain * (1.0 + 16.0 * EPS)) / self.n)
+        bound = (self.constants[row] - gain * (1.0 + 16.0 * EPS)) / self.n
+        return np.where(bound < np.inf, bound, -np.inf)
 
     def only(self, row: int) -> FenchelBounds:
         """Dual point `row` alone."""

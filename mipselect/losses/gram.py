@@ -192,10 +192,20 @@ class Gram:
         return self._full is not None or 2 * self._passed > self.p**2
 
     def blocks(self, indices: IntArray) -> FloatArray:
-        """G[row][:, row] for every row of `indices`, shape (m, w): (m, w, w); w > 1 if it fits."""
-        if indices.shape[1] == 1:
+        """G[row][:, row] for every row of `indices`, shape (m, w): (m, w, w)."""
+        m, w = indices.shape
+        if w == 1:
             return np.asarray(self.diagonal[indices][:, :, None])
-        return np.asarray(self.full()[indices[:, :, None], indices[:, None, :]])
+        if self._worth_holding(m * w**2):
+            return np.asarray(self.full()[indices[:, :, None], indices[:, None, :]])
+        found = np.zeros((m, w, w))
+        height = max(1, BLOCK_BYTES // (8 * w * min(len(self._X), SUMMED_ROWS)))
+        for start in range(0, m, height):
+            some = slice(start, start + height)
+            for rows in _blocks_of_rows(len(self._X)):
+                chosen = self._X[rows].T[indices[some]].astype(np.float64, copy=False)
+                found[some] += chosen @ chosen.transpose(0, 2, 1)
+        return found
 
     def product(self, V: FloatArray) -> FloatArray:
         """XᵀV in float64, shape (p,) or (p, k)."""

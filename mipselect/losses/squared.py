@@ -7,6 +7,7 @@ that is longer than r, β = (A + νI)⁻¹b_S with the ν > 0 that makes ‖β�
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
 from functools import cached_property
 
@@ -157,23 +158,27 @@ class PreparedSquared:
     def values(self, supports: IntArray) -> FloatArray:
         """R of every row of `supports`, shape (m, s); returns shape (m,)."""
         features = self.features
-        if self.gram.held and not features.padded:
-            block, place = self.gram.full(), np.arange(features.size)
-        else:
-            used = features.with_always(np.unique(supports))
-            place = np.full(features.size, len(used))
-            place[used] = np.arange(len(used))
-            block = np.pad(self.gram.block(used), (0, int(features.padded)))
+        blocks = self._blocks_among(features.with_always(np.unique(supports)), supports)
         order = features.by_size(supports)
         values = np.empty(len(supports))
         chunk = chunk_of(features.most_columns(supports.shape[1]))
         for start in range(0, len(supports), chunk):
             rows = order[start : start + chunk]
             columns = features.columns_of(supports[rows])
-            local = place[columns]
-            gram = block[local[:, :, None], local[:, None, :]]
-            values[rows] = self._solve(columns, gram)[0]
+            values[rows] = self._solve(columns, blocks(columns))[0]
         return values
+
+    def _blocks_among(self, used: IntArray, supports: IntArray) -> Callable[[IntArray], FloatArray]:
+        """What gives G[row][:, row] for rows of these columns, of all supports together."""
+        features, gram = self.features, self.gram
+        # One block of all columns may be far larger than those of the supports.
+        few = len(supports) * features.most_columns(supports.shape[1]) ** 2 < len(used) ** 2
+        if (gram.held or few) and not features.padded:
+            return gram.blocks
+        place = np.full(features.size, len(used))
+        place[used] = np.arange(len(used))
+        block = np.pad(gram.block(used), (0, int(features.padded)))
+        return lambda columns: block[place[columns][:, :, None], place[columns][:, None, :]]
 
     def values_of_additions(self, base: IntArray, additions: IntArray) -> FloatArray:
         """R of base ∪ {j} for every j in `additions`, shape (m,): the columns of G of the base.

@@ -6,6 +6,7 @@ any more), `offer` (exact values) and `settle` (a proven bound for supports left
 
 from __future__ import annotations
 
+import math
 from typing import Protocol
 
 import numpy as np
@@ -31,7 +32,26 @@ class Collector(Protocol):
         """Take a proven lower bound on supports that were not offered."""
 
 
-class BestSupport:
+class _Settled:
+    """What is proven of supports that were not kept."""
+
+    def __init__(self) -> None:
+        self._settled = math.inf
+
+    def settle(self, bound: float) -> None:
+        """Take a proven lower bound on supports that were not offered; NaN is none."""
+        self._settled = -math.inf if math.isnan(bound) else min(self._settled, bound)
+
+    def _known(self, supports: IntArray, values: FloatArray) -> tuple[IntArray, FloatArray]:
+        """Those whose value is a number; nothing is known of the others."""
+        known = np.isfinite(values)
+        if known.all():
+            return supports, values
+        self.settle(-math.inf)
+        return supports[known], values[known]
+
+
+class BestSupport(_Settled):
     """The best support offered, and a proven lower bound on the others.
 
     Parameters
@@ -43,10 +63,10 @@ class BestSupport:
     """
 
     def __init__(self, allowance: float, floor: float = float("-inf")) -> None:
+        super().__init__()
         self._allowance, self._floor = allowance, floor
         self.support: IntArray | None = None
         self.value = float("inf")
-        self._settled = float("inf")
 
     @property
     def threshold(self) -> float:
@@ -65,29 +85,26 @@ class BestSupport:
 
     def offer(self, supports: IntArray, values: FloatArray) -> None:
         """Keep the best row."""
+        supports, values = self._known(supports, values)
         if len(values) == 0:
             return
         k = int(np.argmin(values))
         if values[k] < self.value:
             self.support, self.value = supports[k], float(values[k])
 
-    def settle(self, bound: float) -> None:
-        """Take a proven lower bound on supports that were not offered."""
-        self._settled = min(self._settled, bound)
 
-
-class BestSupports:
+class BestSupports(_Settled):
     """The R best supports offered, and a proven lower bound on the others.
 
     Offers are merged in batches; until then the threshold is merely higher than it could be.
     """
 
     def __init__(self, count: int, support_size: int, allowance: float) -> None:
+        super().__init__()
         self.count, self._allowance = count, allowance
         self.threshold = float("inf")
         self._supports: IntArray = np.empty((0, support_size), dtype=np.intp)
         self._values: FloatArray = np.empty(0)
-        self._rest_bound = float("inf")
         self._waiting: list[tuple[IntArray, FloatArray]] = []
         self._number_waiting = 0
 
@@ -98,6 +115,7 @@ class BestSupports:
 
     def offer(self, supports: IntArray, values: FloatArray) -> None:
         """Take evaluated supports; one that was offered before is recognised."""
+        supports, values = self._known(supports, values)
         below = values < self.threshold
         self.settle(float(np.min(values[~below], initial=np.inf)))
         if below.any():
@@ -109,14 +127,10 @@ class BestSupports:
             ):
                 self._merge()
 
-    def settle(self, bound: float) -> None:
-        """Take a proven lower bound on supports that were not offered."""
-        self._rest_bound = min(self._rest_bound, bound)
-
     def result(self) -> tuple[IntArray, FloatArray, float]:
         """Supports, values and the proven bound on all the others."""
         self._merge()
-        return self._supports, self._values, self._rest_bound
+        return self._supports, self._values, self._settled
 
     def _merge(self) -> None:
         supports = np.concatenate([self._supports, *(rows for rows, _ in self._waiting)])

@@ -154,7 +154,7 @@ class CutProof:
         parents = rows.constants[:, None] + rows.coefficients[:, block].sum(axis=2)
         ahead = rows.coefficients + rows.tails[left][:, 1:]
         bounds = (parents[:, at] + ahead[:, column]).max(axis=0)
-        below = np.flatnonzero(bounds < goal)
+        below = np.flatnonzero(~(bounds >= goal))
         return np.column_stack([block[at[below]], column[below]]), bounds[below]
 
     def _aggregated(self, beginning: IntArray) -> _Rows:

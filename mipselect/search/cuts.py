@@ -5,6 +5,7 @@ A cut says R(S) ≥ constant + Σ_{j∈S} coefficients_j for every S in the fami
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +17,8 @@ from mipselect.arrays import FloatArray, IntArray
 class Cut:
     """constant + Σ_{j∈S} coefficients_j, in the units of the objective.
 
+    One with a number that is not finite becomes zero: no loss is negative.
+
     Attributes
     ----------
     constant : float
@@ -25,6 +28,11 @@ class Cut:
 
     constant: float
     coefficients: FloatArray
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.constant) and np.isfinite(self.coefficients).all()):
+            object.__setattr__(self, "constant", 0.0)
+            object.__setattr__(self, "coefficients", np.zeros(len(self.coefficients)))
 
     def at(self, positions: IntArray) -> FloatArray:
         """Bound at chosen columns, shape (m,) or (k, m)."""

@@ -21,6 +21,9 @@ FALSE = ("false", "False", "FALSE", "0")
 NUMBER = r"[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|inf|infinity)"
 """A number as text in any case, after `decimalChar` and `groupChar` are replaced."""
 
+FIRST_ROUNDED = 2**53
+"""From here on a double may stand for several integers."""
+
 TRUTHS = {"true": 1.0, "false": 0.0}
 """Truth values, however they are stored, count as numbers in a field of numbers."""
 

@@ -11,7 +11,7 @@ from typing import Any
 from mipselect import disk
 from mipselect.errors import InvalidInput, MipselectError
 from mipselect.json_objects import faults, read_json
-from mipselect.tables.fields import Field, field_of, values_of
+from mipselect.tables.fields import FIRST_ROUNDED, Field, field_of, values_of
 from mipselect.validation import did_you_mean, listed, shown
 
 MOST_BYTES = 1 << 24
@@ -103,6 +103,8 @@ class TableSchema:
         unit = content.get(PRIVACY_UNIT)
         if unit is not None and unit not in first:
             raise InvalidInput(f"{PRIVACY_UNIT}: {unknown_name(unit, first)}")
+        if unit is not None:
+            _require_identities(fields[first[unit]])
         return cls(fields, unit, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
 
     @classmethod
@@ -176,3 +178,14 @@ def unknown_name(name: object, known: Iterable[str]) -> str:
     names = list(known)
     hint = did_you_mean(name, names)
     return f"the schema has no field {shown(name)}; its fields: {listed(names)}{hint}"
+
+
+def _require_identities(field: Field) -> None:
+    """Refuse identities that are declared as numbers which a float does not tell apart."""
+    ends = [end for end in (field.minimum, field.maximum) if end is not None]
+    if field.is_number and any(abs(end) >= FIRST_ROUNDED for end in ends):
+        raise InvalidInput(
+            f"{PRIVACY_UNIT}: field {shown(field.name)} has numbers from 2^53 = "
+            f"{FIRST_ROUNDED:,} on, which are not told apart where they are stored as floats: give "
+            'it the type "string" and keep its values as texts'
+        )

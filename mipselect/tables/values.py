@@ -18,16 +18,13 @@ from numpy.typing import NDArray
 from pyarrow import compute
 
 from mipselect.tables.bignum import doubles, is_bignum
-from mipselect.tables.fields import NUMBER, TRUTHS, Field
+from mipselect.tables.fields import FIRST_ROUNDED, NUMBER, TRUTHS, Field
 
 MISSING, UNLISTED = -1, -2
 """Codes of no value, and of a value that is in no list."""
 
 UNWRITABLE = "\0"
 """Stands for a value that is no scalar; no category is written so."""
-
-FIRST_ROUNDED = 2**53
-"""From here on a double may stand for several integers."""
 
 _DOUBLE = f"^({NUMBER})$"
 _SINGLE = np.finfo(np.float32)

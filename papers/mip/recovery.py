@@ -141,7 +141,7 @@ BY_SIZE = Experiment(
         Computed("a larger s needs more rows: recovery is behind that of s = 5", _larger),
         _ours(),
     ),
-    full=Scale(sizes(50, (3000, 4000, 6000, 8000, 16_000)), 10, 4.0),
+    full=Scale(sizes(50, (3000, 4000, 6000, 8000, 16_000)), 5, 1.5),
     quick=Scale(sizes(30, (4000,)), 1, 0.2),
     also=ALSO,
     notes=NOTES,
@@ -158,7 +158,7 @@ BY_SNR = Experiment(
         *_asked("n = 4,000"),
         _ours(),
     ),
-    full=Scale(strengths(50, (0.5, 1.0, 2.0, 3.0, 5.0, 10.0)), 10, 0.8),
+    full=Scale(strengths(50, (0.5, 1.0, 2.0, 3.0, 5.0, 10.0)), 10, 1.1),
     quick=Scale(strengths(30, (1.0, 5.0)), 2, 0.1),
     also=ALSO,
     notes=NOTES,
@@ -175,7 +175,7 @@ BY_RHO = Experiment(
         *_asked("n = 8,000"),
         _ours(),
     ),
-    full=Scale(correlations(50, (0.1, 0.3, 0.5, 0.7, 0.9)), 10, 1.0),
+    full=Scale(correlations(50, (0.1, 0.3, 0.5, 0.7, 0.9)), 10, 1.2),
     quick=Scale(correlations(30, (0.1, 0.7)), 2, 0.2),
     also=ALSO,
     notes=NOTES,
@@ -212,15 +212,9 @@ BY_VERY_LARGE_P = Experiment(
         _ours(),
     ),
     full=Scale(
-        tuple(
-            recipe
-            for n in (6000, 8000)
-            for recipe in (large(10_000, n, 50), long_chains(10_000, n, 5))
-        ),
-        10,
-        20.0,
+        (large(10_000, 6000, 50), large(10_000, 8000, 50), long_chains(10_000, 8000, 2)), 10, 20.0
     ),
-    quick=Scale((large(2000, 5000, 20),), 1, 0.2),
+    quick=Scale((large(2000, 5000, 20), long_chains(2000, 5000, 1)), 1, 0.2),
     also=ALSO,
     notes=(*NOTES, LONG_NOTE, "Needs about 2 GiB of memory; --quick has p = 2,000."),
 )

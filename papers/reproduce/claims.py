@@ -198,6 +198,31 @@ class Somewhere:
 
 
 @dataclass(frozen=True)
+class AheadOfAll:
+    """One method is better than every other one: a superlative, which a level one leaves open."""
+
+    ahead: Ahead
+
+    @property
+    def text(self) -> str:
+        """See `Claim`."""
+        return self.ahead.text
+
+    def judged(self, results: Results) -> Finding:
+        """Look at every place, and name those where it is not ahead."""
+        states, told = [], []
+        for place, first, second in self.ahead.pairs(results):
+            states.append(compared(first, second, self.ahead.margin, higher=self.ahead.higher))
+            if states[-1] != AHEAD:
+                told.append(f"{states[-1]} with {place}: {first} against {second}")
+        if not states:
+            return Finding(OPEN, "nothing of it was measured")
+        verdict = NOT_SEEN if BEHIND in states else OPEN if LEVEL in states else SEEN
+        counts = f"ahead at {states.count(AHEAD)} of {len(states)} places"
+        return Finding(verdict, "; ".join([counts, *told]))
+
+
+@dataclass(frozen=True)
 class Rises:
     """Methods get better from left to right."""
 

@@ -204,7 +204,7 @@ ACCURACY = Experiment(
             FIVE.key, GAMMA_1, (DP_SIS,), never_behind=True,
         ),
     ),
-    full=Scale((OnMicroarray(EPSILONS, False), OnMicroarray(EPSILONS, True)), 100, 15.0),
+    full=Scale((OnMicroarray(EPSILONS, False), OnMicroarray(EPSILONS, True)), 100, 2.0),
     quick=Scale((OnMicroarray(QUICK_EPSILONS, False),), 5, 0.2),
     needs=MICROARRAYS,
     notes=(

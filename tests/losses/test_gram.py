@@ -26,6 +26,8 @@ def test_parts_of_it_are_its_parts(held: bool, dtype: type) -> None:
         np.testing.assert_allclose(gram.block(rows), G[np.ix_(rows, rows)])
         np.testing.assert_allclose(gram.columns(columns), G[:, columns])
         np.testing.assert_allclose(gram.entries(rows, 3), G[rows, 3])
+        pairs = np.stack([rows, columns[:4]], axis=1)
+        np.testing.assert_allclose(gram.blocks(pairs), [G[np.ix_(pair, pair)] for pair in pairs])
 
 
 def test_all_of_it_is_held_once_as_much_has_been_asked_for() -> None:

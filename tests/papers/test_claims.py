@@ -15,6 +15,8 @@ from mipselect_papers.reproduce.claims import (
     SEEN,
     Ahead,
     AheadInTheEnd,
+    AheadOfAll,
+    Finding,
     Number,
     Rises,
     Somewhere,
@@ -185,6 +187,20 @@ def test_somewhere_is_one_place() -> None:
     assert Somewhere("", Ahead("", "m", "c", ("b",))).judged(crossing).verdict == OPEN
 
 
+def test_a_superlative_is_left_open_by_one_that_is_level() -> None:
+    lines = {"a": {1.0: [0.5]}, "b": {1.0: [0.2]}, "c": {1.0: [0.1]}, "d": {1.0: [0.5]}}
+
+    def judged(*worse: str) -> Finding:
+        return AheadOfAll(Ahead("", "m", "a", worse)).judged(results(lines))
+
+    assert judged("b", "c").verdict == SEEN
+    assert judged("b", "d").verdict == OPEN
+    assert judged("b", "d").evidence == ("ahead at 1 of 2 places; level with d, 1: 0.5 against 0.5")
+    lines["d"][1.0] = [0.6]
+    assert judged("b", "d").verdict == NOT_SEEN
+    assert judged("e").verdict == OPEN
+
+
 SPANS = {
     ("sis-accuracy", "christensen"): (1.0, 10.0),
     ("sis-accuracy", "sorlie"): (1.0001, 20.0),
@@ -200,7 +216,7 @@ def test_no_claim_has_a_span_that_its_paper_does_not_name() -> None:
     found = {
         (experiment.name, claim.text): claim.span
         for experiment in EXPERIMENTS
-        for claim in experiment.claims
+        for claim in (getattr(claim, "ahead", claim) for claim in experiment.claims)
         if isinstance(claim, Ahead) and claim.span is not None
     }
     for (name, text), span in found.items():
@@ -214,3 +230,17 @@ def test_no_claim_has_a_span_that_its_paper_does_not_name() -> None:
         for claim in claims:
             assert isinstance(claim, AheadInTheEnd) == ("for large enough n" in claim.text)
             assert "or more" not in claim.text
+
+
+@pytest.mark.parametrize(
+    "name", ["mip-1a", "mip-size", "mip-snr", "mip-rho", "mip-large", "mip-very-large"]
+)
+def test_what_is_claimed_to_be_ahead_of_all_others_is_run_beside_them(name: str) -> None:
+    """Appendix D.1.3 had neither chains nor votes, so that its claim could not be contradicted."""
+    experiment = experiment_named(name)
+    compared = [claim for claim in experiment.claims if "MCMC and samp-agg" in claim.text]
+    assert {claim.better for claim in compared} == {"top-R", "mistakes"}  # type: ignore[attr-defined]
+    for recipes in (experiment.full.recipes, experiment.quick.recipes):
+        run = {method for recipe in recipes for method in recipe.methods}  # type: ignore[attr-defined]
+        for claim in compared:
+            assert {"MCMC", "samp-agg"} <= set(claim.worse) <= run  # type: ignore[attr-defined]

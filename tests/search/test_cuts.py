@@ -229,7 +229,8 @@ def test_root_cut_holds_at_every_distance(seed: int, design: Design) -> None:
             if problem.features.singles:
                 cuts.append(lean_cut(center, root_cut(center, 1), level))
             first = cuts[-1] if center.lean and level > 1 else plain
-            assert around.level_bound(level) == level_bound(center, first)
+            # G may have been held since, whose columns are rounded in another order.
+            assert around.level_bound(level) == pytest.approx(level_bound(center, first), rel=1e-9)
         for cut in cuts:
             for row, value in zip(
                 supports[level_of == level], values[level_of == level], strict=True

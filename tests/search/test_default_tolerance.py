@@ -13,7 +13,7 @@ import pytest
 from mipselect import Instance, Mistakes, TopR, mistake_levels, top_supports
 from mipselect.errors import InvalidInput
 from mipselect.losses.expression import ExpressionLoss
-from mipselect.losses.gram import SUMMED_ROWS, products, roundings_of_sum, sums_of_squares
+from mipselect.losses.gram import SUMMED_ROWS, Gram, products, roundings_of_sum, sums_of_squares
 from mipselect.search.options import DEFAULT_TOLERANCE, VALUE_ERRORS, SearchOptions
 from mipselect.search.setup import set_up
 
@@ -95,6 +95,8 @@ def test_sums_over_rows_lose_no_more_than_is_counted(dtype: type) -> None:
         (products(A, y)[1], A[:, 1], y),
         (sums_of_squares(A)[0], A[:, 0], A[:, 0]),
         (sums_of_squares(y), y, y),
+        (Gram(A).blocks(np.array([[0, 1]]))[0, 0, 1], A[:, 0], A[:, 1]),
+        (Gram(A).block(np.array([0, 1]))[0, 1], A[:, 0], A[:, 1]),
     ]:
         exact = sum(
             Fraction(float(a)) * Fraction(float(b)) for a, b in zip(left, right, strict=True)

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from mipselect.errors import InvalidInput
 from mipselect.tables import FeatureTable, TableSchema, map_table, mapping
 
 CONTENT: dict[str, Any] = {
@@ -121,6 +122,22 @@ def test_one_changed_person_changes_one_row(
         assert before.total() == after.total() == len({row[0] for row in rest}) + 1
         assert (before - after).total() <= 1
         assert (after - before).total() <= 1
+
+
+@pytest.mark.parametrize(("low", "high"), [(0, 2**53), (-(2**60), 7), (0, 1e19)])
+def test_identities_that_floats_do_not_tell_apart_are_refused_by_the_schema(
+    low: float, high: float
+) -> None:
+    def of(kind: str, maximum: float) -> TableSchema:
+        constraints = {"minimum": low, "maximum": maximum} if kind == "integer" else {}
+        unit = {"name": "id", "type": kind, "constraints": constraints}
+        return TableSchema.of({**CONTENT, "fields": [unit, *CONTENT["fields"][1:]]})
+
+    with pytest.raises(InvalidInput, match=r"'id' has numbers from 2\^53.*\"string\""):
+        of("integer", high)
+    assert of("string", high).privacy_unit == "id"
+    if low == 0:
+        assert of("integer", 2**53 - 1).privacy_unit == "id"
 
 
 def test_without_a_unit_nothing_is_grouped() -> None:

@@ -184,7 +184,7 @@ def last_bounds(sub: Completions, limit: float) -> FloatArray:
     open_ = np.flatnonzero(bounds < limit)
     if point is not None and len(open_) >= FEW and isinstance(sub.problem, SteppingLoss):
         stepped = sub.problem.bounds_with_one_more(sub.base, point[sub.row], sub.live[open_])
-        bounds[open_] = np.maximum(bounds[open_], stepped)
+        bounds[open_] = np.maximum(bounds[open_], np.where(stepped < np.inf, stepped, -np.inf))
     return bounds
 
 

@@ -12,6 +12,7 @@ for their columns, and the columns that are always in belong to B.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -89,6 +90,11 @@ class Additions:
     screening: Screening = SCREENING
     near: LiveSets | None = None
 
+    def __post_init__(self) -> None:
+        if not np.isfinite(self.h).all():
+            # What is infinite would make gains vanish.
+            object.__setattr__(self, "h", np.where(np.isfinite(self.h), self.h, np.nan))
+
     @property
     def slack(self) -> float:
         """Allowance for rounding in a doubled bound.
@@ -106,12 +112,17 @@ class Additions:
         return self.problem.features.columns(self.live)
 
     def lower_bound(self, gain: float) -> float:
-        """Lower bound on R from an upper bound on the gain."""
-        return (self.base_value - gain - self.slack) / (2.0 * self.problem.n)
+        """Lower bound on R from an upper bound on the gain; -inf if that is no number."""
+        bound = (self.base_value - gain - self.slack) / (2.0 * self.problem.n)
+        return bound if bound < math.inf else -math.inf
 
     def needed_gain(self, threshold: float) -> float:
-        """The gain that a set of additions must exceed for R to be below `threshold`."""
-        return self.base_value - self.slack - 2.0 * self.problem.n * threshold
+        """The gain that a set of additions must exceed for R to be below `threshold`.
+
+        Any, -inf, where that is no number.
+        """
+        needed = self.base_value - self.slack - 2.0 * self.problem.n * threshold
+        return needed if needed < math.inf else -math.inf
 
     def dense(self) -> FloatArray:
         """H on the live columns, shape (C, C)."""
@@ -326,7 +337,7 @@ def screened(
         shares = gain_shares(sub) if formed else shares_without_blocks(sub)
         if len(shares) < sub.size:
             return sub, shares
-        keep = np.flatnonzero(best_gains(shares, sub.size) > sub.needed_gain(threshold))
+        keep = np.flatnonzero(~(best_gains(shares, sub.size) <= sub.needed_gain(threshold)))
         much = len(keep) <= 0.7 * len(shares)
         if len(keep) < len(shares):
             sub, shares = sub.restricted(keep), shares[keep]

@@ -1,6 +1,7 @@
 """How convex the gain is at least, for features of several columns: one block for each.
 
-E_j = κ(H_jj - ρI) of H without a base, κ the least eigenvalue of G in scaled blocks
+E_j is κ(H_jj - ρI) of H without a base, κ the least eigenvalue of G in scaled blocks, but for the
+directions in which next to nothing is left of G; D_j = (ρ - a)I + E_j, where a pays for those
 (docs/mathematics/cuts.md, (10)).
 """
 
@@ -25,15 +26,13 @@ class BlockConvexity:
     sub : Additions
     blocks : tuple of ndarray, each of shape (k, w, w)
         D_j of the live features of each width, in the order of `Features.by_width`.
+    least : float
+        ρ - a.
     """
 
     sub: Additions
     blocks: tuple[FloatArray, ...]
-
-    @property
-    def least(self) -> float:
-        """ρ."""
-        return self.sub.ridge
+    least: float
 
     @cached_property
     def _own(self) -> dict[int, FloatArray]:
@@ -71,27 +70,28 @@ class BlockConvexity:
 
 @dataclass(frozen=True, eq=False)
 class BlockCurvature:
-    """E_j = κ(H_jj - ρI) of H without a base.
+    """E_j of all features, with H ⪰ (ρ - a)I + diag(E_j) without a base.
 
     Attributes
     ----------
     blocks : dict of int to ndarray of shape (k, w, w)
-        E_j of the features of each width.
+        E_j ⪰ 0 of the features of each width.
     rank : ndarray of int, shape (p,)
         The place of every feature among those of its width.
+    lost : float
+        a ≥ 0.
     """
 
     blocks: dict[int, FloatArray]
     rank: IntArray
+    lost: float
 
     def at(self, sub: Additions) -> BlockConvexity:
-        """D_j = ρI + E_j."""
-        classes = sub.problem.features.by_width(sub.live)
-        return BlockConvexity(
-            sub,
-            tuple(
-                self.blocks[columns.shape[1]][self.rank[sub.live[here]]]
-                + sub.ridge * np.eye(columns.shape[1])
-                for here, columns in classes
-            ),
+        """D_j = (ρ - a)I + E_j."""
+        classes, least = sub.problem.features.by_width(sub.live), sub.ridge - self.lost
+        blocks = (
+            self.blocks[columns.shape[1]][self.rank[sub.live[here]]]
+            + least * np.eye(columns.shape[1])
+            for here, columns in classes
         )
+        return BlockConvexity(sub, tuple(blocks), least)

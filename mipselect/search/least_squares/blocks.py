@@ -31,12 +31,15 @@ class Blocks:
         λ + ν, with H ⪰ (λ+ν)I.
     offsets : ndarray of int, shape (L,)
         The first column of every feature.
+    vectors : tuple of ndarray, each of shape (k, w, w)
+        V_j of the features of each width, in the order of `Features.by_width`.
     """
 
     H: FloatArray
     g: FloatArray
     ridge: float
     offsets: IntArray
+    vectors: tuple[FloatArray, ...]
 
     @cached_property
     def eigenvalues(self) -> FloatArray:
@@ -99,14 +102,14 @@ def in_own_eigenvectors(
         The columns of the features of each width, which are neighbours.
     offsets : ndarray of int, shape (L,)
     """
-    H, g = H.copy(), g.copy()
+    H, g, found = H.copy(), g.copy(), []
     for rows in places:
+        blocks = H[rows[:, :, None], rows[:, None, :]]
+        found.append(np.ones_like(blocks) if rows.shape[1] == 1 else np.linalg.eigh(blocks)[1])
         if rows.shape[1] == 1:
             continue
-        blocks = H[rows[:, :, None], rows[:, None, :]]
-        vectors = np.linalg.eigh(blocks)[1]
-        transposed = vectors.transpose(0, 2, 1)
+        transposed = found[-1].transpose(0, 2, 1)
         H[rows] = transposed @ H[rows]
         H[:, rows] = (transposed @ H.T[rows]).transpose(2, 0, 1)
         g[rows] = (transposed @ g[rows][:, :, None])[:, :, 0]
-    return Blocks(H, g, ridge, offsets)
+    return Blocks(H, g, ridge, offsets, tuple(found))

@@ -224,12 +224,12 @@ def bound_at_once(
     needed = children.needed_gains(limit)
     bounds = best_centred_children(children, convexity, needed)
     collector.settle(limit)
-    for k in np.flatnonzero(bounds.worst > needed):
+    for k in np.flatnonzero(~(bounds.worst <= needed)):
         child = children.parent.with_feature(int(children.first[k, 0]), children.later[k:])
         constant, shares = float(bounds.constants[k]), bounds.shares[k, k:]
         limit = persistence.limit(collector, run)
         gains = constant + best_gains(shares, child.size)
-        keep = np.flatnonzero(gains > child.needed_gain(limit))
+        keep = np.flatnonzero(~(gains <= child.needed_gain(limit)))
         collector.settle(limit)
         bound = GainBound(constant, shares[keep])
         divide(child.restricted(keep), bound, collector, engine, run, persistence)
@@ -248,7 +248,7 @@ def screened_around_centres(
     start[likely] = sub.size / len(likely)
     needed = sub.needed_gain(threshold)
     bound = persistence.centred(sub, [budget], start, needed, run)
-    keep = np.flatnonzero(bound.constant + best_gains(bound.shares, sub.size) > needed)
+    keep = np.flatnonzero(~(bound.constant + best_gains(bound.shares, sub.size) <= needed))
     return sub.restricted(keep), GainBound(bound.constant, bound.shares[keep])
 
 

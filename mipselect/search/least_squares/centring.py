@@ -42,11 +42,17 @@ class GainBound:
     Attributes
     ----------
     constant : float
+        ``inf`` where nothing is known: a number that is none bounds nothing.
     shares : ndarray of shape (L,)
     """
 
     constant: float
     shares: FloatArray
+
+    def __post_init__(self) -> None:
+        if not (self.constant > -math.inf and (self.shares > -math.inf).all()):
+            object.__setattr__(self, "constant", math.inf)
+            object.__setattr__(self, "shares", np.zeros(len(self.shares)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -69,7 +69,8 @@ class Children:
 
     def needed_gains(self, threshold: float) -> FloatArray:
         """The gains that their additions must exceed, shape (F,)."""
-        return self.parent.needed_gain(threshold) - self.step**2
+        needed = self.parent.needed_gain(threshold) - self.step**2
+        return np.where(needed < np.inf, needed, -np.inf)
 
 
 def children_of(sub: Additions, order: IntArray, start: int, stop: int) -> Children:

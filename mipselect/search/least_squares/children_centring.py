@@ -31,7 +31,7 @@ class ChildrenBounds:
     shares : ndarray of shape (F, L)
         Zero for features that a child may not add.
     worst : ndarray of shape (F,)
-        The largest of these bounds.
+        The largest of these bounds; ``inf``, as the constant, where none was found.
     """
 
     constants: FloatArray
@@ -108,12 +108,12 @@ def best_centred_children(
     centring.admit(np.unique(likely))
     z: FloatArray = np.zeros((F, L))
     np.put_along_axis(z, likely, size / likely.shape[1], axis=1)
-    best = ChildrenBounds(np.zeros(F), np.zeros((F, L)), np.full(F, np.inf))
+    best = ChildrenBounds(np.full(F, np.inf), np.zeros((F, L)), np.full(F, np.inf))
     k, before = np.arange(F), np.empty((0, F, L))
     for step in range(STEPS):
         constants, shares, reachable = centring.around(k, z[:, centring.members])
         worst = constants + largest_sums(shares.copy(), size)
-        better = worst < best.worst[k]
+        better = (-np.inf < worst) & (worst < best.worst[k])
         best.constants[k[better]], best.shares[k[better]] = constants[better], shares[better]
         best.worst[k[better]] = worst[better]
         missing = best.worst[k] - needed[k]

@@ -184,6 +184,8 @@ def pair_shares(children: Children, needed: FloatArray) -> FloatArray:
         by_correlation = squares[many] / (h[many] * (1.0 - closest))
         fewer = np.count_nonzero(by_correlation > half[many], axis=1) < open_[many]
         shares[many[fewer]] = by_correlation[fewer]
+    if np.isnan(shares.max()):
+        shares[np.isnan(shares)] = np.inf
     # Only among the first ones are features that a later child may not add.
     first = shares[:, : len(shares)]
     first[~children.after[:, : len(shares)]] = -np.inf
@@ -218,4 +220,4 @@ def better_pairs(
     least = np.subtract(children.h[k], H, out=H)
     np.maximum(least, children.parent.ridge, out=least)
     least *= (needed[k] - g**2 * inverse)[:, None]
-    return np.asarray(left > least)
+    return np.asarray(~(left <= least))

@@ -49,7 +49,7 @@ def by_clusters(sub: Additions, near: LiveSets, needed: float) -> tuple[Division
     far = far_sums(sub, near, place, alone, omega)
     left = 1.0 - far[m - 1]
     shares = alone / np.maximum(left, LEAST_PIVOT)
-    shares[left <= LEAST_PIVOT] = np.inf
+    shares[~(left > LEAST_PIVOT) | np.isnan(shares)] = np.inf
     order = np.argsort(-shares, kind="stable")
     rank = np.empty(L, dtype=np.intp)
     rank[order] = np.arange(L)
@@ -179,7 +179,7 @@ def cheap_cluster_gains(
         np.maximum(most, far.take(members), out=most)
     left -= most
     gains /= np.maximum(left, LEAST_PIVOT)
-    gains[left <= LEAST_PIVOT] = np.inf
+    gains[~(left > LEAST_PIVOT)] = np.inf
     return gains
 
 

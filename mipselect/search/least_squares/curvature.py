@@ -22,7 +22,7 @@ class Convexity(Protocol):
 
     @property
     def least(self) -> float:
-        """μ ≥ λ+ν with D ⪰ μI."""
+        """μ > 0 with D ⪰ μI."""
 
     def columns(self, places: IntArray) -> FloatArray:
         """P on these live columns, shape (C, K)."""

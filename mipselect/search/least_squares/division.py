@@ -28,7 +28,7 @@ class Division:
 
     def open(self, needed: float, start: int = 0) -> IntArray:
         """Of which features sets may gain more than is needed: places from `start` on, rising."""
-        return np.asarray(start + np.flatnonzero(self.gains[start:] > needed))
+        return np.asarray(start + np.flatnonzero(~(self.gains[start:] <= needed)))
 
 
 @dataclass(frozen=True, eq=False)

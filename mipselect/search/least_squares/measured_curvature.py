@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -9,7 +10,7 @@ from scipy.linalg import lapack
 
 from mipselect.arrays import FloatArray
 from mipselect.losses.squared import EPS
-from mipselect.search.least_squares.additions import Additions, diagonal_blocks
+from mipselect.search.least_squares.additions import Additions
 from mipselect.search.least_squares.block_curvature import BlockCurvature
 from mipselect.search.least_squares.curvature import ChildrenCurvature, Curvature, UniformCurvature
 from mipselect.search.least_squares.spectral_curvature import SpectralCurvature
@@ -35,24 +36,39 @@ def curvature_of(whole: Additions) -> Curvature:
     whole : Additions
         Without a base, with ν = 0.
     """
-    problem = whole.problem
-    if problem.features.singles:
-        if _too_many(whole):
-            return UniformCurvature(0.0)
-        return UniformCurvature(_least_eigenvalue(_left_of_gram(whole)))
-    blocks = whole.blocks
-    excess = blocks.eigenvalues - whole.ridge
+    if not whole.problem.features.singles:
+        return _block_curvature(whole)
+    if _too_many(whole):
+        return UniformCurvature(0.0)
+    off = _elimination_error(whole)
+    least = _least_eigenvalue(_left_of_gram(whole))
+    return UniformCurvature(max(0.0, (1.0 - off) * least - 2.0 * off * whole.ridge))
+
+
+def _block_curvature(whole: Additions) -> BlockCurvature:
+    """E_j = κ'(H_jj - ρI) in the directions where more than rounding is left of G, else zero."""
+    features, blocks, ridge = whole.problem.features, whole.blocks, whole.ridge
+    excess = blocks.eigenvalues - ridge
     used = excess > ROUNDING * float(blocks.eigenvalues.max())
-    kappa = 0.0
+    kappa = lost = 0.0
     if used.any() and not _too_many(whole):
-        G = (blocks.H - whole.ridge * np.eye(len(excess)))[np.ix_(used, used)]
-        kappa = _least_eigenvalue(G / np.sqrt(np.multiply.outer(excess[used], excess[used])))
-    rank = np.empty(problem.features.count, dtype=np.intp)
+        off = _elimination_error(whole)
+        delta = 16.0 * EPS * (len(excess) + len(whole.whitened)) * _trace(whole)
+        dropped = float(excess[~used].sum()) + 2.0 * delta + off * ridge
+        theta = 0.0 if used.all() else math.sqrt(dropped / ridge)
+        lost = (theta + 2.0 * off) * ridge + 2.0 * delta
+        if lost <= 0.5 * ridge:
+            G = (blocks.H - ridge * np.eye(len(excess)))[np.ix_(used, used)]
+            G /= np.sqrt(np.multiply.outer(excess[used], excess[used]))
+            kappa = (1.0 - theta) * (1.0 - off) * _least_eigenvalue(G)
+    rank = np.empty(features.count, dtype=np.intp)
     found: dict[int, FloatArray] = {}
-    for here, H in diagonal_blocks(whole):
+    diagonal = np.where(used, kappa * excess, 0.0) if kappa > 0.0 else np.zeros(len(excess))
+    for (here, columns), V in zip(features.by_width(whole.live), blocks.vectors, strict=True):
         rank[here] = np.arange(len(here))
-        found[H.shape[1]] = kappa * (H - whole.ridge * np.eye(H.shape[1]))
-    return BlockCurvature(found, rank)
+        own = diagonal[whole.places(here)].reshape(columns.shape)
+        found[columns.shape[1]] = (V * own[:, None, :]) @ V.transpose(0, 2, 1)
+    return BlockCurvature(found, rank, lost if kappa > 0.0 else 0.0)
 
 
 def spectral_curvatures(whole: Additions, shares: Sequence[float]) -> list[ChildrenCurvature]:
@@ -65,13 +81,15 @@ def spectral_curvatures(whole: Additions, shares: Sequence[float]) -> list[Child
         return []
     if whole.ridge > problem.ridge and problem.features.always:
         return []
-    G = _left_of_gram(whole)
-    rounding = EPS * len(G) * float(np.trace(G))
+    G, off = _left_of_gram(whole), _elimination_error(whole)
+    rounding = EPS * len(G) * _trace(whole) + 2.0 * off * whole.ridge
     slacks = {
-        t: ROUNDING * len(G) * t + rounding
+        t: ROUNDING * len(G) * t + rounding + 2.0 * off * t
         for t in (share * float(np.median(np.diagonal(G))) for share in shares)
     }
-    known = {t: slack for t, slack in slacks.items() if 30.0 * slack < problem.ridge}
+    if not np.isfinite(G).all():
+        return []
+    known = {t: slack for t, slack in slacks.items() if 30.0 * slack < min(problem.ridge, t)}
     if p > EIGENVALUE_COLUMNS:
         return _parallel_sums(G, min(problem.n, p), known)
     eigenvalues, vectors = np.linalg.eigh(G)
@@ -89,18 +107,27 @@ def _parallel_sums(G: FloatArray, rank: int, slacks: dict[float, float]) -> list
     limits = sorted(slacks)
     for t in limits[min(1, len(limits) - 1) :]:
         E = parallel_sum(G, t)
+        if E is None:
+            continue
         found.append(SpectralCurvature(E, slacks[t]))
         if float(np.trace(E)) < MOSTLY * t * rank:
             break
     return found
 
 
-def parallel_sum(G: FloatArray, t: float) -> FloatArray:
-    """tG(G + tI)⁻¹ = tI - t²(G + tI)⁻¹, whose eigenvalues ωt/(ω + t) are at least min(ω, t)/2."""
+def parallel_sum(G: FloatArray, t: float) -> FloatArray | None:
+    """tG(G + tI)⁻¹ = tI - t²(G + tI)⁻¹, whose eigenvalues ωt/(ω + t) are at least min(ω, t)/2.
+
+    None where G + tI is not positive definite as it is rounded.
+    """
     shifted = G.copy()
     shifted[np.diag_indices_from(shifted)] += t
-    factor, _ = lapack.dpotrf(shifted, lower=1, clean=0, overwrite_a=1)
-    E, _ = lapack.dpotri(factor, lower=1, overwrite_c=1)
+    factor, failed = lapack.dpotrf(shifted, lower=1, clean=0, overwrite_a=1)
+    if failed:
+        return None
+    E, failed = lapack.dpotri(factor, lower=1, overwrite_c=1)
+    if failed:
+        return None
     E *= -(t**2)
     E[np.diag_indices_from(E)] += t
     for start in range(0, len(E), 256):
@@ -118,6 +145,19 @@ def _left_of_gram(whole: Additions) -> FloatArray:
     return whole.dense() - whole.ridge * np.eye(len(whole.columns))
 
 
+def _elimination_error(whole: Additions) -> float:
+    """η with (1 - η)S ⪯ S̃ ⪯ (1 + η)S for what is computed for S = ρI + what is left of G.
+
+    S̃ is exact for a matrix that differs from G + ρI ⪰ ρI by a few units of its trace.
+    """
+    return 16.0 * EPS * len(whole.whitened) * (1.0 + _trace(whole) / whole.ridge)
+
+
+def _trace(whole: Additions) -> float:
+    """Of G, before anything is taken from it: rounding is of its size."""
+    return float(whole.problem.gram.diagonal.sum())
+
+
 def _too_many(whole: Additions) -> bool:
     """Whether eigenvalues cost too much, or are known to be zero, or say nothing."""
     problem = whole.problem
@@ -127,5 +167,7 @@ def _too_many(whole: Additions) -> bool:
 
 
 def _least_eigenvalue(G: FloatArray) -> float:
+    if not np.isfinite(G).all():
+        return 0.0
     eigenvalues = np.linalg.eigvalsh(G)
-    return max(float(eigenvalues[0]) - ROUNDING * float(eigenvalues[-1]), 0.0)
+    return max(0.0, float(eigenvalues[0]) - ROUNDING * float(eigenvalues[-1]))

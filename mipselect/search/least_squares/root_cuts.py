@@ -30,7 +30,7 @@ class RootCut:
     ----------
     level : int
     value : float
-        What the cut says of R where nothing leaves.
+        What the cut says of R where nothing leaves; -inf where a number is none.
     costs : ndarray of shape (s,)
     credits : ndarray of shape (p-s,)
     """
@@ -39,6 +39,13 @@ class RootCut:
     value: float
     costs: FloatArray
     credits: FloatArray
+
+    def __post_init__(self) -> None:
+        known = np.isfinite(self.costs).all() and (self.credits > -np.inf).all()
+        if not (self.value < np.inf and known):
+            object.__setattr__(self, "value", -np.inf)
+            object.__setattr__(self, "costs", np.zeros(len(self.costs)))
+            object.__setattr__(self, "credits", np.zeros(len(self.credits)))
 
 
 def root_cut(center: Center, level: int) -> RootCut:

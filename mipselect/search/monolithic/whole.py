@@ -217,7 +217,7 @@ class _WholeSearch:
         )
         run.statistics.solver_nodes += solution.nodes
         # Every restricted problem has a value ≥ 0, whatever the solver says.
-        claimed = max(solution.bound / scale - trust, 0.0)
+        claimed = max(0.0, solution.bound / scale - trust)
         if solution.status is MipStatus.TIME_LIMIT:
             raise self._time_up()
         if not solution.found:

@@ -140,7 +140,7 @@ def tight(family: Family, inherited: Sequence[ModularBound], target: Target) -> 
     """The cell of a family, by the best of its own bounds and those of what it was cut from."""
     members = family.base, family.live, family.size
     bounds = [*family.floors(), *inherited]
-    laws = [(*_law(*members, bound, target), bound) for bound in bounds]
+    laws = _finite_laws(family, bounds, target)
     log_upper, law, bound = min(laws, key=lambda found: found[0])
     guess, _ = _law(*members, family.guess(), target)
     # A constant says nothing about features, so that it is not where centring begins.
@@ -162,7 +162,7 @@ def tight(family: Family, inherited: Sequence[ModularBound], target: Target) -> 
             break
         # Halfway, for the full step swings to and fro between features that replace each other.
         inclusion = 0.5 * (inclusion + np.exp(trial_law.log_inclusion()))
-    return Cell(*members, bound, law, log_upper, min(guess, log_upper), family, None)
+    return Cell(*members, bound, law, log_upper, min(log_upper, guess), family, None)
 
 
 def parts_of(cell: Cell, space: Space, target: Target) -> list[Cell]:
@@ -173,7 +173,7 @@ def parts_of(cell: Cell, space: Space, target: Target) -> list[Cell]:
         return [tight(evaluated, [], target)]
     if cell.size == 2 and not isinstance(cell.law, PairLaw):
         pairs = family.pairs(target)
-        if pairs is not None and pairs.log_total < cell.log_upper:
+        if pairs is not None and -math.inf < pairs.log_total < cell.log_upper:
             total = pairs.log_total
             return [replace(cell, law=pairs, log_upper=total, log_guess=total)]
     inclusion = np.exp(cell.law.log_inclusion())
@@ -203,6 +203,18 @@ def _inherited(
     live = parent.live[keep]
     log_upper, law = _law(base, live, size, bound, target)
     return Cell(base, live, size, bound, law, log_upper, -math.inf, None, Cut(parent, taken, keep))
+
+
+def _finite_laws(
+    family: Family, bounds: Sequence[ModularBound], target: Target
+) -> list[tuple[float, SubsetLaw, ModularBound]]:
+    """Of those bounds that are numbers; that no loss is negative where none is."""
+    members = family.base, family.live, family.size
+    found = [(*_law(*members, bound, target), bound) for bound in bounds]
+    nothing = ModularBound(0.0, np.zeros(len(family.live)))
+    return [law for law in found if math.isfinite(law[0])] or [
+        (*_law(*members, nothing, target), nothing)
+    ]
 
 
 def _law(

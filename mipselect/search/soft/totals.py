@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -33,11 +34,13 @@ class LogInterval:
         counts where nearly equal numbers are subtracted.
         """
         least_rest = _log_difference(whole.low - slack, self.low + slack)
-        most_rest = _log_difference(whole.high + slack, self.high - slack)
+        most_rest = _log_difference(whole.high + slack, self.high - slack, unknown=np.inf)
         least, most = self.low - slack, self.high + slack
         low = least - np.logaddexp(least, most_rest)
         high = most - np.logaddexp(most, least_rest)
-        return LogInterval(np.where(np.isneginf(least), -np.inf, low), np.minimum(high, 0.0))
+        # Where an end is no number nothing is known of it.
+        known = (least > -np.inf) & ~np.isnan(low)
+        return LogInterval(np.where(known, low, -np.inf), np.fmin(high, 0.0))
 
 
 @dataclass(eq=False)
@@ -121,13 +124,18 @@ class Totals:
             target = self.partition.target
             constant, logs = target.log_bound(cell.base, cell.live, cell.size, ceiling)
             law = subset_law(logs, cell.size)
+            if not math.isfinite(constant + law.log_total):
+                constant, law = -math.inf, subset_law(np.zeros(len(cell.live)), cell.size)
             self._laws[number] = constant, law
         return self._laws[number]
 
 
-def _log_difference(larger: FloatArray | float, smaller: FloatArray | float) -> FloatArray:
+def _log_difference(
+    larger: FloatArray | float, smaller: FloatArray | float, unknown: float = -np.inf
+) -> FloatArray:
     """log(e^larger - e^smaller), -inf where that is not positive."""
     with np.errstate(invalid="ignore", divide="ignore"):
         missing = np.minimum(np.subtract(smaller, larger), 0.0)
         difference = larger + np.log(-np.expm1(missing))
-    return np.where(np.isnan(difference), -np.inf, difference)
+    difference = np.where(np.isneginf(larger), -np.inf, difference)
+    return np.where(np.isnan(difference), unknown, difference)

@@ -1,0 +1,545 @@
+"""NaN and infinities, fed to every bound of the searches, prove nothing and leave nothing out."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pytest
+from searches import supports_by
+from test_formulations import Scripted as ScriptedWhole
+from test_limits_and_failures import Scripted, change_of, weak_levels
+
+from mipselect import Instance, NotCertified, load_instance
+from mipselect.backends.protocols import MipStatus
+from mipselect.errors import SolverFailure
+from mipselect.losses.fenchel import FenchelBounds
+from mipselect.losses.gram import KnownGram
+from mipselect.losses.squared import PreparedSquared
+from mipselect.search.collectors import BestSupport, BestSupports
+from mipselect.search.convex.completions import Completions, last_bounds
+from mipselect.search.convex.completions import screened as screened_completions
+from mipselect.search.convex.cuts import fenchel_cut
+from mipselect.search.convex.method import Centres, ConvexNeighbourhood, Division, divide
+from mipselect.search.cut_proof import CutProof
+from mipselect.search.cuts import Cut
+from mipselect.search.least_squares import removed_families
+from mipselect.search.least_squares.additions import Additions, additions_to, gain_shares, screened
+from mipselect.search.least_squares.branch_and_bound import (
+    branch_and_bound,
+    screened_around_centres,
+)
+from mipselect.search.least_squares.center import center_at
+from mipselect.search.least_squares.centring import Budget, GainBound, best_centred, worst_gain
+from mipselect.search.least_squares.children import children_of
+from mipselect.search.least_squares.children_centring import ChildrenCentring, best_centred_children
+from mipselect.search.least_squares.closed_form import ClosedForm
+from mipselect.search.least_squares.clusters import by_clusters
+from mipselect.search.least_squares.curvature import UniformCurvature
+from mipselect.search.least_squares.cuts import sparse_diagonal_cut
+from mipselect.search.least_squares.division import by_shares
+from mipselect.search.least_squares.measured_curvature import (
+    curvature_of,
+    parallel_sum,
+    spectral_curvatures,
+)
+from mipselect.search.least_squares.near_columns import LiveSets, near_columns
+from mipselect.search.least_squares.persistence import Persistence
+from mipselect.search.least_squares.removed_families import RemovedFamily, costs_of_leaving
+from mipselect.search.least_squares.root_cuts import RootCut, centred_cut, level_bound
+from mipselect.search.least_squares.spectral_curvature import SpectralCurvature
+from mipselect.search.monolithic.whole import whole_optimum
+from mipselect.search.progress import Run
+from mipselect.search.soft.bounds import ModularBound, Target
+from mipselect.search.soft.cells import Cell, parts_of, tight
+from mipselect.search.soft.convex import modular_bounds
+from mipselect.search.soft.least_squares import AdditionsFamily
+from mipselect.search.soft.pairs import PairLaw
+from mipselect.search.soft.partition import Partition
+from mipselect.search.soft.totals import LogInterval, Totals
+
+BAD = [math.nan, math.inf, -math.inf]
+WRONG = 2
+"""The feature of which something is no number, among the live ones."""
+
+pytestmark = [
+    pytest.mark.parametrize("bad", BAD),
+    pytest.mark.filterwarnings("ignore::RuntimeWarning"),
+]
+
+
+class Offered:
+    """A collector of which no support is good enough, and that keeps all it is offered."""
+
+    threshold = target = 0.0
+
+    def __init__(self) -> None:
+        self.sets: set[tuple[int, ...]] = set()
+
+    def offer(self, supports: np.ndarray, values: np.ndarray) -> None:
+        self.sets |= set(map(tuple, supports.tolist()))
+
+    def settle(self, bound: float) -> None:
+        assert not math.isnan(bound)
+
+
+def instance_of(loss: str = "squared") -> Instance:
+    rng = np.random.default_rng(3)
+    X = rng.uniform(-1.0, 1.0, (30, 10))
+    X[:, 1:] += 0.6 * X[:, :-1]
+    y = np.where(X[:, 0] + X[:, 4] > 0.0, 1.0, -1.0)
+    bounds = {"x_bound": 2.0, "y_bound": 1.0, "coef_bound": 5.0, "ridge": 1.0}
+    return Instance(X, y, support_size=4, loss=loss, **bounds)
+
+
+def problem_of() -> PreparedSquared:
+    problem = instance_of().prepared
+    assert isinstance(problem, PreparedSquared)
+    return problem
+
+
+def subproblem(size: int = 3) -> Additions:
+    """One feature is in the base; of ten features nine are live."""
+    problem, base = problem_of(), np.array([0])
+    tops = problem.gram.row_tops(np.arange(1, 10), 4, lambda: None)
+    return additions_to(problem, base, size, np.arange(1, 10), 0.0, tops)
+
+
+def spoilt(sub: Additions, field: str, bad: float) -> Additions:
+    """The same with one number that is none."""
+    if field == "base_value":
+        return replace(sub, base_value=bad)
+    array = getattr(sub, field).copy()
+    array[..., WRONG] = bad
+    return replace(sub, **{field: array})
+
+
+def in_doubt(sub: Additions, field: str) -> list[tuple[int, ...]]:
+    """The sets of positions of which nothing is known."""
+    every = itertools.combinations(range(len(sub.live)), sub.size)
+    return [row for row in every if field == "base_value" or WRONG in row]
+
+
+FIELDS = ["g", "h", "whitened", "base_value"]
+CURVATURES = ["uniform", "spectral"]
+
+
+def curvature_by(name: str, problem: PreparedSquared) -> UniformCurvature | SpectralCurvature:
+    if name == "uniform":
+        return UniformCurvature(0.5)
+    E = parallel_sum(problem.gram.full(), 1.0)
+    assert E is not None
+    return SpectralCurvature(E, 1e-6)
+
+
+SUBPROBLEMS = [
+    (field, size, after)
+    for field, size, after in itertools.product(FIELDS, (1, 2, 3, 4), (-1, 10**9))
+    # Centres need no h of features that they are not made of, and a gain alone only g and h.
+    if not (field == "h" and after < 0) and not (field == "whitened" and size == 1)
+]
+"""What is no number, how many are added, and after how many subproblems centres are tried."""
+
+
+class Divided:
+    """An engine that settles nothing."""
+
+    name = "divided"
+
+    def takes(self, *_: object) -> bool:
+        return False
+
+    settle = takes
+
+
+@pytest.mark.parametrize(("field", "size", "after"), SUBPROBLEMS)
+@pytest.mark.parametrize("clusters", [False, True])
+@pytest.mark.parametrize("engine", [ClosedForm(), Divided()], ids=["closed form", "divided"])
+def test_every_set_in_doubt_is_looked_at(
+    bad: float, field: str, size: int, clusters: bool, after: int, engine: object
+) -> None:
+    """By screening, shares, centres, children, clusters, pairs and triples, one after another."""
+    sub = spoilt(subproblem(size), field, bad)
+    if clusters:
+        sub = replace(sub, near=LiveSets(near_columns(sub.problem)))
+    if field == "whitened" and math.isinf(bad) and size == 2:
+        return  # The entries of H are bounded by its diagonal, from which all has been taken.
+    found = Offered()
+    # What all measures are tried for, and then the best of them for all children at once.
+    persistence = Persistence(sub.problem, after=after, least_size=1)
+    for _ in range(4 if after < 0 else 1):
+        branch_and_bound(sub, found, engine, Run.start(), persistence)
+    expected = {(0, *(sub.live[list(row)]).tolist()) for row in in_doubt(sub, field)}
+    assert expected <= found.sets
+
+
+@pytest.mark.parametrize("field", ["g", "whitened", "base_value"])
+@pytest.mark.parametrize("by", CURVATURES)
+def test_bounds_of_children(bad: float, field: str, by: str) -> None:
+    sub = spoilt(subproblem(), field, bad)
+    children = children_of(sub, np.arange(9), 0, 7)
+    curvature = curvature_by(by, sub.problem)
+    needed = children.needed_gains(0.0)
+    bounds = best_centred_children(children, curvature.of_children(children), needed)
+    among = np.arange(7) <= WRONG
+    known = np.zeros(7, dtype=bool) if field == "base_value" else ~among
+    assert not (bounds.worst <= needed)[~known].any()
+    nothing = np.isinf(bounds.worst)
+    assert (bounds.constants[nothing] == math.inf).all()
+
+
+@pytest.mark.parametrize("by", CURVATURES)
+@pytest.mark.parametrize("part", ["D", "row", "step"])
+def test_children_without_numbers_are_unsettled(bad: float, part: str, by: str) -> None:
+    sub = subproblem()
+    children = children_of(sub, np.arange(9), 0, 7)
+    convexity = curvature_by(by, sub.problem).of_children(children)
+    if part != "D":
+        array = getattr(children, part).copy()
+        array[...] = bad
+        children = replace(children, **{part: array})
+    elif by == "spectral":
+        convexity.D[...] = math.nan
+    else:
+        convexity._mu = math.nan
+    needed = children.needed_gains(0.0)
+    bounds = best_centred_children(children, convexity, needed)
+    assert not (bounds.worst <= needed).any()
+
+
+def test_centres_of_children_that_bound_nothing(
+    bad: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    around = ChildrenCentring.around
+
+    def nothing(self, k: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, ...]:
+        constants, shares, reachable = around(self, k, z)
+        return np.full_like(constants, bad), shares, reachable
+
+    monkeypatch.setattr(ChildrenCentring, "around", nothing)
+    children = children_of(subproblem(), np.arange(9), 0, 7)
+    convexity = UniformCurvature(0.5).of_children(children)
+    bounds = best_centred_children(children, convexity, np.full(7, 1e300))
+    assert (bounds.worst == math.inf).all()
+    assert (bounds.constants == math.inf).all()
+
+
+@pytest.mark.parametrize("field", ["g", "h", "whitened"])
+@pytest.mark.parametrize("by", CURVATURES)
+def test_bounds_around_centres(bad: float, field: str, by: str) -> None:
+    sub = spoilt(subproblem(), field, bad)
+    start, budgets = np.full(9, 3.0 / 9.0), [Budget(np.arange(9), 3)]
+    convexity = curvature_by(by, sub.problem).at(sub)
+    bound = best_centred(sub, convexity, budgets, start, -math.inf)
+    assert worst_gain(bound, budgets) == math.inf
+    if field != "h":  # A centre needs no h of features that it is not made of.
+        kept, bound = screened_around_centres(sub, 0.0, Persistence(sub.problem), Run.start())
+        assert len(kept.live) == 9
+        assert len(by_shares(bound, 3).open(sub.needed_gain(0.0))) == 7
+
+
+@pytest.mark.parametrize("field", FIELDS)
+def test_screening_shares_clusters_and_cuts(bad: float, field: str) -> None:
+    sub = spoilt(subproblem(), field, bad)
+    assert len(screened(sub, 0.0, lambda: None)[0].live) == 9
+    assert sub.lower_bound(0.0) < math.inf
+    cut = sparse_diagonal_cut(sub, np.array([0, WRONG]))
+    assert cut.minimum(3) <= 0.0
+    near = LiveSets(near_columns(sub.problem)).up_to(3)
+    assert near is not None
+    division, _ = by_clusters(sub, near, sub.needed_gain(0.0))
+    rank, open_ = np.argsort(division.order), set(division.open(sub.needed_gain(0.0)).tolist())
+    assert {int(rank[list(row)].min()) for row in in_doubt(sub, field)} <= open_
+    if field != "base_value":
+        bound = GainBound(0.0, gain_shares(sub))
+        assert worst_gain(bound, [Budget(np.arange(9), 3)]) == math.inf
+
+
+@pytest.mark.parametrize("part", ["constant", "shares"])
+def test_a_gain_that_is_no_number_leaves_all_open(bad: float, part: str) -> None:
+    shares = np.linspace(0.1, 1.0, 9)
+    if part == "shares":
+        shares[WRONG] = bad
+    bound = GainBound(bad if part == "constant" else 0.0, shares)
+    division, needed = by_shares(bound, 3), 1e300
+    opened = set(division.open(needed).tolist())
+    rank = np.argsort(division.order)
+    for row in itertools.combinations(range(9), 3):
+        if part == "constant" or WRONG in row:
+            assert int(rank[list(row)].min()) in opened
+            assert division.last(int(rank[list(row)].min()), needed) > rank[list(row)].max()
+
+
+def test_curvature_of_what_is_no_number_is_none(bad: float) -> None:
+    G = np.eye(6) + 1.0
+    G[1, 2] = G[2, 1] = bad
+    problem = PreparedSquared.of_sums(KnownGram(G), np.ones(6), 1.0, 40, ridge=1.0, radius=1.0)
+    everything = np.arange(6)
+    whole = additions_to(problem, everything[:0], 1, everything, 0.0, None)
+    assert curvature_of(whole) == UniformCurvature(0.0)
+    assert spectral_curvatures(whole, (0.1, 0.3)) == []
+
+
+@pytest.mark.parametrize("part", ["value", "costs", "credits"])
+def test_cuts_of_levels(bad: float, part: str) -> None:
+    if (part, bad) in {("value", -math.inf), ("credits", math.inf)}:
+        return  # That says nothing, and is no error.
+    costs, credits, value = np.ones(4), np.ones(6), 10.0
+    if part == "value":
+        value = bad
+    else:
+        {"costs": costs, "credits": credits}[part][1] = bad
+    problem = problem_of()
+    center = center_at(problem, np.arange(4), 1.0, Run.start())
+    for level in range(1, 5):
+        cut = RootCut(level, value, costs.copy(), credits.copy())
+        assert level_bound(center, cut) == 0.0
+        assert np.isfinite(cut.costs).all()
+
+
+def test_families_of_removed_sets_and_cuts_around_centres(
+    bad: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    problem = problem_of()
+    center = center_at(problem, np.arange(4), 1.0, Run.start())
+    made = removed_families.additions_to
+    monkeypatch.setattr(
+        removed_families, "additions_to", lambda *given: spoilt(made(*given), "g", bad)
+    )
+    family = RemovedFamily(np.array([0]), np.empty(0, dtype=np.intp), np.arange(1, 4), 2)
+    for after in (-1, 10**9):
+        persistence, run = Persistence(problem, after=after), Run.start()
+        assert costs_of_leaving(center, family, persistence, -1e300, run) is not None
+    plain = RootCut(2, 1.0, np.ones(4), np.ones(6))
+    wrong = replace(center, whole=spoilt(center.whole, "g", bad))
+    cut = centred_cut(wrong, plain, UniformCurvature(0.0), math.inf)
+    assert level_bound(center, cut) == 0.0
+
+
+def test_collectors(bad: float) -> None:
+    rows = np.array([[0, 1], [0, 2], [1, 2]])
+    for collector in (BestSupport(0.0), BestSupports(1, 2, 0.0)):
+        collector.offer(rows, np.array([bad, 0.5, 0.7]))
+        found = collector.result()[2] if isinstance(collector, BestSupports) else collector.bound
+        assert found == -math.inf
+    for other in (BestSupport(0.0), BestSupports(1, 2, 0.0)):
+        other.offer(rows[1:], np.array([0.5, 0.7]))
+        other.settle(bad)
+        found = other.result()[2] if isinstance(other, BestSupports) else other.bound
+        assert found in ((0.5, 0.7) if bad == math.inf else (-math.inf,))
+
+
+@pytest.mark.parametrize("part", ["constant", "coefficients"])
+def test_masters_and_their_proofs(bad: float, part: str) -> None:
+    coefficients = np.full(5, -1.0)
+    if part == "coefficients":
+        coefficients[WRONG] = bad
+    cut = Cut(bad if part == "constant" else 9.0, coefficients)
+    assert cut.minimum(2) == 0.0
+    for cuts in ([cut], [cut, Cut(0.5, np.full(5, -0.1))]):
+        proof = CutProof(cuts, 2, 0.0, set())
+        verdict = proof.decide(1.0, 10**6, lambda: None)
+        assert not verdict.proven
+        assert verdict.open is not None
+    if not bad < 0.0:
+        assert not CutProof([Cut(0.5, np.full(5, -0.1))], 2, 0.0, set()).decide(
+            bad, 10**6, lambda: None
+        ).proven  # fmt: skip
+
+
+@pytest.mark.parametrize("chosen", [True, False])
+def test_what_a_back_end_reports(bad: float, chosen: bool) -> None:
+    fields = {"bound": bad} if chosen else {"bound": bad, "chosen": None}
+    instance = weak_levels()
+    values = np.sort(supports_by(instance, "all").values)
+    pool = supports_by(instance, 3, Scripted(change_of(**fields)), 0.0, enumerated=0)
+    assert pool.values == pytest.approx(values[:3], rel=1e-9)
+    assert pool.rest_bound <= values[3] * (1.0 + 1e-9)
+
+
+def test_what_a_solver_of_whole_models_reports(bad: float) -> None:
+    with pytest.raises((NotCertified, SolverFailure), match=r"could only prove|bound is wrong"):
+        whole_optimum(load_instance("tiny-plain"), solver=ScriptedWhole(MipStatus.OPTIMAL, bad))
+
+
+def dual_bounds(part: str, bad: float) -> FenchelBounds:
+    """One dual point that would prove everything, but for a number that is none."""
+    constants, always = np.array([1e6]), np.zeros(1)
+    weights: np.ndarray = np.linspace(1.0, 2.0, 10)[None].copy()
+    for name, array in (("constants", constants), ("always", always), ("weights", weights)):
+        if name == part:
+            array[..., min(WRONG, array.shape[-1] - 1)] = bad
+    return FenchelBounds(constants, weights, 30, 1.0, 5.0, always)
+
+
+class SpoiltDual:
+    """A loss whose dual points have that number, and whose values are all zero."""
+
+    p = 10
+
+    def __init__(self, bounds: FenchelBounds) -> None:
+        self._bounds = bounds
+
+    def bounds(self, supports: np.ndarray) -> FenchelBounds:
+        few, many = self._bounds, len(supports)
+        return FenchelBounds(
+            few.constants.repeat(many), few.weights.repeat(many, axis=0), few.n, few.ridge,
+            few.radius, few.always.repeat(many), np.zeros((many, 30)),
+        )  # fmt: skip
+
+    def values(self, supports: np.ndarray) -> np.ndarray:
+        return np.ones(len(supports))
+
+    def fit(self, support: np.ndarray) -> None:
+        raise AssertionError
+
+    def bounds_with_one_more(
+        self, base: np.ndarray, point: np.ndarray, candidates: np.ndarray
+    ) -> np.ndarray:
+        return np.full(len(candidates), math.nan)
+
+    def scaled_bounds(self, features: np.ndarray, scales: np.ndarray, **_: float) -> FenchelBounds:
+        return self._bounds
+
+
+@pytest.mark.parametrize("part", ["constants", "weights", "always"])
+@pytest.mark.parametrize("centred", [False, True])
+def test_every_completion_in_doubt_is_looked_at(bad: float, part: str, centred: bool) -> None:
+    """By dual points of bases and of centres, family by family."""
+    bounds = dual_bounds(part, bad)
+    problem = SpoiltDual(bounds)
+    centres = Centres(-1, 0) if centred else Centres(10**9)
+    for size in (1, 2, 3):
+        found = Offered()
+        order = np.argsort(-bounds.weights[0], kind="stable")
+        sub = Completions(problem, order[:0], size, order, problem.bounds(np.zeros((1, 0))), 0)
+        assert WRONG in screened_completions(sub, found, 0.0).live
+        divide([sub], found, Division(), Run.start(), centres)
+        every = itertools.combinations(range(10), size)
+        assert {row for row in every if part != "weights" or WRONG in row} <= found.sets
+    around = ConvexNeighbourhood(problem, Division(), np.arange(4), 1.0)
+    assert around.level_bound(2) == -math.inf
+    found = Offered()
+    around.search_level(2, found, Run.start())
+    assert len({row for row in found.sets if WRONG in row}) >= 45
+
+
+@pytest.mark.parametrize("part", ["constants", "weights", "always"])
+def test_cuts_and_shares_of_dual_points(bad: float, part: str) -> None:
+    bounds = dual_bounds(part, bad)
+    own, live = bounds.own(0, np.array([WRONG])), np.arange(3, 10)
+    cut = fenchel_cut(bounds, 0, own, bounds.weights[0][live], math.sqrt(own))
+    assert cut.minimum(3) <= 0.0
+    found = [ModularBound(0.0, np.full(7, bad))]
+    found += modular_bounds(bounds, 0, np.array([WRONG]), live, 2)
+    cell = tight(SpoiltFamily(live, found), [], TARGET)
+    assert cell.log_upper == tight(SpoiltFamily(live, [NOTHING]), [], TARGET).log_upper
+
+
+def test_one_more_column(bad: float) -> None:
+    problem = SpoiltDual(dual_bounds("none", bad))
+    problem.bounds_with_one_more = lambda base, point, some: np.full(len(some), bad)
+    bounds = problem.bounds(np.zeros((1, 0)))
+    sub = Completions(problem, np.empty(0, dtype=np.intp), 1, np.arange(9, -1, -1), bounds, 0)
+    assert (last_bounds(sub, 1e300) == sub.best_bounds).all()
+
+
+TARGET = Target(1.0, 0.0, dict.fromkeys(range(10), 0.0), np.zeros(10))
+NOTHING = ModularBound(0.0, np.zeros(7))
+
+
+@dataclass(frozen=True)
+class SpoiltFamily:
+    """A family with these bounds; those of its pairs and around its centres are no numbers."""
+
+    live: np.ndarray
+    bounds: list[ModularBound]
+    bad: float = math.nan
+    base: np.ndarray = field(default_factory=lambda: np.arange(0))
+    size: int = 2
+    exact: bool = False
+
+    def floors(self) -> list[ModularBound]:
+        return self.bounds
+
+    def guess(self) -> ModularBound:
+        return ModularBound(self.bad, np.zeros(len(self.live)))
+
+    def centred(self, inclusion: np.ndarray) -> ModularBound:
+        return ModularBound(self.bad, np.full(len(self.live), self.bad))
+
+    def pairs(self, target: Target) -> PairLaw:
+        logs = np.full(len(self.live), self.bad)
+        return PairLaw(lambda j: logs[j + 1 :], logs[1:], logs, self.bad)
+
+
+class SpoiltSpace:
+    """Of one family, whose values are no numbers."""
+
+    def __init__(self, family: SpoiltFamily) -> None:
+        self.family = family
+
+    def root(self, size: int) -> SpoiltFamily:
+        return self.family
+
+    def families(self, cuts: list) -> list:
+        return [replace(self.family, live=cut.parent.live[cut.keep]) for cut in cuts]
+
+    def evaluated(self, family: object) -> None:
+        return None
+
+    def ceiling(self, base: np.ndarray, live: np.ndarray, size: int) -> ModularBound:
+        return ModularBound(self.family.bad, np.full(len(live), self.family.bad))
+
+
+@pytest.mark.parametrize("field", FIELDS)
+def test_cells_of_least_squares(bad: float, field: str) -> None:
+    for size in (1, 2, 3):
+        sub = subproblem(size)
+        clean, wrong = (AdditionsFamily(one, UniformCurvature(0.0)) for one in
+                        (sub, spoilt(sub, field, bad)))  # fmt: skip
+        nothing = tight(SpoiltFamily(clean.live, [NOTHING_OF_NINE], size=size), [], TARGET)
+        cell = tight(wrong, [], TARGET)
+        assert math.isfinite(cell.log_upper)
+        if not (field == "whitened" and size == 1):
+            assert cell.log_upper >= nothing.log_upper - 1e-9
+
+
+NOTHING_OF_NINE = ModularBound(0.0, np.zeros(9))
+
+
+def test_cells_and_totals(bad: float) -> None:
+    live = np.arange(7)
+    whole = tight(SpoiltFamily(live, [NOTHING], bad), [], TARGET)
+    assert whole.log_upper == pytest.approx(math.log(21))
+    assert whole.log_guess <= whole.log_upper
+    inherited = tight(SpoiltFamily(live, [ModularBound(bad, np.zeros(7))], bad), [NOTHING], TARGET)
+    assert inherited.log_upper == whole.log_upper
+    family = SpoiltFamily(live, [NOTHING], bad)
+    assert all(type(part) is Cell for part in parts_of(whole, SpoiltSpace(family), TARGET))
+    assert np.logaddexp.reduce(
+        [part.log_upper for part in parts_of(whole, SpoiltSpace(family), TARGET)]
+    ) == pytest.approx(math.log(21))
+    partition = Partition(SpoiltSpace(family), TARGET, [2], lambda: None)
+    totals = Totals(partition, SpoiltSpace(family), 0.0)
+    found = totals.whole()
+    assert found.low == -math.inf
+    assert found.high >= math.log(21)
+    share = totals.of_features(7).share(found, totals.slack)
+    assert (share.low == -math.inf).all()
+    assert not (share.high < math.log(2 / 7)).any()
+
+
+@pytest.mark.parametrize("end", ["low", "high"])
+def test_intervals_of_shares(bad: float, end: str) -> None:
+    """Of a part of one third, of which one end is no number, nor is that of the whole."""
+    if bad == {"low": math.inf, "high": -math.inf}[end]:
+        return  # That end would be a false claim, and is no unknown one.
+    ends = {"low": (-1.2, -0.1), "high": (-1.0, 0.1), end: (bad, bad)}
+    part, whole = (
+        LogInterval(np.array([ends["low"][k]]), np.array([ends["high"][k]])) for k in (0, 1)
+    )
+    share = part.share(whole, 1e-12)
+    assert share.low[0] <= math.log(1 / 3) <= share.high[0]
