@@ -25,7 +25,7 @@ from mipselect.errors import InvalidInput, LedgerBroken
 from mipselect.pictures import SUFFIXES, require_matplotlib
 from mipselect.privacy import Ledger
 from mipselect.privacy.composition import statements
-from mipselect.privacy.entries import CHARGED, FAILED
+from mipselect.privacy.ledger.entries import CHARGED, FAILED
 from mipselect.validation import checked_share
 
 EXAMPLES = """Examples:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from mipselect.privacy import Ledger
-from mipselect.privacy.account import Account
-from mipselect.privacy.entries import LedgerEntry
+from mipselect.privacy.ledger.accountant import Account
+from mipselect.privacy.ledger.entries import LedgerEntry
 
 INCHES = (6.4, 3.6)
 SPENT, BUDGET = "#332288", "#882255"

@@ -12,7 +12,7 @@ from rich.table import Table
 from mipselect.cli.output import heading
 from mipselect.privacy import Guarantee, Ledger
 from mipselect.privacy.composition import Statement, best
-from mipselect.privacy.entries import LedgerEntry
+from mipselect.privacy.ledger.entries import LedgerEntry
 
 
 def budget_in_words(ledger: Ledger) -> str:

@@ -12,10 +12,10 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mipselect.privacy.account import Tally, total_rho
 from mipselect.privacy.concentrated import rho_epsilon
 from mipselect.privacy.decimals import exact, round_up
-from mipselect.privacy.entries import LedgerEntry
+from mipselect.privacy.ledger.accountant import Tally, total_rho
+from mipselect.privacy.ledger.entries import LedgerEntry
 from mipselect.validation import checked_share
 
 STEPS = 1_000_000

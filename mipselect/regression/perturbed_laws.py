@@ -9,8 +9,8 @@ import numpy as np
 
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
-from mipselect.privacy.hockey_stick import Density, MixedLaw
-from mipselect.privacy.quadrature import Box
+from mipselect.privacy.audit.hockey_stick import Density, MixedLaw
+from mipselect.privacy.audit.quadrature import Box
 from mipselect.regression.perturbed_objective import Perturbation
 from mipselect.regression.smooth_losses import SmoothLoss
 

@@ -22,7 +22,7 @@ from mipselect.privacy.audit import (
     largest_delta,
     log_gaussian_delta,
 )
-from mipselect.privacy.quadrature import integral
+from mipselect.privacy.audit.quadrature import integral
 
 
 def by_all_events(one: np.ndarray, other: np.ndarray, epsilon: float) -> float:

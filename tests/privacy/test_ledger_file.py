@@ -35,8 +35,8 @@ from mipselect.errors import (
 )
 from mipselect.mechanisms import NoisyMax
 from mipselect.privacy import Guarantee, Ledger, ledger_file, ledger_layout, mounts
-from mipselect.privacy.ledger import _reopened
-from mipselect.privacy.ledger_rows import digest
+from mipselect.privacy.ledger.ledger import _reopened
+from mipselect.privacy.ledger.rows import digest
 from mipselect.selectors import SISSelector
 
 NOBODY = 65534

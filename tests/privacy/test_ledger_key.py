@@ -15,9 +15,9 @@ import pytest
 from mipselect.errors import InvalidInput, LedgerBroken
 from mipselect.mechanisms import NoisyMax
 from mipselect.privacy import Guarantee, Ledger
-from mipselect.privacy.ledger_key import LedgerKey, read_key
-from mipselect.privacy.ledger_layout import APPEND, TRIGGERS
-from mipselect.privacy.ledger_rows import CODE, NOTHING, digest, written
+from mipselect.privacy.ledger.key import LedgerKey, read_key
+from mipselect.privacy.ledger.layout import APPEND, TRIGGERS
+from mipselect.privacy.ledger.rows import CODE, NOTHING, digest, written
 
 Rows = list[dict[str, Any]]
 

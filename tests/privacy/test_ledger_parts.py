@@ -11,11 +11,11 @@ import pytest
 
 from mipselect.errors import BudgetExceeded, InvalidInput
 from mipselect.privacy import Guarantee, Ledger
-from mipselect.privacy.account import Account
-from mipselect.privacy.entries import Terms, checked_entry
-from mipselect.privacy.ledger import _reopened
-from mipselect.privacy.ledger_chain import Chain
-from mipselect.privacy.ledger_layout import APPEND
+from mipselect.privacy.ledger.accountant import Account
+from mipselect.privacy.ledger.chain import Chain
+from mipselect.privacy.ledger.entries import Terms, checked_entry
+from mipselect.privacy.ledger.layout import APPEND
+from mipselect.privacy.ledger.ledger import _reopened
 
 WHOLE = Guarantee(1.0, relation="add-remove")
 SPELLINGS = ("\u00c1", "A\u0301", " \u00c1", "A\u0301  ", "  \u00c1 ")

@@ -15,7 +15,7 @@ from scipy.stats import gamma, kstest, norm
 
 from mipselect.errors import InvalidInput
 from mipselect.privacy.audit import Box, MixedLaw, largest_delta
-from mipselect.privacy.quadrature import integral
+from mipselect.privacy.audit.quadrature import integral
 from mipselect.regression import ObjectivePerturbationClassifier, ObjectivePerturbationRegressor
 from mipselect.regression.double_draws import euclidean_laplace, standard_normals
 from mipselect.regression.perturbed_laws import log_density, perturbed_law

@@ -10,7 +10,8 @@ import pytest
 from sklearn.base import clone
 
 from mipselect.errors import ConditionNotMet
-from mipselect.privacy.audit import Law, ReplacedRow, worst_pair
+from mipselect.privacy.audit import ReplacedRow, worst_pair
+from mipselect.privacy.audit.privacy_loss import Law
 from mipselect.selectors import ExponentialSelector, MistakesSelector, TopRSelector
 
 EPSILON, DELTA = 1.0, 0.05

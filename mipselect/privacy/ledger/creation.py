@@ -10,13 +10,13 @@ from contextlib import closing
 from pathlib import Path
 
 from mipselect.errors import InvalidInput, LedgerNotWritten
-from mipselect.privacy.entries import Terms
-from mipselect.privacy.ledger_chain import created
-from mipselect.privacy.ledger_file import GATE, FileBook, now
-from mipselect.privacy.ledger_key import read_or_make_key
-from mipselect.privacy.ledger_layout import lay_out
-from mipselect.privacy.ledger_rows import Row
-from mipselect.privacy.mounts import refuse_network
+from mipselect.privacy.ledger.chain import created
+from mipselect.privacy.ledger.entries import Terms
+from mipselect.privacy.ledger.file import GATE, FileBook, now
+from mipselect.privacy.ledger.key import read_or_make_key
+from mipselect.privacy.ledger.layout import lay_out
+from mipselect.privacy.ledger.mounts import refuse_network
+from mipselect.privacy.ledger.rows import Row
 
 
 def create_file(path: Path, terms: Terms, key_file: Path | None = None) -> FileBook:

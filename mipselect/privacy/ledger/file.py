@@ -20,14 +20,14 @@ from threading import RLock
 from typing import TypeVar
 
 from mipselect.errors import InvalidInput, LedgerBroken, LedgerNotWritten
-from mipselect.privacy.account import Account
-from mipselect.privacy.entries import LedgerEntry
-from mipselect.privacy.ledger_chain import Chain
-from mipselect.privacy.ledger_errors import code_of, one_line, told
-from mipselect.privacy.ledger_key import LedgerKey
-from mipselect.privacy.ledger_layout import APPEND, check_layout
-from mipselect.privacy.ledger_rows import Row, rows_of
-from mipselect.privacy.mounts import refuse_network
+from mipselect.privacy.ledger.accountant import Account
+from mipselect.privacy.ledger.chain import Chain
+from mipselect.privacy.ledger.entries import LedgerEntry
+from mipselect.privacy.ledger.errors import code_of, one_line, told
+from mipselect.privacy.ledger.key import LedgerKey
+from mipselect.privacy.ledger.layout import APPEND, check_layout
+from mipselect.privacy.ledger.mounts import refuse_network
+from mipselect.privacy.ledger.rows import Row, rows_of
 
 Result = TypeVar("Result")
 
@@ -58,7 +58,7 @@ class FileBook:
     Parameters
     ----------
     path : Path
-        Of a file that `ledger_creation` made.
+        Of a file that `creation` made.
     identity : str, optional
         The identity that the ledger must have.
     seen : Seen

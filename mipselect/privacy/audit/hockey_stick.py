@@ -24,8 +24,8 @@ from numpy.typing import ArrayLike
 
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
+from mipselect.privacy.audit.quadrature import Box, integral
 from mipselect.privacy.gaussian_curve import gaussian_delta
-from mipselect.privacy.quadrature import Box, integral
 
 MOST_MISSED = 1e-6
 """By so much, and its own error, a law may miss a sum of 1."""

@@ -6,7 +6,7 @@ import sqlite3
 from pathlib import Path
 
 from mipselect.errors import InvalidInput, LedgerBroken
-from mipselect.privacy.ledger_rows import Row
+from mipselect.privacy.ledger.rows import Row
 
 APPLICATION = 0x6D697073  # "mips"
 VERSION = 1

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any, Self
 
 from mipselect.errors import InvalidInput, LedgerNotWritten, MipselectError
-from mipselect.privacy.account import Account
-from mipselect.privacy.books import Book, MemoryBook
-from mipselect.privacy.entries import (
+from mipselect.privacy.guarantee import Guarantee
+from mipselect.privacy.ledger.accountant import Account
+from mipselect.privacy.ledger.creation import create_file
+from mipselect.privacy.ledger.entries import (
     DRAWN,
     FAILED,
     LedgerEntry,
@@ -21,11 +22,10 @@ from mipselect.privacy.entries import (
     checked_note,
     checked_part,
 )
-from mipselect.privacy.guarantee import Guarantee
-from mipselect.privacy.ledger_creation import create_file
-from mipselect.privacy.ledger_file import NOTHING_SEEN, FileBook, Seen
-from mipselect.privacy.ledger_key import read_key
-from mipselect.privacy.ledger_rows import Row
+from mipselect.privacy.ledger.file import NOTHING_SEEN, FileBook, Seen
+from mipselect.privacy.ledger.key import read_key
+from mipselect.privacy.ledger.rows import Row
+from mipselect.privacy.ledger.storage import Book, MemoryBook
 from mipselect.validation import shown
 
 __all__ = ["Ledger", "LedgerEntry"]

@@ -9,8 +9,8 @@ from fractions import Fraction
 from mipselect.errors import BudgetExceeded, RelationMismatch
 from mipselect.privacy.concentrated import largest_pure_epsilon
 from mipselect.privacy.decimals import exact, round_down, round_up
-from mipselect.privacy.entries import LedgerEntry, Part, Terms
 from mipselect.privacy.guarantee import Guarantee
+from mipselect.privacy.ledger.entries import LedgerEntry, Part, Terms
 
 
 class Tally:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mipselect.errors import LedgerBroken
-from mipselect.privacy.ledger_key import LedgerKey
+from mipselect.privacy.ledger.key import LedgerKey
 
 CODE = "hmac"
 NOTHING = "0" * 64

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
-from mipselect.privacy.audit_samples import confidence_limits
+from mipselect.privacy.audit.samples import confidence_limits
 
 VectorSampler = Callable[[Any, np.random.Generator], ArrayLike]
 Score = Callable[[FloatArray], FloatArray]

@@ -11,8 +11,9 @@ from dataclasses import replace
 from typing import Any
 
 from mipselect.errors import LedgerBroken, MipselectError
-from mipselect.privacy.account import Account
-from mipselect.privacy.entries import (
+from mipselect.privacy.guarantee import Guarantee
+from mipselect.privacy.ledger.accountant import Account
+from mipselect.privacy.ledger.entries import (
     CHARGED,
     DRAWN,
     FAILED,
@@ -23,9 +24,8 @@ from mipselect.privacy.entries import (
     checked_note,
     counted_part,
 )
-from mipselect.privacy.guarantee import Guarantee
-from mipselect.privacy.ledger_key import LedgerKey
-from mipselect.privacy.ledger_rows import NOTHING, Row, content_of, digest, written
+from mipselect.privacy.ledger.key import LedgerKey
+from mipselect.privacy.ledger.rows import NOTHING, Row, content_of, digest, written
 from mipselect.validation import checked_name
 
 CREATED = "created"

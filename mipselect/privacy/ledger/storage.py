@@ -9,8 +9,8 @@ from threading import Lock
 from typing import Protocol, TypeVar
 
 from mipselect.errors import LedgerForked
-from mipselect.privacy.account import Account
-from mipselect.privacy.entries import LedgerEntry, Terms
+from mipselect.privacy.ledger.accountant import Account
+from mipselect.privacy.ledger.entries import LedgerEntry, Terms
 
 Result = TypeVar("Result")
 
