@@ -34,7 +34,10 @@ from mipselect.errors import (
     RelationMismatch,
 )
 from mipselect.mechanisms import NoisyMax
-from mipselect.privacy import Guarantee, Ledger, ledger_file, ledger_layout, mounts
+from mipselect.privacy import Guarantee, Ledger
+from mipselect.privacy.ledger import file as ledger_file
+from mipselect.privacy.ledger import layout as ledger_layout
+from mipselect.privacy.ledger import mounts
 from mipselect.privacy.ledger.ledger import _reopened
 from mipselect.privacy.ledger.rows import digest
 from mipselect.selectors import SISSelector

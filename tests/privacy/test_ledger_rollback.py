@@ -13,7 +13,8 @@ import pytest
 from ledger_faults import forked
 
 from mipselect.errors import LedgerBroken
-from mipselect.privacy import Guarantee, Ledger, ledger_file
+from mipselect.privacy import Guarantee, Ledger
+from mipselect.privacy.ledger import file as ledger_file
 
 COST = Guarantee(0.25)
 
