@@ -21,7 +21,7 @@ from designs import (
 )
 
 from mipselect import ExponentialMechanism, Instance
-from mipselect.mechanisms.supports import exponential, soft_draws
+from mipselect.mechanisms.supports import exponential, rejection_sampler
 from mipselect.search.soft import Partition
 from mipselect.search.soft.cells import Cell
 from mipselect.search.soft.polynomials import SubsetLaw
@@ -46,7 +46,7 @@ class Judged:
             self.mechanism = ExponentialMechanism(instance, epsilon, **options)
             self.mechanism.prepare()
             self.draws = self.mechanism._draws
-        assert isinstance(self.draws, soft_draws.SoftDraws)
+        assert isinstance(self.draws, rejection_sampler.SoftDraws)
         self.instance, self.options = instance, options
         self.supports: list[Supports] = [
             support
@@ -170,7 +170,7 @@ def every_path(
     todo: list[list[int]] = [[]]
     while todo:
         script, path = todo.pop(), Path()
-        patch.setattr(soft_draws, "rising_index", partial(path.choose, script, todo))
+        patch.setattr(rejection_sampler, "rising_index", partial(path.choose, script, todo))
         try:
             outcome = draw()
         except Rejected:

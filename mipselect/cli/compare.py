@@ -27,9 +27,9 @@ from mipselect.cli.options import (
     search_options,
 )
 from mipselect.cli.output import SENSITIVE, banner, check_output, deliver, heading
+from mipselect.cli.search_progress import Watch
 from mipselect.cli.sizes import dimension
 from mipselect.cli.streams import say
-from mipselect.cli.watch import Watch
 from mipselect.data.files import expected, files_of, load_instance
 from mipselect.errors import InvalidInput, MipselectError, NotCertified, SolverFailure
 from mipselect.instance import Instance

@@ -14,7 +14,7 @@ from rich.progress import (
 )
 from rich.table import Column
 
-from mipselect.cli.ticker import Ticker
+from mipselect.cli.progress import Ticker
 
 SHORT_BAR = 10
 """In columns of the terminal."""

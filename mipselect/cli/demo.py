@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 from rich.rule import Rule
 
-from mipselect.cli.drawing import Plan, draw, print_drawn
 from mipselect.cli.options import Method, search_options
 from mipselect.cli.output import PLAIN_WIDTH, text_console
-from mipselect.cli.prospects import clipped
+from mipselect.cli.releasing import Plan, draw, print_drawn
 from mipselect.cli.report import print_pool
-from mipselect.cli.watch import Watch
+from mipselect.cli.search_progress import Watch
+from mipselect.cli.usefulness import clipped
 from mipselect.data.files import load_problem
 from mipselect.mechanisms import ExponentialMechanism
 from mipselect.methods import ExponentialMethod

@@ -9,10 +9,10 @@ from typing import Any
 
 from rich.console import Console
 
-from mipselect.cli.drawing import Plan, amount, ledger_of, planned_report
 from mipselect.cli.facts import facts_of, posed
 from mipselect.cli.options import about
 from mipselect.cli.output import NOT_PRIVATE, banner, deliver, heading
+from mipselect.cli.releasing import Plan, amount, ledger_of, planned_report
 from mipselect.cli.settings import print_settings, settings_report, unit_of
 from mipselect.cli.sizes import check_sizes
 from mipselect.data.outline import Outline

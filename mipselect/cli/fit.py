@@ -7,11 +7,11 @@ from typing import Annotated, Any
 
 import typer
 
-from mipselect.cli.asked import MethodOptions
-from mipselect.cli.charging import ledger_files, opened
+from mipselect.cli.arguments import MethodOptions
 from mipselect.cli.fit_plan import FitOptions
 from mipselect.cli.fit_table import FitTable
 from mipselect.cli.fitting import deliver_fit, deliver_fit_plan
+from mipselect.cli.ledger_entry import ledger_files, opened
 from mipselect.cli.method_options import (
     Alpha,
     Blocks,

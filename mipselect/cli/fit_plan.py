@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from mipselect.cli.asked import MethodOptions, method_asked_for
-from mipselect.cli.charging import noted
+from mipselect.cli.arguments import MethodOptions, method_asked_for
+from mipselect.cli.ledger_entry import noted
 from mipselect.cli.options import Method, about, require_positive
 from mipselect.cli.regressions import ModelOptions
 from mipselect.errors import InvalidInput

@@ -8,18 +8,18 @@ from typing import Any
 
 from rich.console import Console
 
-from mipselect.cli.charging import charged_report, print_charged, told_of_the_ledger
-from mipselect.cli.drawing import NOT_SPENT, STAYS_CHARGED, amount, without_numbers
 from mipselect.cli.dry_run import refuse_public
 from mipselect.cli.facts import Facts, facts_of, posed
 from mipselect.cli.fit_plan import FitPlan
 from mipselect.cli.fit_table import FitTable
+from mipselect.cli.ledger_entry import charged_report, print_charged, told_of_the_ledger
 from mipselect.cli.options import about
 from mipselect.cli.output import NOT_PRIVATE, banner, deliver, heading
-from mipselect.cli.prospects import blindness
+from mipselect.cli.releasing import NOT_SPENT, STAYS_CHARGED, amount, without_numbers
+from mipselect.cli.search_progress import Watch
 from mipselect.cli.settings import print_settings, settings_report, unit_of
 from mipselect.cli.streams import say
-from mipselect.cli.watch import Watch
+from mipselect.cli.usefulness import blindness
 from mipselect.data.files import Problem
 from mipselect.errors import InvalidInput
 from mipselect.methods import Rows

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from mipselect.cli.charging import given_key, ledger_files
+from mipselect.cli.ledger_entry import given_key, ledger_files
 from mipselect.cli.ledger_figure import ledger_figure
 from mipselect.cli.ledger_tables import (
     budget_in_words,

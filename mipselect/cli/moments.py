@@ -12,9 +12,9 @@ from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from mipselect.cli.options import AsJson
 from mipselect.cli.output import SENSITIVE, banner, check_output, deliver, heading
+from mipselect.cli.progress import Ticker
 from mipselect.cli.streams import say
 from mipselect.cli.table_options import Never, Ranges, SchemaFile, asked, note_of_the_target
-from mipselect.cli.ticker import Ticker
 from mipselect.errors import InvalidInput
 from mipselect.moments import Counting, Moments
 from mipselect.moments.batches import pieces_of_table

@@ -18,8 +18,8 @@ from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 from mipselect import disk
 from mipselect.cli.options import AsJson
 from mipselect.cli.output import check_output, delivering
+from mipselect.cli.progress import Ticker
 from mipselect.cli.streams import say
-from mipselect.cli.ticker import Ticker
 from mipselect.errors import InvalidInput, MipselectError
 from mipselect.regression import ModelRelease
 

@@ -8,8 +8,10 @@ from typing import Any
 
 from rich.console import Console
 
-from mipselect.cli.asked import MethodOptions
-from mipselect.cli.asked_of import (
+from mipselect.cli.arguments import MethodOptions
+from mipselect.cli.dry_run import deliver_plan
+from mipselect.cli.facts import facts_of, posed
+from mipselect.cli.inputs import (
     SumsAlways,
     SumsCoefBound,
     SumsNever,
@@ -18,16 +20,13 @@ from mipselect.cli.asked_of import (
     SumsSize,
     asked_of,
 )
-from mipselect.cli.charging import (
+from mipselect.cli.ledger_entry import (
     charged_report,
     ledger_files,
     opened,
     print_charged,
     told_of_the_ledger,
 )
-from mipselect.cli.drawing import Plan, draw, drawn_report, plan_draws, print_drawn
-from mipselect.cli.dry_run import deliver_plan
-from mipselect.cli.facts import facts_of, posed
 from mipselect.cli.method_options import (
     Alpha,
     Blocks,
@@ -62,11 +61,12 @@ from mipselect.cli.options import (
     about,
 )
 from mipselect.cli.output import check_output, deliver
-from mipselect.cli.prospects import blindness
+from mipselect.cli.releasing import Plan, draw, drawn_report, plan_draws, print_drawn
+from mipselect.cli.search_progress import Watch
 from mipselect.cli.settings import print_settings, settings_report, unit_of
 from mipselect.cli.sizes import check_sizes
 from mipselect.cli.streams import say
-from mipselect.cli.watch import Watch
+from mipselect.cli.usefulness import blindness
 from mipselect.data.files import Problem
 
 EXAMPLES = """Examples:

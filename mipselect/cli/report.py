@@ -14,7 +14,7 @@ from rich.table import Table
 
 from mipselect.cli.expectation import Comparison
 from mipselect.cli.output import SENSITIVE, banner, heading
-from mipselect.cli.prospects import Clipping, Outside
+from mipselect.cli.usefulness import Clipping, Outside
 from mipselect.instance import Instance
 from mipselect.search import MistakeLevels, SupportPool
 

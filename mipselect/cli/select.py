@@ -9,10 +9,9 @@ from typing import Annotated, Any, TypedDict
 
 import typer
 
-from mipselect.cli.asked import MethodOptions, option_named
-from mipselect.cli.charging import ledger_files, opened
-from mipselect.cli.drawing import Plan, plan_draws
+from mipselect.cli.arguments import MethodOptions, option_named
 from mipselect.cli.dry_run import deliver_plan
+from mipselect.cli.ledger_entry import ledger_files, opened
 from mipselect.cli.method_options import (
     Alpha,
     Blocks,
@@ -48,6 +47,7 @@ from mipselect.cli.options import (
 )
 from mipselect.cli.output import check_output
 from mipselect.cli.release import release_from
+from mipselect.cli.releasing import Plan, plan_draws
 from mipselect.cli.table_options import (
     Always,
     Never,

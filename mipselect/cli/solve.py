@@ -10,7 +10,8 @@ import typer
 
 from mipselect.backends.discovery import NATIVE, known_solvers
 from mipselect.backends.protocols import Capability
-from mipselect.cli.asked_of import (
+from mipselect.cli.expectation import compare
+from mipselect.cli.inputs import (
     SumsAlways,
     SumsCoefBound,
     SumsNever,
@@ -19,7 +20,6 @@ from mipselect.cli.asked_of import (
     SumsSize,
     asked_of,
 )
-from mipselect.cli.expectation import compare
 from mipselect.cli.options import (
     AUTO,
     ONE_SWAP,
@@ -39,14 +39,14 @@ from mipselect.cli.options import (
     search_options,
 )
 from mipselect.cli.output import check_output, deliver
-from mipselect.cli.prospects import clipped, outside
 from mipselect.cli.report import (
     levels_report,
     pool_report,
     print_levels,
     print_pool,
 )
-from mipselect.cli.watch import Watch
+from mipselect.cli.search_progress import Watch
+from mipselect.cli.usefulness import clipped, outside
 from mipselect.errors import InvalidInput, MipselectError, NotCertified
 from mipselect.instance import Instance
 from mipselect.methods import SearchOptions

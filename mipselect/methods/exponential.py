@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from mipselect.instance import Instance
 from mipselect.mechanisms.supports.exponential import ExponentialMechanism
-from mipselect.mechanisms.supports.gibbs import checked_sizes
+from mipselect.mechanisms.supports.law import checked_sizes
 from mipselect.mechanisms.supports.relations import both_relations, one_direction
 from mipselect.methods.base import SupportMethod
 from mipselect.privacy.guarantee import Guarantee

@@ -16,8 +16,8 @@ from mipselect.errors import NotCertified
 from mipselect.instance import Instance
 from mipselect.mechanisms import ExponentialMechanism
 from mipselect.mechanisms.base import Support, SupportMechanism
-from mipselect.mechanisms.supports.gibbs import complexity_prior, exact_rate
-from mipselect.mechanisms.supports.soft_draws import SoftDraws
+from mipselect.mechanisms.supports.law import complexity_prior, exact_rate
+from mipselect.mechanisms.supports.rejection_sampler import SoftDraws
 from mipselect.methods import (
     KendallMethod,
     MCMCMethod,

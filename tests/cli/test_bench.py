@@ -573,7 +573,7 @@ def test_progress_is_a_rare_plain_line_without_a_terminal(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = [0.0]
-    monkeypatch.setattr("mipselect.cli.ticker.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("mipselect.cli.progress.time.monotonic", lambda: now[0])
     with CountedProgress(5, 30) as watch:
         watch.begin("diabetes: sis, ε = 1")
         for second in range(25):

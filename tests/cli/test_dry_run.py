@@ -74,7 +74,7 @@ def test_it_reads_no_row_draws_nothing_and_charges_nobody(
         raise AssertionError("something was drawn, read or searched")
 
     monkeypatch.setattr(Mechanism, "release", fail)
-    monkeypatch.setattr("mipselect.cli.asked_of.load_problem", fail)
+    monkeypatch.setattr("mipselect.cli.inputs.load_problem", fail)
     monkeypatch.setattr("mipselect.cli.select.table_problem", fail)
     monkeypatch.setattr("mipselect.methods.searched.top_supports", fail)
     after = run(*select(folder, method), "--dry-run")

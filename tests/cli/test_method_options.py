@@ -190,7 +190,7 @@ def test_wrong_values_are_one_line_before_anything_is_read(
     def fail(*_: object, **__: object) -> None:
         raise AssertionError("data were read")
 
-    monkeypatch.setattr("mipselect.cli.asked_of.load_problem", fail)
+    monkeypatch.setattr("mipselect.cli.inputs.load_problem", fail)
     code = 1 if option == "--budget" else 2
     if option == "--draws":
         arguments = release(folder, method, "--draws", value, "--delta", "0.1")

@@ -91,7 +91,7 @@ def test_the_budget_is_checked_before_anything_is_read(
     def fail(*_: object) -> None:
         raise AssertionError("data were read")
 
-    monkeypatch.setattr("mipselect.cli.asked_of.load_problem", fail)
+    monkeypatch.setattr("mipselect.cli.inputs.load_problem", fail)
     run(*arguments, "--budget", "0.99").failed_with(1, "0.99")
     run(
         *("release", "paper-p100", "--epsilon", "1", "--method", "mistakes"),

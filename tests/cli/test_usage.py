@@ -20,7 +20,7 @@ from wants import wants
 from mipselect import ExponentialMechanism
 from mipselect.cli import output
 from mipselect.cli.commands import imported, known_commands
-from mipselect.cli.watch import Watch
+from mipselect.cli.search_progress import Watch
 from mipselect.search.progress import Progress
 
 RELEASE = ("release", "diabetes", "--epsilon", "1")
@@ -235,7 +235,7 @@ def test_progress_lines_are_rare_and_tell_only_what_they_may(
     details: bool, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = [0.0]
-    monkeypatch.setattr("mipselect.cli.ticker.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("mipselect.cli.progress.time.monotonic", lambda: now[0])
     report = Progress("level 2", 1.0, 0.125, 0.25, done=3, total=7, nodes=11)
     with Watch("diabetes", details=details) as watch:
         for second in range(25):
@@ -256,7 +256,7 @@ def test_a_long_draw_tells_its_stage_and_only_where_it_may_its_cells(
     details: bool, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = [0.0]
-    monkeypatch.setattr("mipselect.cli.ticker.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("mipselect.cli.progress.time.monotonic", lambda: now[0])
     with Watch("diabetes", details=details) as watch:
         for second, stage, cells in ((12.0, "cells", 1234), (24.0, "draw", 0)):
             now[0] = second

@@ -18,7 +18,7 @@ from soft_draws import Judged, hostile, nothing_listed
 
 from mipselect import ExponentialMechanism, Instance, Ledger
 from mipselect.errors import BoundViolated, InvalidInput, NotCertified
-from mipselect.mechanisms.supports import exponential, soft_draws
+from mipselect.mechanisms.supports import exponential, rejection_sampler
 from mipselect.search.soft.least_squares import AdditionsFamily
 from mipselect.search.soft.partition import Partition
 
@@ -43,7 +43,7 @@ def correlated(p: int, s: int, *, seed: int = 1, n: int = 40, loss: str = "squar
 @pytest.fixture
 def raw(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is refined before the first draw."""
-    monkeypatch.setattr(soft_draws, "STEPS_BEFORE", 0)
+    monkeypatch.setattr(rejection_sampler, "STEPS_BEFORE", 0)
 
 
 @pytest.mark.parametrize("convex", [False, True])
@@ -86,11 +86,11 @@ def test_no_acceptance_is_too_small_for_a_double(
         assert cumulative[1] == 1.0
         return 0
 
-    monkeypatch.setattr(soft_draws, "rising_index", accepting)
+    monkeypatch.setattr(rejection_sampler, "rising_index", accepting)
     assert judged.draws._accepts(log, random.Random(0))
     assert min(asked) >= 2.0**-1022
     assert math.fsum(map(math.log, asked)) == pytest.approx(log, rel=1e-14, abs=1e-17)
-    monkeypatch.setattr(soft_draws, "rising_index", lambda *_: 1)
+    monkeypatch.setattr(rejection_sampler, "rising_index", lambda *_: 1)
     assert not judged.draws._accepts(log, random.Random(0))
 
 

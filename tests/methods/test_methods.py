@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from mipselect import ExponentialMechanism, Instance, Mistakes, TopR, mistake_levels, top_supports
-from mipselect.cli.asked import MethodOptions
-from mipselect.cli.drawing import draw, plan_draws
+from mipselect.cli.arguments import MethodOptions
 from mipselect.cli.options import Method
+from mipselect.cli.releasing import draw, plan_draws
 from mipselect.errors import BudgetExceeded, InvalidInput, NotCertified
 from mipselect.methods import (
     ExponentialMethod,

@@ -34,7 +34,7 @@ def refine_randomly(judged: Judged, rng: random.Random, steps: int) -> None:
 def test_cells_of_hostile_designs(
     block: int, convex: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mipselect.mechanisms.supports.soft_draws.STEPS_BEFORE", 0)
+    monkeypatch.setattr("mipselect.mechanisms.supports.rejection_sampler.STEPS_BEFORE", 0)
     for seed in range(100 * block, 100 * block + (5 if convex else 14)):
         judged = hostile(seed, convex=convex, **({"max_p": 6} if convex else {"max_p": 8}))
         rng = random.Random(seed)
@@ -52,7 +52,7 @@ def test_cells_of_hostile_designs(
 def test_cells_of_features_of_several_columns(
     block: int, convex: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mipselect.mechanisms.supports.soft_draws.STEPS_BEFORE", 0)
+    monkeypatch.setattr("mipselect.mechanisms.supports.rejection_sampler.STEPS_BEFORE", 0)
     for seed in range(100 * block, 100 * block + (4 if convex else 10)):
         judged = hostile(seed, convex=convex, grouped=True, max_p=5 if convex else 7)
         rng = random.Random(seed)
@@ -121,7 +121,7 @@ def test_an_interrupt_anywhere_leaves_the_partition_as_it_was(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Stop in every function that refining calls, then go on: no cell and no chance is lost."""
-    monkeypatch.setattr("mipselect.mechanisms.supports.soft_draws.STEPS_BEFORE", 0)
+    monkeypatch.setattr("mipselect.mechanisms.supports.rejection_sampler.STEPS_BEFORE", 0)
     rng = np.random.default_rng(1)
     X = rng.standard_normal((30, 8)) + rng.standard_normal((30, 1))
     instance = instance_of(X, X[:, 0] + X[:, 1] + rng.standard_normal(30), 4)

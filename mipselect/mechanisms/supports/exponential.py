@@ -14,17 +14,17 @@ from mipselect.errors import InvalidInput, NotCertified
 from mipselect.instance import Instance
 from mipselect.losses.squared import PreparedSquared
 from mipselect.mechanisms.base import Support, SupportMechanism
-from mipselect.mechanisms.supports.gibbs import (
+from mipselect.mechanisms.supports.enumeration_sampler import ListedDraws
+from mipselect.mechanisms.supports.intervals import Interval
+from mipselect.mechanisms.supports.law import (
     Prior,
     Rate,
     checked_sizes,
     complexity_prior,
     exact_rate,
 )
-from mipselect.mechanisms.supports.intervals import Interval
-from mipselect.mechanisms.supports.listed_draws import ListedDraws
+from mipselect.mechanisms.supports.rejection_sampler import SoftDraws
 from mipselect.mechanisms.supports.relations import both_relations, one_direction
-from mipselect.mechanisms.supports.soft_draws import SoftDraws
 from mipselect.privacy.concentrated import bounded_range_rho
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.randomness import Rng, generator

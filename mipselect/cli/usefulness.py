@@ -12,7 +12,7 @@ from mipselect.cli.sizes import sizes_in_words
 from mipselect.data.files import Problem
 from mipselect.instance import Instance
 from mipselect.losses import checked_loss
-from mipselect.mechanisms.supports.gibbs import complexity_prior
+from mipselect.mechanisms.supports.law import complexity_prior
 from mipselect.methods import ExponentialMethod, PrivateMethod, Rows, SummedRows, SupportMethod
 from mipselect.search import SupportPool
 

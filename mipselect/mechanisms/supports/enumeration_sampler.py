@@ -12,7 +12,7 @@ import numpy as np
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.errors import NotCertified
 from mipselect.losses.base import PreparedLoss
-from mipselect.mechanisms.supports.gibbs import Prior, Rate
+from mipselect.mechanisms.supports.law import Prior, Rate
 from mipselect.mechanisms.supports.ranks import rank, unrank
 from mipselect.privacy.randomness import IntegerWeights
 from mipselect.search.progress import Run, TimeUp

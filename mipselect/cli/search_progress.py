@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from mipselect.cli.ticker import Ticker
+from mipselect.cli.progress import Ticker
 from mipselect.search.progress import Progress
 
 STAGES = {

@@ -12,8 +12,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from mipselect.cli.asked import MethodOptions, method_asked_for
-from mipselect.cli.charging import noted
+from mipselect.cli.arguments import MethodOptions, method_asked_for
+from mipselect.cli.ledger_entry import noted
 from mipselect.cli.options import Method, about, require_positive
 from mipselect.cli.output import NOT_PRIVATE, banner, heading
 from mipselect.errors import (

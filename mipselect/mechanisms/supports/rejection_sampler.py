@@ -13,8 +13,8 @@ import numpy as np
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.errors import BoundViolated, NotCertified
 from mipselect.losses.base import PreparedLoss
-from mipselect.mechanisms.supports.gibbs import Prior, Rate
 from mipselect.mechanisms.supports.intervals import Interval
+from mipselect.mechanisms.supports.law import Prior, Rate
 from mipselect.privacy.randomness import rising_index
 from mipselect.search.progress import ProgressCallback, Run, TimeUp
 from mipselect.search.soft import LogInterval, Partition, Target, Totals, space_of
