@@ -4,11 +4,13 @@ from mipselect.backends.discovery import available_solvers, known_solvers
 from mipselect.backends.protocols import SolverStatus
 from mipselect.search.certificate import Effort
 from mipselect.search.levels import mistake_levels
+from mipselect.search.options import DEFAULT_TOLERANCE
 from mipselect.search.pool import MistakeLevels, SupportPool
 from mipselect.search.progress import Progress
 from mipselect.search.supports import top_supports
 
 __all__ = [
+    "DEFAULT_TOLERANCE",
     "Effort",
     "MistakeLevels",
     "Progress",

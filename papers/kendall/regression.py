@@ -9,7 +9,7 @@ from typing import Any
 from sklearn.metrics import r2_score
 
 from mipselect.regression import BoostedAdaSSPRegressor, TukeyRegressor
-from mipselect.search.options import SearchOptions
+from mipselect.search import DEFAULT_TOLERANCE
 from mipselect.selectors import KendallSelector, SampleAggregateSelector
 
 from ..arrays import FloatArray
@@ -212,7 +212,7 @@ REGRESSION = Experiment(
         "The MIP paper's pipeline, half of ε each for the columns and for objective perturbation "
         "(OP), needs ranges that are known: 'ranges:' takes those from the 1st to the 99th "
         "percentile of each column for public, r = 2, λ = 1, replace-one, pure but for AdaSSP; "
-        f"top-R has a certificate of τ = {SearchOptions().tau:g} Δ, which is paid in ε. "
+        f"top-R has a certificate of τ = {DEFAULT_TOLERANCE:g} Δ, which is paid in ε. "
         "DPKendall's K-AdaSSP is in the same setting; none of these is ranked among those without.",
         "The paper has 25 tables; here are those that are in --data. These and the "
         "paper's, with features without the intercept: cpu_act 21 and 21; elevators 18 and 16; "
