@@ -11,7 +11,7 @@ from typing import Any
 
 from mipselect.errors import InvalidInput
 
-__all__ = ["SUFFIXES", "Line", "Panel", "Picture", "drawn", "require_matplotlib"]
+__all__ = ["SUFFIXES", "Panel", "Picture", "Series", "drawn", "require_matplotlib"]
 
 SUFFIXES = (".svg", ".png", ".pdf")
 PANEL_INCHES = (4.4, 3.4)
@@ -31,7 +31,7 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<")
 
 
 @dataclass(frozen=True)
-class Line:
+class Series:
     """A selector in a panel: points from left to right; an error of None has no bar."""
 
     name: str
@@ -45,7 +45,7 @@ class Panel:
     """One pair of axes."""
 
     title: str
-    lines: tuple[Line, ...]
+    lines: tuple[Series, ...]
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from mipselect.instance import Instance
 from mipselect.losses.squared import PreparedSquared
 from mipselect.search.convex.completions import BATCHES, Batches
 from mipselect.search.convex.masters import FenchelMasters
-from mipselect.search.convex.method import MANY, PATIENCE, ConvexMethod, Division
+from mipselect.search.convex.method import MANY, PATIENCE, ConvexMethod, DivideAll
 from mipselect.search.least_squares.additions import SCREENING, Screening
 from mipselect.search.least_squares.closed_form import ClosedForm
 from mipselect.search.least_squares.masters import SquaredMasters
@@ -61,7 +61,7 @@ def search_by(
     problem = instance.prepared
     squared = isinstance(problem, PreparedSquared)
     if solver == "native":
-        engine = ClosedForm(of_pairs=pairs, of_triples=triples) if squared else Division()
+        engine = ClosedForm(of_pairs=pairs, of_triples=triples) if squared else DivideAll()
     else:
         loop = outer_approximation(instance, options, patience=patience)
         masters = SquaredMasters if squared else FenchelMasters

@@ -13,7 +13,7 @@ RELATIVE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class Answer:
+class FoundBySolver:
     """What one solver found and proved.
 
     Attributes
@@ -45,7 +45,7 @@ class Answer:
         return self.levels is not None and self.levels.certified
 
 
-def contradictions(answers: Sequence[Answer]) -> list[str]:
+def contradictions(answers: Sequence[FoundBySolver]) -> list[str]:
     """A sentence for every bound that is above the value of a support that another one has.
 
     Every support that one answer names lies in some level of the other, whose bound must not be
@@ -55,7 +55,7 @@ def contradictions(answers: Sequence[Answer]) -> list[str]:
     return [sentence for one, other in permutations(answers, 2) for sentence in _above(one, other)]
 
 
-def _above(proving: Answer, naming: Answer) -> Iterator[str]:
+def _above(proving: FoundBySolver, naming: FoundBySolver) -> Iterator[str]:
     if naming.levels is None:
         return
     for support, value in zip(naming.levels.supports, naming.levels.values, strict=True):

@@ -8,7 +8,7 @@ from typing import Any
 
 from mipselect.cli.options import (
     AUTO,
-    Method,
+    MethodKind,
     about,
     refuse,
     require_positive,
@@ -23,7 +23,7 @@ from mipselect.methods import (
     MistakesMethod,
     PrivateMethod,
     SampleAggregateMethod,
-    SearchOptions,
+    SearchSettings,
     SISMethod,
     TopRMethod,
     correlations,
@@ -52,7 +52,7 @@ class MethodOptions:
     tolerance: float | None = None
     time_limit: float | None = None
 
-    def search(self) -> SearchOptions:
+    def search(self) -> SearchSettings:
         """Those of a search, checked."""
         return search_options(
             pool_size=self.pool_size,
@@ -78,7 +78,7 @@ class _Kind:
     build: Callable[[float, MethodOptions], PrivateMethod]
 
 
-def method_asked_for(name: Method, epsilon: float, options: MethodOptions) -> PrivateMethod:
+def method_asked_for(name: MethodKind, epsilon: float, options: MethodOptions) -> PrivateMethod:
     """Build a method; raise `InvalidInput`, naming the option, for what is wrong or not its own."""
     require_positive("--epsilon", epsilon)
     options.search()
@@ -119,7 +119,7 @@ def _top_r(epsilon: float, options: MethodOptions) -> PrivateMethod:
 def _mistakes(epsilon: float, options: MethodOptions) -> PrivateMethod:
     test_epsilon, delta = options.test_epsilon, options.delta
     if test_epsilon is None and delta is None:
-        refuse(Method.MISTAKES, {"--pool-size (without --test-epsilon)": options.pool_size})
+        refuse(MethodKind.MISTAKES, {"--pool-size (without --test-epsilon)": options.pool_size})
     elif test_epsilon is None or delta is None:
         raise InvalidInput("--test-epsilon and --delta belong together: give both or neither")
     else:
@@ -168,15 +168,15 @@ def _stated(**values: Any) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-KINDS: Mapping[Method, _Kind] = {
-    Method.EXPONENTIAL: _Kind(("sizes", "complexity", "time_limit"), _exponential),
-    Method.TOP_R: _Kind(("pool_size", "solver", "tolerance", "time_limit"), _top_r),
-    Method.MISTAKES: _Kind(
+KINDS: Mapping[MethodKind, _Kind] = {
+    MethodKind.EXPONENTIAL: _Kind(("sizes", "complexity", "time_limit"), _exponential),
+    MethodKind.TOP_R: _Kind(("pool_size", "solver", "tolerance", "time_limit"), _top_r),
+    MethodKind.MISTAKES: _Kind(
         ("test_epsilon", "delta", "pool_size", "solver", "tolerance", "time_limit"), _mistakes
     ),
-    Method.SIS: _Kind(("top_k", "relation"), _sis),
-    Method.KENDALL: _Kind(("relation",), _kendall),
-    Method.SAMPLE_AGGREGATE: _Kind(("alpha", "blocks", "top_k", "relation"), _sample_aggregate),
-    Method.MCMC: _Kind(("delta", "mcmc_steps", "mcmc_radius"), _mcmc),
+    MethodKind.SIS: _Kind(("top_k", "relation"), _sis),
+    MethodKind.KENDALL: _Kind(("relation",), _kendall),
+    MethodKind.SAMPLE_AGGREGATE: _Kind(("alpha", "blocks", "top_k", "relation"), _sample_aggregate),
+    MethodKind.MCMC: _Kind(("delta", "mcmc_steps", "mcmc_radius"), _mcmc),
 }
 """A further method is a line here and a name in `Method`."""

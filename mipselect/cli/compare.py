@@ -15,7 +15,7 @@ from rich.table import Table
 
 from mipselect.backends.discovery import NATIVE, known_solvers, solver_by_name
 from mipselect.backends.protocols import Capability
-from mipselect.cli.agreement import Answer, contradictions
+from mipselect.cli.agreement import FoundBySolver, contradictions
 from mipselect.cli.expectation import compare as compare_with_expected
 from mipselect.cli.options import (
     SEARCH_PANEL,
@@ -61,7 +61,7 @@ class Round:
 
     name: str
     instance: Instance
-    answers: list[Answer]
+    answers: list[FoundBySolver]
     contradictions: list[str]
 
 
@@ -172,20 +172,22 @@ def _ask(
     threads: int | None,
     seed: int,
     keywords: dict[str, Any],
-) -> Answer:
+) -> FoundBySolver:
     solver = NATIVE if name == NATIVE else solver_by_name(name, threads=threads, seed=seed)
     search: Any = whole_levels if formulation == "whole" else mistake_levels
     try:
         levels = search(instance, solver=solver, **keywords)
     except NotCertified as error:
         found = error.partial if isinstance(error.partial, MistakeLevels) else None
-        return Answer(name, formulation, found, min(error.bound, error.incumbent), str(error))
+        return FoundBySolver(
+            name, formulation, found, min(error.bound, error.incumbent), str(error)
+        )
     except SolverFailure as error:
-        return Answer(name, formulation, None, -math.inf, str(error))
-    return Answer(name, formulation, levels, float(levels.bounds.min()))
+        return FoundBySolver(name, formulation, None, -math.inf, str(error))
+    return FoundBySolver(name, formulation, levels, float(levels.bounds.min()))
 
 
-def _reference_seconds(answers: list[Answer]) -> float | None:
+def _reference_seconds(answers: list[FoundBySolver]) -> float | None:
     for answer in answers:
         if answer.solver == REFERENCE and answer.certified and answer.levels is not None:
             return answer.levels.effort.seconds
@@ -219,7 +221,7 @@ def _report(rounds: list[Round], skipped: list[str]) -> Mapping[str, Any]:
     }
 
 
-def _answer_report(answer: Answer, reference: float | None) -> dict[str, Any]:
+def _answer_report(answer: FoundBySolver, reference: float | None) -> dict[str, Any]:
     report: dict[str, Any] = {
         "solver": answer.solver,
         "formulation": answer.formulation,
@@ -265,7 +267,7 @@ def _print(console: Console, rounds: list[Round]) -> None:
         console.print("No answer contradicts another.")
 
 
-def _effort_table(answers: list[Answer]) -> Table:
+def _effort_table(answers: list[FoundBySolver]) -> Table:
     table = Table()
     table.add_column("solver")
     columns = (

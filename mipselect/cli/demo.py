@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from rich.rule import Rule
 
-from mipselect.cli.options import Method, search_options
+from mipselect.cli.options import MethodKind, search_options
 from mipselect.cli.output import PLAIN_WIDTH, text_console
 from mipselect.cli.releasing import Plan, draw, print_drawn
 from mipselect.cli.report import print_pool
@@ -57,7 +57,7 @@ def demo() -> None:
             f"about {chance:.3f}"
         )
         plan = Plan(
-            Method.EXPONENTIAL.value,
+            MethodKind.EXPONENTIAL.value,
             ExponentialMethod(epsilon=epsilon),
             draws=1,
             seed=None,

@@ -10,7 +10,7 @@ from typing import Any
 
 from mipselect.cli.arguments import MethodOptions, method_asked_for
 from mipselect.cli.ledger_entry import noted
-from mipselect.cli.options import Method, about, require_positive
+from mipselect.cli.options import MethodKind, about, require_positive
 from mipselect.cli.regressions import ModelOptions
 from mipselect.errors import InvalidInput
 from mipselect.methods import ExponentialMethod, PrivateMethod
@@ -22,7 +22,7 @@ from mipselect.tables.public_map import PublicMap
 from mipselect.tables.schema import TableSchema
 from mipselect.validation import checked_choice, checked_delta, checked_integer, checked_share
 
-SCORES = (Method.SIS, Method.KENDALL, Method.SAMPLE_AGGREGATE)
+SCORES = (MethodKind.SIS, MethodKind.KENDALL, MethodKind.SAMPLE_AGGREGATE)
 """The methods that are told their relation; the others state all that they keep."""
 
 
@@ -32,7 +32,7 @@ class FitOptions:
 
     Attributes
     ----------
-    method : Method
+    method : MethodKind
     of_the_method : MethodOptions
         Without δ and relation, which the pair divides and shares.
     model : ModelOptions
@@ -46,7 +46,7 @@ class FitOptions:
     ledger : Ledger or None
     """
 
-    method: Method
+    method: MethodKind
     of_the_method: MethodOptions
     model: ModelOptions
     epsilon: float
@@ -83,7 +83,7 @@ class FitOptions:
     @property
     def _selection_needs_delta(self) -> bool:
         tested = self.of_the_method.test_epsilon is not None
-        return self.method is Method.MCMC or (self.method is Method.MISTAKES and tested)
+        return self.method is MethodKind.MCMC or (self.method is MethodKind.MISTAKES and tested)
 
     def selection(self) -> PrivateMethod:
         """How features are selected, within its share of ε.
@@ -100,7 +100,7 @@ class FitOptions:
         if self.method in SCORES:
             options = replace(options, relation=self.relation)
         tested = options.test_epsilon
-        if tested is not None and self.method is Method.MISTAKES:
+        if tested is not None and self.method is MethodKind.MISTAKES:
             if not 0.0 < tested < share:
                 raise InvalidInput(
                     "--test-epsilon must be above 0 and below what the selection may cost, "

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from mipselect.cli.options import PRIVACY_PANEL, Method
+from mipselect.cli.options import PRIVACY_PANEL, MethodKind
 
 METHOD_PANEL = "Of single methods"
 
@@ -16,7 +16,7 @@ Epsilon = Annotated[
     typer.Option("--epsilon", help="ε of one draw, > 0.", rich_help_panel=PRIVACY_PANEL),
 ]
 MethodName = Annotated[
-    Method,
+    MethodKind,
     typer.Option(
         "--method",
         help="exponential draws exactly from all supports; top-r and mistakes search for the "

@@ -12,7 +12,7 @@ import typer
 
 from mipselect.backends.discovery import NATIVE, solver_by_name
 from mipselect.errors import InvalidInput
-from mipselect.methods import SearchOptions
+from mipselect.methods import SearchSettings
 from mipselect.validation import checked_positive, checked_time_limit, checked_tolerance, shown
 
 AUTO = "auto"
@@ -72,7 +72,7 @@ Output = Annotated[
 ]
 
 
-class Method(StrEnum):
+class MethodKind(StrEnum):
     """Ways to release a support."""
 
     EXPONENTIAL = "exponential"
@@ -86,7 +86,7 @@ class Method(StrEnum):
 
 def search_options(
     *, pool_size: str | None, solver: str, tolerance: float | None, time_limit: float | None
-) -> SearchOptions:
+) -> SearchSettings:
     """Check what can be checked without data; raise `InvalidInput` naming the option."""
     if solver not in (AUTO, NATIVE):
         with about("--solver"):
@@ -95,7 +95,7 @@ def search_options(
         checked_tolerance(tolerance, "--tolerance")
     if time_limit is not None:
         checked_time_limit(time_limit, "--time-limit")
-    return SearchOptions(
+    return SearchSettings(
         pool_size=_parse_pool_size(pool_size),
         solver=solver,
         tolerance=tolerance,
@@ -117,7 +117,7 @@ def about(what: str) -> Iterator[None]:
         raise InvalidInput(f"{what}: {error}") from error
 
 
-def refuse(method: Method, given: dict[str, object]) -> None:
+def refuse(method: MethodKind, given: dict[str, object]) -> None:
     """Raise `InvalidInput` if an option was given that `method` does not use."""
     for option, value in given.items():
         if value is not None:

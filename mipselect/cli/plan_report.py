@@ -9,7 +9,7 @@ from typing import Any
 from rich.table import Table
 
 from mipselect.errors import InvalidInput
-from mipselect.pictures import Line, Panel, Picture
+from mipselect.pictures import Panel, Picture, Series
 from mipselect.planning.answers import answers
 from mipselect.planning.lines import (
     COEF_BOUND,
@@ -19,16 +19,16 @@ from mipselect.planning.lines import (
     RIDGE,
     ROWS,
     TOO_SLOW,
+    Line,
     SelectionPlan,
 )
-from mipselect.planning.lines import Line as PlanLine
 from mipselect.planning.simulation import REPEATED_CORRELATION
 
 BLIND = "blind"
 SIMULATED = "Simulated tables; no row of yours was read. A plan is no promise."
 
 
-def _name(line: PlanLine) -> str:
+def _name(line: Line) -> str:
     setting = line.setting
     return {
         METHOD: setting.method,
@@ -56,7 +56,7 @@ def plan_table(plan: SelectionPlan) -> Table:
     return table
 
 
-def _cell(line: PlanLine, k: int) -> str:
+def _cell(line: Line, k: int) -> str:
     chance = line.chance(k)
     return "-" if chance is None else f"{chance.found:.0%} ({chance.all_found:.0%})"
 
@@ -117,7 +117,7 @@ def plan_report(
     }
 
 
-def _cells(line: PlanLine, places: range) -> list[dict[str, float | None]] | None:
+def _cells(line: Line, places: range) -> list[dict[str, float | None]] | None:
     """Of a report: one for every ε."""
     chances = [(line.chance(k), line.error(k)) for k in places if line.tables]
     return [
@@ -138,7 +138,7 @@ def picture(plan: SelectionPlan, target: str) -> Picture:
         ROWS: f"rows, now {plan.rows:,}",
     }
     names = dict.fromkeys(_drawn_name(line, plan) for line in (start, *plan.lines))
-    blindly = Line(
+    blindly = Series(
         BLIND,
         plan.epsilons,
         tuple(plan.blind for _ in plan.epsilons),
@@ -168,7 +168,7 @@ def picture(plan: SelectionPlan, target: str) -> Picture:
     )
 
 
-def _drawn_name(line: PlanLine, plan: SelectionPlan) -> str:
+def _drawn_name(line: Line, plan: SelectionPlan) -> str:
     """Name a setting alike in all panels."""
     if line.setting.about == REPEATED:
         others = plan.about(METHOD, COEF_BOUND)
@@ -177,10 +177,10 @@ def _drawn_name(line: PlanLine, plan: SelectionPlan) -> str:
     return _name(line)
 
 
-def _drawn_line(line: PlanLine, plan: SelectionPlan) -> Line:
+def _drawn_line(line: Line, plan: SelectionPlan) -> Series:
     order = sorted(range(len(plan.epsilons)), key=plan.epsilons.__getitem__)
     chances = [line.chance(k) for k in order]
-    return Line(
+    return Series(
         _drawn_name(line, plan),
         tuple(plan.epsilons[k] for k in order),
         tuple(chance.found for chance in chances if chance is not None),

@@ -52,7 +52,7 @@ from mipselect.cli.options import (
     AUTO,
     AsJson,
     InstanceName,
-    Method,
+    MethodKind,
     Output,
     PoolSize,
     SolverName,
@@ -97,7 +97,7 @@ mipselect release visits.npz --support-size 4 --epsilon 1 --always age,sex
 def release(
     instance: InstanceName,
     epsilon: Epsilon,
-    method: MethodName = Method.EXPONENTIAL,
+    method: MethodName = MethodKind.EXPONENTIAL,
     draws: Draws = 1,
     budget: Budget = None,
     ledger: LedgerFile = None,

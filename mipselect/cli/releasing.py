@@ -14,7 +14,7 @@ from rich.table import Table
 
 from mipselect.cli.arguments import MethodOptions, method_asked_for
 from mipselect.cli.ledger_entry import noted
-from mipselect.cli.options import Method, about, require_positive
+from mipselect.cli.options import MethodKind, about, require_positive
 from mipselect.cli.output import NOT_PRIVATE, banner, heading
 from mipselect.errors import (
     BoundViolated,
@@ -88,7 +88,7 @@ class Plan:
 
 def plan_draws(
     *,
-    method: Method,
+    method: MethodKind,
     epsilon: float,
     options: MethodOptions,
     draws: int,
@@ -137,7 +137,7 @@ def ledger_of(budget: Guarantee) -> Ledger:
 
 
 @dataclass(frozen=True)
-class Drawn:
+class DrawnReleases:
     """Releases, and the ledger that paid for them."""
 
     releases: tuple[Release, ...]
@@ -160,7 +160,9 @@ class Drawn:
         return all(release.private for release in self.releases)
 
 
-def draw(given: Instance | Rows | SummedRows, plan: Plan, progress: ProgressCallback) -> Drawn:
+def draw(
+    given: Instance | Rows | SummedRows, plan: Plan, progress: ProgressCallback
+) -> DrawnReleases:
     """Prepare, and release `plan.draws` supports, paid at once.
 
     They are paid from the plan's ledger or, without one, from one with `plan.budget`.
@@ -184,7 +186,7 @@ def draw(given: Instance | Rows | SummedRows, plan: Plan, progress: ProgressCall
         replace(release, feature_names=tuple(names[j] for j in release.support))
         for release in drawn
     )
-    return Drawn(releases, plan, ledger)
+    return DrawnReleases(releases, plan, ledger)
 
 
 def planned_report(plan: Plan) -> Mapping[str, Any]:
@@ -202,7 +204,7 @@ def planned_report(plan: Plan) -> Mapping[str, Any]:
     return report
 
 
-def drawn_report(drawn: Drawn) -> Mapping[str, Any]:
+def drawn_report(drawn: DrawnReleases) -> Mapping[str, Any]:
     """The releases as part of a JSON object."""
     return {
         # Whoever knows the seed can repeat the draw: it is a function of the data.
@@ -215,7 +217,7 @@ def drawn_report(drawn: Drawn) -> Mapping[str, Any]:
     }
 
 
-def print_drawn(console: Console, drawn: Drawn, title: str, unit: str = ROW) -> None:
+def print_drawn(console: Console, drawn: DrawnReleases, title: str, unit: str = ROW) -> None:
     """Print the releases as text, and their guarantee for all rows of one `unit`."""
     private = drawn.private
     if not private:

@@ -36,7 +36,7 @@ from mipselect.cli.method_options import (
 from mipselect.cli.options import (
     AUTO,
     AsJson,
-    Method,
+    MethodKind,
     Output,
     PoolSize,
     SolverName,
@@ -156,7 +156,7 @@ def select(
             show_default="squared",
         ),
     ] = None,
-    method: MethodName = Method.EXPONENTIAL,
+    method: MethodName = MethodKind.EXPONENTIAL,
     draws: Draws = 1,
     budget: Budget = None,
     ledger: LedgerFile = None,
@@ -219,7 +219,9 @@ def select(
     if support_size is not None and sizes is not None:
         raise InvalidInput("--support-size and --sizes: give one of them, not both")
     if support_size is None and sizes is None:
-        or_sizes = ", or --sizes to choose it privately," if method is Method.EXPONENTIAL else ""
+        or_sizes = (
+            ", or --sizes to choose it privately," if method is MethodKind.EXPONENTIAL else ""
+        )
         raise InvalidInput(f"--support-size{or_sizes} must be given")
     bounds = {"x_bound": x_bound, "y_bound": y_bound, "coef_bound": coef_bound, "ridge": ridge}
     books = ledger_files(ledger, ledger_key)
@@ -294,7 +296,7 @@ def _checked_bounds(bounds: dict[str, float | None], plan: Plan) -> dict[str, fl
     given = {name: value for name, value in bounds.items() if value is not None}
     refuse_bounds(given, plan.method, plan.name)
     missing = [option_named(name) for name in needed if name not in given]
-    if plan.name == Method.MCMC and "coef_bound" not in given and "coef_bound" in needed:
+    if plan.name == MethodKind.MCMC and "coef_bound" not in given and "coef_bound" in needed:
         missing[-1] += " (or --mcmc-radius)"
     if missing:
         raise InvalidInput(
@@ -313,5 +315,5 @@ def refuse_bounds(given: Collection[str], method: PrivateMethod, called: str) ->
     """Raise `InvalidInput` for a bound that a method does not know."""
     for name in given:
         if name not in method.bounds:
-            why = " beside --mcmc-radius" if called == Method.MCMC and name != "ridge" else ""
+            why = " beside --mcmc-radius" if called == MethodKind.MCMC and name != "ridge" else ""
             raise InvalidInput(f"{option_named(name)} does not apply to --method {called}{why}")

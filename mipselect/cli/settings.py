@@ -19,7 +19,7 @@ from mipselect.methods import (
     MistakesMethod,
     PrivateMethod,
     SampleAggregateMethod,
-    SearchOptions,
+    SearchSettings,
     SISMethod,
     TopRMethod,
 )
@@ -131,7 +131,7 @@ def _of_rows(method: PrivateMethod, facts: Facts) -> Mapping[str, Any]:
     return told
 
 
-def _search(method: PrivateMethod) -> SearchOptions | None:
+def _search(method: PrivateMethod) -> SearchSettings | None:
     return method.search if isinstance(method, TopRMethod | MistakesMethod) else None
 
 

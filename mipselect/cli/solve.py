@@ -27,7 +27,7 @@ from mipselect.cli.options import (
     SEARCH_PANEL,
     AsJson,
     InstanceName,
-    Method,
+    MethodKind,
     Output,
     PoolSize,
     SolverName,
@@ -49,7 +49,7 @@ from mipselect.cli.search_progress import Watch
 from mipselect.cli.usefulness import clipped, outside
 from mipselect.errors import InvalidInput, MipselectError, NotCertified
 from mipselect.instance import Instance
-from mipselect.methods import SearchOptions
+from mipselect.methods import SearchSettings
 from mipselect.search import MistakeLevels, SupportPool, mistake_levels, top_supports
 from mipselect.search.monolithic.formulations import Form
 from mipselect.search.monolithic.whole import whole_levels, whole_optimum
@@ -131,7 +131,7 @@ def solve(
     exits with 1.
     """
     if method is SolveMethod.MISTAKES:
-        refuse(Method.MISTAKES, {"--pool-size": pool_size})
+        refuse(MethodKind.MISTAKES, {"--pool-size": pool_size})
     checked_integer(show, "--show", 1)
     require_positive("--epsilon", epsilon)
     options = search_options(
@@ -188,7 +188,7 @@ def _search(
     problem: Instance,
     method: SolveMethod,
     formulation: Formulation,
-    options: SearchOptions,
+    options: SearchSettings,
     watch: Watch,
 ) -> SupportPool | MistakeLevels:
     keywords: dict[str, Any] = {**options.keywords(), "progress": watch}
@@ -201,7 +201,7 @@ def _search(
     return whole(problem, **keywords)
 
 
-def _check_whole(options: SearchOptions) -> None:
+def _check_whole(options: SearchSettings) -> None:
     """A whole model finds one support, by a solver that takes quadratic terms."""
     if options.solver in (AUTO, NATIVE):
         known = known_solvers().values()

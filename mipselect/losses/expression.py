@@ -67,7 +67,7 @@ class ExpressionLoss:
         """
         steps = np.linspace(-1.0, 1.0, GRID)
         y, u = (axis.ravel() for axis in np.meshgrid(y_bound * steps, u_bound * steps))
-        values = _Rows(self.losses, y).at(u)
+        values = _RowLosses(self.losses, y).at(u)
         slack = 1e-9 * (self.highest - self.lowest)
         wrong = np.flatnonzero(
             ~((values >= self.lowest - slack) & (values <= self.highest + slack))
@@ -95,7 +95,7 @@ class ExpressionLoss:
         return PreparedExpression(self, X, y, ridge, radius)
 
 
-class _Rows:
+class _RowLosses:
     """The losses of every row at any predictions."""
 
     def __init__(self, losses: RowLosses, y: FloatArray) -> None:
@@ -123,7 +123,7 @@ class PreparedExpression:
         self._X: FloatArray = X.astype(np.float64, copy=False)
         self.n, self.p = X.shape
         self.ridge, self.radius = ridge, radius
-        self._rows = _Rows(loss.losses, y)
+        self._rows = _RowLosses(loss.losses, y)
         self._reach = radius * np.linalg.norm(self._X, axis=1) + 1e-9
 
     def fit(self, support: IntArray) -> RestrictedFit:

@@ -19,7 +19,7 @@ from mipselect.methods.kendall import KendallMethod
 from mipselect.methods.mcmc import MCMCMethod
 from mipselect.methods.posed import mechanism_of
 from mipselect.methods.sample_aggregate import SampleAggregateMethod
-from mipselect.methods.searched import MistakesMethod, SearchOptions, TopRMethod
+from mipselect.methods.searched import MistakesMethod, SearchSettings, TopRMethod
 from mipselect.methods.streamed import StreamedRows
 from mipselect.methods.summed import SummedRows
 
@@ -34,7 +34,7 @@ __all__ = [
     "SISMethod",
     "SampleAggregateMethod",
     "ScoreMethod",
-    "SearchOptions",
+    "SearchSettings",
     "StreamedRows",
     "SummedRows",
     "SupportMethod",

@@ -24,7 +24,7 @@ from mipselect.validation import checked_epsilon
 
 
 @dataclass(frozen=True, kw_only=True)
-class SearchOptions:
+class SearchSettings:
     """How to search; the fields are those of `top_supports`, which checks them."""
 
     pool_size: int | Literal["one-swap", "all"] = "one-swap"
@@ -46,7 +46,7 @@ class SearchOptions:
 class TopRMethod(SupportMethod):
     """See `TopR`."""
 
-    search: SearchOptions = field(default_factory=SearchOptions)
+    search: SearchSettings = field(default_factory=SearchSettings)
 
     @property
     def guarantees(self) -> dict[str, Guarantee]:
@@ -72,13 +72,13 @@ class MistakesMethod(SupportMethod):
         ε₀ > 0 of the test; comes on top of `epsilon`.
     delta : float, optional
         0 < δ < 1/2; given with `test_epsilon` or not at all.
-    search : SearchOptions
+    search : SearchSettings
         Of both searches: for the levels, and, where there is a test, for the pool of top-R.
     """
 
     test_epsilon: float | None = None
     delta: float | None = None
-    search: SearchOptions = field(default_factory=SearchOptions)
+    search: SearchSettings = field(default_factory=SearchSettings)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -24,7 +24,7 @@ from mipselect.methods import (
     MistakesMethod,
     RowsMethod,
     SampleAggregateMethod,
-    SearchOptions,
+    SearchSettings,
     SISMethod,
     SupportMethod,
     TopRMethod,
@@ -130,13 +130,13 @@ def exponential(case: Case) -> Chances:
 
 def top_r(case: Case) -> Chances:
     """The top-R mechanism with a pool of 2 + s(p - s), by draws."""
-    search = SearchOptions(time_limit=case.time_limit)
+    search = SearchSettings(time_limit=case.time_limit)
     return _by_draws(case, lambda epsilon: TopRMethod(epsilon=epsilon, search=search))
 
 
 def mistakes(case: Case) -> Chances:
     """The mistakes mechanism without its test, by draws: private on a condition only."""
-    search = SearchOptions(time_limit=case.time_limit)
+    search = SearchSettings(time_limit=case.time_limit)
     return _by_draws(case, lambda epsilon: MistakesMethod(epsilon=epsilon, search=search))
 
 

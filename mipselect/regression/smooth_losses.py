@@ -118,7 +118,7 @@ class Huber(SmoothLoss):
 
 
 @dataclass(frozen=True)
-class Logistic(SmoothLoss):
+class LogisticLoss(SmoothLoss):
     """ln(1 + e^{-yu}) for y = -1 or +1; a row with y = 0 does not count."""
 
     @property
@@ -183,7 +183,7 @@ def regression_loss(name: str) -> SmoothLoss:
 def classification_loss(name: str) -> SmoothLoss:
     """Return "logistic", "smoothed-hinge" or "smoothed-hinge(h)", or raise `InvalidInput`."""
     plain: dict[str, Callable[[], SmoothLoss]] = {
-        "logistic": Logistic,
+        "logistic": LogisticLoss,
         "smoothed-hinge": SmoothedHinge,
     }
     return _named(name, plain, {"smoothed-hinge": SmoothedHinge})

@@ -13,7 +13,7 @@ from mipselect.instance import Instance
 from mipselect.losses.fenchel import FenchelLoss
 from mipselect.losses.squared import PreparedSquared
 from mipselect.search.convex.masters import FenchelMasters
-from mipselect.search.convex.method import ConvexMethod, Division
+from mipselect.search.convex.method import ConvexMethod, DivideAll
 from mipselect.search.convex.remembered import remembered
 from mipselect.search.cutting_loop import OuterApproximation
 from mipselect.search.enumeration import Enumeration
@@ -101,7 +101,7 @@ def _native(instance: Instance) -> LeastSquaresMethod | ConvexMethod:
     problem = instance.prepared
     if isinstance(problem, PreparedSquared):
         return LeastSquaresMethod(problem, ClosedForm())
-    return ConvexMethod(remembered(_fenchel(instance)), Division())
+    return ConvexMethod(remembered(_fenchel(instance)), DivideAll())
 
 
 def _by_masters(instance: Instance, masters: OuterApproximation) -> Method:

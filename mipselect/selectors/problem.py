@@ -18,7 +18,7 @@ from mipselect.losses import Loss, checked_loss
 from mipselect.losses.classes import SIGNS, Classes, class_signs
 from mipselect.losses.held import require_squared
 from mipselect.mechanisms.base import Mechanism, SupportMechanism
-from mipselect.methods import SearchOptions, SupportMethod
+from mipselect.methods import SearchSettings, SupportMethod
 from mipselect.privacy.ledger import Ledger
 from mipselect.selectors.base import PrivateSelector
 from mipselect.selectors.dask_collections import instance_of, is_dask
@@ -177,8 +177,8 @@ class SearchSelector(ProblemSelector, ABC):
         self.tolerance = tolerance
         self.time_limit = time_limit
 
-    def _search(self) -> SearchOptions:
-        return SearchOptions(
+    def _search(self) -> SearchSettings:
+        return SearchSettings(
             pool_size=self.pool_size,
             solver=self.solver,
             tolerance=self.tolerance,

@@ -22,7 +22,7 @@ from mipselect.cli.extension import (
     write_whole,
 )
 from mipselect.errors import InvalidInput
-from mipselect.pictures import SUFFIXES, Line, Panel, Picture, drawn, require_matplotlib
+from mipselect.pictures import SUFFIXES, Panel, Picture, Series, drawn, require_matplotlib
 
 from ..bench.contestants import CONTESTANTS
 from ..bench.summary import mean_and_error
@@ -214,7 +214,7 @@ def _title(row: Mapping[str, Any], x: Across) -> str:
     return f"{row['instance']}: {fixed}, p = {row['p']:,}, s = {row['support_size']}"
 
 
-def _lines(group: Sequence[Row], across: str, key: str) -> tuple[Line, ...]:
+def _lines(group: Sequence[Row], across: str, key: str) -> tuple[Series, ...]:
     selectors: dict[str, dict[float, list[Row]]] = {}
     for row in group:
         selectors.setdefault(row["selector"], {}).setdefault(row[across], []).append(row)
@@ -223,5 +223,5 @@ def _lines(group: Sequence[Row], across: str, key: str) -> tuple[Line, ...]:
         xs = sorted(by_x)
         points = [mean_and_error(by_x[x], key) for x in xs]
         means, errors = zip(*points, strict=True)
-        lines.append(Line(name, tuple(xs), means, errors))
+        lines.append(Series(name, tuple(xs), means, errors))
     return tuple(lines)

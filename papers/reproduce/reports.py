@@ -8,7 +8,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mipselect.pictures import Line, Panel, Picture, drawn
+from mipselect.pictures import Panel, Picture, Series, drawn
 
 from ..heat_map import HeatMap, drawn_map
 from .claims import Finding
@@ -185,7 +185,7 @@ def _lines(made: Made, figure: LineFigure, notes: tuple[str, ...]) -> bytes:
             if found:
                 means = tuple(middle.value for middle in found.values())
                 errors = tuple(middle.error for middle in found.values())
-                lines.append(Line(method, tuple(found), means, errors))
+                lines.append(Series(method, tuple(found), means, errors))
         panels.append(Panel(panel, tuple(lines)))
     return drawn(
         Picture(

@@ -25,9 +25,9 @@ def levels() -> MistakeLevels:
     return mistake_levels(files.load_instance("tiny-plain"))
 
 
-def answer(found: MistakeLevels | None, name: str = "one", **changes) -> agreement.Answer:
+def answer(found: MistakeLevels | None, name: str = "one", **changes) -> agreement.FoundBySolver:
     bound = -np.inf if found is None else float(found.bounds.min())
-    return agreement.Answer(name, "cuts", found, changes.pop("bound", bound), **changes)
+    return agreement.FoundBySolver(name, "cuts", found, changes.pop("bound", bound), **changes)
 
 
 def test_solvers_agree_and_the_report_says_what_they_did(run: Run) -> None:

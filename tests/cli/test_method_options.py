@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from commandline import BOUNDS, Run
 
-from mipselect.cli.options import Method
+from mipselect.cli.options import MethodKind
 from mipselect.data.files import load_problem
 from mipselect.selectors import (
     KendallSelector,
@@ -71,7 +71,7 @@ def release(folder: Path, method: str, *more: str) -> tuple[str | Path, ...]:
 
 
 def test_the_tables_of_this_test_are_whole() -> None:
-    assert set(KNOWN) == set(NEEDED) == {method.value for method in Method}
+    assert set(KNOWN) == set(NEEDED) == {method.value for method in MethodKind}
     assert set().union(*KNOWN.values()) == set(VALUES)
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from mipselect import ExponentialMechanism, Instance, Mistakes, TopR, mistake_levels, top_supports
 from mipselect.cli.arguments import MethodOptions
-from mipselect.cli.options import Method
+from mipselect.cli.options import MethodKind
 from mipselect.cli.releasing import draw, plan_draws
 from mipselect.errors import BudgetExceeded, InvalidInput, NotCertified
 from mipselect.methods import (
@@ -19,7 +19,7 @@ from mipselect.methods import (
     MCMCMethod,
     MistakesMethod,
     SampleAggregateMethod,
-    SearchOptions,
+    SearchSettings,
     SISMethod,
     SupportMethod,
     TopRMethod,
@@ -28,7 +28,7 @@ from mipselect.privacy import Guarantee
 from mipselect.selectors import ExponentialSelector, MistakesSelector, TopRSelector
 
 BOUNDS: dict[str, float] = {"x_bound": 1.0, "y_bound": 1.0, "coef_bound": 1.0, "ridge": 1.0}
-SEARCH = SearchOptions(pool_size=4, solver="native", tolerance=0.1)
+SEARCH = SearchSettings(pool_size=4, solver="native", tolerance=0.1)
 TESTED: dict[str, float] = {"test_epsilon": 0.25, "delta": 1e-3}
 
 WEIGHTS = (1.0, 2.0, 3.0, 4.0, 5.0)
@@ -166,7 +166,7 @@ POOL = MethodOptions(pool_size="4", solver="native", tolerance=0.1)
 
 def plan(**changes: Any) -> Any:
     options = {
-        "method": Method.TOP_R,
+        "method": MethodKind.TOP_R,
         "epsilon": 0.1,
         "options": POOL,
         "draws": 3,
@@ -185,7 +185,7 @@ def test_every_draw_of_the_command_line_is_paid_from_its_ledger() -> None:
     tested = draw(
         instance(),
         plan(
-            method=Method.MISTAKES,
+            method=MethodKind.MISTAKES,
             options=replace(POOL, test_epsilon=0.2, delta=1e-3),
             draws=2,
         ),

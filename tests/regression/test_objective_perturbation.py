@@ -26,13 +26,13 @@ from mipselect.regression.perturbed_objective import (
 )
 from mipselect.regression.smooth_losses import (
     Huber,
-    Logistic,
+    LogisticLoss,
     SmoothedHinge,
     SmoothLoss,
     Squared,
 )
 
-LOSSES: list[SmoothLoss] = [Squared(), Huber(0.4), Logistic(), SmoothedHinge(0.3)]
+LOSSES: list[SmoothLoss] = [Squared(), Huber(0.4), LogisticLoss(), SmoothedHinge(0.3)]
 RELATIONS = ["add-remove", "replace-one"]
 Table = np.ndarray
 """Rows whose last entry is the target."""
@@ -100,7 +100,7 @@ def test_epsilon_is_spent_and_the_ridge_is_the_best(epsilon: float, ridge: float
 def farthest(loss: SmoothLoss, y_bound: float, radius: float, relation: str, seed: int) -> float:
     """The largest change of a gradient that a search finds; rows in the unit disc."""
     rng = np.random.default_rng(seed)
-    classes = isinstance(loss, Logistic | SmoothedHinge)
+    classes = isinstance(loss, LogisticLoss | SmoothedHinge)
 
     def change(v: np.ndarray) -> float:
         total = np.zeros(2)
@@ -273,7 +273,7 @@ def test_the_law_is_known_in_one_and_two_dimensions_only() -> None:
         perturbed_law(Squared(), np.zeros((4, 3)), np.zeros(4), chosen, 1.0)
 
 
-@pytest.mark.parametrize("loss", [Squared(), Logistic()], ids=lambda loss: loss.name)
+@pytest.mark.parametrize("loss", [Squared(), LogisticLoss()], ids=lambda loss: loss.name)
 def test_draws_in_a_disc_have_that_law(loss: SmoothLoss) -> None:
     radius = 0.3
     chosen = calibrated(loss, 1.0, 0.0, "replace-one", 1.0, 1.0, radius, 2)
@@ -300,7 +300,7 @@ def test_draws_in_a_disc_have_that_law(loss: SmoothLoss) -> None:
             assert abs(seen.mean() - share) <= 5.0 * math.sqrt(share / len(draws)) + 2e-4
 
 
-@pytest.mark.parametrize("loss", [Squared(), Logistic()], ids=lambda loss: loss.name)
+@pytest.mark.parametrize("loss", [Squared(), LogisticLoss()], ids=lambda loss: loss.name)
 def test_draws_have_that_law(loss: SmoothLoss) -> None:
     rng = np.random.default_rng(7)
     rows = rng.uniform(-1.0, 1.0, (6, 1))
@@ -405,7 +405,7 @@ def test_signal_is_found_and_coefficients_stay_in_the_ball() -> None:
         assert judge.release_.predict(X[:5]).tolist() == judge.predict(X[:5]).tolist()
 
 
-@pytest.mark.parametrize("loss", [Logistic(), SmoothedHinge(0.3), SmoothedHinge(1.5)])
+@pytest.mark.parametrize("loss", [LogisticLoss(), SmoothedHinge(0.3), SmoothedHinge(1.5)])
 def test_a_row_without_a_class_does_not_count(loss: SmoothLoss) -> None:
     u = np.linspace(-3.0, 3.0, 13)
     values, slopes, curvatures = loss.values(np.zeros_like(u), u)

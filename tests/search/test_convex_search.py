@@ -23,7 +23,7 @@ from mipselect.instance import Instance
 from mipselect.losses.fenchel import FenchelLoss
 from mipselect.search.convex.completions import Batches
 from mipselect.search.convex.cuts import fenchel_cut
-from mipselect.search.convex.method import ConvexNeighbourhood, Division
+from mipselect.search.convex.method import ConvexNeighbourhood, DivideAll
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -96,7 +96,7 @@ def test_level_bounds_and_fenchel_cuts_hold(loss: str, seed: int) -> None:
     values = instance.objectives(supports)
     rng = np.random.default_rng(seed)
     k = int(rng.integers(len(supports)))
-    center = ConvexNeighbourhood(problem, Division(), supports[k], float(values[k]))
+    center = ConvexNeighbourhood(problem, DivideAll(), supports[k], float(values[k]))
     level_of = distances(supports, supports[k])
     for level in range(center.levels):
         assert center.level_bound(level) <= values[level_of == level].min() * (1 + 1e-9)

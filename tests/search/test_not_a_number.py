@@ -22,7 +22,7 @@ from mipselect.search.collectors import BestSupport, BestSupports
 from mipselect.search.convex.completions import Completions, last_bounds
 from mipselect.search.convex.completions import screened as screened_completions
 from mipselect.search.convex.cuts import fenchel_cut
-from mipselect.search.convex.method import Centres, ConvexNeighbourhood, Division, divide
+from mipselect.search.convex.method import Centres, ConvexNeighbourhood, DivideAll, divide
 from mipselect.search.cut_proof import CutProof
 from mipselect.search.cuts import Cut
 from mipselect.search.least_squares import removed_families
@@ -52,7 +52,7 @@ from mipselect.search.least_squares.root_cuts import RootCut, centred_cut, level
 from mipselect.search.least_squares.spectral_curvature import SpectralCurvature
 from mipselect.search.monolithic.whole import whole_optimum
 from mipselect.search.progress import Run
-from mipselect.search.soft.bounds import ModularBound, Target
+from mipselect.search.soft.bounds import LogWeight, ModularBound
 from mipselect.search.soft.cells import Cell, parts_of, tight
 from mipselect.search.soft.convex import modular_bounds
 from mipselect.search.soft.least_squares import AdditionsFamily
@@ -416,10 +416,10 @@ def test_every_completion_in_doubt_is_looked_at(bad: float, part: str, centred: 
         order = np.argsort(-bounds.weights[0], kind="stable")
         sub = Completions(problem, order[:0], size, order, problem.bounds(np.zeros((1, 0))), 0)
         assert WRONG in screened_completions(sub, found, 0.0).live
-        divide([sub], found, Division(), Run.start(), centres)
+        divide([sub], found, DivideAll(), Run.start(), centres)
         every = itertools.combinations(range(10), size)
         assert {row for row in every if part != "weights" or WRONG in row} <= found.sets
-    around = ConvexNeighbourhood(problem, Division(), np.arange(4), 1.0)
+    around = ConvexNeighbourhood(problem, DivideAll(), np.arange(4), 1.0)
     assert around.level_bound(2) == -math.inf
     found = Offered()
     around.search_level(2, found, Run.start())
@@ -446,7 +446,7 @@ def test_one_more_column(bad: float) -> None:
     assert (last_bounds(sub, 1e300) == sub.best_bounds).all()
 
 
-TARGET = Target(1.0, 0.0, dict.fromkeys(range(10), 0.0), np.zeros(10))
+TARGET = LogWeight(1.0, 0.0, dict.fromkeys(range(10), 0.0), np.zeros(10))
 NOTHING = ModularBound(0.0, np.zeros(7))
 
 
@@ -470,7 +470,7 @@ class SpoiltFamily:
     def centred(self, inclusion: np.ndarray) -> ModularBound:
         return ModularBound(self.bad, np.full(len(self.live), self.bad))
 
-    def pairs(self, target: Target) -> PairLaw:
+    def pairs(self, target: LogWeight) -> PairLaw:
         logs = np.full(len(self.live), self.bad)
         return PairLaw(lambda j: logs[j + 1 :], logs[1:], logs, self.bad)
 

@@ -8,7 +8,7 @@ from designs import LOSSES, all_supports, random_instance, random_loss_instance
 from searches import levels_by, search_by, supports_by
 
 from mipselect import Instance, mistake_levels, top_supports
-from mipselect.search.convex.method import ConvexMethod, Division
+from mipselect.search.convex.method import ConvexMethod, DivideAll
 from mipselect.search.convex.remembered import Remembered
 from mipselect.search.enumeration import Enumeration
 from mipselect.search.levels import find_levels
@@ -101,7 +101,7 @@ def test_a_convex_search_evaluates_no_support_twice() -> None:
 
     def searched(problem) -> int:
         solved.clear()
-        method = ConvexMethod(problem, Division())
+        method = ConvexMethod(problem, DivideAll())
         pool = find_supports(Search(instance, method, 1e-5, Run.start()), 29)
         assert pool.values == pytest.approx(expected.values, rel=1e-9)
         return len(solved)

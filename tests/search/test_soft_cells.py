@@ -12,7 +12,7 @@ from soft_draws import Judged, hostile
 
 from mipselect import Instance
 from mipselect.search.progress import Run
-from mipselect.search.soft.bounds import Target
+from mipselect.search.soft.bounds import LogWeight
 from mipselect.search.soft.pairs import PairLaw
 from mipselect.search.soft.partition import Partition
 from mipselect.search.soft.polynomials import SubsetLaw
@@ -176,7 +176,7 @@ def test_pairs_are_weighed_only_where_a_cell_is_refined() -> None:
     X = rng.standard_normal((12, 30)) + rng.standard_normal((12, 1))
     prepared = instance_of(X, X[:, 0] - X[:, 1], 2, ridge=1.0).prepared
     space, reference = space_of(prepared, 2, Run.start(None, None))
-    target = Target(50.0, reference, {2: 0.0}, np.zeros(30))
+    target = LogWeight(50.0, reference, {2: 0.0}, np.zeros(30))
     partition = Partition(space, target, [2], lambda: None)
     ((number, root),) = partition.numbered
     assert isinstance(root.law, SubsetLaw)

@@ -10,8 +10,8 @@ import pytest
 
 from mipselect import Instance
 from mipselect.losses.squared import PreparedSquared
-from mipselect.search.soft.bounds import ModularBound, Target
-from mipselect.search.soft.cells import Cut
+from mipselect.search.soft.bounds import LogWeight, ModularBound
+from mipselect.search.soft.cells import Origin
 from mipselect.search.soft.least_squares import AdditionsFamily, LeastSquaresSpace
 
 RIDGES = [1.0, 1e-3, 1e-6, 1e-9, 1e-11, 1e-12, 1e-13, 1e-14, 1e-15, 1e-16, 1e-18, 1e-25, 1e-50]
@@ -84,12 +84,12 @@ def test_bounds_hold_at_every_support(kind: int, ridge: float) -> None:
     families = [space.root(size) for size in (1, 2, 3)]
     keep = np.arange(6)
     children = [
-        space.families([Cut(family, taken, np.delete(keep, taken))])[0]
+        space.families([Origin(family, taken, np.delete(keep, taken))])[0]
         for family in families[1:]
         for taken in range(6)
     ]
     grandchildren = [
-        space.families([Cut(child, taken, np.delete(np.arange(5), taken))])[0]
+        space.families([Origin(child, taken, np.delete(np.arange(5), taken))])[0]
         for child in children
         if child.size == 2
         for taken in range(5)
@@ -123,7 +123,7 @@ def check_pairs(
     family: AdditionsFamily, exact: dict[tuple[int, ...], Fraction], allowed: Fraction
 ) -> None:
     """The logs of a pair at rate 1, as its row has them, are -R or more."""
-    target = Target(1.0, 0.0, {1: 0.0, 2: 0.0, 3: 0.0}, np.zeros(6))
+    target = LogWeight(1.0, 0.0, {1: 0.0, 2: 0.0, 3: 0.0}, np.zeros(6))
     law = family.pairs(target)
     if law is None:
         assert family.size != 2 or family.blurred

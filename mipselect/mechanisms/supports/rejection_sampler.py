@@ -17,7 +17,7 @@ from mipselect.mechanisms.supports.intervals import Interval
 from mipselect.mechanisms.supports.law import Prior, Rate
 from mipselect.privacy.randomness import rising_index
 from mipselect.search.progress import ProgressCallback, Run, TimeUp
-from mipselect.search.soft import LogInterval, Partition, Target, Totals, space_of
+from mipselect.search.soft import LogInterval, LogWeight, Partition, Totals, space_of
 
 TIGHT = 0.05
 """Before the first draw cells are refined until the guessed log acceptance is above minus this,"""
@@ -73,7 +73,7 @@ class SoftDraws:
         run = self._begin("cells")
         try:
             self._space, reference = space_of(problem, prior.sizes[-1], run)
-            self._target = Target(rate.rate, reference, prior.log_sizes, prior.log_features)
+            self._target = LogWeight(rate.rate, reference, prior.log_sizes, prior.log_features)
             self._partition = Partition(self._space, self._target, prior.sizes, self._tick)
             self._refine_at_first(run)
         except TimeUp as stop:

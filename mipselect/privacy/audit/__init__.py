@@ -24,7 +24,7 @@ from mipselect.privacy.audit.hockey_stick import (
 )
 from mipselect.privacy.audit.hockey_stick_samples import DeltaBound, delta_bound
 from mipselect.privacy.audit.neighbours import NeighbourSpace, ReplacedRow, ScoreVectors
-from mipselect.privacy.audit.privacy_loss import Loss, largest_loss, law_of, worst_pair
+from mipselect.privacy.audit.privacy_loss import PrivacyLoss, largest_loss, law_of, worst_pair
 from mipselect.privacy.audit.quadrature import Box
 from mipselect.privacy.audit.samples import LowerBound, lower_bound
 
@@ -33,10 +33,10 @@ __all__ = [
     "DeltaBound",
     "Density",
     "Divergence",
-    "Loss",
     "LowerBound",
     "MixedLaw",
     "NeighbourSpace",
+    "PrivacyLoss",
     "ReplacedRow",
     "ScoreVectors",
     "delta_bound",

@@ -25,7 +25,7 @@ class HasLogProbability(Protocol):
 
 
 @dataclass(frozen=True)
-class Loss:
+class PrivacyLoss:
     """The largest privacy loss that was found.
 
     Attributes
@@ -87,7 +87,7 @@ def law_of(
     return law
 
 
-def largest_loss(law: Law, pairs: Iterable[tuple[Any, Any]]) -> Loss:
+def largest_loss(law: Law, pairs: Iterable[tuple[Any, Any]]) -> PrivacyLoss:
     """Return the largest |log-probability ratio| over all outcomes and the given pairs.
 
     Parameters
@@ -119,10 +119,10 @@ def largest_loss(law: Law, pairs: Iterable[tuple[Any, Any]]) -> Loss:
         count += 1
         loss, outcome = _loss(law, data, other)
         if worst is None or loss > worst.epsilon:
-            worst = Loss(loss, outcome, data, other, 0)
+            worst = PrivacyLoss(loss, outcome, data, other, 0)
     if worst is None:
         raise InvalidInput("an audit needs at least one pair of neighbours")
-    return Loss(worst.epsilon, worst.outcome, worst.data, worst.other, count)
+    return PrivacyLoss(worst.epsilon, worst.outcome, worst.data, worst.other, count)
 
 
 def worst_pair(
@@ -132,7 +132,7 @@ def worst_pair(
     starts: int = 10,
     rounds: int = 5,
     seed: int = 0,
-) -> Loss:
+) -> PrivacyLoss:
     """Search for neighbours with a large privacy loss, by coordinate ascent.
 
     From each random start every coordinate of the data and of the change is moved in turn to
@@ -168,11 +168,11 @@ def worst_pair(
     rng = np.random.default_rng(seed)
     pairs = 0
 
-    def loss_at(point: Array) -> Loss:
+    def loss_at(point: Array) -> PrivacyLoss:
         nonlocal pairs
         pairs += 1
         data, other = space.pair(point)
-        return Loss(*_loss(law, data, other), data, other, 0)
+        return PrivacyLoss(*_loss(law, data, other), data, other, 0)
 
     found = []
     for _ in range(starts):
@@ -191,7 +191,7 @@ def worst_pair(
                 break
         found.append(best)
     worst = max(found, key=lambda loss: loss.epsilon)
-    return Loss(worst.epsilon, worst.outcome, worst.data, worst.other, pairs)
+    return PrivacyLoss(worst.epsilon, worst.outcome, worst.data, worst.other, pairs)
 
 
 def _loss(law: Law, data: Any, other: Any) -> tuple[float, int]:

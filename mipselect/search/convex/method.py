@@ -32,7 +32,7 @@ from mipselect.search.progress import Run, Stopped
 from mipselect.search.removed_sets import removed_sets
 
 
-class Division:
+class DivideAll:
     """The native engine: it divides everything."""
 
     name = "native"

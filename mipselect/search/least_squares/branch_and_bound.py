@@ -27,7 +27,7 @@ from mipselect.search.least_squares.children_centring import best_centred_childr
 from mipselect.search.least_squares.clusters import by_clusters
 from mipselect.search.least_squares.curvature import ChildrenConvexity
 from mipselect.search.least_squares.division import DivisionByShares, by_shares
-from mipselect.search.least_squares.engine import Engine
+from mipselect.search.least_squares.engine import LeastSquaresEngine
 from mipselect.search.least_squares.persistence import Persistence
 from mipselect.search.progress import Run
 
@@ -50,7 +50,7 @@ STEPS = 8
 def branch_and_bound(
     sub: Additions,
     collector: Collector,
-    engine: Engine,
+    engine: LeastSquaresEngine,
     run: Run,
     persistence: Persistence,
 ) -> None:
@@ -87,7 +87,7 @@ def divide(
     sub: Additions,
     bound: GainBound,
     collector: Collector,
-    engine: Engine,
+    engine: LeastSquaresEngine,
     run: Run,
     persistence: Persistence,
 ) -> None:
@@ -116,7 +116,7 @@ def divide_by_shares(
     sub: Additions,
     division: DivisionByShares,
     collector: Collector,
-    engine: Engine,
+    engine: LeastSquaresEngine,
     run: Run,
     persistence: Persistence,
 ) -> None:
@@ -149,7 +149,7 @@ def divided_by_clusters(
     sub: Additions,
     most: int,
     collector: Collector,
-    engine: Engine,
+    engine: LeastSquaresEngine,
     run: Run,
     persistence: Persistence,
 ) -> bool:
@@ -182,7 +182,7 @@ def taken_or_left(
     sub: Additions,
     bound: GainBound,
     collector: Collector,
-    engine: Engine,
+    engine: LeastSquaresEngine,
     run: Run,
     persistence: Persistence,
 ) -> tuple[Additions, GainBound]:
@@ -202,7 +202,11 @@ def taken_or_left(
 
 
 def settle_child(
-    sub: Additions, collector: Collector, engine: Engine, run: Run, persistence: Persistence
+    sub: Additions,
+    collector: Collector,
+    engine: LeastSquaresEngine,
+    run: Run,
+    persistence: Persistence,
 ) -> None:
     """By clusters, before any other bound, for their parent's said little of it."""
     if not divided_by_clusters(sub, FEW_OPEN, collector, engine, run, persistence):
@@ -213,7 +217,7 @@ def bound_at_once(
     children: Children,
     convexity: ChildrenConvexity,
     collector: Collector,
-    engine: Engine,
+    engine: LeastSquaresEngine,
     run: Run,
     persistence: Persistence,
 ) -> None:

@@ -10,7 +10,7 @@ from mipselect.search.least_squares.centring import GainBound
 from mipselect.search.progress import Run
 
 
-class Engine(Protocol):
+class LeastSquaresEngine(Protocol):
     """Settles subproblems of a kind that suits it."""
 
     @property

@@ -19,7 +19,7 @@ from mipselect.search.least_squares.additions import (
 )
 from mipselect.search.least_squares.branch_and_bound import branch_and_bound, divide, reduced
 from mipselect.search.least_squares.center import Center, center_at
-from mipselect.search.least_squares.engine import Engine
+from mipselect.search.least_squares.engine import LeastSquaresEngine
 from mipselect.search.least_squares.persistence import Persistence, is_crowded
 from mipselect.search.least_squares.removed_families import open_removed_sets
 from mipselect.search.least_squares.root_cuts import (
@@ -40,7 +40,7 @@ def search_level(
     center: Center,
     cut: RootCut,
     collector: Collector,
-    engine: Engine,
+    engine: LeastSquaresEngine,
     run: Run,
     persistence: Persistence,
 ) -> None:
@@ -129,12 +129,12 @@ class LeastSquaresNeighbourhood:
     Attributes
     ----------
     center : Center
-    engine : Engine
+    engine : LeastSquaresEngine
     persistence : Persistence
     """
 
     center: Center
-    engine: Engine
+    engine: LeastSquaresEngine
     persistence: Persistence
     _cuts: dict[tuple[int, bool], RootCut] = field(default_factory=dict, init=False)
 
@@ -193,7 +193,7 @@ class LeastSquaresMethod:
     Attributes
     ----------
     problem : PreparedSquared
-    engine : Engine
+    engine : LeastSquaresEngine
     screening : Screening
     few : int
         Evaluating so many supports takes less time than bounding them.
@@ -204,7 +204,7 @@ class LeastSquaresMethod:
     """
 
     problem: PreparedSquared
-    engine: Engine
+    engine: LeastSquaresEngine
     screening: Screening = SCREENING
     few: int = 20_000
     patience: int = 200

@@ -39,7 +39,7 @@ class ModularBound:
 
 
 @dataclass(frozen=True, eq=False)
-class Target:
+class LogWeight:
     """log weight of a support: log μ(S) - c (R(S) - reference).
 
     Attributes

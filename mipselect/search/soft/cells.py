@@ -15,7 +15,7 @@ from typing import Protocol
 import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
-from mipselect.search.soft.bounds import ModularBound, Target
+from mipselect.search.soft.bounds import LogWeight, ModularBound
 from mipselect.search.soft.pairs import PairLaw
 from mipselect.search.soft.polynomials import SubsetLaw, subset_law
 
@@ -59,12 +59,12 @@ class Family(Protocol):
     def centred(self, inclusion: FloatArray) -> ModularBound | None:
         """A lower bound that is good where features are in with these probabilities, if any."""
 
-    def pairs(self, target: Target) -> PairLaw | None:
+    def pairs(self, target: LogWeight) -> PairLaw | None:
         """The law by each pair's own lower bound, where m = 2 and it is little work."""
 
 
 @dataclass(frozen=True, eq=False)
-class Cut:
+class Origin:
     """What a family was cut from: live[taken] went into the base, `keep` stayed live."""
 
     parent: Family
@@ -78,7 +78,7 @@ class Space(Protocol):
     def root(self, size: int) -> Family:
         """Every support of `size` features."""
 
-    def families(self, cuts: Sequence[Cut]) -> list[Family]:
+    def families(self, cuts: Sequence[Origin]) -> list[Family]:
         """The families that were cut off, with what their bounds need, all at once."""
 
     def evaluated(self, family: Family) -> Family | None:
@@ -106,7 +106,7 @@ class Cell:
         until the cell is tight.
     family : Family or None
         With bounds of its own; None until the cell is tight.
-    cut : Cut or None
+    cut : Origin or None
         Until then, what makes it.
     """
 
@@ -118,7 +118,7 @@ class Cell:
     log_upper: float
     log_guess: float
     family: Family | None
-    cut: Cut | None
+    cut: Origin | None
 
     @property
     def log_excess(self) -> float:
@@ -136,7 +136,7 @@ class Cell:
         return np.sort(np.concatenate([self.base, self.live[positions]]))
 
 
-def tight(family: Family, inherited: Sequence[ModularBound], target: Target) -> Cell:
+def tight(family: Family, inherited: Sequence[ModularBound], target: LogWeight) -> Cell:
     """The cell of a family, by the best of its own bounds and those of what it was cut from."""
     members = family.base, family.live, family.size
     bounds = [*family.floors(), *inherited]
@@ -165,7 +165,7 @@ def tight(family: Family, inherited: Sequence[ModularBound], target: Target) -> 
     return Cell(*members, bound, law, log_upper, min(log_upper, guess), family, None)
 
 
-def parts_of(cell: Cell, space: Space, target: Target) -> list[Cell]:
+def parts_of(cell: Cell, space: Space, target: LogWeight) -> list[Cell]:
     """Divide a tight cell by the features that are most in doubt, at most `WAYS` of them."""
     family = cell.family
     assert family is not None
@@ -193,7 +193,7 @@ def parts_of(cell: Cell, space: Space, target: Target) -> list[Cell]:
 
 
 def _inherited(
-    parent: Family, taken: int | None, keep: IntArray, bound: ModularBound, target: Target
+    parent: Family, taken: int | None, keep: IntArray, bound: ModularBound, target: LogWeight
 ) -> Cell:
     base, size = parent.base, parent.size
     if taken is None:
@@ -202,11 +202,13 @@ def _inherited(
         bound, base, size = bound.taking(taken, keep), np.append(base, parent.live[taken]), size - 1
     live = parent.live[keep]
     log_upper, law = _law(base, live, size, bound, target)
-    return Cell(base, live, size, bound, law, log_upper, -math.inf, None, Cut(parent, taken, keep))
+    return Cell(
+        base, live, size, bound, law, log_upper, -math.inf, None, Origin(parent, taken, keep)
+    )
 
 
 def _finite_laws(
-    family: Family, bounds: Sequence[ModularBound], target: Target
+    family: Family, bounds: Sequence[ModularBound], target: LogWeight
 ) -> list[tuple[float, SubsetLaw, ModularBound]]:
     """Of those bounds that are numbers; that no loss is negative where none is."""
     members = family.base, family.live, family.size
@@ -218,7 +220,7 @@ def _finite_laws(
 
 
 def _law(
-    base: IntArray, live: IntArray, size: int, bound: ModularBound, target: Target
+    base: IntArray, live: IntArray, size: int, bound: ModularBound, target: LogWeight
 ) -> tuple[float, SubsetLaw]:
     constant, logs = target.log_bound(base, live, size, bound)
     law = subset_law(logs, size)

@@ -10,8 +10,8 @@ import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.losses.fenchel import EPS, FenchelBounds, FenchelLoss, ScaledFenchelLoss
-from mipselect.search.soft.bounds import ModularBound, Target
-from mipselect.search.soft.cells import Cut, Family
+from mipselect.search.soft.bounds import LogWeight, ModularBound
+from mipselect.search.soft.cells import Family, Origin
 from mipselect.search.soft.pairs import PairLaw
 
 CENTRE_COLUMNS = 32
@@ -76,7 +76,7 @@ class DualFamily:
         found = modular_bounds(bounds, 0, self.base, self.live, self.size)
         return found[0]
 
-    def pairs(self, target: Target) -> PairLaw | None:
+    def pairs(self, target: LogWeight) -> PairLaw | None:
         """Each would have to be solved."""
         return None
 
@@ -111,7 +111,7 @@ class ConvexSpace:
         everything = np.arange(self._problem.p)
         return DualFamily(self._problem, none[0], everything, size, bounds, 0)
 
-    def families(self, cuts: Sequence[Cut]) -> list[Family]:
+    def families(self, cuts: Sequence[Origin]) -> list[Family]:
         """Those with a larger base by one batch of restricted problems."""
         bases = [
             np.append(cut.parent.base, cut.parent.live[cut.taken])

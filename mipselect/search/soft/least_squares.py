@@ -21,8 +21,8 @@ from mipselect.search.least_squares.centring import Centring
 from mipselect.search.least_squares.curvature import Convexity, Curvature
 from mipselect.search.least_squares.dominance import dominated_diagonal
 from mipselect.search.least_squares.measured_curvature import curvature_of
-from mipselect.search.soft.bounds import ModularBound, Target
-from mipselect.search.soft.cells import Cut, Family
+from mipselect.search.soft.bounds import LogWeight, ModularBound
+from mipselect.search.soft.cells import Family, Origin
 from mipselect.search.soft.pairs import PairLaw, pair_law
 
 PAIR_COLUMNS = 1500
@@ -117,7 +117,7 @@ class AdditionsFamily:
         bound, _ = centring.around(np.minimum(inclusion[centring.members], 1.0))
         return self._bound(bound.constant, bound.shares)
 
-    def pairs(self, target: Target) -> PairLaw | None:
+    def pairs(self, target: LogWeight) -> PairLaw | None:
         """The gains of all pairs, (h_l g_j² + h_j g_l² - 2 H_jl g_j g_l) / (h_j h_l - H_jl²)."""
         sub = self.sub
         if sub.size != 2 or len(sub.live) > PAIR_COLUMNS or self.blurred:
@@ -195,7 +195,7 @@ class EvaluatedFamily:
         """Nothing could be better."""
         return None
 
-    def pairs(self, target: Target) -> PairLaw | None:
+    def pairs(self, target: LogWeight) -> PairLaw | None:
         """There are none."""
         return None
 
@@ -236,7 +236,7 @@ class LeastSquaresSpace:
         none, everything = np.empty(0, dtype=np.intp), np.arange(self._problem.features.count)
         return additions_to(self._problem, none, size, everything, multiplier, self._tops)
 
-    def families(self, cuts: Sequence[Cut]) -> list[Family]:
+    def families(self, cuts: Sequence[Origin]) -> list[Family]:
         """Each by one step of elimination."""
         return [_child(cut) for cut in cuts]
 
@@ -252,7 +252,7 @@ class LeastSquaresSpace:
         return ModularBound(0.0, -self._problem.values_of_additions(base, live) / size)
 
 
-def _child(cut: Cut) -> AdditionsFamily:
+def _child(cut: Origin) -> AdditionsFamily:
     parent = cut.parent
     assert isinstance(parent, AdditionsFamily)
     if cut.taken is None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from mipselect.arrays import IntArray
-from mipselect.search.soft.bounds import Target
+from mipselect.search.soft.bounds import LogWeight
 from mipselect.search.soft.cells import Cell, Space, parts_of, tight
 from mipselect.search.soft.polynomials import EPS, Choose, log_step, rising_law
 
@@ -26,14 +26,14 @@ class Partition:
     Parameters
     ----------
     space : Space
-    target : Target
+    target : LogWeight
     sizes : iterable of int
     tick : callable
         Called before every piece of work; may raise to stop.
     """
 
     def __init__(
-        self, space: Space, target: Target, sizes: Iterable[int], tick: Callable[[], None]
+        self, space: Space, target: LogWeight, sizes: Iterable[int], tick: Callable[[], None]
     ) -> None:
         self.target = target
         self._space, self._tick = space, tick
