@@ -48,3 +48,6 @@ __all__ = [
     "lower_bound",
     "worst_pair",
 ]
+
+Loss = PrivacyLoss
+"""The earlier name of `PrivacyLoss`."""
