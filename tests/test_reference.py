@@ -59,6 +59,12 @@ def test_public_modules_list_what_is_there(module: str) -> None:
     assert f"`{module}`" in (Path(__file__).parent.parent / "docs" / "public.md").read_text()
 
 
+def test_the_reference_has_a_page_for_every_public_module() -> None:
+    index = Path(__file__).parent.parent / "docs" / "reference" / "index.rst"
+    pages = re.findall(r"^   (mipselect\S*)$", index.read_text(encoding="utf-8"), re.MULTILINE)
+    assert pages == list(MODULES)
+
+
 def test_every_room_says_what_it_offers() -> None:
     """Packages list names; the others are not public and have nothing but a docstring."""
     for path in sorted(Path(mipselect.__file__).parent.rglob("__init__.py")):
