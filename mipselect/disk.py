@@ -1,5 +1,5 @@
-"""What every reader begins with, is there a regular file of sensible size, and every writer ends
-with: a file that is written whole or not at all.
+"""Common steps of file access: every reader begins with a check for a regular file of sensible
+size, and every writer ends with a file that is written whole or not at all.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def small_text(path: Path, most: int) -> str:
 
 
 def unreadable(path: Path, error: Exception) -> InvalidInput:
-    """What the system said, without the name of the file a second time."""
+    """Return an error with what the system said, without the name of the file a second time."""
     reason = error.strerror if isinstance(error, OSError) and error.strerror else error
     return InvalidInput(f"{path}: cannot be read: {reason}")
 

@@ -245,7 +245,7 @@ DATE_TYPES = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, n
 
 
 def _is_na(value: Any) -> bool:
-    """Whether a value has no answer to whether it is itself, as pandas' NA."""
+    """Return whether a value, not a number, differs from itself or cannot tell, as pandas' NA."""
     try:
         return bool(value != value) and not isinstance(value, Real | Decimal)
     except (TypeError, ValueError):

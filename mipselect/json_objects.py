@@ -37,7 +37,7 @@ def parsed(text: str, what: str) -> Any:
 
 
 def faults(content: Any, package: str, schema: str) -> Iterator[str]:
-    """What is wrong with the shape of a JSON value, each as one line, in the order of its paths.
+    """Yield what is wrong with the shape of a JSON value, a line each, in the order of its paths.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def _checker(package: str, schema: str) -> Any:
 
 
 def _wanted(error: Any) -> str:
-    """What would be right, from a message of `jsonschema`, in our words and without long values."""
+    """Say what would be right, from an error of `jsonschema`, in our words, without long values."""
     match error.validator:
         case "required":
             present = error.instance

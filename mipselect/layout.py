@@ -67,7 +67,7 @@ class Layout:
 
     @cached_property
     def features(self) -> Features:
-        """Of the matrix that `arranged` returns."""
+        """Features of the matrix that `arranged` returns."""
         widths = np.array([len(group) for group in self.groups], dtype=np.intp)
         return Features(widths, sum(map(len, self.always)) + self.intercept)
 
@@ -78,7 +78,7 @@ class Layout:
 
     @property
     def in_order(self) -> bool:
-        """Whether that is the order of the table."""
+        """True if `order` is the order of the table."""
         return bool((self.order == np.arange(len(self.order))).all())
 
     def prediction_bound(self, support_size: int, radius: float) -> float:

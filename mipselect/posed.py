@@ -75,7 +75,7 @@ class Posed:
 
     @property
     def moments(self) -> Moments | None:
-        """What it was made from by `from_moments`; None where it has rows. Sensitive."""
+        """Moments that `from_moments` made it from; None where it has rows. Sensitive."""
         return self._moments
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -104,7 +104,7 @@ class Posed:
 
     @property
     def n_features(self) -> int:
-        """How many features a support is chosen from; p without groups and always."""
+        """Number of features that a support is chosen from; p without groups and always."""
         return len(self._layout.groups)
 
     @property
@@ -134,7 +134,7 @@ class Posed:
 
     @property
     def intercept(self) -> bool:
-        """Whether a column of ones is always in."""
+        """True if a column of ones is always in."""
         return self._layout.intercept
 
     @property
@@ -149,7 +149,7 @@ class Posed:
 
     @property
     def of_classes(self) -> bool:
-        """Whether the loss is one of two classes."""
+        """True if the loss is for a target of two classes."""
         return wants_classes(self._loss)
 
     @property
@@ -176,7 +176,7 @@ class Posed:
 
     @property
     def has_rows(self) -> bool:
-        """Whether there are rows, and not only sums over them."""
+        """True if there are rows, and not only sums over them."""
         return self._held.has_rows
 
     @property

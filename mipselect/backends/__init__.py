@@ -1,4 +1,4 @@
-"""What the search asks of a MIP solver, and how solvers are found; the core imports none."""
+"""Interface between the search and MIP solvers, and their discovery; the core imports none."""
 
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.backends.discovery import (

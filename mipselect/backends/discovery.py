@@ -1,4 +1,4 @@
-"""How MIP back ends are found.
+"""Discovery of MIP back ends.
 
 The core imports no solver. A back end is made by an entry point of the group
 ``mipselect.solvers``; anybody may ship one. Each is loaded when it is asked for by name, and one

@@ -1,4 +1,4 @@
-"""What the search asks of a MIP back end: a master for its cuts, or a solver of whole models.
+"""Interface of a MIP back end: a master for the search's cuts, or a solver of whole models.
 
 A back end says what it can do in its `SolverStatus`, found out without solving anything, and
 implements `MasterSolver`, `WholeSolver` or both. It proposes choices and bounds and certifies
@@ -21,7 +21,7 @@ from mipselect.errors import SolverFailure
 
 
 class Capability(StrEnum):
-    """What a back end can do.
+    """Ability that a back end may have.
 
     MILP: it is a `MasterSolver`. MIQP, MISOCP: it is a `WholeSolver` for models with convex
     quadratic objectives and rows, or with rotated cones. LAZY_CUTS: its masters are `LazyMaster`.
@@ -70,7 +70,7 @@ class SizeLimit:
 
 @dataclass(frozen=True)
 class SolverStatus:
-    """What is known of a back end without solving anything.
+    """Facts about a back end that are known without solving anything.
 
     Attributes
     ----------
@@ -113,7 +113,7 @@ class SolverStatus:
 
 
 class MipStatus(Enum):
-    """How a solve ended.
+    """Way in which a solve ended.
 
     Examples
     --------
@@ -219,13 +219,13 @@ class Master(ABC):
 
     @property
     def allowance(self) -> float:
-        """What tolerances may be worth in a bound: each row, each z and the gap may be off."""
+        """Largest error of a bound from tolerances: each row, each z and the gap may be off."""
         return self._tolerance * (1.0 + self._reach) + 2.0 * MASTER_GAP
 
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """What the search answers to a choice that a single tree has reached.
+    """Reply of the search to a choice that a single tree has reached.
 
     Attributes
     ----------
@@ -289,7 +289,7 @@ class Solver(Protocol):
 
     @property
     def status(self) -> SolverStatus:
-        """Whether it can be used here, and what it can do; found out without solving."""
+        """Facts on whether it can be used here and what it can do; found out without solving."""
 
 
 class MasterSolver(Solver, Protocol):

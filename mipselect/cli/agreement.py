@@ -1,4 +1,4 @@
-"""Whether answers of different solvers to the same question can all be right. Sensitive."""
+"""Contradictions between answers of different solvers to the same question. Sensitive."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ RELATIVE = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class FoundBySolver:
-    """What one solver found and proved.
+    """Levels that one solver found, and the lower bound that it proved.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class FoundBySolver:
 
     @property
     def certified(self) -> bool:
-        """Whether everything is proven."""
+        """True if levels were found and everything about them is proven."""
         return self.levels is not None and self.levels.certified
 
 

@@ -72,7 +72,7 @@ def run(arguments: Sequence[str] | None, interruptions: Interruptions) -> int:
 
 
 def told(error: BaseException, interruptions: Interruptions) -> tuple[str, int]:
-    """What to say about an error, and the exit code."""
+    """Return the message about an error, and the exit code."""
     match error:
         case InterruptedDelivery() | InterruptedRun():
             return str(error), interruptions.exit_code

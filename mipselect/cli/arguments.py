@@ -35,7 +35,7 @@ from mipselect.validation import checked_choice, checked_integer, checked_scale,
 
 @dataclass(frozen=True, kw_only=True)
 class MethodOptions:
-    """What was given for single methods, by the names of the options; None where it was not."""
+    """Values given for single methods, by the names of the options; None where none was given."""
 
     sizes: str | None = None
     complexity: float | None = None
@@ -164,7 +164,7 @@ def _mcmc(epsilon: float, options: MethodOptions) -> PrivateMethod:
 
 
 def _stated(**values: Any) -> dict[str, Any]:
-    """What was given; for the rest the defaults are those of the method."""
+    """Return the values that were given; for the rest the defaults are those of the method."""
     return {name: value for name, value in values.items() if value is not None}
 
 

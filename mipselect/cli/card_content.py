@@ -1,4 +1,4 @@
-"""What stands in a privacy card.
+"""Contents of a privacy card.
 
 The parts are those of the registry of deployments of differential privacy that OpenDP and NIST
 have begun: Nanayakkara, Ghazi and Vadhan, "Practitioners' perspectives on a differential privacy

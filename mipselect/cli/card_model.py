@@ -1,4 +1,4 @@
-"""What a privacy card says of a model: its features, and each coefficient with how to read it."""
+"""Entries of a privacy card on a model: its features, each coefficient and how to read it."""
 
 from __future__ import annotations
 

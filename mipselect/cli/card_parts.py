@@ -1,4 +1,4 @@
-"""What a privacy card is made of."""
+"""Elements of a privacy card: the card, its parts and their entries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far trials are, and how long the rest will take, on standard error."""
+"""Progress of trials, and the time that the rest will take, on standard error."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class CountedProgress(Ticker):
         )
 
     def _left(self) -> str:
-        """How long the rest takes, if the trials are alike."""
+        """Say how long the rest takes, if the trials are alike; nothing before one is done."""
         now = self._done - self._before
         if not now:
             return ""

@@ -90,7 +90,7 @@ def refuse_public(method: PrivateMethod, blank: Instance | Rows | SummedRows) ->
 
 
 def _one(plan: Plan, blank: Instance | Rows | SummedRows) -> Guarantee:
-    """What one draw will promise; scores say their ρ once the number of columns is known."""
+    """Return the guarantee of one draw; scores say their ρ once the number of columns is known."""
     match plan.method, blank:
         case RowsMethod(), Rows() | SummedRows():
             rho = plan.method.mechanism(blank).guarantee.rho
@@ -99,7 +99,7 @@ def _one(plan: Plan, blank: Instance | Rows | SummedRows) -> Guarantee:
 
 
 def budget_in_words(plan: Plan, total: Guarantee) -> str:
-    """What all draws may cost together, and what they would leave."""
+    """Say in words what all draws may cost together, and what they would leave."""
     if plan.ledger is not None:
         before, after = plan.ledger.remaining, plan.ledger.after(total)
         if before.rho is not None and after.rho is not None:
@@ -113,7 +113,7 @@ def budget_in_words(plan: Plan, total: Guarantee) -> str:
 
 
 def _ledger_after(ledger: Ledger, total: Guarantee) -> Mapping[str, Any]:
-    """What the ledger has, and what it would have."""
+    """Return what the ledger has left and what it would have left, as part of a JSON object."""
     return {
         "identity": ledger.identity,
         "remaining": ledger.remaining.to_dict(),

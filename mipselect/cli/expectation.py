@@ -13,7 +13,7 @@ RELATIVE = 1e-9
 
 @dataclass(frozen=True)
 class Comparison:
-    """Whether a search agrees with what is stored; sensitive.
+    """Agreement of a search with what its instance stores as expected; sensitive.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What a method draws from, and what is public about it."""
+"""Input that a method draws from, and what is public about it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ OF_COLUMNS = ("groups", "always", "intercept", "always_bound")
 
 @dataclass(frozen=True)
 class Facts:
-    """What is public about a problem. None is what the method does not use, or hides.
+    """Public numbers and names of a problem. None is what the method does not use, or hides.
 
     Attributes
     ----------
@@ -90,12 +90,13 @@ class Facts:
 
 
 def posed(problem: Problem, method: PrivateMethod) -> Instance | Rows | SummedRows:
-    """What `method` draws from; raise `InvalidInput`, naming the file, for a wrong setting.
+    """Return the instance, the rows or the sums of rows that `method` draws from.
 
     Raises
     ------
     InvalidInput
-        Of the rows only that a target of classes does not have two, marked as sensitive.
+        For a wrong setting, naming the file. Of the rows only that a target of classes does not
+        have two, marked as sensitive.
     """
     if not isinstance(method, RowsMethod):
         return problem.instance()
@@ -169,7 +170,7 @@ def _bounds(each: list[float]) -> float | list[float]:
 
 
 def _of_columns(layout: Layout, method: PrivateMethod) -> Mapping[str, Any]:
-    """What is public about features of several columns, and columns that are always in."""
+    """Return what is public about features of several columns and columns that are always in."""
     if layout.features.plain:
         return {}
     names = layout.column_names

@@ -1,4 +1,4 @@
-"""What `fit` is to draw and what it may cost: from options to a plan, before a row is read."""
+"""Plan of what `fit` is to draw and what it may cost, from options, before a row is read."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SCORES = (MethodKind.SIS, MethodKind.KENDALL, MethodKind.SAMPLE_AGGREGATE)
 
 @dataclass(frozen=True)
 class FitOptions:
-    """What was asked, checked as far as it can be without the table.
+    """Options of `fit`, checked as far as they can be without the table.
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ class FitOptions:
 
     @property
     def parts_of_delta(self) -> int:
-        """How many of the two need a δ."""
+        """Number of the two parts, selection and model, that need a δ."""
         return self._selection_needs_delta + self.model.needs_delta
 
     @property
@@ -86,7 +86,7 @@ class FitOptions:
         return self.method is MethodKind.MCMC or (self.method is MethodKind.MISTAKES and tested)
 
     def selection(self) -> PrivateMethod:
-        """How features are selected, within its share of ε.
+        """Return the method that selects features, within its share of ε.
 
         Raises
         ------
@@ -172,24 +172,24 @@ class FitPlan:
 
     @property
     def method(self) -> PrivateMethod:
-        """How features are selected."""
+        """Method that selects the features."""
         return self.drawn.method
 
     @property
     def one(self) -> Guarantee:
-        """What is promised, of a part of a table with its condition; none for a seeded draw."""
+        """Guarantee of both, of a part of a table with its condition; not private if seeded."""
         ledger, private = self.options.ledger, self.options.seed is None
         stated = self.promise if ledger is None else ledger.promised(self.promise)
         return replace(stated, private=private)
 
     @property
     def parts(self) -> dict[str, Guarantee]:
-        """What each of the two promises."""
+        """Guarantees of the two parts, by name: the selection and the model."""
         selection = self.method.guarantees[self.options.relation]
         return {"selection": selection, "model": self.drawn.model_promise}
 
     def sources(self) -> tuple[random.Random, random.Random]:
-        """Where the draws come from: the operating system, unless there is a seed."""
+        """Return generators for the two draws: the operating system's, or one seeded for both."""
         seed = self.options.seed
         if seed is None:
             return random.SystemRandom(), random.SystemRandom()

@@ -112,7 +112,7 @@ class FitTable:
 
     @property
     def title(self) -> str:
-        """How the table is called in a message."""
+        """Name of the table in messages: that of its file, without the folder."""
         return Path(self.data).name
 
     def plan(

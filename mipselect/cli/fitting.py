@@ -168,7 +168,7 @@ def deliver_fit_plan(
 
 
 def facts_of_fit(problem: Problem, plan: FitPlan) -> Facts:
-    """What is public about what is drawn from; without n where that is private."""
+    """Return what is public about the input of the selection; without n where that is private."""
     with about(str(problem.path)):
         facts = facts_of(posed(problem, plan.method), plan.method, problem)
     return facts.without_n() if plan.promise.relation == "add-remove" else facts
@@ -179,7 +179,7 @@ def _settings(facts: Facts, plan: FitPlan) -> Mapping[str, Any]:
 
 
 def _promised(plan: FitPlan, together: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What is promised, as part of a report; the parts say how it is divided."""
+    """Return the guarantee as part of a report, and those of the parts that it is divided into."""
     return {
         "guarantee": together,
         **{f"guarantee_of_{name}": part.to_dict() for name, part in plan.parts.items()},

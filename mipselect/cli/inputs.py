@@ -1,4 +1,4 @@
-"""What `solve` and `release` are asked of: an instance, or moments with a question about them."""
+"""Inputs of `solve` and `release`: an instance, or moments with a question about them."""
 
 from __future__ import annotations
 
@@ -66,11 +66,11 @@ SumsNoIntercept = Annotated[
 
 
 class AskedOf(Protocol):
-    """Where a problem comes from."""
+    """Source of a problem: an instance, or moments with a question about them."""
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """What is read."""
+        """Paths of all files that are read."""
         ...
 
     def problem(self) -> Problem:
@@ -78,11 +78,11 @@ class AskedOf(Protocol):
         ...
 
     def outline(self) -> Outline:
-        """What is public about it before a row is read."""
+        """Return what is public about the problem before a row is read."""
         ...
 
     def expected(self) -> Expected | None:
-        """What a search must find, where it is known."""
+        """Return what a search must find; None where it is not known."""
         ...
 
 

@@ -51,7 +51,7 @@ class Interruptions:
 
     @property
     def message(self) -> str:
-        """What to say if nothing more is known."""
+        """Message about the signal that came, for use if nothing more is known."""
         return f"{WORDS[self._received]}: {NOTHING}"
 
     @property

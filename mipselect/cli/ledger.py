@@ -281,7 +281,7 @@ def export(file: File, key_file: KeyFile = None, output: Output = None) -> None:
 
 
 def _head(ledger: Ledger) -> dict[str, Any]:
-    """What is fixed about a ledger."""
+    """Return what is fixed about a ledger, as part of a JSON object."""
     return {
         "identity": ledger.identity,
         "currency": ledger.currency,

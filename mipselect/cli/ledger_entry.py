@@ -73,7 +73,7 @@ def opened(file: Path | None, part: str | None, key_file: Path | None = None) ->
 
 
 def charged_report(ledger: Ledger | None) -> Mapping[str, Any] | None:
-    """Where a release stands in its ledger, as part of a JSON object; None without one."""
+    """Return the place of a release in its ledger, as part of a JSON object; None without one."""
     if ledger is None or ledger.path is None or (head := ledger.head) is None:
         return None
     return {
@@ -103,7 +103,7 @@ def print_charged(console: Console, charged: Mapping[str, Any] | None) -> None:
 
 
 def noted(asked: Mapping[str, Any]) -> dict[str, Any]:
-    """What a ledger notes of a report of what was asked: what is public and short, never n."""
+    """Return what a ledger notes of a report of a question: what is public and short, never n."""
     told = {key: asked[key] for key in NOTED if asked.get(key) is not None}
     if "schema" in told:
         told["schema_sha256"] = sha256(Path(told["schema"]).read_bytes()).hexdigest()

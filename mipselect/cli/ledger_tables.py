@@ -16,7 +16,7 @@ from mipselect.privacy.ledger.entries import LedgerEntry
 
 
 def budget_in_words(ledger: Ledger) -> str:
-    """What the budget is, of what, and for whom."""
+    """Say in words what the budget is, under which relation, and which unit one row stands for."""
     budget, delta = ledger.budget, ledger.terms.delta
     if ledger.currency == "rho":
         amount = f"ρ = {budget.rho:.15g}, which is ({budget.epsilon:.6g}, {delta:.6g})"
@@ -28,7 +28,7 @@ def budget_in_words(ledger: Ledger) -> str:
 
 
 def left_in_words(ledger: Ledger, remaining: Guarantee) -> str:
-    """What is left, in the currency of the ledger."""
+    """Say in words what is left, in the currency of the ledger."""
     if ledger.currency == "rho":
         return (
             f"ρ = {remaining.rho:.15g}, such as one pure draw at ε = {remaining.epsilon:.6g}, or "

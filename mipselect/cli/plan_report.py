@@ -62,7 +62,7 @@ def _cell(line: Line, k: int) -> str:
 
 
 def legend(plan: SelectionPlan) -> str:
-    """What the numbers of the table are."""
+    """Say in words what the numbers of the table are."""
     text = "Share of the right columns that a draw finds; in brackets how often it finds all."
     places = range(len(plan.epsilons))
     errors = [line.error(k) for line in plan.lines if line.tables for k in places]
@@ -118,7 +118,7 @@ def plan_report(
 
 
 def _cells(line: Line, places: range) -> list[dict[str, float | None]] | None:
-    """Of a report: one for every ε."""
+    """Return the cells of a line in a report, one for every ε; None if there are none."""
     chances = [(line.chance(k), line.error(k)) for k in places if line.tables]
     return [
         {"found": chance.found, "standard_error": error, "all_found": chance.all_found}

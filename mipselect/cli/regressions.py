@@ -85,7 +85,7 @@ ModelBound = Annotated[
 
 @dataclass(frozen=True)
 class ModelOptions:
-    """What was asked of the model.
+    """Options of the model: the regression, its loss and its bound.
 
     Attributes
     ----------
@@ -108,7 +108,7 @@ class ModelOptions:
 
     @property
     def needs_delta(self) -> bool:
-        """Whether the regression is (ε, δ)."""
+        """True if the regression is (ε, δ)-private, not pure."""
         return self.regression is not Regression.OBJECTIVE
 
     def model(

@@ -52,7 +52,7 @@ SETTINGS = {
 
 @dataclass(frozen=True)
 class LedgerNote:
-    """Where a release stands in a ledger."""
+    """Place of a release in a ledger: the ledger, its unit, and the number and hash of the row."""
 
     identity: str
     unit: str

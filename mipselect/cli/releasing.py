@@ -42,7 +42,7 @@ STAYS_CHARGED = "what was charged to the ledger stays charged"
 
 @dataclass(frozen=True)
 class Plan:
-    """What is to be released and what it may cost; checked, and public.
+    """Draws that are to be released and what they may cost; checked, and public.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class Plan:
 
     @property
     def one(self) -> Guarantee:
-        """What one draw will promise, under the relation of the ledger if there is one."""
+        """Guarantee of one draw, under the relation of the ledger if there is one."""
         return replace(_stated(self.method, self.ledger), private=self.seed is None)
 
     def noting(self, asked: Mapping[str, Any]) -> Plan:
@@ -125,7 +125,7 @@ def plan_draws(
 
 
 def _stated(method: PrivateMethod, ledger: Ledger | None) -> Guarantee:
-    """What one draw promises, under the relation of the ledger if the method states it."""
+    """Return the guarantee of one draw, under the ledger's relation if the method states it."""
     if ledger is None:
         return method.guarantee
     return ledger.promised(method.guarantees.get(ledger.relation, method.guarantee))
@@ -156,7 +156,7 @@ class DrawnReleases:
 
     @property
     def private(self) -> bool:
-        """Whether every draw came from the operating system's generator."""
+        """True if every draw came from the operating system's generator."""
         return all(release.private for release in self.releases)
 
 
@@ -190,7 +190,7 @@ def draw(
 
 
 def planned_report(plan: Plan) -> Mapping[str, Any]:
-    """What draws are to be and what they promise, as part of a JSON object."""
+    """Return the planned draws and what they promise, as part of a JSON object."""
     report: dict[str, Any] = {
         "private": plan.seed is None,
         "method": plan.name,

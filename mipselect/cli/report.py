@@ -1,4 +1,4 @@
-"""What `solve` says about a pool or about levels, as JSON and as tables. All of it is sensitive."""
+"""Reports of `solve` on a pool or on levels, as JSON and as tables. All of them are sensitive."""
 
 from __future__ import annotations
 
@@ -267,7 +267,7 @@ def _print_verdict(
 
 
 def _names_always_in(instance: Instance) -> list[str]:
-    """Of the columns that are always in, in the order of their coefficients."""
+    """Return the names of the columns that are always in, in the order of their coefficients."""
     names = [instance.column_names[c] for part in instance.always for c in part]
     return [*names, *([INTERCEPT] if instance.intercept else [])]
 

@@ -1,4 +1,4 @@
-"""What is public about a release: the problem, the search and who did it; as JSON and as text."""
+"""Public side of a release: the problem, the search and its software, as JSON and as text."""
 
 from __future__ import annotations
 

@@ -68,14 +68,14 @@ mipselect solve tiny-plain --formulation whole --solver scip
 
 
 class SolveMethod(StrEnum):
-    """What to search for."""
+    """Goal of a search: the best supports, or the best at each distance from the best."""
 
     TOP_R = "top-r"
     MISTAKES = "mistakes"
 
 
 class Formulation(StrEnum):
-    """How to search."""
+    """Way to search: by cuts, or by one whole model for the optimum or for each level."""
 
     CUTS = "cuts"
     WHOLE = "whole"

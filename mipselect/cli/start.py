@@ -1,4 +1,4 @@
-"""How a command begins and ends: streams, signals, one line for every error, the exit code.
+"""Start and end of a command: streams, signals, one line for every error, the exit code.
 
 Before the handlers of signals are there nothing is imported that takes time.
 """

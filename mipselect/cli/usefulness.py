@@ -1,4 +1,4 @@
-"""What a draw can be worth: from public numbers for `release`, and from the data for `solve`."""
+"""Usefulness of a draw: from public numbers for `release`, and from the data for `solve`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Outside:
 
 @dataclass(frozen=True)
 class Blindness:
-    """What no data can make likely; public.
+    """Sizes whose supports no data can make likely; public.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ def surprises(instance: Instance, method: SupportMethod) -> dict[int, float]:
 
 
 def blindness(given: Instance | Rows | SummedRows, method: PrivateMethod) -> Blindness | None:
-    """What no data can make likely, from public numbers; None where nothing is known of it.
+    """Find sizes whose supports no data can make likely, from public numbers; None if unknown.
 
     A support S that a blind draw has with probability μ(S) is drawn with probability 1/(2 - μ(S))
     at most, unless R ranges over more than its noise 2(Δ + τ)/ε · ln 1/μ(S).
@@ -116,7 +116,7 @@ def blindness(given: Instance | Rows | SummedRows, method: PrivateMethod) -> Bli
 
 
 def outside(pool: SupportPool, epsilon: float) -> Outside:
-    """What is left to chance among the supports that are not listed."""
+    """Return the probability that top-r at ε draws a support that is not listed in its pool."""
     if not pool.number_unlisted:
         return Outside(epsilon, 0.0)
     scale = 2.0 * pool.sensitivity * (1.0 + pool.tolerance)
@@ -128,7 +128,7 @@ def outside(pool: SupportPool, epsilon: float) -> Outside:
 
 
 def clipped(problem: Problem, instance: Instance) -> Clipping | None:
-    """What the bounds of an instance do to its data; None of a table that was mapped already."""
+    """Return the shares of the data that the bounds clip; None for a table already mapped."""
     if problem.made is not None:
         return None
     pairs = zip(problem.X.T, instance.X.T, strict=True)

@@ -30,7 +30,7 @@ DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}([T ].*)?")
 
 
 def has_quotes(file: BinaryIO, path: Path) -> bool:
-    """Whether there is a quote anywhere; raise `InvalidInput` where the text is not UTF-8."""
+    """Return whether there is any quote; raise `InvalidInput` where the text is not UTF-8."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     line, quotes, chunk = 1, False, file.read(CHUNK)
     if chunk.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or b"\0" in chunk[:1000]:
@@ -106,7 +106,7 @@ def _positions(header: Sequence[str]) -> Mapping[str, int]:
 
 
 def _fault(text: str) -> str:
-    """What is wrong about a value, without the value, and the remedy; "" if nothing is."""
+    """Return what is wrong about a value, without the value, and the remedy; "" if nothing is."""
     stripped = text.strip()
     if not stripped:
         return f"nothing; {SCHEMA_ADVICE}"

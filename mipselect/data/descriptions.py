@@ -29,21 +29,21 @@ from mipselect.validation import did_you_mean, shown
 
 @dataclass(frozen=True)
 class Kind:
-    """What a value must be, in words, and whether one is."""
+    """Requirement on a value, in words, and the test whether one meets it."""
 
     words: str
     holds: Callable[[object], bool]
 
 
 def is_number(value: object) -> bool:
-    """Whether a TOML value is a float, or an integer that is not beyond all floats."""
+    """Return whether a TOML value is a float, or an integer that is not beyond all floats."""
     if isinstance(value, int):
         return not isinstance(value, bool) and abs(value) <= sys.float_info.max
     return isinstance(value, float)
 
 
 def is_list(value: object, kind: type) -> bool:
-    """Whether a TOML value is a list of this kind; integers count as floats."""
+    """Return whether a TOML value is a list of this kind; integers count as floats."""
     if not isinstance(value, list):
         return False
     if kind is float:
@@ -145,7 +145,7 @@ def _locate(name_or_path: str | Path) -> Path:
 
 
 def _is_there(path: Path) -> bool:
-    """Whether there is a file; a name that is too long or may not be looked up names none."""
+    """Tell whether there is a file; a name that is too long or may not be looked up names none."""
     try:
         return path.is_file()
     except OSError:

@@ -32,7 +32,7 @@ QUESTION = ("target", "always", "never", "intercept", "ranges", "unit_rule")
 
 @dataclass(frozen=True)
 class Expected:
-    """What a search must find, from the [expected] section.
+    """Results that a search must find, from the [expected] section.
 
     Attributes
     ----------
@@ -99,7 +99,7 @@ class Problem:
 
     @property
     def synthetic(self) -> bool:
-        """Whether a recipe drew the data, so that they are about nobody."""
+        """True if a recipe drew the data, so that they are about nobody."""
         return self.data_seed is not None
 
     def instance(self) -> Instance:
@@ -340,7 +340,7 @@ def stored_instances() -> tuple[StoredInstance, ...]:
 
 
 def _number_of_features(description: Description, p: int) -> int:
-    """How many features p columns make, without their rows."""
+    """Return the number of features that p columns make, without their rows."""
     settings = dict(description.instance)
     if description.source is SCHEMA_TABLE:
         path, data = description.path, description.data

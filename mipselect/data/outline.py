@@ -1,4 +1,4 @@
-"""What can be said of a problem before a row of it is read: the instance file and the header."""
+"""Outlines of problems before a row is read: from the instance file and the header."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LONGEST_HEADER = 1 << 24
 """Bytes; a longer line is no header."""
 
 BLANK_ROWS = 2
-"""Of a blank: one for each class."""
+"""Rows of a blank: one for each class."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Outline:
 
 
 def instance_outline(name_or_path: str | Path) -> Outline:
-    """What the file of an instance says, and the header of its table if it has one.
+    """Read the outline of an instance from its file, and the header of its table if it has one.
 
     Raises
     ------
@@ -108,7 +108,7 @@ def table_outline(
     target_shift: float,
     settings: Mapping[str, Any],
 ) -> Outline:
-    """What the header of a table says; the arguments are those of `table_problem`."""
+    """Read the outline of a table from its header; the arguments are those of `table_problem`."""
     names = header(path, target, features)
     return Outline(path, None, len(names), names, settings, target_shift)
 
@@ -116,7 +116,7 @@ def table_outline(
 def schema_outline(
     path: Path, folder: Path, data: Mapping[str, Any], settings: Mapping[str, Any]
 ) -> Outline:
-    """What the schema and the header say; the arguments are those of `schema_problem`."""
+    """Read an outline from schema and header; the arguments are those of `schema_problem`."""
     n, made = blank_problem(path, folder, data, settings)
     p = made.X.shape[1]
     return Outline(path, n, p, made.feature_names, settings, target_shift=0.0, made=made)

@@ -28,7 +28,7 @@ DAMAGE = (
     *(zipfile.BadZipFile, zlib.error, struct.error, OverflowError, SyntaxError, TypeError),
     MemoryError,
 )
-"""What NumPy and its unpacker raise for files that are not what they seem."""
+"""Exceptions that NumPy and its unpacker raise for files that are not what they seem."""
 
 MOST_NUMBERS = sys.maxsize // 8
 

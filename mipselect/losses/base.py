@@ -1,4 +1,4 @@
-"""What a loss must offer. Losses know arrays, not instances.
+"""Interface that a loss must offer. Losses know arrays, not instances.
 
 One normalisation for every loss ℓ, on a support S:
 
@@ -110,5 +110,5 @@ class Loss(Protocol):
 
 
 def wants_classes(loss: Loss) -> bool:
-    """Whether the loss is one of two classes: -1 and 1 are names to it."""
+    """Return whether the loss is one of two classes: -1 and 1 are names to it."""
     return loss.encode(np.array([-1.0, 1.0]))[1] is not None

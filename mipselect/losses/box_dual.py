@@ -35,7 +35,7 @@ ACCURACY = 1e-6
 """Duality gap, in sensitivities, beyond which a value is refused. Public."""
 
 ROUNDING = 1024.0 * EPS
-"""What rounding may add to a value and to its certificate, in largest losses; generous.
+"""Most that rounding may add to a value and to its certificate, in largest losses; generous.
 
 Every row's part is right to s + 4 roundings, and sums over rows are pairwise.
 """

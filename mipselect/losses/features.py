@@ -45,17 +45,17 @@ class Features:
 
     @cached_property
     def singles(self) -> bool:
-        """Whether feature j is column j and nothing else."""
+        """True if each feature j is column j and nothing else."""
         return bool((self.widths == 1).all())
 
     @property
     def plain(self) -> bool:
-        """Whether a support is its own list of columns."""
+        """True if a support is its own list of columns."""
         return self.singles and self.always == 0
 
     @cached_property
     def padded(self) -> bool:
-        """Whether there is a last column of zeros."""
+        """True if there is a last column of zeros."""
         return bool((self.widths != self.widths[0]).any())
 
     @property
@@ -76,7 +76,7 @@ class Features:
         return np.where(offsets < self.widths[:, None], columns, self.size - 1)
 
     def columns(self, features: IntArray) -> IntArray:
-        """Of these features, shape (k,), one after another."""
+        """Return the columns of `features`, shape (k,), one after another."""
         if self.singles:
             return features
         table = self._table[features]
@@ -102,7 +102,7 @@ class Features:
         return np.hstack([np.tile(self.always_columns, (m, 1)), columns])
 
     def most_columns(self, size: int) -> int:
-        """Of a support of `size` features, the columns that are always in among them."""
+        """Return the most columns of a support of `size` features, those always in among them."""
         return self.always + int(self._widest[size])
 
     @cached_property
@@ -111,7 +111,10 @@ class Features:
         return np.concatenate([[0], np.cumsum(np.sort(self.widths)[::-1])])
 
     def cost(self, size: int) -> float:
-        """Of one restricted problem of `size` features, in those of a few columns: at least 1."""
+        """Return the cost of one restricted problem of `size` features: at least 1.
+
+        The unit is the cost of a problem of at most `FEW_COLUMNS` columns.
+        """
         return max(1.0, (self.most_columns(size) / FEW_COLUMNS) ** 3)
 
     def by_width(self, features: IntArray) -> list[tuple[IntArray, IntArray]]:
@@ -129,7 +132,7 @@ class Features:
         return np.asarray(np.add.reduceat(values, self.offsets(features), axis=-1))
 
     def offsets(self, features: IntArray) -> IntArray:
-        """Where each of them begins in `columns(features)`, shape (k,)."""
+        """Return where each of `features` begins in `columns(features)`, shape (k,)."""
         widths = self.widths[features]
         return np.cumsum(widths) - widths
 

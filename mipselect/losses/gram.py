@@ -13,7 +13,7 @@ FULL_GRAM_BYTES = 2**30
 """A full G in float64 is held only below this size (p ≤ 11,585)."""
 
 KEPT_BYTES = 2**28
-"""Where G is not held, so much of its columns is kept; beyond it they are computed anew."""
+"""Most bytes of columns of G kept where G is not held; beyond it they are computed anew."""
 
 BLOCK_BYTES = 2**27
 """Working memory for one block of columns where G is not held."""
@@ -75,12 +75,12 @@ class Gram:
 
     @property
     def fits(self) -> bool:
-        """Whether the full matrix is small enough to be held."""
+        """True if the full matrix is small enough to be held."""
         return 8 * self.p**2 <= FULL_GRAM_BYTES
 
     @property
     def held(self) -> bool:
-        """Whether it is."""
+        """True if the full matrix is held."""
         return self._full is not None
 
     def full(self) -> FloatArray:
@@ -186,7 +186,7 @@ class Gram:
         return picked(self.full(), rows, columns)
 
     def _worth_holding(self, entries: int) -> bool:
-        """Whether all of G should be held when so many more entries are wanted."""
+        """Return whether all of G should be held when so many more entries are wanted."""
         if self._full is None and self.fits:
             self._passed += entries
         return self._full is not None or 2 * self._passed > self.p**2

@@ -1,4 +1,4 @@
-"""What an instance holds of its table: the rows, or for the squared loss exact sums of them."""
+"""Data an instance holds of its table: the rows, or for the squared loss exact sums of them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Held(Protocol):
 
     @property
     def has_rows(self) -> bool:
-        """Whether there are rows, and not only sums over them."""
+        """True if there are rows, and not only sums over them."""
         ...
 
 

@@ -21,10 +21,10 @@ from mipselect.losses.fenchel import EPS, largest_ridge_gain
 from mipselect.losses.restricted import BoxDual
 
 STEPS = 2
-"""Of a loss that is curved."""
+"""Number of steps for a loss that is curved."""
 
 KINKED_STEPS = 6
-"""Of a loss with kinks."""
+"""Number of steps for a loss with kinks."""
 
 DAMPED = 0.7
 """The share of each of these steps that is taken."""
@@ -121,7 +121,7 @@ class _Start:
         return np.clip(scaled, self.box.low, self.box.high, out=scaled)
 
     def bounds(self, added: FloatArray) -> FloatArray:
-        """Of the columns `added`, shape (L, n), each by itself."""
+        """Bound nR from below with each of the columns `added`, shape (L, n), by itself."""
         columns = self.columns
         across = added @ self.weighted.T
         solved = across @ self.inverse

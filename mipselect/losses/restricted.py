@@ -70,7 +70,7 @@ class BoxDual:
 
 @dataclass(frozen=True, eq=False)
 class Solutions:
-    """What m solves ended with; values and bounds are not divided by n.
+    """Results of m solves; values and bounds are not divided by n.
 
     Attributes
     ----------

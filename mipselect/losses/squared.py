@@ -169,7 +169,7 @@ class PreparedSquared:
         return values
 
     def _blocks_among(self, used: IntArray, supports: IntArray) -> Callable[[IntArray], FloatArray]:
-        """What gives G[row][:, row] for rows of these columns, of all supports together."""
+        """Return a map from rows of columns in `used`, those of all supports, to G[row][:, row]."""
         features, gram = self.features, self.gram
         # One block of all columns may be far larger than those of the supports.
         few = len(supports) * features.most_columns(supports.shape[1]) ** 2 < len(used) ** 2
@@ -240,7 +240,7 @@ class PreparedSquared:
 
 
 def chunk_of(size: int) -> int:
-    """How many systems of `size` columns are solved at once."""
+    """Return the number of systems of `size` columns that are solved at once."""
     return max(1, min(CHUNK, CHUNK_BYTES // (8 * max(size, 1) ** 2)))
 
 

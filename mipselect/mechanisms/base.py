@@ -1,4 +1,4 @@
-"""What a law and a mechanism offer, and the order of events in a release."""
+"""Interfaces of a law and of a mechanism, and the order of events in a release."""
 
 from __future__ import annotations
 
@@ -66,16 +66,16 @@ class Mechanism(ABC, Generic[Outcome]):
     @property
     @abstractmethod
     def name(self) -> str:
-        """What the mechanism is called in a release."""
+        """Name of the mechanism in a release."""
 
     @property
     @abstractmethod
     def guarantee(self) -> Guarantee:
-        """What one draw promises."""
+        """Promise of one draw."""
 
     @property
     def guarantees(self) -> dict[str, Guarantee]:
-        """What one draw promises, by neighbouring relation, for all relations it is stated for."""
+        """Promises of one draw, by neighbouring relation, for all relations with a stated one."""
         return {self.guarantee.relation: self.guarantee}
 
     @property

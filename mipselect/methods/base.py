@@ -1,4 +1,4 @@
-"""What a method is: its options, which are public, and the way from data to a mechanism."""
+"""Base of all methods: their options, which are public, and the way from data to a mechanism."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ class PrivateMethod(ABC):
 
     epsilon: float
     looks_at_always: ClassVar[bool] = True
-    """Whether columns that are always in change what is drawn from."""
+    """True if columns that are always in change what is drawn from."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
 
     @property
     def guarantee(self) -> Guarantee:
-        """What one draw promises, whatever the data are: that of the mechanism."""
+        """Privacy promised for one draw, whatever the data are: that of the mechanism."""
         return Guarantee(self.epsilon)
 
     @property
@@ -191,7 +191,7 @@ class Rows:
 
     @property
     def n_features(self) -> int:
-        """How many features a support is chosen from."""
+        """Number of features that a support is chosen from."""
         return len(self.layout.groups)
 
     @property

@@ -30,10 +30,11 @@ from mipselect.methods.base import Rows, ScoreMethod
 from mipselect.methods.summed import SummedRows
 
 SENSITIVITIES = {"add-remove": 1.0, "replace-one": 2.0}
-"""Of ‖Σ_i y_i x_iF‖ with rows in the unit ball: one of length 1 comes or goes, or is replaced."""
+"""Sensitivity of ‖Σ_i y_i x_iF‖ with rows in the unit ball: one of length 1 comes or goes, or is
+replaced."""
 
 CENTRED_SENSITIVITY = 4.0
-"""Of ‖Σ_i (y_i - ȳ)(x_iF - x̄_F)‖, under both relations.
+"""Sensitivity of ‖Σ_i (y_i - ȳ)(x_iF - x̄_F)‖, under both relations.
 
 With the means a and b of the m other rows, a row adds m/(m + 1) (y - b)(x - a), shorter than 2·2.
 Where it is replaced, ‖(y - b)(x - a) - (y' - b)(x' - a)‖ is convex in y and in y', so largest at

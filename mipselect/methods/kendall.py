@@ -23,7 +23,7 @@ from mipselect.privacy.randomness import Rng, generator
 from mipselect.validation import checked_choice
 
 SENSITIVITIES = {"add-remove": 1.5, "replace-one": 2.0}
-"""How far τ̂ can move between neighbours, and so the largest |τ̂| of several columns."""
+"""Sensitivity of τ̂ between neighbours, and so of the largest |τ̂| of several columns."""
 
 SEED_BITS = 256
 
@@ -114,11 +114,11 @@ class Correlations(Protocol):
         ...
 
     def with_target(self) -> FloatArray:
-        """Of every column with the target, shape (p,); multiples of `GRID`."""
+        """Return τ̂ of every column with the target, shape (p,); multiples of `GRID`."""
         ...
 
     def with_column(self, c: int) -> FloatArray:
-        """Of every column with column c, shape (p,); multiples of `GRID`."""
+        """Return τ̂ of every column with column c, shape (p,); multiples of `GRID`."""
         ...
 
 

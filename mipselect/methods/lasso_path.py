@@ -123,7 +123,7 @@ def lasso_path(X: FloatArray, y: FloatArray) -> Iterator[Segment]:
 def first_to_join(
     penalty: float, correlations: FloatArray, speeds: FloatArray, outside: BoolArray
 ) -> tuple[float, int, float]:
-    """How far λ falls until some |c_j - γa_j| = λ - γ; that j, and the sign of its correlation."""
+    """Return the fall γ of λ until some |c_j - γa_j| = λ - γ, that j, and sign(c_j - γa_j)."""
     found = (np.inf, -1, 0.0)
     for sign in (1.0, -1.0):
         closing = 1.0 - sign * speeds
@@ -137,7 +137,7 @@ def first_to_join(
 
 
 def until_zero(sizes: FloatArray, growth: FloatArray) -> FloatArray:
-    """How far λ falls until the coefficients with these |β_i| and growths of it are zero."""
+    """Return how far λ falls until each coefficient, with this |β_i| and growth of it, is zero."""
     falls = np.full(sizes.shape, np.inf)
     np.divide(np.maximum(sizes, 0.0), -growth, out=falls, where=growth < 0.0)
     return falls
@@ -164,7 +164,7 @@ def with_column(factor: FloatArray, table: FloatArray, column: FloatArray) -> Fl
 
 
 def is_independent(factor: FloatArray) -> bool:
-    """Whether enough of the last column is left beside the others."""
+    """Return whether enough of the last column is left beside the others."""
     last = factor[-1]
     return bool(last[-1] ** 2 > DEPENDENT * (last @ last))
 

@@ -26,7 +26,7 @@ DEPENDENT = 1e-8
 """A column that is always in depends on earlier ones if less than this share of it is left."""
 
 FOLDS_OF_A_ROW = {"add-remove": 1.0, "replace-one": 2.0}
-"""How many folds of moments a row can be in, before and after: each may change its ballot."""
+"""Number of folds of moments a row can be in, before and after: each may change its ballot."""
 
 MECHANISMS: dict[str, TopK] = {
     "peeling": Peeling,
@@ -244,7 +244,7 @@ def beside_fixed(
     y_unit: np.float64,
     features: Features,
 ) -> tuple[FloatArray, np.float64, FloatArray, np.float64]:
-    """What is left of columns and target beside the last columns, which are always in."""
+    """Return what is left of columns and target beside the last columns, which are always in."""
     if features.always:
         end = table.shape[1] - features.always
         fixed, more = table[:, end:], np.hstack([table[:, :end], target])
@@ -256,7 +256,7 @@ def beside_fixed(
 
 
 def unexplained(columns: FloatArray, fixed: FloatArray) -> FloatArray:
-    """What is left of columns beside fixed ones, by Gram-Schmidt, which never fails."""
+    """Return what is left of columns beside fixed ones, by Gram-Schmidt, which never fails."""
     rest, directions = columns.copy(), fixed.copy()
     for j in range(directions.shape[1]):
         direction, length = directions[:, j], float(np.linalg.norm(directions[:, j]))

@@ -25,7 +25,7 @@ from mipselect.validation import checked_epsilon
 
 @dataclass(frozen=True, kw_only=True)
 class SearchSettings:
-    """How to search; the fields are those of `top_supports`, which checks them."""
+    """Settings of a search; the fields are those of `top_supports`, which checks them."""
 
     pool_size: int | Literal["one-swap", "all"] = "one-swap"
     solver: str = "auto"
@@ -33,7 +33,7 @@ class SearchSettings:
     time_limit: float | None = None
 
     def keywords(self) -> dict[str, Any]:
-        """What every search takes, as keyword arguments."""
+        """Return the settings that every search takes, as keyword arguments."""
         return {"solver": self.solver, "tolerance": self.tolerance, "time_limit": self.time_limit}
 
     @property

@@ -51,7 +51,7 @@ class SummedRows:
 
     @property
     def n_features(self) -> int:
-        """How many features a support is chosen from."""
+        """Number of features that a support is chosen from."""
         return len(self.layout.groups)
 
     @property
@@ -74,7 +74,7 @@ class SummedRows:
 
     @property
     def shares(self) -> FloatArray:
-        """What an entry of M, of a column of a feature, is in units of the feature's bound."""
+        """Unit of M's entries for each column of a feature, as a share of the feature's bound."""
         known, bounds = self.moments.columns.x_bounds, self.layout.bounds.tolist()
         widths = self.layout.features.widths.tolist()
         each = [b for b, width in zip(bounds, widths, strict=True) for _ in range(width)]

@@ -17,7 +17,7 @@ Votes = Callable[[FloatArray, FloatArray, Features, int], list[int]]
 
 
 def votes_of_folds(rows: SummedRows, ballot: Votes) -> FloatArray:
-    """How many folds vote for each feature, shape (p,). Sensitive.
+    """Count the folds that vote for each feature, shape (p,). Sensitive.
 
     Parameters
     ----------

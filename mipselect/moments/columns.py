@@ -1,4 +1,4 @@
-"""What is public about the columns of Z = [1, x, y], and the map of one row to the grid.
+"""Public facts about the columns of Z = [1, x, y], and the map of one row to the grid.
 
 The entries of Z are integers in -65,536..65,536: multiples of `GRID`, cut towards zero, of columns
 in [-1, 1]. A row in Z depends on one row of the table, and on nothing else.
@@ -23,11 +23,11 @@ from mipselect.validation import checked_feature_names, checked_scale, checked_s
 
 
 class Columns(Protocol):
-    """What is public about the columns that are added up."""
+    """Public facts about the columns that are added up."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the columns x, p of them."""
+        """Names of the columns x, p of them."""
         ...
 
     @property
@@ -198,7 +198,7 @@ def table_columns(
 
 
 def columns_from_dict(content: Mapping[str, Any]) -> Columns:
-    """What `to_dict` wrote; raise `InvalidInput`, `KeyError` or `TypeError` for anything else."""
+    """Read what `to_dict` wrote; anything else raises `InvalidInput`, `KeyError` or `TypeError`."""
     if content["kind"] == "arrays":
         return ArrayColumns(tuple(content["names"]), tuple(content["x_bounds"]), content["y_bound"])
     if content["kind"] != "table":

@@ -26,7 +26,7 @@ MOST_THREADS = 8
 
 @dataclass(frozen=True)
 class Counting:
-    """How far a pass is; nothing of it depends on what stands in the rows.
+    """Progress of a pass; nothing of it depends on what stands in the rows.
 
     Attributes
     ----------

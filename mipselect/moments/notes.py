@@ -1,4 +1,4 @@
-"""What has been counted of a source of several files, so that an interrupted pass goes on."""
+"""Record of what was counted of a source of several files, so that an interrupted pass goes on."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SECONDS_BETWEEN_NOTES = 10.0
 
 
 class Notes:
-    """What has been counted, in a file."""
+    """Record of what has been counted, in a file."""
 
     def __init__(self, path: Path, columns: Columns, totals: Sums) -> None:
         self._path, self._totals = path, totals

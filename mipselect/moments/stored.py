@@ -24,12 +24,12 @@ SENSITIVE = (
     "SENSITIVE: computed from the data without any privacy. Keep it where the data may be kept."
 )
 ONE = 2**32
-"""What a row of ones adds to an entry."""
+"""Amount that a row of ones adds to an entry."""
 
 
 @dataclass(frozen=True, eq=False)
 class Stored:
-    """What stands in a file.
+    """Contents of a file of moments.
 
     Attributes
     ----------
@@ -101,7 +101,7 @@ def _file(entry: Sequence[int] | None) -> tuple[int, int] | None:
 
 
 def _are_sums(totals: IntMatrix) -> bool:
-    """Whether every matrix could be ZᵀZ of some rows that begin with a one."""
+    """Return whether every matrix could be ZᵀZ of some rows that begin with a one."""
     rows, left = np.divmod(totals[:, 0, 0], ONE)
     in_range = totals.nbytes <= MOST_BYTES and int(rows.min()) >= 0 and not left.any()
     if not in_range or sum(rows.tolist()) > MOST_ROWS:

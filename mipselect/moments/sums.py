@@ -13,7 +13,7 @@ from mipselect.errors import InvalidInput
 from mipselect.grid import MOST_ROWS, exact_sums
 
 MOST_BYTES = 2**30
-"""Of ZᵀZ in all folds; 11,585 columns in one."""
+"""Most bytes of ZᵀZ in all folds; 11,585 columns in one."""
 
 IntMatrix = NDArray[np.int64]
 

@@ -1,4 +1,4 @@
-"""What a plan says to whoever asked: four questions, four answers."""
+"""Answers that a plan gives in words: four questions, four answers."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ WORTH = 0.02
 """and from so much more of the right columns."""
 
 CLOSE = 0.05
-"""Where fields repeat each other, a bound that finds so little less than the best is preferred to
-it if it is smaller, for it costs less elsewhere."""
+"""Share of the right columns that a smaller bound may lose to the best and still be preferred,
+where fields repeat each other, for it costs less elsewhere."""
 
 
 def answers(plan: SelectionPlan) -> tuple[tuple[str, str], ...]:

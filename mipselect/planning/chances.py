@@ -1,4 +1,4 @@
-"""How likely a method is to draw the columns that matter, in a table where they are known."""
+"""Chances that a method draws the columns that matter, in a table where they are known."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ DRAWS = 50
 
 @dataclass(frozen=True)
 class Chance:
-    """What to expect of one draw.
+    """Expected result of one draw: how many of the columns that matter it finds.
 
     Attributes
     ----------
@@ -99,7 +99,7 @@ class Case:
         return Chance(float(shares.mean()), float((shares == 1.0).mean()))
 
     def shares(self, supports: IntArray) -> FloatArray:
-        """Of the columns that matter, how many each support has; shape (supports,)."""
+        """Return the share of the columns that matter in each support; shape (supports,)."""
         found = [np.isin(supports, features).any(axis=1) for features in self.right]
         return np.asarray(np.mean(found, axis=0))
 
@@ -183,7 +183,7 @@ METHODS: Mapping[str, Callable[[Case], Chances]] = {
 }
 
 USUAL = (EXPONENTIAL, TOP_R, MISTAKES, "sis", "kendall")
-"""What is compared if nothing else is asked for: the others take long to simulate."""
+"""Methods that are compared if nothing else is asked for: the others take long to simulate."""
 
 
 def _by_draws(case: Case, method: Callable[[float], SupportMethod]) -> Chances:

@@ -1,4 +1,4 @@
-"""What a plan holds: settings, what each would find, and how many rows would do."""
+"""Contents of a plan: settings, what each would find, and how many rows would do."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mipselect.planning.simulation import Guesses
 
 METHOD, COEF_BOUND, REPEATED, RIDGE = "method", "coef_bound", "repeated", "ridge"
 ROWS, REFERENCE = "rows", "reference"
-"""What a line is about."""
+"""Subjects that a line can have."""
 
 TOO_SLOW = "not done within the time limit"
 
@@ -47,7 +47,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Line:
-    """What a setting would find.
+    """Setting of a plan, and what it would find.
 
     Attributes
     ----------
@@ -78,7 +78,10 @@ class Line:
         return _error([chances[k].found for chances in self.tables])
 
     def gain(self, other: Line, k: int) -> tuple[float, float | None]:
-        """How much more is found than by another line on the same tables; and as `error`."""
+        """Return the mean gain in `found` over another line at the k-th ε, and its standard error.
+
+        Both lines are about the same tables; the error is None for a single table.
+        """
         pairs = zip(self.tables, other.tables, strict=True)
         gains = [mine[k].found - theirs[k].found for mine, theirs in pairs]
         return float(np.mean(gains)), _error(gains)
@@ -86,7 +89,7 @@ class Line:
 
 @dataclass(frozen=True)
 class SelectionPlan:
-    """What to expect of a selection. No data is in it.
+    """Expected results of a selection. No data is in it.
 
     Attributes
     ----------
@@ -135,7 +138,7 @@ class SelectionPlan:
 
     @property
     def blind(self) -> float:
-        """What is found without looking: s/p."""
+        """Expected share of the right columns found without looking: s/p."""
         return blind(self.features, self.support_size)
 
     def about(self, *what: str) -> tuple[Line, ...]:
@@ -170,7 +173,7 @@ class SelectionPlan:
 
 @dataclass(frozen=True)
 class Step:
-    """Where a plan stands.
+    """Progress of a plan: what is done, and what comes next.
 
     Attributes
     ----------

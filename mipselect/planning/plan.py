@@ -50,7 +50,7 @@ from mipselect.validation import (
 OTHER_BOUNDS = (0.5, 2.0)
 OTHER_RIDGES = (10.0, 100.0)
 DOUBLINGS = 5
-"""What is tried besides the settings in question, as multiples of them."""
+"""Settings that are tried besides those in question, as multiples of them."""
 
 MOST_ENTRIES = 20_000_000
 """No table with more rows times columns is made up."""

@@ -26,7 +26,7 @@ REPEATED_CORRELATION = 0.98
 
 @dataclass(frozen=True, kw_only=True)
 class Guesses:
-    """What is assumed of the rows; all of it stated, nothing of it from data.
+    """Assumptions about the rows; all of them stated, none of them from data.
 
     Attributes
     ----------
@@ -135,7 +135,7 @@ class Simulation:
 
     @property
     def repeated(self) -> int:
-        """How many fields repeat each other: 4 if there are as many; 0 if fewer than 2 can."""
+        """Number of fields repeating each other: 4 if there are as many; 0 if fewer than 2 can."""
         vary = self._that_vary()
         ranges = sum(isinstance(self.public.features[j], Scaled) for j in vary)
         possible = min(MOST_REPEATED, ranges, len(vary) - (self.support_size - 1))
@@ -208,7 +208,7 @@ class Simulation:
 
 
 def _mixed(one: FloatArray, other: FloatArray, share: float) -> FloatArray:
-    """Of two with variance 1, with that share of the variance from the first."""
+    """Mix two variables with variance 1, with that share of the variance from the first."""
     return np.asarray(math.sqrt(share) * one + math.sqrt(1.0 - share) * other)
 
 
@@ -223,13 +223,13 @@ def _numbers(encoder: Encoder, z: FloatArray, spread: float = 1.0) -> FloatArray
 
 
 def _levels(encoder: Encoder) -> int:
-    """How many categories a field without a range has."""
+    """Return the number of categories of a field without a range."""
     assert isinstance(encoder, Ranked | Indicators)
     return encoder.levels
 
 
 def _effect(encoder: Encoder, numbers: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """What a field contributes, before its unit is chosen; around 0."""
+    """Return what a field contributes, before its unit is chosen; around 0."""
     if isinstance(encoder, Indicators):
         levels: FloatArray = rng.standard_normal(encoder.levels)
         numbers = levels[numbers.astype(np.intp)]

@@ -1,4 +1,4 @@
-"""What is promised, what has been spent, what may leave, and exact draws. Knows no data."""
+"""Guarantees, ledgers, releases and exact draws; knows no data."""
 
 from mipselect.privacy.composition import Statement, statements
 from mipselect.privacy.guarantee import Guarantee

@@ -1,4 +1,4 @@
-"""What a fixed set of releases promises together, counted in three ways.
+"""Joint promise of a fixed set of releases, counted in three ways.
 
 All three hold for a set that was fixed before the first of them was drawn. The sum also limits what
 is chosen step by step, and so does ρ where it is the currency; the others are told, and allow
@@ -38,7 +38,7 @@ LIMITED = "ρ of zero-concentrated privacy added up; the ledger's limit on it ho
 
 @dataclass(frozen=True)
 class Statement:
-    """What a set of releases promises together, in one way of counting.
+    """Joint promise of a set of releases, in one way of counting.
 
     Attributes
     ----------

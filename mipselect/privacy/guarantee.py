@@ -181,7 +181,7 @@ class Guarantee:
 
 
 def neighbours(relation: str, unit: str = ROW) -> str:
-    """How neighbouring tables differ, in words: by one row, or by all rows of one `unit`."""
+    """Say in words how neighbouring tables differ: by one row, or by all rows of one `unit`."""
     words = RELATIONS[relation]
     return words if unit == ROW else words.replace("one row", f"all rows of one {unit}")
 

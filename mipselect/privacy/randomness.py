@@ -65,7 +65,7 @@ def generator(rng: Rng) -> tuple[random.Random, bool]:
 
 
 def source_of(random_state: Any) -> tuple[random.Random, bool]:
-    """What `generator` returns, for the `random_state` of an estimator."""
+    """Return what `generator` does, for the `random_state` of an estimator."""
     try:
         return generator(random_state)
     except InvalidInput:

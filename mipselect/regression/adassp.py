@@ -35,7 +35,7 @@ from mipselect.validation import (
 
 
 class _AdaSSP(PrivateRegressor):
-    """What one round and many share."""
+    """Common base of the regressors with one round and with many."""
 
     delta: float
     x_bound: float | ArrayLike | None
@@ -44,10 +44,13 @@ class _AdaSSP(PrivateRegressor):
     fit_intercept: bool
 
     _sizes_share: ClassVar[float] = 0.0
-    """Of μ²: what the sum of squares of the target and the number of rows cost."""
+    """Share of μ² that the sum of squares of the target and the number of rows cost."""
 
     def promise(self, size: int) -> Guarantee:
-        """What a fit on `size` columns promises: (ε, δ), and ρ = μ²/2. See `PrivateLinearModel`."""
+        """Return the guarantee of a fit on `size` columns: (ε, δ), and ρ = μ²/2.
+
+        See `PrivateLinearModel.promise`.
+        """
         self._rows(size)
         self._residual_bound()
         self._target_bound()
@@ -69,7 +72,7 @@ class _AdaSSP(PrivateRegressor):
 
     @abstractmethod
     def _name(self) -> str:
-        """What the mechanism is called in a release."""
+        """Return the name that a release gives the mechanism."""
 
     def _deviations(self, size: int) -> Deviations:
         epsilon, delta = checked_budget(self.epsilon), checked_delta(self.delta)
@@ -328,4 +331,4 @@ class BoostedAdaSSPRegressor(_AdaSSP):
 
 
 LARGEST_TARGET = 1e25
-"""What y is clipped to where nothing else is said: the largest scale there is."""
+"""Bound to which y is clipped where nothing else is said: the largest scale there is."""

@@ -1,4 +1,4 @@
-"""What all private models share: scikit-learn's conventions around one private draw."""
+"""Base of all private models: scikit-learn's conventions around one private draw."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from mipselect.validation import checked_feature_names, require_public
 
 @dataclass(frozen=True)
 class Drawn:
-    """What a draw leaves behind; all of it is released.
+    """Result of a draw; all of it is released.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class Drawn:
 
 
 REACH = 3.0
-"""Of predictions, in halves of the range of the target, where `coef_bound` follows from a table."""
+"""Bound of predictions, in halves of the target range, where `coef_bound` follows from a table."""
 
 
 class ReleasedModel(BaseEstimator, ABC):  # type: ignore[misc]
@@ -86,7 +86,7 @@ class ReleasedModel(BaseEstimator, ABC):  # type: ignore[misc]
 
     @abstractmethod
     def _seeded(self) -> bool:
-        """Whether two fits give the same."""
+        """Return whether two fits to the same data give the same model."""
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -155,7 +155,7 @@ class PrivateLinearModel(ReleasedModel):
 
     @abstractmethod
     def promise(self, size: int) -> Guarantee:
-        """What a fit on `size` columns promises; nothing is drawn or charged.
+        """Return the guarantee of a fit on `size` columns; nothing is drawn or charged.
 
         Raises
         ------
@@ -220,7 +220,7 @@ class PrivateLinearModel(ReleasedModel):
         return model
 
     def has_columns(self, size: int) -> bool:
-        """Whether a parameter has one number for each of so many columns."""
+        """Return whether a parameter has one number for each of so many columns."""
         return bool(self._with_columns(size))
 
     def _with_columns(self, size: int) -> list[str]:

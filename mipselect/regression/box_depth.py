@@ -155,7 +155,7 @@ class DepthLaw:
         return min(int(np.minimum(below, above).min()), self.deepest)
 
     def _shell(self, depth: int) -> int:
-        """How many points of the grid have this depth."""
+        """Return the number of points of the grid that have this depth."""
         return self.volumes[depth] - self.volumes[depth + 1]
 
     @cached_property

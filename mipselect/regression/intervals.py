@@ -39,7 +39,7 @@ REFUSALS = {
 
 
 TURNED = 1e-4
-"""How rarely noise turns a function out of what is seen of it by more than is allowed for."""
+"""Probability that noise turns a function out of what is seen of it by more than is allowed for."""
 
 UNSEEN = 0.02
 """The largest part of a function, squared, that may be allowed for in this way."""

@@ -18,14 +18,15 @@ SENSITIVITIES: dict[str, tuple[float, float, float]] = {
     "add-remove": (1.0, 1.0, 1.0),
     "replace-one": (math.sqrt(2.0), 1.0, 2.0),
 }
-"""Of the sum of squares, its smallest eigenvalue, and a gradient, for rows and residuals ≤ 1."""
+"""Sensitivities of the sum of squares, its smallest eigenvalue, and a gradient, for rows and
+residuals ≤ 1."""
 
 SIZES: dict[str, float] = {"add-remove": math.sqrt(2.0), "replace-one": 1.0}
 """Sensitivity of (Σu², n) for |u| ≤ 1: of both where a row is added; n is public where one is
 replaced."""
 
 SIZES_SHARE = 0.01
-"""Of μ², for (Σu², n): it makes all other noise 0.5 % larger. What it leaves unknown of the
+"""Share of μ² for (Σu², n): it makes all other noise 0.5 % larger. What it leaves unknown of the
 variance of a residual is below a μ-th of what the other noise adds to an interval's."""
 
 SLACK = 1.0 + 1e-12
@@ -36,7 +37,7 @@ ROUNDED = 2.0 * MOST_ROWS * 2.0**-53
 together. Public: it does not depend on how many rows there are."""
 
 QUANTILE = 1.96
-"""Of the normal law: 97.5 % lie below."""
+"""Quantile of the normal law: 97.5 % lie below."""
 
 
 @dataclass(frozen=True)

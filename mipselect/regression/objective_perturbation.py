@@ -44,7 +44,7 @@ FOOTNOTE = (
 
 
 class _ObjectivePerturbation(PrivateLinearModel):
-    """What the regressor and the classifier share."""
+    """Common base of the regressor and the classifier."""
 
     x_bound: float | ArrayLike | None
     coef_bound: float | None
@@ -54,7 +54,10 @@ class _ObjectivePerturbation(PrivateLinearModel):
     loss: str
 
     def promise(self, size: int) -> Guarantee:
-        """What a fit on `size` columns promises: pure ε. See `PrivateLinearModel.promise`."""
+        """Return the guarantee of a fit on `size` columns: pure ε.
+
+        See `PrivateLinearModel.promise`.
+        """
         self._perturbation(size)
         return Guarantee(self.epsilon, relation=self._checked_relation())
 

@@ -108,7 +108,7 @@ class Pair:
 
 
 def promised_together(stated: Mapping[str, Guarantee], model: Guarantee) -> Guarantee:
-    """What a draw of columns and a model on them promise, under the relation of the model.
+    """Add up what a draw of columns and a model on them promise, under the relation of the model.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ def require_within(together: Guarantee, epsilon: float) -> None:
 
 
 def features_of(outcome: Any) -> Support:
-    """What was drawn as sorted features."""
+    """Return what was drawn as sorted features."""
     return (outcome,) if isinstance(outcome, int) else tuple(sorted(outcome))
 
 

@@ -18,7 +18,7 @@ EDGES = (0.0, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 2.0, 4.0, 8.0, 16.0, 40.0)
 """Panels of the integral along the noise, in units of its scale; e^-40 lies beyond."""
 
 POINTS = 16
-"""Of the rule of Gauss and Legendre in each of them."""
+"""Points of the rule of Gauss and Legendre in each of them."""
 
 
 def perturbed_law(

@@ -21,7 +21,7 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class Perturbation:
-    """How much ridge and how much noise keep ε; public numbers only.
+    """Amounts of ridge and of noise that keep ε; public numbers only.
 
     Attributes
     ----------

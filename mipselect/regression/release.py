@@ -35,7 +35,7 @@ LARGEST = 1 << 26
 """Bytes of a stored model."""
 
 LARGEST_NUMBER = 1e200
-"""Of the coefficients of a table's model, in its units: what it predicts is finite."""
+"""Largest coefficient of a table's model, in its units: what it predicts is finite."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -337,7 +337,7 @@ class ModelRelease(Release):
 
 
 def _holds_columns(X: Any) -> bool:
-    """Whether X is an array of numbers or lists of them, and not a table with names."""
+    """Return whether X is an array of numbers or lists of them, and not a table with names."""
     return isinstance(X, np.ndarray | list | tuple)
 
 

@@ -53,7 +53,7 @@ class RowMap:
 
     @property
     def columns(self) -> int:
-        """How many entries a mapped row has."""
+        """Number of entries of a mapped row."""
         return self.size + self.fit_intercept
 
     @property

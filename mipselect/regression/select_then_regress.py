@@ -280,7 +280,7 @@ class SelectThenRegress(NumberPredictor):
 def _sources(
     selector: PrivateSelector, regressor: PrivateLinearModel
 ) -> tuple[tuple[random.Random, random.Random], bool]:
-    """Where their random integers come from, and whether the pair may be called private."""
+    """Return the sources of their random integers, and whether the pair may be called private."""
     source, of_columns = source_of(selector.random_state)
     model_source, of_model = source_of(regressor.random_state)
     return (source, model_source), of_columns and of_model
@@ -304,7 +304,7 @@ def _largest(selector: PrivateSelector) -> int:
 
 
 def _of_the_problem(selector: PrivateSelector) -> dict[str, Any]:
-    """What a selector says about the problem of a table, as arguments of `Instance.from_table`.
+    """Return what a selector says about a table's problem, as arguments of `Instance.from_table`.
 
     Raises
     ------
@@ -330,7 +330,7 @@ def _of_the_problem(selector: PrivateSelector) -> dict[str, Any]:
 def _promise_on_some_columns(
     selector: PrivateSelector, regressor: PrivateLinearModel, layout: Layout
 ) -> Guarantee:
-    """What the regressor promises on as many columns as are drawn at most.
+    """Return what the regressor promises on as many columns as are drawn at most.
 
     Its parameters are checked for every column of X: after the draw it would be too late.
     """

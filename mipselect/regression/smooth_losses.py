@@ -21,7 +21,7 @@ class SmoothLoss(ABC):
     @property
     @abstractmethod
     def name(self) -> str:
-        """What the loss is called."""
+        """Name by which a model asks for the loss."""
 
     @property
     @abstractmethod
@@ -33,7 +33,7 @@ class SmoothLoss(ABC):
         """The largest |dℓ/du| for |y| ≤ y_bound and |u| ≤ u_bound."""
 
     def replaced(self, x_norm: float, y_bound: float, radius: float) -> float:
-        """How far the gradient in β moves when a row is replaced, ‖x‖ ≤ B and ‖β‖ ≤ r.
+        """Bound how far the gradient in β moves when a row is replaced, ‖x‖ ≤ B and ‖β‖ ≤ r.
 
         Twice the largest gradient of one row.
         """

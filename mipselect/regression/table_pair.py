@@ -23,7 +23,7 @@ from mipselect.tables.schema import TableSchema
 
 @dataclass(frozen=True, eq=False)
 class TablePlan:
-    """What is drawn from a table, before a row of it is read; all of it is public.
+    """Plan of what is drawn from a table, before a row of it is read; all of it is public.
 
     Attributes
     ----------
@@ -56,17 +56,17 @@ class TablePlan:
 
     @property
     def whole(self) -> ModelTable:
-        """What a model on all fields would remember of the table."""
+        """Part of the table that a model on all fields would remember."""
         return ModelTable.of(self.schema, self.public, range(len(self.public.features)))
 
     @property
     def classifies(self) -> bool:
-        """Whether the model predicts classes."""
+        """True if the model predicts classes."""
         return isinstance(self.regressor, ObjectivePerturbationClassifier)
 
     @property
     def model_promise(self) -> Guarantee:
-        """What the model promises, whatever fields were selected."""
+        """Guarantee of the model, whatever fields were selected."""
         widths = [len(encoder.columns()) for encoder in self.public.encoders]
         k = len(self.public.features)
         columns = most_columns(widths[:k], widths[k:], self.size)
@@ -74,7 +74,7 @@ class TablePlan:
 
     @property
     def promise(self) -> Guarantee:
-        """What both promise; raises what `promised_together` does."""
+        """Guarantee of selection and model together; raises what `promised_together` does."""
         return promised_together(self.method.guarantees, self.model_promise)
 
     def model_on(self, size: int) -> PrivateLinearModel:

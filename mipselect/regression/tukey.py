@@ -30,7 +30,7 @@ from mipselect.validation import (
 )
 
 COUNT_SHARE = 0.05
-"""What a noisy number of rows costs, of ε."""
+"""Share of ε that a noisy number of rows costs."""
 
 PADDING_RISK = 1e-4
 """η: with this probability the noisy number of rows is above the true one."""
@@ -151,7 +151,10 @@ class TukeyRegressor(PrivateRegressor):
         self.random_state = random_state
 
     def promise(self, size: int) -> Guarantee:
-        """What a fit on `size` columns promises: (ε, δ). See `PrivateLinearModel.promise`."""
+        """Return the guarantee of a fit on `size` columns: (ε, δ).
+
+        See `PrivateLinearModel.promise`.
+        """
         checked_budget(self.epsilon)
         checked_delta(self.delta)
         if self.block_size is not None:
@@ -228,7 +231,7 @@ class TukeyRegressor(PrivateRegressor):
 
     @property
     def _count_epsilon(self) -> float:
-        """What the number of blocks costs."""
+        """Part of ε that the number of blocks costs; zero except under add-remove."""
         return COUNT_SHARE * self.epsilon if self._checked_relation() == "add-remove" else 0.0
 
     def _blocks(
@@ -250,7 +253,7 @@ class TukeyRegressor(PrivateRegressor):
 
 
 def enough_blocks(columns: int, epsilon: float, delta: float) -> int:
-    """How many blocks let the test pass, for models that are about normal; public.
+    """Return how many blocks let the test pass, for models that are about normal; public.
 
     (11 + 1.2d)(ln(1/2δ) + 3)/ε_t: a quarter above what passes with a probability of 0.9 for models
     with normal errors, for d up to 21.

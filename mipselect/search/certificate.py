@@ -1,4 +1,4 @@
-"""What pools and levels have in common: frozen arrays, and the formulas of their tolerance."""
+"""Common parts of pools and levels: frozen arrays, and the formulas of their tolerance."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mipselect.errors import InvalidInput
 
 @dataclass(frozen=True)
 class Effort:
-    """What a search has done; sensitive too, for it depends on the data.
+    """Work that a search has done; sensitive too, for it depends on the data.
 
     Attributes
     ----------
@@ -126,12 +126,12 @@ class Certificate(ABC):
     @property
     @abstractmethod
     def certified(self) -> bool:
-        """Whether the bounds prove what `tolerance` says."""
+        """True if the bounds prove what `tolerance` says."""
 
     @property
     @abstractmethod
     def proves_optimum(self) -> bool:
-        """Whether the bounds prove that no support is better than the first row."""
+        """True if the bounds prove that no support is better than the first row."""
 
     def _one_for_each_row(self, name: str) -> FloatArray:
         """The array of that name, frozen; of shape (m,) and without NaN."""

@@ -1,4 +1,4 @@
-"""What a search keeps: the R best supports, or the best support of one level.
+"""Collectors of what a search keeps: the R best supports, or the best support of one level.
 
 Both offer the same things to the search: `threshold` (only supports with a smaller value matter
 any more), `offer` (exact values) and `settle` (a proven bound for supports left out).
@@ -15,7 +15,7 @@ from mipselect.arrays import FloatArray, IntArray
 
 
 class Collector(Protocol):
-    """Where a search puts what it finds and what it proves."""
+    """Receiver of what a search finds and what it proves."""
 
     @property
     def threshold(self) -> float:
@@ -33,7 +33,7 @@ class Collector(Protocol):
 
 
 class _Settled:
-    """What is proven of supports that were not kept."""
+    """Proven lower bound on supports that were not kept; the base of both collectors."""
 
     def __init__(self) -> None:
         self._settled = math.inf

@@ -1,4 +1,4 @@
-"""Whether cuts leave a choice open: the proof that no back end is trusted with.
+"""Decision whether cuts leave a choice open: the proof that no back end is trusted with.
 
 A master says: every choice z of m of L columns that was not visited has max_k cut_k(z) ≥ target.
 Three kinds of rows are lower bounds on that maximum, for every nonnegative μ with Σ μ = 1 and ν:
@@ -29,7 +29,7 @@ EPS = float(np.finfo(np.float64).eps)
 
 @dataclass(frozen=True, eq=False)
 class Verdict:
-    """What the cuts prove.
+    """Conclusion that the cuts allow: proven, open at some choice, or undecided.
 
     Attributes
     ----------

@@ -198,7 +198,7 @@ class _MasterRun:
             answers.clear()
 
     def _target(self, patience: int) -> float:
-        """What a bound has to reach: the threshold, or within τ of it once patience is spent."""
+        """Return the goal of bounds: the threshold, or within τ of it after `patience` visits."""
         if len(self._visited) < patience:
             return self._collector.threshold
         return self._collector.target

@@ -1,4 +1,4 @@
-"""What the drivers, `top_supports` and `mistake_levels`, ask of a search, and it of an engine."""
+"""Protocols of a search for its drivers, `top_supports` and `mistake_levels`, and of its engine."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Engine(Protocol[Sub]):
         """The solver's name."""
 
     def takes(self, sub: Sub) -> bool:
-        """Whether this screened subproblem (size ≥ 2) should be settled rather than divided."""
+        """Tell whether this screened subproblem (size ≥ 2) should be settled, not divided."""
 
     def settle(self, sub: Sub, collector: Collector, run: Run) -> bool:
         """Offer every support below the threshold, and settle a bound for all the others.

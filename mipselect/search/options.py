@@ -20,7 +20,7 @@ VALUE_ERRORS = 4.0
 
 @dataclass(frozen=True, eq=False)
 class SearchOptions:
-    """Who searches, how exactly and how long.
+    """Solver, tolerance, time limit and progress callback of a search.
 
     Attributes
     ----------

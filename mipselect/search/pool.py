@@ -1,4 +1,4 @@
-"""What a search returns: supports, exact values and proven bounds. All of it is sensitive."""
+"""Results of a search: supports, exact values and proven bounds. All of them are sensitive."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class SupportPool(Certificate):
 
     @cached_property
     def certified(self) -> bool:
-        """Whether the rows are distinct, in order, and rest_bound proves what `tolerance` says."""
+        """True if the rows are distinct, in order, and rest_bound proves what `tolerance` says."""
         if not len(self):
             return False
         _, rows = self._in_order
@@ -89,12 +89,12 @@ class SupportPool(Certificate):
 
     @property
     def proves_optimum(self) -> bool:
-        """Whether no support is better than the first row; a certificate may leave τΔ open."""
+        """True if no support can be better than the first row; a certificate may leave τΔ open."""
         return len(self) > 0 and bool(self.rest_bound >= self.values[0])
 
     @property
     def certified_rows(self) -> int:
-        """How many of the first rows are proven to be the best ones, up to the tolerance."""
+        """Number of first rows that are proven to be the best ones, up to the tolerance."""
         return int(np.searchsorted(self.values, self.rest_bound + self.allowance, side="right"))
 
     def first(self, rows: int) -> SupportPool:
@@ -191,7 +191,7 @@ class MistakeLevels(Certificate):
 
     @cached_property
     def certified(self) -> bool:
-        """Whether all levels are there, row i in level i, and the bounds prove the values.
+        """True if all levels are there, row i in level i, and the bounds prove the values.
 
         That row 0 is an optimum is part of it: no other level's bound is below its value.
         """
@@ -205,12 +205,12 @@ class MistakeLevels(Certificate):
 
     @property
     def proves_optimum(self) -> bool:
-        """Whether no support is better than the first row, which is part of the certificate."""
+        """True if no support can be better than the first row, which is part of the certificate."""
         return self.certified
 
     @property
     def certified_rows(self) -> int:
-        """How many of the first rows are proven to be the best of their level, if row 0 is."""
+        """Number of first rows that are proven to be the best of their level, if row 0 is."""
         proven = self.bounds >= self.values - self.allowance
         return len(self) if proven.all() else int(np.argmin(proven))
 

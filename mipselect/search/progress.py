@@ -88,7 +88,7 @@ class Deadline:
 
 @dataclass
 class Statistics:
-    """What a search counts while it runs; see `Effort`, which it becomes."""
+    """Counts that a search keeps while it runs; see `Effort`, which they become."""
 
     subproblems: int = 0
     masters: int = 0
@@ -97,12 +97,12 @@ class Statistics:
     solver_nodes: int = 0
 
     def effort(self, solver: str, seconds: float) -> Effort:
-        """What has been done so far."""
+        """Return the counts so far, with the solver and the seconds."""
         return Effort(solver=solver, seconds=seconds, **vars(self))
 
 
 class Reporter:
-    """Where a search stands, and who is told so now and then.
+    """State of a running search, reported to a callback now and then.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ class Run:
         self.reporter.report(self.deadline, self.statistics)
 
     def limit(self, collector: Collector, long: int) -> float:
-        """What a bound must reach: the threshold, or the target after `long` subproblems.
+        """Return what a bound must reach: the threshold, or the target after `long` subproblems.
 
         Then what certifies is enough, and no exact value is looked for.
         """
@@ -178,7 +178,7 @@ class Run:
         return collector.threshold
 
     def effort(self, solver: str) -> Effort:
-        """What has been done so far."""
+        """Return the counts so far, with the solver and the seconds since the search began."""
         return self.statistics.effort(solver, self.deadline.seconds)
 
 

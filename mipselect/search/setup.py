@@ -1,4 +1,4 @@
-"""What every search begins with: an instance, a method with its engine, and a run."""
+"""Setup of every search: an instance, a method with its engine, and a run."""
 
 from __future__ import annotations
 

@@ -127,7 +127,7 @@ def _proven_part(pool: SupportPool) -> str:
 
 
 def _pool(search: Search, collector: BestSupports, open_bound: float) -> SupportPool:
-    """What was collected; `open_bound` holds for everything that is not settled."""
+    """Build the pool of what was collected; `open_bound` holds for all that is not settled."""
     instance = search.instance
     supports, values, settled = collector.result()
     complete = len(values) == instance.number_of_supports

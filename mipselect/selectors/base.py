@@ -1,4 +1,4 @@
-"""What all selectors share: scikit-learn's conventions around one private draw."""
+"""Base of all selectors: scikit-learn's conventions around one private draw."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class PrivateSelector(SelectorMixin, BaseEstimator, ABC):  # type: ignore[misc]
     """For the subclasses that have no such arguments."""
 
     _accept_sparse: ClassVar[str | bool] = False
-    """Of `validate_data`: the sparse format that `_mechanism` wants, or False."""
+    """Argument of `validate_data`: the sparse format that `_mechanism` wants, or False."""
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Draw the features, once.
@@ -200,7 +200,7 @@ class PrivateSelector(SelectorMixin, BaseEstimator, ABC):  # type: ignore[misc]
         )
 
     def _rows(self, X: Any, y: Any, **public: Any) -> Rows:
-        """What a method of scores draws from; `public` are bounds, and an intercept."""
+        """Return the rows a method of scores draws from; `public` are bounds, and an intercept."""
         return Rows(
             X,
             real_target(y),

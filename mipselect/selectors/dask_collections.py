@@ -14,7 +14,7 @@ from mipselect.selectors.base import PrivateSelector
 
 
 def is_dask(X: object) -> bool:
-    """Whether X is a collection of Dask."""
+    """Return whether X is a collection of Dask."""
     return hasattr(X, "__dask_graph__")
 
 

@@ -33,7 +33,7 @@ MEANINGS = {
     "coef_bound": "the largest length of the coefficients",
     "ridge": "λ of the penalty (λ/2n)‖β‖²",
 }
-"""Of the public bounds."""
+"""Meanings of the public bounds."""
 
 
 def _public_classes(loss: Loss) -> Classes | None:

@@ -20,7 +20,7 @@ MEANINGS = {
     "x_bound": "features are clipped to ± this",
     "y_bound": "the target is clipped to ± this",
 }
-"""Of the public bounds."""
+"""Meanings of the public bounds."""
 
 
 class SISSelector(PrivateSelector):

@@ -16,7 +16,7 @@ HEADER = 3
 
 
 def is_bignum(kind: pa.DataType) -> bool:
-    """Whether a column is of this type."""
+    """Return whether the type of a column is BIGNUM, as DuckDB exports it."""
     is_opaque = getattr(kind, "extension_name", None) == "arrow.opaque"
     return is_opaque and bool(kind.type_name == "bignum")
 

@@ -154,7 +154,7 @@ class _KeptRecords:
 
     @property
     def left(self) -> int:
-        """How many were skipped behind the last one that was kept."""
+        """Number of records skipped behind the last one that was kept."""
         return len(self._skipped)
 
     def places(self, kept: int) -> pa.Array:

@@ -48,11 +48,11 @@ class Column:
 
 
 class Encoder(Protocol):
-    """What a field becomes."""
+    """Map of a field into its columns."""
 
     @property
     def field(self) -> Field:
-        """Of which it is made."""
+        """Field that is encoded."""
         ...
 
     def columns(self) -> tuple[Column, ...]:
@@ -147,7 +147,7 @@ class Indicators:
 
 
 def encoder_of(field: Field, ranges: Mapping[str, tuple[float, float]]) -> Encoder:
-    """What a field becomes; raise `InvalidInput` if the schema says too little of it."""
+    """Choose how a field is encoded; raise `InvalidInput` if the schema says too little of it."""
     if field.type == "boolean":
         return Ranked(field, 2)
     if field.categories is not None:

@@ -128,7 +128,7 @@ class TableEquation:
 
     @property
     def left_out(self) -> str:
-        """How many terms `lines` leaves out, and what they are; "" if none."""
+        """Number of terms that `lines` leaves out, and what they are, in words; "" if none."""
         count = sum(term.aside for term in self.terms)
         if not count:
             return ""
@@ -190,7 +190,7 @@ def equation(
 
 
 def _terms(encoder: Encoder, block: Sequence[float]) -> tuple[float, list[Term]]:
-    """What a field adds to the constant, and its terms."""
+    """Return what a field adds to the constant, and its terms."""
     field, column = encoder.field, encoder.columns()[0]
     match encoder:
         case Indicators():

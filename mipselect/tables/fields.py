@@ -16,7 +16,7 @@ MAPPED = (*NUMBERS, "boolean", "string")
 
 TRUE = ("true", "True", "TRUE", "1")
 FALSE = ("false", "False", "FALSE", "0")
-"""How the standard writes truth values."""
+"""Truth values as the standard writes them."""
 
 NUMBER = r"[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|inf|infinity)"
 """A number as text in any case, after `decimalChar` and `groupChar` are replaced."""
@@ -28,7 +28,7 @@ TRUTHS = {"true": 1.0, "false": 0.0}
 """Truth values, however they are stored, count as numbers in a field of numbers."""
 
 BLANKS = " \t\r\n\v\f"
-"""What does not count at either end of a value."""
+"""Characters that do not count at either end of a value."""
 
 Category = str | float | bool
 
@@ -84,7 +84,7 @@ class Field:
 
     @property
     def is_number(self) -> bool:
-        """Whether its values are numbers, be they measured or the codes of categories."""
+        """True if its values are numbers, be they measured or the codes of categories."""
         return self.type in NUMBERS
 
     @property
@@ -96,7 +96,7 @@ class Field:
 
     @property
     def gap(self) -> str:
-        """What a person has to write before the field can be used; "" if nothing."""
+        """Properties that a person has to write before the field can be used; "" if nothing."""
         if self.type == "boolean" or self.categories is not None:
             return ""
         if self.type == "string":

@@ -66,7 +66,7 @@ class ModelTable:
 
     @classmethod
     def of(cls, schema: TableSchema, public: PublicMap, chosen: Sequence[int]) -> ModelTable:
-        """What remains of a table for a model on some of the features of `public`."""
+        """Return what remains of a table for a model on the `chosen` features of `public`."""
         content = schema.content
         kept = [public.features[j] for j in chosen]
         encoders = {e.field.name: e for e in (*kept, *public.always, public.target.encoder)}

@@ -1,4 +1,4 @@
-"""Where the files of a table are, so that none of them counts twice under two names."""
+"""Places of the files of a table, so that none of them counts twice under two names."""
 
 from __future__ import annotations
 

@@ -159,7 +159,7 @@ class PublicMap:
 
     @property
     def units(self) -> Units:
-        """What turns columns back into the units of the table."""
+        """Map from the columns back to the units of the table."""
         return Units(
             columns=self.columns,
             target_name=self.target.encoder.field.name,

@@ -22,7 +22,7 @@ PRIVACY_UNIT = "csvw-eo:privacyUnit"
 
 @dataclass(frozen=True)
 class TableSchema:
-    """What is public about a table: its fields, their ranges and categories.
+    """Public facts about a table: its fields, their ranges and categories.
 
     Attributes
     ----------

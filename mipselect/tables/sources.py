@@ -1,4 +1,4 @@
-"""Where a table comes from: files, Arrow, pandas, Polars, DuckDB; as parts with headers.
+"""Sources of a table: files, Arrow, pandas, Polars, DuckDB; as parts with headers.
 
 A header is read before any row. Names are taken from strings only, and how a column is stored
 decides nothing: a value in one row may decide it.
@@ -76,7 +76,7 @@ def open_source(source: Any) -> tuple[Part, ...]:
 
 
 def _is_frame(source: Any, module: str, name: str) -> bool:
-    """Whether it is of a class of a package that need not be installed."""
+    """Return whether `source` is of a class of a package that need not be installed."""
     package = sys.modules.get(module)
     return package is not None and isinstance(source, getattr(package, name))
 

@@ -96,7 +96,7 @@ def _kind_of_file(path: str) -> str:
 
 
 def is_table(path: str) -> bool:
-    """Whether a file is called as a table is, or as a spreadsheet."""
+    """Return whether a file has the ending of a table, or of a spreadsheet."""
     return path.lower().endswith((*ENDINGS, *SPREADSHEETS))
 
 

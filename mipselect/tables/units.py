@@ -11,7 +11,7 @@ from mipselect.tables.encoders import Column
 
 @dataclass(frozen=True)
 class Units:
-    """What turns columns in [-1, 1] back into the units of the table; all of it is public.
+    """Map from columns in [-1, 1] back to the units of the table; all of it is public.
 
     Attributes
     ----------

@@ -192,7 +192,7 @@ def _parsed(texts: pa.Array, field: Field) -> pa.Array:
 
 
 def _by_kind(column: pa.Array, read: Callable[[pa.Array], Any], dtype: Any) -> NDArray[Any]:
-    """What `read` finds in the values of each kind, in their order."""
+    """Return what `read` finds in the values of each kind, in the order of the values."""
     plain = _plain(column)
     if not pa.types.is_union(plain.type):
         found: NDArray[Any] = read(plain)

@@ -107,7 +107,7 @@ class Competitors:
         return best
 
     def _lowest(self, others: FloatArray) -> float:
-        """Where the integrals begin."""
+        """Return the point where the integrals begin."""
         if self.noise.lowest == 0.0:
             start = float(self._best[0])
         else:

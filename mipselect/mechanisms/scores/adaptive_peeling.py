@@ -101,7 +101,7 @@ class AdaptivePeeling(ScoreMechanism[Support]):
 
     @property
     def name(self) -> str:
-        """What the mechanism is called in a release."""
+        """Name of the mechanism in a release."""
         return "adaptive-peeling"
 
     @property

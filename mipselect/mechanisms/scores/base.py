@@ -53,7 +53,7 @@ class ScoreDistribution(Distribution[Outcome]):
     @property
     @abstractmethod
     def exact(self) -> bool:
-        """Whether probabilities are in closed form; otherwise `estimate` has an error bar."""
+        """True if probabilities are in closed form; otherwise `estimate` has an error bar."""
 
     @abstractmethod
     def estimate(self, outcome: ArrayLike) -> Estimate:

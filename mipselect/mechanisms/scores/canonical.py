@@ -115,12 +115,12 @@ class CanonicalLipschitz(ScoreMechanism[Support]):
 
     @property
     def name(self) -> str:
-        """What the mechanism is called in a release."""
+        """Name of the mechanism in a release."""
         return f"canonical-lipschitz-{self.noise}"
 
     @property
     def exact(self) -> bool:
-        """Whether probabilities are in closed form: with Gumbel noise."""
+        """True if probabilities are in closed form: with Gumbel noise."""
         return self.noise == "gumbel"
 
     @cached_property
@@ -215,7 +215,7 @@ class CanonicalLipschitz(ScoreMechanism[Support]):
 
     @cached_property
     def _utilities(self) -> FloatArray:
-        """Of each class, less that of the k best; the factor 1/2 of -ε loss/2 is included."""
+        """Utility of each class, less that of the k best; includes the factor 1/2 of -ε loss/2."""
         left = spendable(self.epsilon, self._log_outcomes)
         ranked = ranked_gaps(np.asarray(self.scores), left, self.sensitivity, self.k)
         utilities = self.classes.utilities(ranked, self.gamma)

@@ -103,7 +103,7 @@ class GeneralizedExponential(ScoreMechanism[int]):
 
     @property
     def name(self) -> str:
-        """What the mechanism is called in a release."""
+        """Name of the mechanism in a release."""
         return "generalized-exponential"
 
     @property
@@ -168,7 +168,7 @@ def normalized_losses(
 
 @dataclass(frozen=True)
 class RuleOfThumb:
-    """Whether sensitivities of their own are likely to help.
+    """Advice on whether a sensitivity of its own for each item is likely to help.
 
     Attributes
     ----------

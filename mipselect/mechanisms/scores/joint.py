@@ -99,7 +99,7 @@ class JointExponential(ScoreMechanism[Support]):
 
     @property
     def name(self) -> str:
-        """What the mechanism is called in a release."""
+        """Name of the mechanism in a release."""
         return "joint-exponential"
 
     @property

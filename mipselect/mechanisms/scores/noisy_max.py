@@ -93,7 +93,7 @@ class NoisyMax(ScoreMechanism[int]):
 
     @property
     def name(self) -> str:
-        """What the mechanism is called in a release."""
+        """Name of the mechanism in a release."""
         return f"noisy-max-{self.noise}"
 
     @property
@@ -103,7 +103,7 @@ class NoisyMax(ScoreMechanism[int]):
 
     @property
     def exact(self) -> bool:
-        """Whether probabilities are in closed form: for Gumbel and exponential noise."""
+        """True if probabilities are in closed form: for Gumbel and exponential noise."""
         return self.noise in ("gumbel", "exponential")
 
     def sample(self, rng: Rng = None) -> int:

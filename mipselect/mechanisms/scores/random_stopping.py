@@ -106,7 +106,7 @@ class RandomStopping(ScoreMechanism[int]):
 
     @property
     def name(self) -> str:
-        """What the mechanism is called in a release."""
+        """Name of the mechanism in a release."""
         return "random-stopping"
 
     @property

@@ -63,7 +63,7 @@ class RandomizedResponse(ScoreMechanism[int]):
 
     @property
     def name(self) -> str:
-        """What the mechanism is called in a release."""
+        """Name of the mechanism in a release."""
         return "randomized-response"
 
     @property

@@ -155,7 +155,7 @@ class SampleAggregate(ScoreMechanism[Support]):
 
     @property
     def name(self) -> str:
-        """What the mechanism is called in a release."""
+        """Name of the mechanism in a release."""
         return "sample-aggregate"
 
     @property
@@ -180,7 +180,7 @@ class SampleAggregate(ScoreMechanism[Support]):
         return Estimate(log, 2.0 * spread, "Monte Carlo")
 
     def votes(self, blocks: Sequence[Sequence[int]]) -> FloatArray:
-        """How many of the blocks, each a list of rows, vote for each item. Sensitive.
+        """Count the blocks, each a list of rows, that vote for each item. Sensitive.
 
         Returns
         -------
@@ -230,7 +230,7 @@ class SampleAggregate(ScoreMechanism[Support]):
 
     @property
     def _count_epsilon(self) -> float:
-        """What the number of blocks costs."""
+        """Part of ε that the number of blocks costs; 0 where no noisy n is needed."""
         free = isinstance(self.n_blocks, int) or self.relation == "replace-one"
         return 0.0 if free else COUNT_SHARE * self.epsilon
 

@@ -43,7 +43,7 @@ REPEATS = 64
 
 @dataclass(frozen=True, eq=False)
 class _NoisyTopK(ScoreMechanism[Support]):
-    """What one-shot and peeling share; with Gumbel noise they are the same law."""
+    """Common part of one-shot and peeling; with Gumbel noise they are the same law."""
 
     scores: ArrayLike = field(repr=False)
     k: int
@@ -160,7 +160,7 @@ class OneShotTopK(_NoisyTopK):
 
     @property
     def name(self) -> str:
-        """What the mechanism is called in a release."""
+        """Name of the mechanism in a release."""
         return f"one-shot-{self.noise}"
 
     def sample(self, rng: Rng = None) -> Support:
@@ -229,7 +229,7 @@ class Peeling(_NoisyTopK):
 
     @property
     def name(self) -> str:
-        """What the mechanism is called in a release."""
+        """Name of the mechanism in a release."""
         return f"peeling-{self.noise}"
 
     def sample(self, rng: Rng = None) -> Support:

@@ -45,7 +45,7 @@ LARGEST = 1e300
 
 
 def reach(epsilon: float, log_outcomes: float = 0.0) -> float:
-    """Where utilities are cut off: r, from public numbers.
+    """Return r, beyond which utilities are cut off, from public numbers.
 
     Parameters
     ----------
@@ -58,12 +58,12 @@ def reach(epsilon: float, log_outcomes: float = 0.0) -> float:
 
 
 def spendable(epsilon: float, log_outcomes: float = 0.0) -> float:
-    """What is left of the ε of one draw when the worst that rounding can do is paid for.
+    """Return what is left of the ε of one draw when the worst that rounding can do is paid for.
 
     Raises
     ------
     InvalidInput
-        If that would be more than half of ε, which is then below 1e-13 or so.
+        If rounding would cost more than half of ε, which is then below 1e-13 or so.
     """
     cost = ALLOWANCE * (epsilon + 1.0 + log_outcomes + reach(epsilon, log_outcomes))
     if cost > epsilon / 2.0:

@@ -144,7 +144,7 @@ class ExponentialMechanism(SupportMechanism):
 
     @property
     def name(self) -> str:
-        """What the mechanism is called in a release."""
+        """Name of the mechanism in a release."""
         return "exponential"
 
     @property
@@ -169,12 +169,12 @@ class ExponentialMechanism(SupportMechanism):
 
     @property
     def number_of_supports(self) -> int:
-        """Of all sizes."""
+        """Number of supports of all sizes that may be drawn."""
         return sum(math.comb(self._instance.n_features, size) for size in self._sizes)
 
     @property
     def listed(self) -> bool:
-        """Whether all supports are listed, so that `log_probability` is known."""
+        """True if all supports are listed, so that `log_probability` is known."""
         problem = self._largest.prepared
         if not isinstance(problem, PreparedSquared):
             return self.number_of_supports <= MAX_LISTED_SOLVED

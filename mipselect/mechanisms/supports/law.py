@@ -1,4 +1,4 @@
-"""What the exponential mechanism over supports is: its sizes, its prior, and its exact rate.
+"""Law of the exponential mechanism over supports: its sizes, its prior, and its exact rate.
 
 P(S) ∝ μ(S) exp(-c R(S)),   μ(S) = p^{-a|S|} Π_{j∈S} ω_j / e_{|S|}(ω)
 """
@@ -108,12 +108,12 @@ class Rate:
 
     @property
     def allowance(self) -> float:
-        """How much a log weight may be above its bound: values are on either side of R. Public."""
+        """Largest excess of a log weight over its bound: values are on either side of R. Public."""
         return 2.0 * self.rate * self.error + self.rounding
 
 
 def exact_rate(epsilon: float, instance: Instance, prior: Prior) -> Rate:
-    """What is left of ε after the public errors of values and of rounding.
+    """Return the rate that is left of ε after the public errors of values and of rounding.
 
     A value is within γΔ of R, so it moves by at most Δ(1 + 2γ). A weight is within a factor e^η
     of its own, and so is the sum of all, which costs 4η in a ratio of probabilities.
@@ -133,7 +133,7 @@ def exact_rate(epsilon: float, instance: Instance, prior: Prior) -> Rate:
     Raises
     ------
     InvalidInput
-        If nothing is left.
+        If rounding leaves less than half of ε.
     """
     n, largest, sensitivity = instance.n, instance.support_size, instance.sensitivity
     error = instance.value_error

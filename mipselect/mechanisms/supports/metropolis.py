@@ -118,7 +118,7 @@ class MetropolisHastings(Mechanism[Support]):
 
     @property
     def name(self) -> str:
-        """What the mechanism is called in a release."""
+        """Name of the mechanism in a release."""
         return "metropolis-hastings"
 
     @property
@@ -193,7 +193,7 @@ class MetropolisHastings(Mechanism[Support]):
 
 
 def mixing_guarantee(epsilon: float, delta: float, n_steps: int) -> Guarantee:
-    """What the law of a chain of so many steps promises, on the condition that it has mixed."""
+    """Return the promise of a chain of `n_steps` steps, on the condition that it has mixed."""
     distance = delta * math.exp(-epsilon) / (1.0 + math.exp(-epsilon))
     # Three digits round up by half a percent at most; a condition may only be too strict.
     condition = MIXING_CONDITION.format(steps=n_steps, distance=f"{0.995 * distance:.3g}")

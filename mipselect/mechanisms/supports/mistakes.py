@@ -133,7 +133,7 @@ class Mistakes(SupportMechanism):
 
     @property
     def name(self) -> str:
-        """What the mechanism is called in a release; the outcome of the test is not in it."""
+        """Name of the mechanism in a release; the outcome of the test is not in it."""
         return "mistakes" if self._tested is None else "mistakes, propose-test-release"
 
     @property
@@ -226,7 +226,7 @@ class Mistakes(SupportMechanism):
 
 @dataclass(frozen=True)
 class _Tested:
-    """What propose-test-release adds: the test of the condition, and who answers if it fails."""
+    """Additions of propose-test-release: the test of the condition, and the law if it fails."""
 
     test: GapTest
     fallback: TopR

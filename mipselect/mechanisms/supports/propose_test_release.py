@@ -15,7 +15,7 @@ ROUNDING = 1e-9
 
 
 def exceeds_condition(gap: float, sensitivity: float) -> bool:
-    """Whether `gap` > 2Δ, beyond rounding errors."""
+    """Return whether `gap` > 2Δ, beyond rounding errors."""
     return gap > 2.0 * sensitivity * (1.0 + ROUNDING)
 
 
@@ -82,7 +82,7 @@ class GapTest:
 
     @cached_property
     def _weights(self) -> IntegerWeights:
-        """Of passing and of failing."""
+        """Weights of passing and of failing."""
         distance = max(0.0, self.gap / (2.0 * self.sensitivity) - 1.0 - ROUNDING)
         margin = distance * self.epsilon / (1.0 + self.tolerance / 2.0) + math.log(2.0 * self.delta)
         rare = math.log(0.5) - abs(margin)

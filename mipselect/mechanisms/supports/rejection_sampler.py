@@ -165,7 +165,7 @@ class SoftDraws:
     def _refined(
         self, prove: Callable[[], dict[int, Interval]], width: float | None
     ) -> dict[int, Interval]:
-        """What is proven, once no interval is wider than `width`; at once if that is None."""
+        """Return what `prove` finds, once no interval is wider than `width`; at once if None."""
         run = self._begin("estimate")
         try:
             while True:

@@ -1,4 +1,4 @@
-"""What a draw of a support promises when a row is added or removed.
+"""Promise of a draw of a support when a row is added or removed.
 
 n R(S) = Σ losses + (λ/2)‖β‖² does not contain n, and a further row raises it, for every S, by
 at most nΔ. Log weights -ε nR / 2(nΔ + nτ) therefore all move in one direction, so that half of

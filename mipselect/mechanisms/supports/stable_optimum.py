@@ -104,7 +104,7 @@ class StableOptimum(SupportMechanism):
 
     @property
     def name(self) -> str:
-        """What the mechanism is called in a release; the outcome of the test is not in it."""
+        """Name of the mechanism in a release; the outcome of the test is not in it."""
         return f"stable optimum, {self._fallback.name}"
 
     @property

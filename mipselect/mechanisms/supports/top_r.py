@@ -85,7 +85,7 @@ class TopR(SupportMechanism):
 
     @property
     def name(self) -> str:
-        """What the mechanism is called in a release."""
+        """Name of the mechanism in a release."""
         return "top-r"
 
     @property
@@ -150,7 +150,7 @@ class TopR(SupportMechanism):
 
     @cached_property
     def _unlisted_before(self) -> list[int]:
-        """How many unlisted supports come before each listed one, in lexicographic order."""
+        """Number of unlisted supports before each listed one, in lexicographic order."""
         p = self.pool.n_features
         ranks = sorted(rank(support, p) for support in self.pool.supports.tolist())
         return [number - before for before, number in enumerate(ranks)]

@@ -1,4 +1,4 @@
-"""How private is it really? The largest privacy loss that can be found, and a lower bound on ε.
+"""Audits of privacy: the largest privacy loss that can be found, and a lower bound on ε.
 
 Works on plain functions, this package's mechanisms or somebody else's:
 

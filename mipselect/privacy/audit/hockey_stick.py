@@ -1,4 +1,4 @@
-"""How much δ an ε really needs: hockey-stick divergences of known laws, by sums and integrals.
+"""Least δ needed at an ε: hockey-stick divergences of known laws, by sums and integrals.
 
 D_ε(P‖Q) = max over events A of P(A) - e^ε Q(A) = Σ max(0, P - e^ε Q). A mechanism is (ε, δ)-DP if
 and only if this is at most δ for every ordered pair of neighbours. A law is

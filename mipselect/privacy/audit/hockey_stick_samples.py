@@ -177,7 +177,7 @@ def _drawn(
 
 
 def _scores(one: FloatArray, two: FloatArray) -> dict[str, Score]:
-    """What events may look at: any function of an outcome would do."""
+    """Return the scores that events cut, by name: any function of an outcome would do."""
     scores: dict[str, Score] = {}
     for j in range(one.shape[1]):
         scores[f"coordinate {j}"] = lambda draws, j=j: draws[:, j]  # type: ignore[misc]

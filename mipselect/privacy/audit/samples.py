@@ -129,7 +129,7 @@ def lower_bound(
 def _best_event(
     one: Counter[Hashable], two: Counter[Hashable], draws: int, risk: float, delta: float
 ) -> tuple[float, frozenset[Hashable]]:
-    """Of the sets of outcomes with the largest ratios of frequencies, the one to bet on."""
+    """Return the best bound and its event, of sets with the largest ratios of frequencies."""
     outcomes = sorted(one, key=lambda outcome: (-one[outcome] / (two[outcome] + 1), -one[outcome]))
     hits = np.cumsum([one[outcome] for outcome in outcomes])
     misses = np.cumsum([two[outcome] for outcome in outcomes])

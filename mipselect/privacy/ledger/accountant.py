@@ -1,4 +1,4 @@
-"""What a ledger has paid and may still pay, in exact sums."""
+"""Account of a ledger: what it has paid and may still pay, in exact sums."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class Account:
         return round_up(self._sums[name].at(None))
 
     def spent(self, part: Part | None = None) -> Guarantee:
-        """What the entries that touch a part, or all entries, promise together.
+        """Return the joint promise of the entries that touch a part, or of all entries.
 
         With ρ counted it is the (ε, δ) that follows from the sum; else the sum of ε and of δ.
         """
@@ -136,7 +136,7 @@ class Account:
         return Guarantee(round_down(epsilon), round_down(delta), relation)
 
     def _left(self, name: str, part: Part | None) -> Fraction:
-        """What is left; nothing is, also where more was spent, as in parts that became one."""
+        """Return what is left of a limit; 0 where more was spent, as in parts that became one."""
         return max(exact(self._limits[name]) - self._sums[name].at(part), Fraction(0))
 
     def _prices(self, guarantee: Guarantee) -> dict[str, Fraction]:
@@ -164,7 +164,7 @@ def total_rho(entries: Sequence[LedgerEntry], part: Part | None = None) -> Fract
 
 
 def _apart(one: Part | None, other: Part) -> bool:
-    """Whether two parts are of one column and have no row in common."""
+    """Return whether two parts are of one column and have no row in common."""
     return one is not None and one[0] == other[0] and one[1] != other[1]
 
 

@@ -171,7 +171,7 @@ def _counted(entry: LedgerEntry) -> LedgerEntry:
 
 
 def _key_identity(content: Mapping[str, Any], key: LedgerKey | None) -> str | None:
-    """What row 0 says of the key; raise `LedgerBroken` unless it is the one that was given."""
+    """Return the key's identity in row 0, or None; raise `LedgerBroken` if `key` is another."""
     if content["format"] not in (FORMAT, FORMAT_WITH_KEY):
         raise LedgerBroken(
             f"it has format {content['format']!r}, and this version knows {FORMAT} and "

@@ -85,7 +85,7 @@ class Terms:
 
     @property
     def budget(self) -> Guarantee:
-        """What all releases together may cost, as a promise."""
+        """Largest cost allowed for all releases together, as a promise."""
         if self.epsilon is not None:
             return Guarantee(self.epsilon, self.delta, self.relation)
         return self.promised(exact(cast(float, self.rho)))

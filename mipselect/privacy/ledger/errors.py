@@ -1,4 +1,4 @@
-"""What an error of SQLite means for a ledger, in one line."""
+"""Meaning of an error of SQLite for a ledger, in one line."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mipselect.validation import printable
 
 
 def told(path: Path, error: sqlite3.Error) -> InvalidInput | LedgerBroken | LedgerNotWritten:
-    """What an error of SQLite means here."""
+    """Return the exception that an error of SQLite means for the ledger at `path`."""
     code = code_of(error)
     if code == sqlite3.SQLITE_NOTADB:
         return InvalidInput(f"{path}: is no ledger: it is not an SQLite file")
@@ -30,7 +30,7 @@ def told(path: Path, error: sqlite3.Error) -> InvalidInput | LedgerBroken | Ledg
 
 
 def one_line(error: Exception) -> str:
-    """What an error says, which may quote a file, in one printable line."""
+    """Return the message of an error, which may quote a file, in one printable line."""
     return printable(" ".join(str(error).split()))
 
 

@@ -144,7 +144,7 @@ class FileBook:
 
     @property
     def locked(self) -> bool:
-        """Whether there is a key and it was not given."""
+        """True if there is a key and it was not given."""
         return self.key_identity is not None and self.key is None
 
     def require_key(self) -> None:

@@ -228,12 +228,12 @@ class Ledger:
 
     @property
     def currency(self) -> str:
-        """What is counted: "epsilon", "epsilon-delta" or "rho"."""
+        """Quantity that is counted: "epsilon", "epsilon-delta" or "rho"."""
         return self._book.terms.currency
 
     @property
     def budget(self) -> Guarantee:
-        """What all releases together may cost."""
+        """Largest cost allowed for all releases together."""
         return self._book.terms.budget
 
     @property
@@ -243,17 +243,17 @@ class Ledger:
 
     @property
     def identity(self) -> str | None:
-        """What names the ledger of a file, wherever the file is; None in memory."""
+        """Identifier of the ledger of a file, wherever the file is; None in memory."""
         return self._book.identity if isinstance(self._book, FileBook) else None
 
     @property
     def key_identity(self) -> str | None:
-        """What names the key of a file and tells nothing of it; None without a key."""
+        """Identifier of the key of a file, which tells nothing of the key; None without a key."""
         return self._book.key_identity if isinstance(self._book, FileBook) else None
 
     @property
     def locked(self) -> bool:
-        """Whether there is a key and it was not given: rows are read, and not checked with it."""
+        """True if there is a key and it was not given: rows are read, and not checked with it."""
         return isinstance(self._book, FileBook) and self._book.locked
 
     def part(self, column: str, value: str) -> Ledger:
@@ -319,7 +319,7 @@ class Ledger:
         self._charge(guarantee, what)
 
     def promised(self, guarantee: Guarantee) -> Guarantee:
-        """What a draw promises when this ledger pays: for a part, with its condition."""
+        """Return the promise of a draw that this ledger pays: for a part, with its condition."""
         return checked_entry(guarantee, "", self._part, self._asked).guarantee
 
     def check(self, guarantee: Guarantee) -> None:
@@ -329,7 +329,7 @@ class Ledger:
         self._book.look(lambda account: account.admit(entry))
 
     def after(self, guarantee: Guarantee) -> Guarantee:
-        """What `remaining` would be after `spend`, which raises the same; nothing is charged."""
+        """Return what `remaining` would be after `spend`; raise the same, and charge nothing."""
         self.require_key()
         entry = checked_entry(guarantee, "", self._part, self._asked)
 
@@ -378,9 +378,9 @@ class Ledger:
 
     @property
     def spent(self) -> Guarantee:
-        """What all entries promise together, with all their conditions.
+        """Joint promise of all entries, with all their conditions.
 
-        For the ledger of a part: those that touch it. Where ρ is counted, the ε is that which
+        For the ledger of a part: of those that touch it. Where ρ is counted, the ε is that which
         follows at `delta`.
         """
         return self._book.look(lambda account: account.spent(self._part))
@@ -452,7 +452,7 @@ def _reopened(
     seen: Seen = NOTHING_SEEN,
     key_file: str | None = None,
 ) -> Ledger:
-    """What unpickling calls: the same ledger, and none that took its place, nor an older copy."""
+    """Return the same ledger when unpickling; refuse one in its place, or an older copy."""
     named = None if part is None else checked_part(*part)
     key = None if key_file is None else read_key(Path(key_file))
     return Ledger.__new__(Ledger)._set(FileBook(Path(path), identity, seen, key), named, asked)

@@ -42,7 +42,7 @@ class Row:
 
 
 def _lines(number: int, event: str, time: str, content: str, previous: str) -> str:
-    """What is hashed of a row."""
+    """Return the text that is hashed of a row, one field a line."""
     return "\n".join((str(number), event, time, content, previous))
 
 

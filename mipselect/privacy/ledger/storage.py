@@ -1,4 +1,4 @@
-"""Where the entries of a ledger are: what every book offers, and the one in memory."""
+"""Stores of the entries of a ledger: what every book offers, and the one in memory."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Result = TypeVar("Result")
 
 
 class Book(Protocol):
-    """Where the entries of a ledger are."""
+    """Store of the entries of a ledger."""
 
     @property
     def terms(self) -> Terms:
@@ -43,7 +43,7 @@ class MemoryBook:
 
     @property
     def place(self) -> str:
-        """What a forked child should know."""
+        """Note for a forked child that the ledger is as it was at the fork; empty elsewhere."""
         return "" if self._process == os.getpid() else ", as it was at the fork"
 
     def look(self, at: Callable[[Account], Result]) -> Result:

@@ -56,7 +56,7 @@ class Choice:
 
 
 def proven(bounds: FenchelBounds, base: IntArray, choices: Sequence[Choice]) -> float:
-    """What a dual point, the only one of `bounds`, proves for all supports of the family."""
+    """Bound R from below on all supports of the family by the only dual point of `bounds`."""
     own = bounds.own(0, base)
     largest = sum(choice.largest(bounds.weights[0]) for choice in choices)
     return float(bounds.bound(0, np.asarray(own + largest)))

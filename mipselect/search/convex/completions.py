@@ -24,7 +24,7 @@ from mipselect.search.progress import Run
 
 @dataclass(frozen=True)
 class Batches:
-    """How many restricted problems are solved at once.
+    """Numbers of restricted problems that are solved at once.
 
     Attributes
     ----------

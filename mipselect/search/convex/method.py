@@ -70,7 +70,7 @@ class Centres:
         self._dropped: Counter[int] = Counter()
 
     def worth(self, sub: Completions, run: Run) -> bool:
-        """Of a subproblem that is screened."""
+        """Tell whether a subproblem that is screened is worth a dual point of its own."""
         m, live = sub.size, len(sub.live)
         if run.statistics.subproblems <= self._patience or math.comb(live, m) <= self._many:
             return False
@@ -174,7 +174,7 @@ class ConvexNeighbourhood:
         offer_nearby(self.support, self.entering, self.problem, collector, count, run)
 
     def level_bound(self, level: int) -> float:
-        """What the dual optimum on Ŝ proves for the whole level: a sort."""
+        """Bound R from below on a whole level by the dual optimum on Ŝ, at the cost of a sort."""
         costs = np.sort(self.root.weights[0][self.support])
         return self._root_bound(float(costs[:level].sum()), level)
 
@@ -265,7 +265,7 @@ class ConvexMethod:
 
     @cached_property
     def centres(self) -> Centres:
-        """What it knows of centres, for all of them."""
+        """Record of where centres drop features, shared by all neighbourhoods of the search."""
         return Centres(self.patience, self.many)
 
 

@@ -108,7 +108,7 @@ class Additions:
 
     @cached_property
     def columns(self) -> IntArray:
-        """Of G: those of the live features, one after another; shape (C,)."""
+        """Indices in G of the columns of the live features, one after another; shape (C,)."""
         return self.problem.features.columns(self.live)
 
     def lower_bound(self, gain: float) -> float:
@@ -190,7 +190,7 @@ class Additions:
         )
 
     def places(self, positions: IntArray) -> IntArray:
-        """Of the columns of live[positions] among the live columns."""
+        """Return the places of the columns of live[positions] among the live columns."""
         features = self.problem.features
         if features.singles:
             return positions

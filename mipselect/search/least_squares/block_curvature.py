@@ -1,4 +1,4 @@
-"""How convex the gain is at least, for features of several columns: one block for each.
+"""Lower bound on the convexity of the gain for features of several columns: one block for each.
 
 E_j is κ(H_jj - ρI) of H without a base, κ the least eigenvalue of G in scaled blocks, but for the
 directions in which next to nothing is left of G; D_j = (ρ - a)I + E_j, where a pays for those

@@ -48,7 +48,7 @@ class Blocks:
 
     @cached_property
     def widths(self) -> IntArray:
-        """Of every feature, shape (L,)."""
+        """Number of columns of every feature, shape (L,)."""
         return np.diff(np.append(self.offsets, len(self.g)))
 
     @cached_property
@@ -62,7 +62,7 @@ class Blocks:
         return norms
 
     def columns(self, positions: IntArray) -> IntArray:
-        """Of these features, in their order among all."""
+        """Return the indices of the columns of these features, in their order among all."""
         taken = np.zeros(len(self.offsets), dtype=bool)
         taken[positions] = True
         return np.flatnonzero(np.repeat(taken, self.widths))

@@ -86,7 +86,7 @@ class Center:
 
     @property
     def lean(self) -> bool:
-        """Whether little is known of G among the candidates, for it takes time to compute."""
+        """True if little is known of G among the candidates, because it takes time to compute."""
         return self.problem.features.singles and self.tops.known is None
 
     @property

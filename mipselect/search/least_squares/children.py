@@ -43,12 +43,12 @@ class Children:
 
     @property
     def size(self) -> int:
-        """How many features every child has still to add."""
+        """Number of features that every child still has to add."""
         return self.parent.size - int(self.first.shape[1])
 
     @cached_property
     def g(self) -> FloatArray:
-        """Of every child, shape (F, L)."""
+        """Vectors g of all children, one in each row; shape (F, L)."""
         return self.parent.g[self.later] - self.row * self.step[:, None]
 
     @cached_property

@@ -135,5 +135,5 @@ def best_centred_children(
 
 
 def _largest(rows: FloatArray, count: int) -> IntArray:
-    """Where the `count` largest entries of every row are, shape (F, count)."""
+    """Return the positions of the `count` largest entries of every row, shape (F, count)."""
     return np.argpartition(-rows, count - 1, axis=1)[:, :count]

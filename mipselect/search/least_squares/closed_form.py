@@ -195,7 +195,7 @@ def pair_shares(children: Children, needed: FloatArray) -> FloatArray:
 def better_pairs(
     children: Children, k: IntArray, j: IntArray, needed: FloatArray
 ) -> NDArray[np.bool_]:
-    """Whether g_Tᵀ H_TT⁻¹ g_T > needed_k for T = {j, l} of child k and every l, shape (E, L).
+    """Tell whether g_Tᵀ H_TT⁻¹ g_T > needed_k for T = {j, l} of child k and every l, shape (E, L).
 
     When j is added as well, g_l²/h_l is what l still gains. l = j means nothing.
 

@@ -1,4 +1,4 @@
-"""How convex the gain is at least: P and a block-diagonal D with H ⪰ P and P_TT ⪰ D_T.
+"""Lower bounds on the convexity of the gain: P and a block-diagonal D, H ⪰ P and P_TT ⪰ D_T.
 
 P = ρI + E with ρ = λ + ν and 0 ⪯ E ⪯ H - ρI. E is found once, for no base. Schur complements show
 that what is left of E after a base bounds H of that base, and what is left of G where columns are
@@ -38,7 +38,7 @@ class Curvature(Protocol):
     """E of one problem."""
 
     def at(self, sub: Additions) -> Convexity:
-        """What it says of a subproblem."""
+        """Return the P and D that E gives for a subproblem."""
 
 
 class ChildrenConvexity(Protocol):
@@ -62,7 +62,7 @@ class ChildrenCurvature(Curvature, Protocol):
     """E of a problem whose features have one column each."""
 
     def of_children(self, children: Children) -> ChildrenConvexity:
-        """What it says of many subproblems."""
+        """Return the P and D that E gives for many subproblems, the children of one."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,7 +27,7 @@ class Division:
     gains: FloatArray
 
     def open(self, needed: float, start: int = 0) -> IntArray:
-        """Of which features sets may gain more than is needed: places from `start` on, rising."""
+        """Return, rising, the places from `start` on whose sets may gain more than is needed."""
         return np.asarray(start + np.flatnonzero(~(self.gains[start:] <= needed)))
 
 
@@ -46,7 +46,11 @@ class DivisionByShares(Division):
     shares: FloatArray
 
     def last(self, start: int, needed: float) -> int:
-        """Where those end that may be in a set from `start` on with more than is needed."""
+        """Return the end of the features that may be in a set which gains more than is needed.
+
+        The first feature of the set is at `start` or later. Features from the returned place on
+        are in no such set.
+        """
         others = len(self.order) - len(self.gains)
         beside = self.constant + float(self.shares[start : start + others].sum())
         return int(np.searchsorted(-self.shares, beside - needed))

@@ -1,4 +1,4 @@
-"""What the search for the squared loss asks of an engine."""
+"""Protocol that the search for the squared loss asks of an engine."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class LeastSquaresEngine(Protocol):
         """The solver's name."""
 
     def takes(self, sub: Additions, bound: GainBound | None) -> bool:
-        """Whether a subproblem (size ≥ 2) should be settled rather than divided.
+        """Tell whether a subproblem (size ≥ 2) should be settled rather than divided.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""How convex the squared loss of given data is: eigenvalues of G, and what stands for them."""
+"""Convexity of the squared loss of given data: eigenvalues of G, and what stands for them."""
 
 from __future__ import annotations
 
@@ -154,12 +154,12 @@ def _elimination_error(whole: Additions) -> float:
 
 
 def _trace(whole: Additions) -> float:
-    """Of G, before anything is taken from it: rounding is of its size."""
+    """Return the trace of G, before anything is taken from it: rounding is of its size."""
     return float(whole.problem.gram.diagonal.sum())
 
 
 def _too_many(whole: Additions) -> bool:
-    """Whether eigenvalues cost too much, or are known to be zero, or say nothing."""
+    """Tell whether eigenvalues cost too much, or are known to be zero, or say nothing."""
     problem = whole.problem
     # Where ρ had to be raised, so much may not be left of G under the ρ of smaller supports.
     raised = whole.ridge > problem.ridge and not problem.features.plain

@@ -165,7 +165,7 @@ class LeastSquaresNeighbourhood:
         offer_nearby(self.support, self.entering, self.center.problem, collector, count, run)
 
     def level_bound(self, level: int) -> float:
-        """What the root cut proves for the whole level."""
+        """Bound R from below on a whole level by its root cut."""
         return level_bound(self.center, self._cut(level))
 
     def search_level(self, level: int, collector: Collector, run: Run) -> None:
@@ -233,5 +233,5 @@ class LeastSquaresMethod:
 
     @cached_property
     def persistence(self) -> Persistence:
-        """What it knows of bounds around centres, for all centres."""
+        """Bounds around centres, with what is known of them; shared by all neighbourhoods."""
         return Persistence(self.problem, self.patience)

@@ -46,7 +46,7 @@ class ConnectedSets:
 
 
 class NearColumns:
-    """What is known of near columns.
+    """Near columns of G: their connected sets, and bounds on the entries that are not near.
 
     Parameters
     ----------

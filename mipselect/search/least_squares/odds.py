@@ -1,4 +1,4 @@
-"""Whether what is tried for subproblems of some size pays often enough to be tried again."""
+"""Record of whether tries for subproblems of some size pay often enough to be made again."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ AGAIN = 50
 
 
 class Odds:
-    """How often something was asked for, tried and worth it, by the size of subproblems."""
+    """Counts of times something was asked for, tried and worth it, by the size of subproblems."""
 
     def __init__(self) -> None:
         self._asked: Counter[int] = Counter()
@@ -23,13 +23,13 @@ class Odds:
         self._paid: Counter[int] = Counter()
 
     def are_good(self, size: int) -> bool:
-        """Whether it should be tried now."""
+        """Tell whether to try it now for a subproblem of this size; the question is counted."""
         self._asked[size] += 1
         if self._tried[size] < TRIALS or self._asked[size] % AGAIN == 0:
             return True
         return self._paid[size] >= SHARE * self._tried[size]
 
     def note(self, size: int, paid: bool) -> None:
-        """How a try ended."""
+        """Record whether a try for a subproblem of this size paid."""
         self._tried[size] += 1
         self._paid[size] += paid

@@ -45,7 +45,7 @@ AGAIN = 50
 
 
 def is_crowded(sub: Additions) -> bool:
-    """Whether more features are left than row sums of G can be found for on the way."""
+    """Tell whether row sums of G are unknown, and features too many to find them on the way."""
     unknown = sub.row_tops is None and sub.size > 1 and sub.problem.features.singles
     return unknown and len(sub.live) > sub.screening.tops_columns
 
@@ -74,15 +74,15 @@ class Persistence:
         self._heavy = False
 
     def limit(self, collector: Collector, run: Run) -> float:
-        """What a bound must reach: the threshold, or the target when the search has become long."""
+        """Return what a bound must reach: the threshold, or the target once the search is long."""
         return run.limit(collector, LONG * self._after)
 
     def wanted(self, run: Run) -> bool:
-        """Whether the cheap bounds have had their chance."""
+        """Tell whether cheap bounds have had their chance, on more than `after` subproblems."""
         return run.statistics.subproblems > self._after
 
     def worth_a_centre(self, sub: Additions, run: Run) -> bool:
-        """Whether a subproblem that is screened should be bounded around a centre."""
+        """Tell whether a subproblem that is screened should be bounded around a centre."""
         if not 2 <= sub.size <= len(sub.live) - 3:
             return False
         return is_crowded(sub) or (self.wanted(run) and sub.size >= self._least_size)

@@ -43,7 +43,7 @@ class RemovedFamily:
 
     @property
     def leaving(self) -> int:
-        """How many of the undecided leave."""
+        """Number of the undecided features that leave."""
         return self.level - len(self.leaves)
 
     @property
@@ -97,7 +97,7 @@ def open_removed_sets(
 def costs_of_leaving(
     center: Center, family: RemovedFamily, persistence: Persistence, limit: float, run: Run
 ) -> FloatArray | None:
-    """What it costs that an undecided feature leaves, shape (u,); None if R ≥ `limit` is proven.
+    """Return each undecided feature's cost of leaving, shape (u,); None if R ≥ `limit` is proven.
 
     The features that stay are the base. The undecided and the candidates are the live features,
     with a budget for each; see docs/mathematics/cuts.md, (12).

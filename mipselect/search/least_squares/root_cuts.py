@@ -141,6 +141,6 @@ def lean_cut(center: Center, cut: RootCut, level: int) -> RootCut:
 
 
 def level_bound(center: Center, cut: RootCut) -> float:
-    """What the cut proves for its whole level: a sort. No value is negative."""
+    """Bound R from below on the whole level of the cut, by a sort; no value is negative."""
     doubled = np.sort(cut.costs)[: cut.level].sum() - largest_sum(cut.credits, cut.level)
     return max(0.0, cut.value + float(doubled) / (2.0 * center.problem.n))

@@ -42,7 +42,7 @@ class SpectralCurvature:
     slack: float
 
     def at(self, sub: Additions) -> LeftConvexity:
-        """What is left of E after the base, and the diagonal that dominates it for m features."""
+        """Return P by what is left of E after the base, and a diagonal D below it on m features."""
         left = self._left(sub, sub.live)
         d = left.diagonal - left.off_sums(min(sub.size, len(sub.live)) - 1)
         ridge = sub.ridge - 3.0 * self.slack
@@ -101,12 +101,12 @@ class LeftOver:
 
     @cached_property
     def diagonal(self) -> FloatArray:
-        """Of R, shape (L,)."""
+        """Diagonal of R, shape (L,)."""
         own = np.diagonal(self.curvature.E)[self.live]
         return np.asarray(own - np.einsum("kj,kj->j", self.across, self.across))
 
     def rows(self, places: IntArray) -> FloatArray:
-        """Of R, shape (k, L)."""
+        """Return the rows of R at these places, shape (k, L)."""
         rows = picked(self.curvature.E, self.live[places], self.live)
         return np.asarray(rows - self.across[:, places].T @ self.across)
 

@@ -37,7 +37,7 @@ SMALLEST_EIGENVALUE = 1e-12
 
 
 class Form(StrEnum):
-    """How the binary variables switch the coefficients."""
+    """Ways in which the binary variables switch the coefficients."""
 
     PERSPECTIVE = "perspective"
     BIG_M = "big-m"

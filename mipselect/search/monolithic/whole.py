@@ -246,7 +246,7 @@ class _WholeSearch:
         *,
         floor: float = -math.inf,
     ) -> float:
-        """What the native search proves for all supports at some distances from `center`.
+        """Bound R from below on all supports at some distances from `center`, by the native search.
 
         It looks for supports better than `support` by τ, or better than `floor` if that is more.
         """

@@ -60,7 +60,7 @@ class LogWeight:
     log_features: FloatArray
 
     def log_weight(self, support: IntArray, value: float) -> float:
-        """Of a support whose R is `value`."""
+        """Return log μ(S) - c (R(S) - reference) of a support S whose R is `value`."""
         prior = self.log_prior[len(support)] + float(self.log_features[support].sum())
         return prior - self.rate * (value - self.reference)
 

@@ -48,7 +48,7 @@ class Family(Protocol):
 
     @property
     def exact(self) -> bool:
-        """Whether the bounds are the values themselves, so that nothing can be refined."""
+        """True if the bounds are the values themselves, so that nothing can be refined."""
 
     def floors(self) -> list[ModularBound]:
         """Proven lower bounds on R(B ∪ T)."""
@@ -65,7 +65,7 @@ class Family(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Origin:
-    """What a family was cut from: live[taken] went into the base, `keep` stayed live."""
+    """Parent that a family was cut from: live[taken] went into the base, `keep` stayed live."""
 
     parent: Family
     taken: int | None
@@ -128,7 +128,7 @@ class Cell:
 
     @property
     def final(self) -> bool:
-        """Whether no refinement can make the cell's bounds better."""
+        """True if no refinement can make the cell's bounds better."""
         return self.family is not None and self.family.exact
 
     def support(self, positions: IntArray) -> IntArray:
@@ -210,7 +210,7 @@ def _inherited(
 def _finite_laws(
     family: Family, bounds: Sequence[ModularBound], target: LogWeight
 ) -> list[tuple[float, SubsetLaw, ModularBound]]:
-    """Of those bounds that are numbers; that no loss is negative where none is."""
+    """Return log totals and laws with those bounds that are numbers; with R ≥ 0 where none is."""
     members = family.base, family.live, family.size
     found = [(*_law(*members, bound, target), bound) for bound in bounds]
     nothing = ModularBound(0.0, np.zeros(len(family.live)))

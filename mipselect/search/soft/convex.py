@@ -44,7 +44,7 @@ class DualFamily:
 
     @property
     def exact(self) -> bool:
-        """Whether nothing is added: then the dual optimum is as good as the value."""
+        """True if nothing is added: then the dual optimum is as good as the value."""
         return self.size == 0
 
     def floors(self) -> list[ModularBound]:

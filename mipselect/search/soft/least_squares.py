@@ -88,7 +88,7 @@ class AdditionsFamily:
 
     @property
     def blurred(self) -> bool:
-        """Whether λ+ν is below the digits of G: pivots may be noise, and bounds anything."""
+        """True if λ+ν is below the digits of G: pivots may be noise, and bounds anything."""
         return self.sub.slack >= self.sub.problem.target_norm
 
     def guess(self) -> ModularBound:

@@ -62,7 +62,7 @@ class Partition:
 
     @property
     def rounding(self) -> float:
-        """What of `log_upper` is for rounding."""
+        """Part of `log_upper` that is for rounding."""
         return self._arrangement().rounding
 
     @property

@@ -27,7 +27,7 @@ class LogInterval:
     high: FloatArray
 
     def share(self, whole: LogInterval, slack: float) -> LogInterval:
-        """Of parts x of a whole x + rest, from what is known of x and of the whole.
+        """Bound the logs of shares x/(x + rest) by what is known of parts x and of the whole.
 
         The rest is at least whole.low - low and at most whole.high - high, for the bounds of a
         whole are the sums of those of its parts; but each is only known up to `slack`, which
@@ -62,7 +62,7 @@ class Totals:
     _laws: dict[int, tuple[float, SubsetLaw]] = field(init=False, default_factory=dict)
 
     def whole(self) -> LogInterval:
-        """Of all supports, shape ()."""
+        """Bound the log of the total weight of all supports, shape ()."""
         cells = self.partition.numbered
         live = {number for number, _ in cells}
         self._laws = {number: law for number, law in self._laws.items() if number in live}
@@ -79,7 +79,7 @@ class Totals:
         return 2.0 * max(rounding, self.partition.rounding) + self.allowance
 
     def of_sizes(self) -> dict[int, LogInterval]:
-        """Of the supports of every size."""
+        """Bound the log of the total weight of the supports of every size."""
         parts: dict[int, list[tuple[float, float]]] = {}
         for number, cell in self.partition.numbered:
             size = len(cell.base) + cell.size
@@ -91,7 +91,7 @@ class Totals:
         }
 
     def of_features(self, p: int) -> LogInterval:
-        """Of the supports that contain each of the p features, shape (p,)."""
+        """Bound the log total weight of the supports with each of the p features, shape (p,)."""
         low, high = np.full(p, -np.inf), np.full(p, -np.inf)
         for number, cell in self.partition.numbered:
             constant, law = self._lower(number, cell)
