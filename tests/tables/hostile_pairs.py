@@ -389,6 +389,9 @@ def ordinary_rows(table: Table, storage: Storage) -> list[int]:
     def ordinary(value: Any) -> bool:
         if type(value) not in ORDINARY or (isinstance(value, Decimal) and not value.is_finite()):
             return False
+        if isinstance(value, str):
+            # A byte that is no UTF-8 is itself in a file, and a surrogate in Python.
+            return value.isprintable() or value.isascii()
         return not isinstance(value, int | float | Decimal) or not abs(value) >= most
 
     size = len(table["y"])
