@@ -169,6 +169,11 @@ class Posed:
         return self._held.value_error(self._loss, self.y_bound, self.prediction_bound, columns)
 
     @property
+    def uncertain(self) -> float:
+        """Part of τΔ that a certificate leaves for the errors of two values; public."""
+        return 2.0 * self.value_error
+
+    @property
     def value_error_of_one_row(self) -> float:
         """The same with a single row, as a share of Δ: what the loss itself leaves open; public."""
         bounds = self.y_bound, self.prediction_bound
