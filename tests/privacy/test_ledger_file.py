@@ -518,6 +518,11 @@ def test_estimators_take_it_and_are_cloned_and_pickled_with_it(ledger: Ledger) -
     assert ledger.spent.epsilon == pytest.approx(0.8)
 
 
+def test_pickles_of_earlier_versions_find_what_they_name(ledger: Ledger) -> None:
+    named = pickle.dumps(ledger, protocol=0).replace(b"privacy.ledger.ledger", b"privacy.ledger")
+    assert pickle.loads(named).path == ledger.path
+
+
 def create(_: Ledger | None, path: Path, __: str) -> None:
     Ledger.create(path, epsilon=1.0)
 
