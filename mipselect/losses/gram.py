@@ -43,6 +43,23 @@ def products(A: FloatArray, B: FloatArray) -> FloatArray:
     return total
 
 
+def products_of_pairs(A: FloatArray) -> FloatArray:
+    """AᵀA by the same blocks of rows, the product of two columns once."""
+    k = A.shape[1]
+    total = np.zeros((k, k))
+    width = max(1, BLOCK_BYTES // (8 * max(k, SUMMED_ROWS)))
+    for start in range(0, k, width):
+        some, later = slice(start, start + width), slice(start + width, k)
+        for rows in _blocks_of_rows(len(A)):
+            left = A[rows, start:].astype(np.float64, copy=False)
+            panel = left[:, :width]
+            total[some, some] += panel.T @ panel
+            if start + width < k:
+                total[later, some] += left[:, width:].T @ panel
+        total[some, later] = total[later, some].T
+    return total
+
+
 def sums_of_squares(A: FloatArray) -> FloatArray:
     """Sums of squares of the columns of A in float64, by the same blocks of rows."""
     total = np.zeros(A.shape[1:])
@@ -86,7 +103,7 @@ class Gram:
     def full(self) -> FloatArray:
         """G, shape (p, p); only where `fits`."""
         if self._full is None:
-            self._full = self.product(self._X)
+            self._full = products_of_pairs(self._X)
             self._columns.clear()
         return self._full
 
@@ -168,8 +185,7 @@ class Gram:
             return np.asarray(self.columns(indices)[indices])
         if self._worth_holding(len(indices) ** 2):
             return np.asarray(self.full()[np.ix_(indices, indices)])
-        chosen = self._X[:, indices]
-        return products(chosen, chosen)
+        return products_of_pairs(self._X[:, indices])
 
     def rectangle(self, rows: IntArray, columns: IntArray) -> FloatArray:
         """G[rows][:, columns], shape (k, l), without touching other columns.

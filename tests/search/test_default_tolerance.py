@@ -13,7 +13,14 @@ import pytest
 from mipselect import Instance, Mistakes, TopR, mistake_levels, top_supports
 from mipselect.errors import InvalidInput
 from mipselect.losses.expression import ExpressionLoss
-from mipselect.losses.gram import SUMMED_ROWS, Gram, products, roundings_of_sum, sums_of_squares
+from mipselect.losses.gram import (
+    SUMMED_ROWS,
+    Gram,
+    products,
+    products_of_pairs,
+    roundings_of_sum,
+    sums_of_squares,
+)
 from mipselect.search.options import DEFAULT_TOLERANCE, VALUE_ERRORS, SearchOptions
 from mipselect.search.setup import set_up
 
@@ -112,6 +119,9 @@ def test_products_do_not_depend_on_panels(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr("mipselect.losses.gram.BLOCK_BYTES", 8 * (3 + 8) * 2)
     assert np.allclose(products(A, B), A.T @ B, rtol=1e-13, atol=1e-13)
     assert products(A, B[:, :0]).shape == (3, 0)
+    assert np.allclose(products_of_pairs(B), B.T @ B, rtol=1e-13, atol=1e-13)
+    assert np.array_equal(products_of_pairs(B), products_of_pairs(B).T)
+    assert products_of_pairs(B[:, :0]).shape == (0, 0)
 
 
 def test_what_is_paid_for_the_tolerance_is_next_to_nothing() -> None:
