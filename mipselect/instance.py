@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
@@ -153,7 +153,7 @@ class Instance(Posed):
         self._hold_public(layout, law, support_size, y_bound, coef_bound, ridge)
         rows = layout.arranged(matrix)
         if declared:
-            _leave_out(rows, target, target == 0.0)
+            _leave_out(rows, target)
         self._hold_rows(rows, target, classes, units=None)
 
     @classmethod
@@ -242,7 +242,7 @@ class Instance(Posed):
             X[:, len(units.columns)] = 1.0
         y[np.isnan(y)] = 0.0
         if wants_classes(law):
-            _leave_out(X, y, y == 0.0)
+            _leave_out(X, y)
         new._hold_rows(X, y, units.classes, units)
         return new
 
@@ -388,6 +388,7 @@ class Instance(Posed):
         return self._held.y
 
 
-def _leave_out(rows: FloatArray, y: FloatArray, without_class: NDArray[np.bool_]) -> None:
-    """Let the loss of rows without a class be the same whatever is chosen, in place."""
+def _leave_out(rows: FloatArray, y: FloatArray) -> None:
+    """Let the loss of rows without a class, y = 0, be the same whatever is chosen, in place."""
+    without_class = y == 0.0
     y[without_class], rows[without_class] = -1.0, 0.0

@@ -8,6 +8,5 @@ import numpy as np
 from numpy.typing import NDArray
 
 FloatArray = NDArray[np.floating[Any]]
-IntArray = NDArray[np.integer[Any]]
 Support = tuple[int, ...]
 """Chosen features, sorted."""

@@ -24,16 +24,13 @@ from mipselect.methods import (
     TopRMethod,
 )
 from mipselect.privacy.guarantee import ROW
-from mipselect.search.options import DEFAULT_TOLERANCE
 from mipselect.validation import listed
 
 
 def tolerance_of(method: PrivateMethod) -> float:
     """τ of its search in units of the sensitivity; zero for exact draws, which have none."""
     search = _search(method)
-    if search is None:
-        return 0.0
-    return DEFAULT_TOLERANCE if search.tolerance is None else search.tolerance
+    return 0.0 if search is None else search.proven_tolerance
 
 
 def settings_report(facts: Facts, method: PrivateMethod) -> Mapping[str, Any]:
