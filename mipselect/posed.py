@@ -175,7 +175,7 @@ class Posed:
 
     @property
     def value_error_of_one_row(self) -> float:
-        """Error of a value with a single row, as a share of Δ: what the loss leaves open; public."""
+        """Error of a value with one row, as a share of Δ: what the loss leaves open; public."""
         bounds = self.y_bound, self.prediction_bound
         return self._loss.value_error(1, *bounds) / self._loss.spread(*bounds)
 

@@ -33,6 +33,9 @@ LARGEST_BUDGET = 1e6
 LAST_INTEGER = 2**53
 """Up to here every integer is a double."""
 
+TRUTHS = {"true": 1.0, "false": 0.0}
+"""Truth values, however they are stored, count as numbers where numbers are asked for."""
+
 LONGEST_NAME = 200
 """Characters in the name of a column or a mechanism."""
 

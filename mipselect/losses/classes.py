@@ -18,15 +18,13 @@ from numpy.typing import ArrayLike, NDArray
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
 from mipselect.frames import refuse_lazy
-from mipselect.validation import checked_name, shown
+from mipselect.validation import TRUTHS, checked_name, shown
 
 Class = str | bool | int | float
 Classes = tuple[Class, Class]
 
 SIGNS: Classes = (-1, 1)
 """Classes that have been told apart already."""
-
-TRUTHS = {"true": 1.0, "false": 0.0}
 
 
 def checked_classes(given: Iterable[Any], what: str = "classes") -> Classes:

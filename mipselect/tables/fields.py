@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mipselect.errors import InvalidInput
-from mipselect.validation import LAST_INTEGER, checked_name, shown
+from mipselect.validation import LAST_INTEGER, TRUTHS, checked_name, shown
 
 NUMBERS = ("integer", "number")
 MAPPED = (*NUMBERS, "boolean", "string")
@@ -20,12 +20,6 @@ FALSE = ("false", "False", "FALSE", "0")
 
 NUMBER = r"[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|inf|infinity)"
 """A number as text in any case, after `decimalChar` and `groupChar` are replaced."""
-
-FIRST_ROUNDED = 2**53
-"""From here on a double may stand for several integers."""
-
-TRUTHS = {"true": 1.0, "false": 0.0}
-"""Truth values, however they are stored, count as numbers in a field of numbers."""
 
 BLANKS = " \t\r\n\v\f"
 """Characters that do not count at either end of a value."""

@@ -11,8 +11,8 @@ from typing import Any
 from mipselect import disk
 from mipselect.errors import InvalidInput, MipselectError
 from mipselect.json_objects import faults, read_json
-from mipselect.tables.fields import FIRST_ROUNDED, Field, field_of, values_of
-from mipselect.validation import did_you_mean, listed, shown
+from mipselect.tables.fields import Field, field_of, values_of
+from mipselect.validation import LAST_INTEGER, did_you_mean, listed, shown
 
 MOST_BYTES = 1 << 24
 """A schema file is written by people; more is something else."""
@@ -183,9 +183,9 @@ def unknown_name(name: object, known: Iterable[str]) -> str:
 def _require_identities(field: Field) -> None:
     """Refuse identities that are declared as numbers which a float does not tell apart."""
     ends = [end for end in (field.minimum, field.maximum) if end is not None]
-    if field.is_number and any(abs(end) >= FIRST_ROUNDED for end in ends):
+    if field.is_number and any(abs(end) >= LAST_INTEGER for end in ends):
         raise InvalidInput(
             f"{PRIVACY_UNIT}: field {shown(field.name)} has numbers from 2^53 = "
-            f"{FIRST_ROUNDED:,} on, which are not told apart where they are stored as floats: give "
+            f"{LAST_INTEGER:,} on, which are not told apart where they are stored as floats: give "
             'it the type "string" and keep its values as texts'
         )

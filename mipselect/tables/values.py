@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from pyarrow import compute
 
 from mipselect.tables.bignum import doubles, is_bignum
-from mipselect.tables.fields import FIRST_ROUNDED, NUMBER, TRUTHS, Field
+from mipselect.tables.fields import NUMBER, Field
+from mipselect.validation import LAST_INTEGER, TRUTHS
 
 MISSING, UNLISTED = -1, -2
 """Codes of no value, and of a value that is in no list."""
@@ -89,7 +90,7 @@ def written(number: float) -> str | None:
     A whole number has no point and zero no sign; any other is the shortest text that stands for
     it, as Python writes it.
     """
-    if not abs(number) < FIRST_ROUNDED:
+    if not abs(number) < LAST_INTEGER:
         return None
     return str(int(number)) if number.is_integer() else repr(number)
 
@@ -111,7 +112,7 @@ def _identities(column: pa.Array, field: Field) -> pa.Array:
 
 def _written(values: NDArray[np.float64]) -> pa.Array:
     """Every number as `written`."""
-    known = np.abs(values) < FIRST_ROUNDED
+    known = np.abs(values) < LAST_INTEGER
     whole = known & (values == np.trunc(values))
     texts = pa.array(np.where(whole, values, 0).astype(np.int64), mask=~whole).cast(pa.string())
     others = known & ~whole
