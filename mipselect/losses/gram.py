@@ -33,14 +33,15 @@ def roundings_of_sum(n: int) -> int:
 
 def products(A: FloatArray, B: FloatArray) -> FloatArray:
     """AᵀB in float64 from A of shape (n, k) and B of shape (n,) or (n, l), by blocks of rows."""
-    total = np.zeros((A.shape[1], *B.shape[1:]))
+    right = B.reshape(len(B), -1)
+    total = np.zeros((A.shape[1], right.shape[1]))
     width = max(1, BLOCK_BYTES // (8 * (A.shape[1] + SUMMED_ROWS)))
-    for start in range(0, B[:1].size, width):
-        panel = np.s_[..., start : start + width] if B.ndim == 2 else np.s_[...]
+    for start in range(0, right.shape[1], width):
+        panel = slice(start, start + width)
         for rows in _blocks_of_rows(len(A)):
             left = A[rows].astype(np.float64, copy=False)
-            total[panel] += left.T @ B[rows][panel].astype(np.float64, copy=False)
-    return total
+            total[:, panel] += left.T @ right[rows, panel].astype(np.float64, copy=False)
+    return total.reshape(A.shape[1], *B.shape[1:])
 
 
 def products_of_pairs(A: FloatArray) -> FloatArray:
