@@ -44,11 +44,11 @@ $(VENV)/with-docs: $(VENV)/installed
 
 # Every case of bad input and hostile surroundings on the command line, and how many hold.
 hostile: $(VENV)/installed
-	$(BIN)/python tests/cli/hostile_commands.py
+	$(BIN)/python -m tests.soak.hostile_commands
 
 # Ten thousand processes killed while they charge a ledger, and what came of it: four minutes.
 faults: $(VENV)/installed
-	$(BIN)/python tests/privacy/ledger_faults.py
+	$(BIN)/python -m tests.soak.ledger_faults
 
 # Every solver that is installed on small instances, with its masters and its whole models.
 compare: $(VENV)/installed

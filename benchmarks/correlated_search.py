@@ -12,17 +12,19 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
 from mipselect import Instance, NotCertified
+from mipselect.search.drivers import find_levels, find_supports
 from mipselect.search.least_squares.closed_form import ClosedForm
 from mipselect.search.least_squares.method import LeastSquaresMethod
-from mipselect.search.levels import find_levels
 from mipselect.search.options import SearchOptions
 from mipselect.search.progress import Run
 from mipselect.search.setup import Search
-from mipselect.search.supports import find_supports, number_of_listed
+from mipselect.search.supports import number_of_listed
+from mipselect.search.tuning import ANY, TUNING, Patience, Tuning
 
 PROBLEMS = (
     (1000, 100, 8, 0.9, 5.0, 10.0),
@@ -35,7 +37,8 @@ PROBLEMS = (
 )
 """n, p, s, ρ, signal-to-noise ratio, λ."""
 
-NEVER = 10**9
+CHEAP = replace(TUNING, patience=Patience(cheap=ANY, near=ANY, long=ANY))
+"""Bounds by shares alone, however long it takes."""
 
 
 def problem(n: int, p: int, s: int, rho: float, snr: float, ridge: float) -> Instance:
@@ -58,9 +61,9 @@ def problem(n: int, p: int, s: int, rho: float, snr: float, ridge: float) -> Ins
 
 
 def seconds(
-    instance: Instance, find: Callable[[Search], object], patience: int, limit: float
+    instance: Instance, find: Callable[[Search], object], tuning: Tuning, limit: float
 ) -> str:
-    method = LeastSquaresMethod(instance.prepared, ClosedForm(), patience=patience)
+    method = LeastSquaresMethod(instance.prepared, ClosedForm(), tuning)
     options = SearchOptions("native", None, limit)
     started = time.process_time()
     try:
@@ -86,7 +89,7 @@ def main() -> None:
             "levels": find_levels,
         }
         for name, find in searches.items():
-            found = [seconds(instance, find, patience, limit) for patience in (NEVER, 200)]
+            found = [seconds(instance, find, tuning, limit) for tuning in (CHEAP, TUNING)]
             print(
                 f"| {', '.join(f'{x:g}' for x in shape)} | {name} | {' | '.join(found)} |",
                 flush=True,

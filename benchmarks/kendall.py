@@ -13,8 +13,8 @@ from collections.abc import Callable
 import numpy as np
 from scipy.stats import kendalltau
 
-from mipselect.methods.kendall_tau import Rankings
 from mipselect.selectors.kendall import KendallSelector
+from mipselect.selectors.scores.kendall_tau import Rankings
 
 SIZES = ((100_000, 200), (5_000, 10_000))
 CHOSEN = 5

@@ -69,8 +69,8 @@ def multiply_alone(folder: Path, columns: int) -> int:
 
 
 def moments(folder: Path, columns: int) -> int:
-    from mipselect.moments import Moments
     from mipselect.tables import TableSchema
+    from mipselect.tables.moments import Moments
 
     between = {"type": "number", "constraints": {"minimum": 0, "maximum": 10, "required": True}}
     fields = [{"name": name, **between} for name in (*names(columns), "y")]

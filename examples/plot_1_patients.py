@@ -91,7 +91,7 @@ print(model.release_)  # private: this may be published
 # %%
 # What is published
 # -----------------
-# The release, as JSON, is all that leaves: columns, coefficients, and what is promised about
+# The release, as JSON, is all that leaves: columns, coefficients, and the guarantee of
 # both. Nobody can draw again from this budget.
 
 published = json.dumps(model.release_.to_dict(), indent=1)

@@ -83,7 +83,7 @@ losses = {
 figure, axes = plt.subplots(figsize=(6, 3.2), layout="constrained")
 axes.plot(gaps, losses["ours"], "C0", label="ours")
 axes.plot(gaps, losses["softmax"], "C3", label="softmax with ε for ε/2")
-axes.axhline(1.0, color="0.5", linestyle=":", label="what was promised")
+axes.axhline(1.0, color="0.5", linestyle=":", label="stated ε")
 axes.set_xlabel("score of the first item, less that of the others")
 axes.set_ylabel("privacy loss of a pair")
 axes.set_ylim(0.0, math.ceil(max(losses["softmax"])) + 0.2)

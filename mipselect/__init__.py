@@ -1,6 +1,6 @@
 """Private variable selection by integer programming.
 
-Names are looked up when they are first asked for, so that the command line can catch signals
+Names are looked up when they are first used, so that the command line can catch signals
 before NumPy and SciPy are loaded.
 """
 
@@ -10,12 +10,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from mipselect.data.files import load_instance
     from mipselect.errors import MipselectError, NotCertified
-    from mipselect.instance import Instance
     from mipselect.mechanisms import ExponentialMechanism, Mistakes, StableOptimum, TopR
-    from mipselect.moments import Moments
     from mipselect.privacy import Guarantee, Ledger, Release
+    from mipselect.problem.instance import Instance
+    from mipselect.problem.problem import Problem
+    from mipselect.problem.stored.files import load_instance
     from mipselect.search import (
         MistakeLevels,
         SupportPool,
@@ -23,35 +23,37 @@ if TYPE_CHECKING:
         mistake_levels,
         top_supports,
     )
+    from mipselect.tables.moments import Moments
 
     __version__: str
 
 _HOMES = {
     "ExponentialMechanism": "mipselect.mechanisms",
     "Guarantee": "mipselect.privacy",
-    "Instance": "mipselect.instance",
+    "Instance": "mipselect.problem.instance",
     "Ledger": "mipselect.privacy",
     "MipselectError": "mipselect.errors",
     "MistakeLevels": "mipselect.search",
     "Mistakes": "mipselect.mechanisms",
-    "Moments": "mipselect.moments",
+    "Moments": "mipselect.tables.moments",
     "NotCertified": "mipselect.errors",
+    "Problem": "mipselect.problem.problem",
     "Release": "mipselect.privacy",
     "StableOptimum": "mipselect.mechanisms",
     "SupportPool": "mipselect.search",
     "TopR": "mipselect.mechanisms",
     "available_solvers": "mipselect.search",
-    "load_instance": "mipselect.data.files",
+    "load_instance": "mipselect.problem.stored.files",
     "mistake_levels": "mipselect.search",
     "top_supports": "mipselect.search",
 }
-"""Where each public name lives."""
+"""Module of each public name."""
 
 _ROOMS = (
-    *("arrays", "backends", "data", "errors", "instance"),
-    *("losses", "mechanisms", "moments", "privacy", "search"),
+    *("arrays", "backends", "errors", "losses", "mechanisms"),
+    *("privacy", "problem", "search", "tables"),
 )
-"""What `import mipselect` alone gives access to, as attributes."""
+"""Modules that `import mipselect` alone gives access to, as attributes."""
 
 __all__ = [
     "ExponentialMechanism",
@@ -63,6 +65,7 @@ __all__ = [
     "Mistakes",
     "Moments",
     "NotCertified",
+    "Problem",
     "Release",
     "StableOptimum",
     "SupportPool",

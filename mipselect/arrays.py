@@ -1,4 +1,4 @@
-"""The kinds of arrays that cross between rooms; their shapes stand in the docstrings."""
+"""Types of the arrays that pass between packages; docstrings give their shapes."""
 
 from __future__ import annotations
 

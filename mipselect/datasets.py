@@ -39,7 +39,7 @@ def correlated_gaussian(
     Returns
     -------
     X : ndarray of shape (n, p)
-        In column-major order; it is held once.
+        In column-major order, so that it is there once.
     y : ndarray of shape (n,)
 
     Raises
@@ -154,23 +154,30 @@ class BundledData:
 
     Attributes
     ----------
-    n, p : int
-        Its shape, known without loading it.
+    n : int
+        Number of rows, known without loading it.
+    names : tuple of str
+        Of its features.
     load : callable
-        Returns (X, y, feature names).
+        Returns X and y.
     """
 
     n: int
-    p: int
-    load: Callable[[], tuple[FloatArray, FloatArray, tuple[str, ...]]]
+    names: tuple[str, ...]
+    load: Callable[[], tuple[FloatArray, FloatArray]]
+
+    @property
+    def p(self) -> int:
+        """Number of columns."""
+        return len(self.names)
 
 
-def _diabetes() -> tuple[FloatArray, FloatArray, tuple[str, ...]]:
+def _diabetes() -> tuple[FloatArray, FloatArray]:
     # Imported here because scikit-learn takes longer to import than the rest of the package.
     from sklearn.datasets import load_diabetes
 
     data = load_diabetes(scaled=True)
-    return data.data, data.target, tuple(data.feature_names)
+    return data.data, data.target
 
 
 BREAST_CANCER_RANGES = {
@@ -188,7 +195,7 @@ BREAST_CANCER_RANGES = {
 """Round public ranges of the ten measurements: a radius in pixels, 2πr, πr², and ratios."""
 
 
-def _breast_cancer() -> tuple[FloatArray, FloatArray, tuple[str, ...]]:
+def _breast_cancer() -> tuple[FloatArray, FloatArray]:
     from sklearn.datasets import load_breast_cancer
 
     data = load_breast_cancer()
@@ -197,12 +204,22 @@ def _breast_cancer() -> tuple[FloatArray, FloatArray, tuple[str, ...]]:
     lows = np.concatenate([low, np.zeros(10), low])
     highs = np.concatenate([high, 0.1 * high, 1.5 * high])
     X = (data.data - 0.5 * (lows + highs)) / (0.5 * (highs - lows))
-    return X, data.target, tuple(str(name) for name in data.feature_names)
+    return X, data.target
 
 
 BUNDLED = {
-    "diabetes": BundledData(n=442, p=10, load=_diabetes),
-    "breast-cancer": BundledData(n=569, p=30, load=_breast_cancer),
+    "diabetes": BundledData(
+        442, ("age", "sex", "bmi", "bp", "s1", "s2", "s3", "s4", "s5", "s6"), _diabetes
+    ),
+    "breast-cancer": BundledData(
+        569,
+        (
+            *(f"mean {name}" for name in BREAST_CANCER_RANGES),
+            *(f"{name} error" for name in BREAST_CANCER_RANGES),
+            *(f"worst {name}" for name in BREAST_CANCER_RANGES),
+        ),
+        _breast_cancer,
+    ),
 }
 
 
@@ -242,4 +259,4 @@ def bundled(name: str) -> tuple[FloatArray, FloatArray, tuple[str, ...]]:
     """
     if name not in BUNDLED:
         raise InvalidInput(f"data set {name!r} is unknown; known: {', '.join(sorted(BUNDLED))}")
-    return BUNDLED[name].load()
+    return *BUNDLED[name].load(), BUNDLED[name].names

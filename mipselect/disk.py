@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from mipselect.errors import InvalidInput
+from mipselect.errors import InvalidInput, MipselectError
 
 FOR_ITS_OWNER = 0o600
 
@@ -69,6 +69,14 @@ def write_whole(path: Path, content: bytes, *, sensitive: bool = False) -> None:
     """Write a file whole or not at all; see `whole_file`."""
     with whole_file(path, sensitive=sensitive) as file:
         file.write(content)
+
+
+def save(path: Path, content: bytes, *, sensitive: bool = False) -> None:
+    """Do the same; raise `MipselectError`, naming the file, if it cannot be written."""
+    try:
+        write_whole(path, content, sensitive=sensitive)
+    except OSError as error:
+        raise MipselectError(f"{path} could not be written: {error.strerror or error}") from error
 
 
 @contextmanager

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 __all__ = [
@@ -76,7 +78,7 @@ class NotCertified(MipselectError):
     message : str
         What could not be proven and why the search stopped. It may quote sensitive values.
     bound : float
-        The lower bound on the objective that was proven for what is not yet settled
+        The lower bound on the objective that was proven for what is still open
         (``-inf`` if nothing was).
     incumbent : float
         The best objective known for the same part of the problem (``inf`` if none).
@@ -201,7 +203,7 @@ class RelationMismatch(MipselectError):
 
 
 class NotPrivate(MipselectError):
-    """The mechanism is kept for comparison only; it promises nothing and releases nothing.
+    """The mechanism is kept for comparison only; it guarantees nothing and releases nothing.
 
     Examples
     --------
@@ -242,3 +244,12 @@ class LedgerNotWritten(MipselectError):
     >>> issubclass(LedgerNotWritten, MipselectError)
     True
     """
+
+
+@contextmanager
+def about(what: str) -> Iterator[None]:
+    """Put the option or the file that it is about before a message about bad input."""
+    try:
+        yield
+    except InvalidInput as error:
+        raise InvalidInput(f"{what}: {error}") from error

@@ -5,7 +5,8 @@ from __future__ import annotations
 import io
 import math
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +21,7 @@ LETTERS_PER_INCH = 11.5
 TITLE_LETTERS_PER_INCH = 9.5
 MOST_COLUMNS = 3
 MOST_TICKS = 14
-"""Of more values of x not each has a tick and a marker."""
+"""Most values of x that each have a tick and a marker."""
 
 # Paul Tol's "muted" scheme, which colour-blind people can tell apart; markers say it again.
 COLOURS = (
@@ -99,16 +100,12 @@ def require_matplotlib() -> None:
 
 def drawn(picture: Picture, suffix: str) -> bytes:
     """Return the figure as a file with this suffix, one of `SUFFIXES`, without its date."""
-    import matplotlib as mpl
-    from matplotlib import style
     from matplotlib.figure import Figure
 
-    reproducible = {"svg.hashsalt": "mipselect", "svg.fonttype": "none"}
-    undated = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}, ".png": {}}[suffix]
     columns = min(len(picture.panels), MOST_COLUMNS)
     rows = math.ceil(len(picture.panels) / columns)
     width, height = PANEL_INCHES
-    with style.context("default"), mpl.rc_context(reproducible):
+    with plain_style():
         wide = columns * width + LEGEND_INCHES
         letters = int(LETTERS_PER_INCH * wide)
         below = "\n".join(
@@ -127,8 +124,25 @@ def drawn(picture: Picture, suffix: str) -> bytes:
         _legend(figure, grid.flat[: len(picture.panels)], picture.names)
         red = {"color": "#B00000", "weight": "bold"} if picture.alarming else {"color": "#444444"}
         figure.supxlabel(below, fontsize="small", **red)
-        target = io.BytesIO()
-        figure.savefig(target, format=suffix[1:], dpi=150, metadata=undated)
+        return as_file(figure, suffix)
+
+
+@contextmanager
+def plain_style() -> Iterator[None]:
+    """Draw the same bytes whatever the settings of the user."""
+    import matplotlib as mpl
+    from matplotlib import style
+
+    reproducible = {"svg.hashsalt": "mipselect", "svg.fonttype": "none"}
+    with style.context("default"), mpl.rc_context(reproducible):
+        yield
+
+
+def as_file(figure: Any, suffix: str) -> bytes:
+    """Return a figure of matplotlib as a file with this suffix, without its date."""
+    undated = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}, ".png": {}}[suffix]
+    target = io.BytesIO()
+    figure.savefig(target, format=suffix[1:], dpi=150, metadata=undated)
     return target.getvalue()
 
 

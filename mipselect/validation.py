@@ -34,7 +34,7 @@ LAST_INTEGER = 2**53
 """Up to here every integer is a double."""
 
 TRUTHS = {"true": 1.0, "false": 0.0}
-"""Truth values, however they are stored, count as numbers where numbers are asked for."""
+"""Truth values, however they are stored, count as numbers where numbers are wanted."""
 
 LONGEST_NAME = 200
 """Characters in the name of a column or a mechanism."""
@@ -44,6 +44,12 @@ LONGEST_SHOWN = 80
 
 BRIEF = reprlib.Repr()
 BRIEF.maxstring = BRIEF.maxother = LONGEST_SHOWN
+
+
+def set_fields(instance: Any, **values: Any) -> None:
+    """Put values that were checked in place of those that a frozen dataclass was given."""
+    for name, value in values.items():
+        object.__setattr__(instance, name, value)
 
 
 def shown(value: object) -> str:
@@ -153,11 +159,10 @@ def checked_budget(epsilon: float, what: str = "epsilon") -> float:
     return number
 
 
-def checked_delta(delta: float) -> float:
+def checked_delta(delta: float, what: str = "delta") -> float:
     """Return a number with 1e-100 ≤ δ < 1/2."""
-    return checked_number(
-        delta, "delta", "a number with 1e-100 ≤ delta < 1/2", lambda v: 1e-100 <= v < 0.5
-    )
+    wanted = f"a number with 1e-100 ≤ {what} < 1/2"
+    return checked_number(delta, what, wanted, lambda v: 1e-100 <= v < 0.5)
 
 
 def checked_share(value: float, what: str, *, closed: bool) -> float:
@@ -195,7 +200,8 @@ def checked_count(k: int, size: int) -> int:
 def checked_choice(value: str, what: str, known: Collection[str]) -> str:
     """Return one of the known words."""
     if not isinstance(value, str) or value not in known:
-        wanted = " or ".join(repr(word) for word in known)
+        words = [repr(word) for word in known]
+        wanted = " or ".join(words) if len(words) < 3 else f"one of {', '.join(words)}"
         raise InvalidInput(f"{what} must be {wanted}, got {shown(value)}")
     return value
 
@@ -232,7 +238,7 @@ def require_public(who: str, given: Mapping[str, object], meanings: Mapping[str,
     given : mapping of str to object
         Their values, by name.
     meanings : mapping of str to str
-        What each of them is, for those that are needed.
+        Meaning of each of them, for those that are required.
     """
     missing = [f"{name} ({says})" for name, says in meanings.items() if given[name] is None]
     if missing:

@@ -69,7 +69,7 @@ class CbcSolver:
 
     @property
     def status(self) -> SolverStatus:
-        """Whether the executable is there."""
+        """State of the executable: whether it is there."""
         return executable_status("cbc", "cbc", "coinor-cbc")
 
     def master(self, columns: int, cardinality: int) -> CbcMaster:

@@ -31,7 +31,7 @@ MODEL, SOLUTION = "model.lp", "solution.txt"
 
 
 def executable_status(name: str, executable: str, package: str) -> SolverStatus:
-    """Whether the executable is on the path; its version is not asked for, that would run it."""
+    """State of the executable: whether it is on the path; no version, for that would run it."""
     missing = shutil.which(executable) is None
     return SolverStatus(
         name,

@@ -59,7 +59,7 @@ class GlpkSolver:
 
     @property
     def status(self) -> SolverStatus:
-        """Whether the executable is there."""
+        """State of the executable: whether it is there."""
         return executable_status("glpk", "glpsol", "glpk-utils")
 
     def master(self, columns: int, cardinality: int) -> GlpkMaster:

@@ -164,7 +164,7 @@ class GurobiSolver:
 
     @property
     def status(self) -> SolverStatus:
-        """Whether gurobipy is installed and starts with the licence that it finds."""
+        """State of gurobipy: whether it is installed and starts with the licence that it finds."""
         return _status()
 
     def master(self, columns: int, cardinality: int) -> GurobiMaster:
@@ -221,7 +221,7 @@ def _status() -> SolverStatus:
 
 
 def _starting_log() -> str:
-    """What Gurobi says about its licence when it starts; it says so nowhere else."""
+    """Message of Gurobi about its licence when it starts; it says so nowhere else."""
     import gurobipy
 
     with tempfile.TemporaryDirectory() as folder:

@@ -1,7 +1,7 @@
 """SCIP through PySCIPOpt: masters to which rows are added, and whole models from Pyomo.
 
 PySCIPOpt is imported when it is needed, so that this file says what to install where it is missing.
-SCIP solves a model on one thread, whatever number is asked for.
+SCIP solves a model on one thread, whatever number is given.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ class ScipSolver:
 
     @property
     def status(self) -> SolverStatus:
-        """Whether PySCIPOpt is installed."""
+        """State of PySCIPOpt: whether it is installed."""
         return _status()
 
     def master(self, columns: int, cardinality: int) -> ScipMaster:

@@ -1,18 +1,57 @@
-"""Shared by all tests: `designs` and `benchmarks` are importable, skips are added up at the end."""
+"""Fixtures of all tests, the command line among them; skips are added up at the end."""
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from wants import pytest_terminal_summary
 
-__all__ = ["pytest_terminal_summary", "repository"]
+from mipselect.cli import main
+from tests.support.commandline import INSTANCE, TABLE, Outcome, Run
+from tests.support.wants import pytest_terminal_summary
 
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent)]
+__all__ = ["folder", "pytest_terminal_summary", "repository", "run", "shell"]
 
 
 @pytest.fixture(scope="session")
 def repository() -> Path:
     return Path(__file__).parent.parent
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    """Call `main` in this process."""
+
+    def call(*arguments: str | Path) -> Outcome:
+        code = main([str(argument) for argument in arguments])
+        captured = capsys.readouterr()
+        return Outcome(code, captured.out, captured.err)
+
+    return call
+
+
+@pytest.fixture
+def shell() -> Run:
+    """Start a process of its own."""
+
+    def call(*arguments: str | Path) -> Outcome:
+        done = subprocess.run(
+            [sys.executable, "-m", "mipselect.cli", *map(str, arguments)],
+            capture_output=True,
+            encoding="utf-8",
+            timeout=120,
+            check=False,
+        )
+        return Outcome(done.returncode, done.stdout, done.stderr)
+
+    return call
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with data.csv and instance.toml."""
+    (tmp_path / "data.csv").write_text(TABLE)
+    (tmp_path / "instance.toml").write_text(INSTANCE)
+    return tmp_path

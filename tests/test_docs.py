@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import re
+import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,7 +16,12 @@ ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 OF_SPHINX = {"search", "genindex", "modindex", "py-modindex"}
 """Pages that Sphinx writes itself, over whatever is there."""
-PAGES = [*sorted(ROOT.glob("*.md")), *sorted(DOCS.rglob("*.md"))]
+OF_TESTS = ROOT / "tests" / "README.md"
+PRODUCT = ROOT / "mipselect"
+ARCHITECTURE, CONTRIBUTING = DOCS / "architecture.md", ROOT / "CONTRIBUTING.md"
+TO_BE_ADDED = {"mipselect/losses/tilted.py"}
+"""Files that a page names for a reader to add."""
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted(DOCS.rglob("*.md")), OF_TESTS]
 EXAMPLES = [
     pytest.param(block, id=f"{page.name}-{number}")
     for page in PAGES
@@ -35,6 +43,17 @@ def test_there_are_examples_and_links_lead_somewhere() -> None:
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
+def test_the_table_of_tests_names_every_folder_and_files_that_are_there() -> None:
+    tests, folder, named = OF_TESTS.parent, "", set()
+    for row in re.findall(r"^\| (?!package|---)(.*) \|$", OF_TESTS.read_text(), re.MULTILINE):
+        first, _, _, files = row.split("|")
+        folder = "".join(re.findall(r"\[(\w+)\]", first)) or folder
+        named.add(folder)
+        for name in re.findall(r"`(.+?)`", files):
+            assert list((tests / folder).glob(f"{name}.py")), f"{folder}/{name}"
+    assert named == {path.parent.name for path in tests.glob("*/test_*.py")}
+
+
 def test_no_page_has_the_name_of_one_that_sphinx_writes() -> None:
     pages = {path.relative_to(DOCS).with_suffix("").as_posix() for path in DOCS.rglob("*.*")}
     assert "certificates" in pages
@@ -50,9 +69,13 @@ def test_the_guide_links_to_every_page_that_it_holds() -> None:
     assert {f"{page}.md" for page in held} == set(re.findall(r"\]\(([^)]+)\)", guide))
 
 
-def test_the_guide_shows_what_its_command_prints(capsys: pytest.CaptureFixture[str]) -> None:
-    guide = (DOCS / "guide.md").read_text()
-    command, printed = re.findall(r"```(?:sh|text)\n(.*?)```", guide, re.DOTALL)
+@pytest.mark.parametrize(
+    "page", [DOCS / "guide.md", ROOT / "README.md"], ids=lambda page: page.stem
+)
+def test_a_page_shows_what_its_command_prints(
+    page: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command, printed = re.findall(r"```(?:sh|text)\n(.*?)```", page.read_text(), re.DOTALL)
     assert main(command.split()[1:]) == 0
     out = capsys.readouterr().out
     heading, *_ = printed.splitlines()
@@ -60,3 +83,85 @@ def test_the_guide_shows_what_its_command_prints(capsys: pytest.CaptureFixture[s
     for line in printed.splitlines():
         drawn = line[0] in "┏┃┡│└"
         assert drawn or line in out
+
+
+def rows_of(text: str) -> list[list[str]]:
+    """The cells of all tables, row by row, without headings."""
+    found = re.findall(r"^\| (?!---)(.*) \|$(?!\n\| ---)", text, re.MULTILINE)
+    return [[cell.strip() for cell in row.split("|")] for row in found]
+
+
+def paths_in(text: str) -> list[str]:
+    """What looks like a path in backticks."""
+    return [name for name in re.findall(r"`([\w./]+)`", text) if "/" in name]
+
+
+def place_of(path: str) -> Path:
+    """A path of a page: in the product, or else in the repository."""
+    return PRODUCT / path if (PRODUCT / path).exists() else ROOT / path
+
+
+def names_in(place: Path) -> Iterator[str]:
+    """Everything that a module has at its top, and the members of its classes: Class.member."""
+    source = place / "__init__.py" if place.is_dir() else place
+    if source.suffix != ".py":
+        return
+    for node in ast.parse(source.read_text()).body:
+        yield from _bound_by(node)
+        if isinstance(node, ast.ClassDef):
+            for member in node.body:
+                yield from (f"{node.name}.{name}" for name in _bound_by(member))
+
+
+def _bound_by(node: ast.stmt) -> list[str]:
+    match node:
+        case ast.ClassDef() | ast.FunctionDef():
+            return [node.name]
+        case ast.Assign():
+            return [target.id for target in node.targets if isinstance(target, ast.Name)]
+        case ast.AnnAssign(target=ast.Name(id=name)):
+            return [name]
+        case ast.ImportFrom():
+            return [alias.name for alias in node.names]
+        case _:
+            return []
+
+
+@pytest.mark.parametrize("page", [ARCHITECTURE, CONTRIBUTING], ids=lambda page: page.stem)
+def test_files_that_a_page_names_are_there(page: Path) -> None:
+    prose = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
+    named = set(paths_in(prose))
+    assert len(named) >= 12
+    assert {path for path in named if not place_of(path).exists()} <= TO_BE_ADDED
+
+
+@pytest.mark.parametrize("page", [ARCHITECTURE, CONTRIBUTING], ids=lambda page: page.stem)
+def test_functions_beside_a_file_are_in_it(page: Path) -> None:
+    checked = 0
+    for row in rows_of(page.read_text()):
+        *before, answer = row
+        places = [place_of(path) for path in paths_in(before[-1])]
+        if not places or not all(place.exists() for place in places):
+            continue
+        known = {name for place in places for name in names_in(place)}
+        for name in re.findall(r"`([A-Za-z_]+(?:\.[a-z_]+)?)`", answer):
+            assert name in known, f"{name} is not in {before[-1]}"
+            checked += 1
+    assert checked >= 10
+
+
+def test_the_table_of_packages_is_the_contract_of_their_imports() -> None:
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
+    (layers,) = (
+        [layer.split(" | ") for layer in contract["layers"]]
+        for contract in contracts["contracts"]
+        if contract.get("containers") == ["mipselect"]
+    )
+    stated = [
+        (int(row[0]), row[1].strip("`"))
+        for row in rows_of(ARCHITECTURE.read_text())
+        if row[0].isdigit()
+    ]
+    assert stated == [(len(layers) - k, name) for k, layer in enumerate(layers) for name in layer]
+    here = {path.stem for path in PRODUCT.iterdir() if path.suffix == ".py" or path.is_dir()}
+    assert {name for _, name in stated} == here - {"__init__", "__pycache__"}

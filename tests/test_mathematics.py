@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from mipselect.search.strategies import Strategy
+
 ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / "docs" / "mathematics"
 PAGES = {page.name: page.read_text() for page in sorted(FOLDER.glob("*.md"))}
@@ -85,6 +87,13 @@ def test_references_of_the_code_exist() -> None:
             assert number == 0 or number in statements(page), f"{path}: {page}, ({number})"
             count += 1
     assert count > 20
+
+
+def test_strategies_rest_on_statements_that_exist() -> None:
+    resting = [strategy for strategy in Strategy if strategy.equations]
+    assert len(resting) >= 20
+    for strategy in resting:
+        assert set(strategy.equations) <= set(statements("cuts.md")), strategy
 
 
 def test_the_code_refers_to_these_pages_and_no_others() -> None:

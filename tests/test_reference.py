@@ -5,18 +5,14 @@ from __future__ import annotations
 import doctest
 import inspect
 import re
-import sys
 from importlib import import_module
 from pathlib import Path
 
 import pytest
-from wants import skip_for_want_of
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "docs"))
-
-from public_names import MODULES, listed, source_of
 
 import mipselect
+from public_names import MODULES, listed, source_of
+from tests.support.wants import skip_for_want_of
 
 NAMES = [(module, name) for module in MODULES for name in listed(module)]
 WAITING: set[str] = set()

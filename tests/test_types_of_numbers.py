@@ -17,11 +17,8 @@ import pytest
 from scipy import sparse
 
 from mipselect import Instance
-from mipselect.layout import Layout
 from mipselect.mechanisms.scores.sample_aggregate import SampleAggregate
-from mipselect.methods import correlations
-from mipselect.methods.kendall_tau import Rankings
-from mipselect.moments import Moments, columns
+from mipselect.problem.layout import Layout
 from mipselect.regression import rows as regression_rows
 from mipselect.regression import tukey
 from mipselect.selectors import (
@@ -29,8 +26,11 @@ from mipselect.selectors import (
     MCMCSelector,
     SISSelector,
     TopRSelector,
+    sis,
 )
+from mipselect.selectors.scores.kendall_tau import Rankings
 from mipselect.tables import TableSchema
+from mipselect.tables.moments import Moments, columns
 
 ROW = 3
 """The one that is replaced."""
@@ -138,8 +138,8 @@ class Seen:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.maps: list[bytes] = []
         for owner, name in (
-            (Layout, "arranged"),
-            (correlations, "in_units_of"),
+            (Layout, "clipped"),
+            (sis, "in_units_of"),
             (regression_rows.RowMap, "__call__"),
             (columns.ArrayColumns, "rows"),
         ):

@@ -9,13 +9,14 @@ import sys
 from pathlib import Path
 
 import pytest
-from wants import wanted
+
+from tests.support.wants import wanted
 
 TESTS = Path(__file__).parent
 
 SOME = """
 import pytest
-from wants import wants
+from tests.support.wants import wants
 
 @wants("../shared/data", False)
 @pytest.mark.parametrize("k", range(3))
@@ -39,7 +40,7 @@ def test_a_run_ends_with_what_was_missing(tmp_path: Path, options: list[str]) ->
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-ra", *options],
         cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(TESTS)},
+        env={**os.environ, "PYTHONPATH": str(TESTS.parent)},
         capture_output=True,
         text=True,
         timeout=120,

@@ -1,7 +1,7 @@
 """Discovery of MIP back ends.
 
 The core imports no solver. A back end is made by an entry point of the group
-``mipselect.solvers``; anybody may ship one. Each is loaded when it is asked for by name, and one
+``mipselect.solvers``; anybody may ship one. Each is loaded when it is named, and one
 that cannot be loaded is a status with its reason, whatever it raises.
 """
 
@@ -24,13 +24,13 @@ NATIVE_STATUS = SolverStatus(
 
 @dataclass(frozen=True)
 class BrokenSolver:
-    """Stands for a back end that is installed and cannot be loaded or made."""
+    """Stand-in for a back end that is installed and cannot be loaded or made."""
 
     status: SolverStatus
 
 
 def known_solvers() -> dict[str, SolverStatus]:
-    """Every back end that is installed, usable here or not, by name.
+    """List every back end that is installed, usable here or not, by name.
 
     Examples
     --------
@@ -43,7 +43,7 @@ def known_solvers() -> dict[str, SolverStatus]:
 
 
 def available_solvers() -> dict[str, SolverStatus]:
-    """The back ends that can be used here, by name.
+    """List the back ends that can be used here, by name.
 
     Returns
     -------
@@ -120,7 +120,7 @@ def _entry_points() -> dict[str, EntryPoint]:
 
 
 def _made(name: str, threads: int | None, seed: int) -> Solver:
-    """The back end called `name`, or a `BrokenSolver` if it cannot be made or asked."""
+    """The back end called `name`, or a `BrokenSolver` if it cannot be made or has no status."""
     point = _entry_points()[name]
     try:
         solver: Solver = point.load()(threads=threads, seed=seed)

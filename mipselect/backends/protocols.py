@@ -70,7 +70,7 @@ class SizeLimit:
 
 @dataclass(frozen=True)
 class SolverStatus:
-    """Facts about a back end that are known without solving anything.
+    """State of a back end, as it is known without solving anything.
 
     Attributes
     ----------
@@ -190,19 +190,19 @@ class Master(ABC):
 
     @abstractmethod
     def add_row(self, coefficients: FloatArray, least: float, most: float) -> None:
-        """least ≤ coefficients · (z, η) ≤ most; shape (L + 1,), either side may be infinite."""
+        """Require least ≤ coefficients · (z, η) ≤ most; shape (L + 1,), infinite where free."""
 
     @abstractmethod
     def run(self, *, cutoff: float, time_limit: float) -> MasterSolution:
         """Minimise η ≤ `cutoff`; the bound is the solver's own, and of no account if infeasible."""
 
     def add_cut(self, constant: float, coefficients: FloatArray) -> None:
-        """η ≥ constant + coefficients · z."""
+        """Require η ≥ constant + coefficients · z."""
         self._reach = max(self._reach, float(np.sum(np.abs(coefficients))))
         self.add_row(np.append(-coefficients, 1.0), float(constant), math.inf)
 
     def count(self, columns: IntArray, least: int, most: int) -> None:
-        """least ≤ Σ_{j in columns} z_j ≤ most."""
+        """Require least ≤ Σ_{j in columns} z_j ≤ most."""
         row = np.zeros(self.columns + 1)
         row[columns] = 1.0
         self.add_row(row, float(least), float(most))
@@ -289,7 +289,7 @@ class Solver(Protocol):
 
     @property
     def status(self) -> SolverStatus:
-        """Facts on whether it can be used here and what it can do; found out without solving."""
+        """State here: usable or not, and its capabilities; found out without solving."""
 
 
 class MasterSolver(Solver, Protocol):
@@ -303,7 +303,7 @@ class MasterSolver(Solver, Protocol):
     """
 
     def master(self, columns: int, cardinality: int) -> Master:
-        """A new master without cuts."""
+        """Make a master without cuts."""
 
 
 @dataclass(frozen=True)
@@ -351,7 +351,7 @@ class WholeSolver(Solver, Protocol):
 
 
 def rounded(values: FloatArray) -> IntArray:
-    """Columns at one in a solution whose entries are integral up to a tolerance.
+    """Return the columns at one in a solution whose entries are integral up to a tolerance.
 
     Examples
     --------

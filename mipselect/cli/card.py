@@ -1,18 +1,17 @@
-"""`mipselect card`: what an ethics board asks about a release, as one page."""
+"""`mipselect card`: a release for an ethics board, on one page."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
 
-import typer
 from rich.console import Console
 
 from mipselect.cli.card_content import card_of
 from mipselect.cli.card_pages import html_page, markdown_page
-from mipselect.cli.options import AsJson
-from mipselect.cli.output import check_output, deliver, write_whole
+from mipselect.cli.declared import argument, command, group, option, options
+from mipselect.cli.options import Delivery
+from mipselect.cli.output import check_output, deliver, line, write_whole
 from mipselect.cli.release_file import read_release
 from mipselect.errors import InvalidInput
 
@@ -26,31 +25,30 @@ mipselect card release.json --output card.html
 PAGES = {".md": markdown_page, ".html": html_page}
 
 
-def card(
-    file: Annotated[
-        Path,
-        typer.Argument(
-            metavar="RELEASE.json", help="What 'release', 'select' or 'fit' wrote with --output."
-        ),
-    ],
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            metavar="FILE.md|html",
-            help="Receives the card.",
-            show_default="Markdown on standard output",
-        ),
-    ] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Write the privacy card of a release: what was done, what is promised, who answers for it.
+@options
+class CardArguments:
+    """Arguments of `card`."""
+
+    file: Path = argument("RELEASE.json", "What 'release', 'select' or 'fit' wrote with --output.")
+    output: Path | None = option(
+        "--output",
+        "Receives the card.",
+        metavar="FILE.md|html",
+        show_default="Markdown on standard output",
+    )
+    delivery: Delivery = group(Delivery, without=("--output",))
+
+
+@command
+def card(arguments: CardArguments) -> None:
+    """Write the privacy card of a release: what was done, the guarantee, who answers for it.
 
     Its parts are those of the registries of deployments of differential privacy:
     basic facts, privacy unit and loss, model, accounting, implementation. What
     only people know is marked to be filled in. Nothing in it depends on the data
     but the release itself.
     """
+    file, output = arguments.file, arguments.output
     if output is not None and output.suffix not in PAGES:
         raise InvalidInput(f"--output must end in {' or '.join(PAGES)}, got {str(output)!r}")
     check_output(output, [file])
@@ -63,11 +61,7 @@ def card(
             console.print(markdown_page(made), markup=False, soft_wrap=True, end="")
         else:
             blanks = sum(entry.text is None for part in made.parts for entry in part.entries)
-            console.print(
-                f"{output}: a privacy card, with {blanks} fields to be filled in",
-                markup=False,
-                soft_wrap=True,
-            )
+            line(console, f"{output}: a privacy card, with {blanks} fields to be filled in")
 
     report = {"command": "card", "sensitive": False, **asdict(made)}
-    deliver(report, render, as_json=as_json, output=None)
+    deliver(report, render, as_json=arguments.delivery.as_json, output=None)

@@ -11,6 +11,7 @@ import math
 
 from mipselect.cli.card_model import REGRESSIONS, chosen, of_a_model
 from mipselect.cli.card_parts import Card, CardPart, Entry
+from mipselect.cli.public_fields import PUBLIC_FIELDS, public_under
 from mipselect.cli.release_file import ReleaseFile
 from mipselect.cli.sizes import sizes_in_words
 from mipselect.privacy.guarantee import ROW, Guarantee, neighbours
@@ -27,32 +28,6 @@ MECHANISMS = {
     "mcmc": "a Metropolis chain whose law is that of the exponential mechanism in the limit",
 }
 """The methods of the command line in words."""
-
-PUBLIC = {
-    "n_features": "features to choose from",
-    "p": "columns that they make",
-    "support_size": "columns in a release",
-    "complexity": "complexity of the prior over sizes",
-    "x_bound": "features are clipped to ±",
-    "y_bound": "the target is clipped to ±",
-    "target_shift": "subtracted from the target",
-    "target_offset": "middle of the range of the target",
-    "target_scale": "half the range of the target",
-    "coef_bound": "largest length of the coefficients",
-    "ridge": "ridge",
-    "loss": "loss",
-    "pool_size": "supports in the pool",
-    "tolerance": "tolerance, in units of the sensitivity",
-    "top_k": "choice of the best",
-    "alpha": "weight of the Lasso",
-    "blocks": "blocks",
-    "mcmc_steps": "steps of the chain",
-    "mcmc_radius": "radius of the coefficients of the chain",
-}
-"""What is public whatever the relation: settings, in words."""
-
-OF_THE_ROWS = {"n": "rows", "sensitivity": "sensitivity"}
-"""Public only where rows are replaced, for n follows from them."""
 
 
 def card_of(read: ReleaseFile) -> Card:
@@ -158,10 +133,11 @@ def _accounting(read: ReleaseFile) -> CardPart:
 
 
 def _implementation(read: ReleaseFile) -> CardPart:
-    words = dict(PUBLIC)
-    if read.total.relation == "replace-one":
-        words.update(OF_THE_ROWS)
-    public = [f"{words[name]}: {_number(v)}" for name, v in read.settings.items() if name in words]
+    public = [
+        f"{PUBLIC_FIELDS[name].words}: {_number(read.settings[name])}"
+        for name in public_under(read.total.relation)
+        if name in read.settings
+    ]
     if read.sizes is not None:
         public.append(f"sizes: {sizes_in_words(read.sizes)}")
     if read.intercept:
@@ -239,5 +215,7 @@ def _meaning(total: Guarantee, differ: str) -> str:
     )
 
 
-def _number(value: float | str) -> str:
+def _number(value: float | str | tuple[float, ...]) -> str:
+    if isinstance(value, tuple):
+        return f"{min(value):.15g} to {max(value):.15g}, by feature"
     return value if isinstance(value, str) else f"{value:.15g}"

@@ -60,7 +60,7 @@ OWN = {
     ),
     "card": (
         "card",
-        "Write the privacy card of a release: what was done, what is promised, who answers for it.",
+        "Write the privacy card of a release: what was done, the guarantee, who answers for it.",
     ),
     "ledger": (
         "ledger",
@@ -93,7 +93,7 @@ def known_commands() -> Mapping[str, tuple[str, str]]:
 
 
 class CommandGroup(TyperGroup):
-    """Imports the one command that is asked for, and only then lets signals raise."""
+    """Imports the one command that was named, and only then lets signals raise."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Put the command itself in the place of its first line."""

@@ -6,9 +6,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Any
 
-import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -16,25 +15,20 @@ from rich.table import Table
 from mipselect.backends.discovery import NATIVE, known_solvers, solver_by_name
 from mipselect.backends.protocols import Capability
 from mipselect.cli.agreement import FoundBySolver, contradictions
+from mipselect.cli.declared import argument, command, group, option, options
 from mipselect.cli.expectation import compare as compare_with_expected
-from mipselect.cli.options import (
-    SEARCH_PANEL,
-    AsJson,
-    Output,
-    TimeLimit,
-    Tolerance,
-    about,
-    search_options,
-)
-from mipselect.cli.output import SENSITIVE, banner, check_output, deliver, heading
+from mipselect.cli.options import SEARCH_PANEL, Delivery, SearchArguments
+from mipselect.cli.output import SENSITIVE, banner, check_output, deliver, heading, table_of
+from mipselect.cli.report import finite_or_none
 from mipselect.cli.search_progress import Watch
 from mipselect.cli.sizes import dimension
 from mipselect.cli.streams import say
-from mipselect.data.files import expected, files_of, load_instance
-from mipselect.errors import InvalidInput, MipselectError, NotCertified, SolverFailure
-from mipselect.instance import Instance
+from mipselect.errors import InvalidInput, MipselectError, NotCertified, SolverFailure, about
+from mipselect.problem.instance import Instance
+from mipselect.problem.stored.files import expected, files_of, load_instance
 from mipselect.search import MistakeLevels, mistake_levels
 from mipselect.search.monolithic.whole import whole_levels
+from mipselect.search.progress import ProgressCallback
 
 ALL = "all"
 REFERENCE = "highs"
@@ -65,54 +59,43 @@ class Round:
     contradictions: list[str]
 
 
-def compare(
-    instances: Annotated[
-        list[str],
-        typer.Argument(metavar="INSTANCE", help="Names of stored instances or .toml files."),
-    ],
-    solvers: Annotated[
-        str,
-        typer.Option(
-            "--solvers",
-            metavar="NAME,NAME|all",
-            help="all: every solver that can be used here; the others are skipped.",
-            rich_help_panel=SEARCH_PANEL,
-        ),
-    ] = ALL,
-    formulation: Annotated[
-        Formulations,
-        typer.Option(
-            "--formulation",
-            help="cuts: the search with its masters; whole: one model for each level.",
-            rich_help_panel=SEARCH_PANEL,
-        ),
-    ] = Formulations.CUTS,
-    tolerance: Tolerance = None,
-    time_limit: TimeLimit = None,
-    threads: Annotated[
-        int | None,
-        typer.Option(
-            "--threads",
-            min=1,
-            help="Threads of a solver; by default it chooses.",
-            rich_help_panel=SEARCH_PANEL,
-        ),
-    ] = None,
-    seed: Annotated[
-        int,
-        typer.Option("--seed", min=0, help="Seed of the solvers.", rich_help_panel=SEARCH_PANEL),
-    ] = 0,
-    as_json: AsJson = False,
-    output: Output = None,
-) -> None:
+@options
+class CompareArguments:
+    """Arguments of `compare`."""
+
+    instances: list[str] = argument("INSTANCE", "Names of stored instances or .toml files.")
+    solvers: str = option(
+        "--solvers",
+        "all: every solver that can be used here; the others are skipped.",
+        default=ALL,
+        metavar="NAME,NAME|all",
+        panel=SEARCH_PANEL,
+    )
+    formulation: Formulations = option(
+        "--formulation",
+        "cuts: the search with its masters; whole: one model for each level.",
+        default=Formulations.CUTS,
+        panel=SEARCH_PANEL,
+    )
+    search: SearchArguments = group(SearchArguments, without=("--pool-size", "--solver"))
+    threads: int | None = option(
+        "--threads", "Threads of a solver; by default it chooses.", panel=SEARCH_PANEL, least=1
+    )
+    seed: int = option("--seed", "Seed of the solvers.", default=0, panel=SEARCH_PANEL, least=0)
+    delivery: Delivery = group(Delivery)
+
+
+@command
+def compare(arguments: CompareArguments) -> None:
     """Find the mistake levels of each INSTANCE with several solvers. The report is SENSITIVE.
 
     Fails if two answers contradict each other or what the file expects, or if one
     is not certified.
     """
-    search_options(pool_size=None, solver=NATIVE, tolerance=tolerance, time_limit=time_limit)
-    tasks, skipped = _tasks(solvers, formulation)
-    check_output(output, [path for name in instances for path in files_of(name)])
+    search, delivery, instances = arguments.search, arguments.delivery, arguments.instances
+    search.settings()
+    tasks, skipped = _tasks(arguments.solvers, arguments.formulation)
+    check_output(delivery.output, [path for name in instances for path in files_of(name)])
     problems = [(name, load_instance(name), expected(name)) for name in instances]
     for reason in skipped:
         say(f"skipped {reason}")
@@ -121,8 +104,7 @@ def compare(
         answers, conflicts = [], []
         for solver, how in tasks:
             with Watch(f"{name} with {solver}, {how}", details=True) as watch:
-                keywords = {"tolerance": tolerance, "time_limit": time_limit, "progress": watch}
-                answer = _ask(problem, solver, how, threads, seed, keywords)
+                answer = _ask(problem, solver, how, arguments, watch)
             answers.append(answer)
             stored = (
                 compare_with_expected(problem, answer.levels, wanted) if answer.levels else None
@@ -131,7 +113,12 @@ def compare(
                 conflicts.append(f"{answer.name} {stored.sentence}")
         rounds.append(Round(name, problem, answers, conflicts + contradictions(answers)))
     report = _report(rounds, skipped)
-    deliver(report, lambda console: _print(console, rounds), as_json=as_json, output=output)
+    deliver(
+        report,
+        lambda console: _print(console, rounds),
+        as_json=delivery.as_json,
+        output=delivery.output,
+    )
     _fail_if_needed(rounds)
 
 
@@ -169,14 +156,21 @@ def _ask(
     instance: Instance,
     name: str,
     formulation: str,
-    threads: int | None,
-    seed: int,
-    keywords: dict[str, Any],
+    arguments: CompareArguments,
+    progress: ProgressCallback,
 ) -> FoundBySolver:
-    solver = NATIVE if name == NATIVE else solver_by_name(name, threads=threads, seed=seed)
+    solver: Any = NATIVE
+    if name != NATIVE:
+        solver = solver_by_name(name, threads=arguments.threads, seed=arguments.seed)
     search: Any = whole_levels if formulation == "whole" else mistake_levels
     try:
-        levels = search(instance, solver=solver, **keywords)
+        levels = search(
+            instance,
+            solver=solver,
+            tolerance=arguments.search.tolerance,
+            time_limit=arguments.search.time_limit,
+            progress=progress,
+        )
     except NotCertified as error:
         found = error.partial if isinstance(error.partial, MistakeLevels) else None
         return FoundBySolver(
@@ -227,7 +221,7 @@ def _answer_report(answer: FoundBySolver, reference: float | None) -> dict[str, 
         "formulation": answer.formulation,
         "certified": answer.certified,
         "remark": answer.remark,
-        "bound": answer.bound if math.isfinite(answer.bound) else None,
+        "bound": finite_or_none(answer.bound),
     }
     levels = answer.levels
     if levels is None:
@@ -237,7 +231,7 @@ def _answer_report(answer: FoundBySolver, reference: float | None) -> dict[str, 
         "optimum": float(levels.values[0]),
         "support": levels.supports[0].tolist(),
         "levels": [
-            {"value": float(value), "bound": float(bound) if math.isfinite(bound) else None}
+            {"value": float(value), "bound": finite_or_none(float(bound))}
             for value, bound in zip(levels.values, levels.bounds, strict=True)
         ],
         "tolerance": levels.tolerance,
@@ -268,20 +262,9 @@ def _print(console: Console, rounds: list[Round]) -> None:
 
 
 def _effort_table(answers: list[FoundBySolver]) -> Table:
-    table = Table()
-    table.add_column("solver")
-    columns = (
-        "certified",
-        "optimum",
-        "masters",
-        "iterations",
-        "cuts",
-        "nodes",
-        "seconds",
-        "× HiGHS",
-    )
-    for title in columns:
-        table.add_column(title, justify="right")
+    spent = ("masters", "iterations", "cuts", "nodes", "seconds", "× HiGHS")
+    numbers = ("certified", "optimum", *spent)
+    table = table_of("solver", *numbers, right=numbers)
     reference = _reference_seconds(answers)
     for answer in answers:
         if answer.levels is None:
@@ -303,10 +286,8 @@ def _effort_table(answers: list[FoundBySolver]) -> Table:
 
 
 def _levels_table(found: dict[str, MistakeLevels]) -> Table:
-    table = Table()
-    table.add_column("level", justify="right")
-    for name in found:
-        table.add_column(f"{escape(name)}\nvalue / bound", justify="right")
+    titles = ["level", *(f"{escape(name)}\nvalue / bound" for name in found)]
+    table = table_of(*titles, right=titles)
     for i in range(max(len(levels) for levels in found.values())):
         cells = [
             f"{levels.values[i]:.8g}\n{levels.bounds[i]:.8g}" if i < len(levels) else "-"

@@ -5,17 +5,17 @@ from __future__ import annotations
 import numpy as np
 from rich.rule import Rule
 
-from mipselect.cli.options import MethodKind, search_options
+from mipselect.cli.options import MethodKind, SearchArguments
 from mipselect.cli.output import PLAIN_WIDTH, text_console
-from mipselect.cli.releasing import Plan, draw, print_drawn
-from mipselect.cli.report import print_pool
+from mipselect.cli.releasing import Plan, draw
+from mipselect.cli.report import Solved, print_solved
 from mipselect.cli.search_progress import Watch
 from mipselect.cli.usefulness import clipped
-from mipselect.data.files import load_problem
 from mipselect.mechanisms import ExponentialMechanism
-from mipselect.methods import ExponentialMethod
 from mipselect.privacy import Guarantee
+from mipselect.problem.stored.files import load_problem
 from mipselect.search import top_supports
+from mipselect.selectors import ExponentialSelector
 
 DEMONSTRATIONS = (("diabetes", 5.0), ("paper-p100", 1.0))
 """Instances, with the ε that is spent on each."""
@@ -38,19 +38,10 @@ def demo() -> None:
         console.print(Rule(f"[bold]{name}[/bold]"), width=min(console.width, PLAIN_WIDTH))
         problem = load_problem(name)
         instance = problem.instance()
-        search = search_options(pool_size=None, solver=SOLVER, tolerance=None, time_limit=None)
+        search = SearchArguments(solver=SOLVER).settings()
         with Watch(name, details=True) as watch:
             pool = top_supports(instance, search.pool_size, **search.keywords(), progress=watch)
-        print_pool(
-            console,
-            instance,
-            pool,
-            name,
-            comparison=None,
-            clipping=clipped(problem, instance),
-            outside=None,
-            rows=3,
-        )
+        print_solved(console, Solved(name, instance, pool, clipped(problem, instance)), rows=3)
         chance = np.exp(ExponentialMechanism(instance, epsilon).estimate(pool.supports[0]).low)
         console.print(
             f"Probability that an exact draw with ε = {epsilon:g} gives the best support: "
@@ -58,12 +49,12 @@ def demo() -> None:
         )
         plan = Plan(
             MethodKind.EXPONENTIAL.value,
-            ExponentialMethod(epsilon=epsilon),
+            ExponentialSelector(epsilon=epsilon),
             draws=1,
             seed=None,
             budget=Guarantee(epsilon),
         )
         with Watch(name, details=True) as watch:
-            drawn = draw(instance, plan, watch)
-        print_drawn(console, drawn, name)
+            drawn = draw(problem, plan, watch, name)
+        drawn.show(console)
         console.print()

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
-from mipselect.cli.options import AsJson
-from mipselect.cli.output import check_output, deliver, write_whole
+from mipselect.cli.declared import argument, command, group, option, options
+from mipselect.cli.options import Delivery
+from mipselect.cli.output import check_output, deliver, line, table_of, write_whole
 from mipselect.cli.streams import say
 from mipselect.errors import InvalidInput
 from mipselect.tables.fields import Field
@@ -34,33 +32,30 @@ NO_TYPES = (
 )
 
 
-def describe(
-    data: Annotated[
-        str,
-        typer.Argument(
-            metavar="DATA",
-            help="A .csv, .csv.gz, .parquet, .arrow or .feather file, a folder or a pattern.",
-        ),
-    ],
-    schema: Annotated[
-        Path | None,
-        typer.Option("--schema", metavar="FILE", help="Check this schema in place of a new one."),
-    ] = None,
-    as_json: AsJson = False,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            metavar="FILE",
-            help="Write the schema to FILE, which must be new, for you to fill in.",
-        ),
-    ] = None,
-) -> None:
+@options
+class DescribeArguments:
+    """Arguments of `describe`."""
+
+    data: str = argument(
+        "DATA", "A .csv, .csv.gz, .parquet, .arrow or .feather file, a folder or a pattern."
+    )
+    schema: Path | None = option(
+        "--schema", "Check this schema in place of a new one.", metavar="FILE"
+    )
+    delivery: Delivery = group(
+        Delivery,
+        help={"--output": "Write the schema to FILE, which must be new, for you to fill in."},
+    )
+
+
+@command
+def describe(arguments: DescribeArguments) -> None:
     """Begin the public schema of DATA, and list what you must fill in.
 
     Only names and stored types are looked at: no range, no category and no number
     of rows is taken from the data.
     """
+    data, schema, output = arguments.data, arguments.schema, arguments.delivery.output
     check_output(output)
     if output is not None and output.exists():
         raise InvalidInput(f"--output {output}: exists, and may hold what somebody has filled in")
@@ -74,9 +69,8 @@ def describe(
         write_whole(output, described.text.encode(), sensitive=False)
 
     def render(console: Console) -> None:
-        table = Table()
-        for heading in ("field", "type", "becomes", "to fill in"):
-            table.add_column(heading, overflow="fold")
+        titles = ("field", "type", "becomes", "to fill in")
+        table = table_of(*titles, fold=titles)
         for field in described.fields:
             is_unit = field.name == described.privacy_unit
             becomes = "whose row it is" if is_unit else _becomes(field)
@@ -86,7 +80,7 @@ def describe(
             console.print(NO_TYPES, soft_wrap=True)
         console.print(FROM_WHERE, soft_wrap=True)
         if output is not None:
-            console.print(f"Written to {output}.", markup=False, soft_wrap=True)
+            line(console, f"Written to {output}.")
 
     report = {
         "sensitive": False,
@@ -99,7 +93,7 @@ def describe(
         "schema": described.content,
         "advice": FROM_WHERE,
     }
-    deliver(report, render, as_json=as_json, output=None)
+    deliver(report, render, as_json=arguments.delivery.as_json, output=None)
     ignored = len(skeleton.fields) - len(described.fields)
     if schema is not None and ignored:
         say(f"note: {ignored} columns of {data} are not in the schema and will be ignored")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mipselect.data.files import Expected
-from mipselect.instance import Instance
+from mipselect.problem.instance import Instance
+from mipselect.problem.stored.files import Expected
 from mipselect.search import MistakeLevels, SupportPool
 
 RELATIVE = 1e-9

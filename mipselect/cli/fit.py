@@ -2,66 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
 
-import typer
-
-from mipselect.cli.arguments import MethodOptions
+from mipselect.cli.declared import command, group, option, options, refuse, required
 from mipselect.cli.fit_plan import FitOptions
 from mipselect.cli.fit_table import FitTable
-from mipselect.cli.fitting import deliver_fit, deliver_fit_plan
-from mipselect.cli.ledger_entry import ledger_files, opened
-from mipselect.cli.method_options import (
-    Alpha,
-    Blocks,
-    Complexity,
-    DryRun,
-    LedgerFile,
-    LedgerKeyFile,
-    LedgerPart,
-    MCMCRadius,
-    MCMCSteps,
-    MethodName,
-    Seed,
-    Sizes,
-    TestEpsilon,
-    TopK,
-)
-from mipselect.cli.options import (
-    AUTO,
-    PRIVACY_PANEL,
-    AsJson,
-    MethodKind,
-    Output,
-    PoolSize,
-    SolverName,
-    TimeLimit,
-    Tolerance,
-)
+from mipselect.cli.fitting import FitTask
+from mipselect.cli.method_options import DrawOptions
+from mipselect.cli.options import PRIVACY_PANEL, Delivery, stated
 from mipselect.cli.output import check_output
-from mipselect.cli.regressions import (
-    ModelBound,
-    ModelLoss,
-    ModelOptions,
-    Regression,
-    RegressionName,
-    SelectionShare,
-)
-from mipselect.cli.select import BOUNDS_PANEL
+from mipselect.cli.regressions import ModelOptions
 from mipselect.cli.table_options import (
-    Always,
-    Never,
-    NoIntercept,
-    Ranges,
-    SchemaFile,
-    UnitRule,
-    asked,
+    BOUNDS_PANEL,
+    HAS_SCHEMA,
+    NEEDS_SCHEMA,
+    NumbersOptions,
+    Regularisation,
+    SchemaOptions,
+    TableOptions,
     note_of_the_target,
-    refuse_with_schema,
-    refuse_without_schema,
-    split_names,
 )
+from mipselect.cli.task import deliver_task
 from mipselect.errors import InvalidInput
 
 EXAMPLES = """Examples:
@@ -80,146 +42,90 @@ mipselect predict model.json new_patients.parquet --output predictions.csv
 """
 
 
-def fit(
-    data: Annotated[
-        str,
-        typer.Argument(
-            metavar="DATA",
-            help="A .csv, .csv.gz or .parquet file with a header; with --schema also .arrow, a "
-            "folder or a pattern.",
-        ),
-    ],
-    target: Annotated[str, typer.Option("--target", help="The column to predict.")],
-    epsilon: Annotated[
-        float,
-        typer.Option(
-            "--epsilon",
-            help="ε of features and coefficients together.",
-            rich_help_panel=PRIVACY_PANEL,
-        ),
-    ],
-    schema: SchemaFile = None,
-    support_size: Annotated[
-        int | None,
-        typer.Option(
-            "--support-size",
-            help="How many features to pick.",
-            show_default="none; or give --sizes",
-        ),
-    ] = None,
-    delta: Annotated[
-        float | None,
-        typer.Option(
-            "--delta",
-            help="δ of features and coefficients together, for the methods and regressions that "
-            "need one.",
-            show_default="0",
-            rich_help_panel=PRIVACY_PANEL,
-        ),
-    ] = None,
-    selection_share: SelectionShare = 0.5,
-    relation: Annotated[
-        str | None,
-        typer.Option(
-            "--relation",
-            metavar="replace-one|add-remove",
-            help="What ε is stated under; under add-remove the number of rows is private too.",
-            show_default="that of the ledger, or replace-one",
-            rich_help_panel=PRIVACY_PANEL,
-        ),
-    ] = None,
-    regression: RegressionName = Regression.OBJECTIVE,
-    model_loss: ModelLoss = None,
-    model_bound: ModelBound = None,
-    x_bound: Annotated[
-        float | None,
-        typer.Option(
-            "--x-bound",
-            help="Without --schema: features are clipped to ± this; their units.",
-            rich_help_panel=BOUNDS_PANEL,
-        ),
-    ] = None,
-    y_bound: Annotated[
-        float | None,
-        typer.Option(
-            "--y-bound",
-            help="Without --schema: the target is clipped to ± this; its units.",
-            rich_help_panel=BOUNDS_PANEL,
-        ),
-    ] = None,
-    target_shift: Annotated[
-        float,
-        typer.Option(
-            "--target-shift",
-            help="Without --schema: a public constant that --y-bound is meant around.",
-            rich_help_panel=BOUNDS_PANEL,
-        ),
-    ] = 0.0,
-    coef_bound: Annotated[
-        float | None,
-        typer.Option(
-            "--coef-bound",
-            help="Of the selection: largest length of the coefficients, of features and a target "
-            "in [-1, 1].",
-            rich_help_panel=BOUNDS_PANEL,
-        ),
-    ] = None,
-    ridge: Annotated[
-        float | None,
-        typer.Option("--ridge", help="Of the selection: λ, in rows.", rich_help_panel=BOUNDS_PANEL),
-    ] = None,
-    features: Annotated[
-        str | None,
-        typer.Option(
-            "--features",
-            metavar="A,B,...",
-            help="Without --schema: columns to choose from.",
-            show_default="all but the target",
-        ),
-    ] = None,
-    always: Always = None,
-    never: Never = None,
-    ranges: Ranges = None,
-    no_intercept: NoIntercept = False,
-    unit_rule: UnitRule = None,
-    loss: Annotated[
-        str | None,
-        typer.Option(
-            "--loss",
-            help='Of the selection: squared, hinge for two classes, "huber(1.35)", '
-            '"quantile(0.9)".',
-            show_default="squared",
-        ),
-    ] = None,
-    method: MethodName = MethodKind.EXPONENTIAL,
-    ledger: LedgerFile = None,
-    ledger_key: LedgerKeyFile = None,
-    part: LedgerPart = None,
-    seed: Seed = None,
-    dry_run: DryRun = False,
-    sizes: Sizes = None,
-    complexity: Complexity = None,
-    test_epsilon: TestEpsilon = None,
-    top_k: TopK = None,
-    alpha: Alpha = None,
-    blocks: Blocks = None,
-    mcmc_steps: MCMCSteps = None,
-    mcmc_radius: MCMCRadius = None,
-    pool_size: PoolSize = None,
-    solver: SolverName = AUTO,
-    tolerance: Tolerance = None,
-    time_limit: TimeLimit = None,
-    all_terms: Annotated[
-        bool,
-        typer.Option(
-            "--all-terms",
-            help="Print the terms for values in no list too, and for missing ones of fields whose "
-            "schema does not say that they may be missing.",
-        ),
-    ] = False,
-    as_json: AsJson = False,
-    output: Output = None,
-) -> None:
+@options
+class BudgetOptions:
+    """Budget of features and coefficients together, and its division."""
+
+    PANEL = PRIVACY_PANEL
+
+    epsilon: float = required("--epsilon", "ε of features and coefficients together.")
+    delta: float | None = option(
+        "--delta",
+        "δ of features and coefficients together, for the methods and regressions that need one.",
+        show_default="0",
+    )
+    selection_share: float = option(
+        "--selection-share",
+        "What part of ε the selection may cost, between 0 and 1; the model gets the rest.",
+        default=0.5,
+        metavar="A",
+    )
+    relation: str | None = option(
+        "--relation",
+        "What ε is stated under; under add-remove the number of rows is private too.",
+        metavar="replace-one|add-remove",
+        show_default="that of the ledger, or replace-one",
+    )
+
+
+@options
+class FitNumbersOptions(NumbersOptions):
+    """Public side of a table of numbers, of whose target both ends are bounds."""
+
+    target_shift: float = option(
+        "--target-shift",
+        "Without --schema: a public constant that --y-bound is meant around.",
+        default=0.0,
+        panel=BOUNDS_PANEL,
+    )
+
+
+@options
+class FitArguments:
+    """Arguments of `fit`."""
+
+    table: TableOptions = group(TableOptions)
+    support_size: int | None = option(
+        "--support-size", "How many features to pick.", show_default="none; or give --sizes"
+    )
+    budget: BudgetOptions = group(BudgetOptions)
+    model: ModelOptions = group(ModelOptions)
+    numbers: FitNumbersOptions = group(
+        FitNumbersOptions,
+        help={
+            "--x-bound": "Without --schema: features are clipped to ± this; their units.",
+            "--y-bound": "Without --schema: the target is clipped to ± this; its units.",
+            "--features": "Without --schema: columns to choose from.",
+        },
+    )
+    regularisation: Regularisation = group(
+        Regularisation,
+        help={
+            "--coef-bound": "Of the selection: largest length of the coefficients, of features and "
+            "a target in [-1, 1].",
+            "--ridge": "Of the selection: λ, in rows.",
+        },
+    )
+    question: SchemaOptions = group(SchemaOptions)
+    loss: str | None = option(
+        "--loss",
+        'Of the selection: squared, hinge for two classes, "huber(1.35)", "quantile(0.9)".',
+        show_default="squared",
+    )
+    drawing: DrawOptions = group(
+        DrawOptions, without=("--draws", "--budget", "--relation", "--delta")
+    )
+    all_terms: bool = option(
+        "--all-terms",
+        "Print the terms for values in no list too, and for missing ones of fields whose schema "
+        "does not say that they may be missing.",
+        default=False,
+    )
+    delivery: Delivery = group(Delivery)
+
+
+@command
+def fit(arguments: FitArguments) -> None:
     """Release a linear model of a table: which features, and their coefficients.
 
     Features are drawn with one part of ε, the coefficients of what was drawn with
@@ -230,50 +136,52 @@ def fit(
     target, size and ε are enough. Without it the table holds numbers only, and
     --x-bound and --y-bound say between which ends they lie.
     """
-    book = opened(ledger, part, ledger_key)
-    options = FitOptions(
-        method=method,
-        of_the_method=MethodOptions(
-            sizes=sizes,
-            complexity=complexity,
-            test_epsilon=test_epsilon,
-            top_k=top_k,
-            alpha=alpha,
-            blocks=blocks,
-            mcmc_steps=mcmc_steps,
-            mcmc_radius=mcmc_radius,
-            pool_size=pool_size,
-            solver=None if solver == AUTO else solver,
-            tolerance=tolerance,
-            time_limit=time_limit,
-        ),
-        model=ModelOptions(regression, model_loss, model_bound),
-        epsilon=epsilon,
-        delta=delta,
-        selection_share=selection_share,
-        relation=relation or ("replace-one" if book is None else book.relation),
-        seed=seed,
-        ledger=book,
-    )
+    drawing, delivery = arguments.drawing, arguments.delivery
+    options = _options(arguments)
     options.selection()
-    if (support_size is None) == (sizes is None):
+    if (arguments.support_size is None) == (drawing.of_the_method.sizes is None):
         raise InvalidInput("--support-size or --sizes must be given: one of them")
-    problem: dict[str, Any] = {"coef_bound": coef_bound, "ridge": ridge, "loss": loss}
-    given = {name: value for name, value in problem.items() if value is not None}
-    if schema is None:
-        refuse_without_schema(always, never, ranges, no_intercept, unit_rule)
-        chosen = None if features is None else split_names("--features", features)
-        table = FitTable.of_numbers(
-            data, target, chosen, x_bound, y_bound, target_shift, read=not dry_run
+    problem = stated(**asdict(arguments.regularisation), loss=arguments.loss)
+    table = _table(arguments)
+    check_output(delivery.output, [Path(table.data), *table.files, *drawing.ledger.files])
+    plan = table.plan(options, arguments.support_size, problem)
+    note_of_the_target(table.schema, arguments.table.target)
+    task = FitTask.of(table, plan, problem, all_terms=arguments.all_terms)
+    deliver_task(task, delivery, dry_run=drawing.dry_run)
+
+
+def _options(arguments: FitArguments) -> FitOptions:
+    """Open the ledger and check what does not depend on the table."""
+    budget, drawing = arguments.budget, arguments.drawing
+    ledger = drawing.ledger.opened()
+    return FitOptions(
+        method=drawing.method,
+        of_the_method=drawing.of_the_method,
+        model=arguments.model,
+        epsilon=budget.epsilon,
+        delta=budget.delta,
+        selection_share=budget.selection_share,
+        relation=budget.relation or ("replace-one" if ledger is None else ledger.relation),
+        seed=drawing.seed,
+        ledger=ledger,
+    )
+
+
+def _table(arguments: FitArguments) -> FitTable:
+    """Read a table of numbers, but for a dry run its header alone; of a schema nothing else."""
+    table, numbers = arguments.table, arguments.numbers
+    if table.schema is not None:
+        refuse(numbers, HAS_SCHEMA)
+        return FitTable.of_schema(
+            table.data, table.schema, table.target, arguments.question.keywords
         )
-    else:
-        refuse_with_schema(x_bound, y_bound, features, target_shift)
-        question = asked(always, never, ranges, no_intercept, unit_rule)
-        table = FitTable.of_schema(data, schema, target, question)
-    check_output(output, [Path(data), *table.files, *ledger_files(ledger, ledger_key)])
-    plan = table.plan(options, support_size, given)
-    note_of_the_target(table.schema, target)
-    if dry_run:
-        deliver_fit_plan(table, plan, given, as_json, output)
-    else:
-        deliver_fit(table, plan, given, as_json, output, all_terms=all_terms)
+    refuse(arguments.question, NEEDS_SCHEMA)
+    return FitTable.of_numbers(
+        table.data,
+        table.target,
+        numbers.chosen,
+        numbers.x_bound,
+        numbers.y_bound,
+        numbers.target_shift,
+        read=not arguments.drawing.dry_run,
+    )

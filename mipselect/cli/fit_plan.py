@@ -8,16 +8,17 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from mipselect.cli.arguments import MethodOptions, method_asked_for
-from mipselect.cli.ledger_entry import noted
-from mipselect.cli.options import MethodKind, about, require_positive
+from mipselect.cli.arguments import method_asked_for
+from mipselect.cli.method_options import MethodOptions
+from mipselect.cli.options import MethodKind, require_positive
 from mipselect.cli.regressions import ModelOptions
-from mipselect.errors import InvalidInput
-from mipselect.methods import ExponentialMethod, PrivateMethod
+from mipselect.errors import InvalidInput, about
 from mipselect.privacy import Guarantee, Ledger
 from mipselect.privacy.decimals import exact, round_down
 from mipselect.privacy.guarantee import RELATIONS
 from mipselect.regression.table_pair import TablePlan
+from mipselect.selectors import ExponentialSelector
+from mipselect.selectors.base import PrivateSelector
 from mipselect.tables.public_map import PublicMap
 from mipselect.tables.schema import TableSchema
 from mipselect.validation import checked_choice, checked_delta, checked_integer, checked_share
@@ -85,7 +86,7 @@ class FitOptions:
         tested = self.of_the_method.test_epsilon is not None
         return self.method is MethodKind.MCMC or (self.method is MethodKind.MISTAKES and tested)
 
-    def selection(self) -> PrivateMethod:
+    def selection(self) -> PrivateSelector:
         """Return the method that selects features, within its share of ε.
 
         Raises
@@ -133,7 +134,7 @@ class FitOptions:
             From the ledger.
         """
         method = self.selection()
-        if isinstance(method, ExponentialMethod) and method.sizes is not None:
+        if isinstance(method, ExponentialSelector) and method.sizes is not None:
             size = max(method.sizes)
         # What the selection does not need of its share goes to the model.
         rest: Fraction = exact(self.epsilon) - exact(method.guarantees[self.relation].epsilon)
@@ -171,7 +172,7 @@ class FitPlan:
     promise: Guarantee
 
     @property
-    def method(self) -> PrivateMethod:
+    def method(self) -> PrivateSelector:
         """Method that selects the features."""
         return self.drawn.method
 
@@ -196,18 +197,23 @@ class FitPlan:
         source = random.Random(seed)
         return source, source
 
-    def ledger_noting(self, asked: Mapping[str, Any]) -> Ledger | None:
-        """The ledger, which notes what is asked."""
-        if self.options.ledger is None:
-            return None
-        own = {
+    @property
+    def noted(self) -> Mapping[str, Any]:
+        """Entries of a ledger besides the settings."""
+        return {
             "method": self.options.method.value,
             "regression": self.options.model.regression.value,
             "epsilon": self.options.epsilon,
             "delta": self.options.delta or 0.0,
             "selection_share": self.options.selection_share,
         }
-        return self.options.ledger.noting({**noted(asked), **own})
+
+    def report(self, together: Guarantee) -> Mapping[str, Any]:
+        """Return a guarantee as part of a JSON object, and those of its two parts."""
+        return {
+            "guarantee": together.to_dict(),
+            **{f"guarantee_of_{name}": part.to_dict() for name, part in self.parts.items()},
+        }
 
     @property
     def asked(self) -> Mapping[str, Any]:

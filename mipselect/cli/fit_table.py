@@ -1,4 +1,4 @@
-"""The table of `fit` and what is asked of it: with a schema, or of numbers with two bounds."""
+"""The table of `fit` and its problem: with a schema, or of numbers with two bounds."""
 
 from __future__ import annotations
 
@@ -7,16 +7,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from mipselect.cli.arguments import chosen_loss, refuse_bounds
 from mipselect.cli.fit_plan import FitOptions, FitPlan
-from mipselect.cli.options import about
-from mipselect.cli.select import refuse_bounds
 from mipselect.cli.sizes import check_sizes
-from mipselect.data.files import Problem, table_problem
-from mipselect.data.outline import table_outline
-from mipselect.errors import InvalidInput
-from mipselect.instance import Instance
-from mipselect.losses import checked_loss
-from mipselect.methods import SupportMethod
+from mipselect.errors import InvalidInput, about
+from mipselect.problem.instance import Instance
+from mipselect.problem.problem import Problem
+from mipselect.problem.stored.headers import header
+from mipselect.tables.numbers import read_table
 from mipselect.tables.public_map import PublicMap
 from mipselect.tables.schema import TableSchema
 from mipselect.validation import LARGEST_SCALE, checked_integer, checked_number, checked_scale
@@ -24,7 +22,7 @@ from mipselect.validation import LARGEST_SCALE, checked_integer, checked_number,
 
 @dataclass(frozen=True, eq=False)
 class FitTable:
-    """A table, what is public about it, and what is asked of it.
+    """A table, with all that is public about it.
 
     Attributes
     ----------
@@ -91,18 +89,14 @@ class FitTable:
                 f"--target-shift {target_shift:g} is so far from 0 that --y-bound {y_bound:g} is "
                 "lost beside it; choose other units"
             )
-        described: dict[str, Any] = {"target": target, "features": features}
-        described |= {"target_shift": 0.0, "settings": {}}
         source: Any = None
         if read:
             import pyarrow as pa
 
-            problem = table_problem(Path(data), **described)
-            names = tuple(problem.feature_names or ())
-            columns = {name: problem.X[:, j] for j, name in enumerate(names)}
-            source = pa.table({**columns, target: problem.y})
+            X, y, names = read_table(data, target, features)
+            source = pa.table({**{name: X[:, j] for j, name in enumerate(names)}, target: y})
         else:
-            names = tuple(table_outline(Path(data), **described).feature_names or ())
+            names = header(Path(data), target, features)
         ends = dict.fromkeys(names, (-x_bound, x_bound))
         ends[target] = (target_shift - y_bound, target_shift + y_bound)
         head = {"command": "fit", "data": data, "target": target}
@@ -140,17 +134,16 @@ class FitTable:
         check_sizes(plan.method, k, self.data)
         bounds = [name for name in problem if name != "loss"]
         refuse_bounds(bounds, plan.method, options.method.value)
-        if "loss" in problem:
-            if not isinstance(plan.method, SupportMethod):
-                raise InvalidInput(f"--loss does not apply to --method {options.method.value}")
-            with about("--loss"):
-                checked_loss(problem["loss"])
+        chosen_loss(problem.get("loss"), plan.method, options.method.value)
         return plan
 
-    def instance(self, plan: FitPlan, problem: Mapping[str, Any], source: Any) -> Problem:
-        """Make an instance of a table; nothing is raised because of its rows."""
-        settings = {"support_size": plan.drawn.size, **problem}
-        made = Instance.from_table(source, self.schema, **self.question, **settings)
-        return Problem(
-            Path(self.data), made.X, made.y, made.feature_names, settings, None, made=made
-        )
+    def problem(self, plan: FitPlan, given: Mapping[str, Any]) -> Problem:
+        """Return the problem of the selection; no row is read."""
+        intercept = self.question.get("intercept", True)
+        size = plan.drawn.size
+        return Problem.of_table(plan.drawn.public, support_size=size, intercept=intercept, **given)
+
+    def instance(self, plan: FitPlan, given: Mapping[str, Any]) -> Instance:
+        """Make an instance of the table; nothing is raised because of its rows."""
+        settings = {"support_size": plan.drawn.size, **given}
+        return Instance.from_table(self.source, self.schema, **self.question, **settings)

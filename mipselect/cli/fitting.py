@@ -1,30 +1,26 @@
-"""A table and a question to a released model: what stands between the options and the answer."""
+"""A model of a table, as a task: a selection of features, then a regression on them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
-from mipselect.cli.dry_run import refuse_public
-from mipselect.cli.facts import Facts, facts_of, posed
+from mipselect.cli.failures import NOT_SPENT, amount, spent_by, without_numbers
 from mipselect.cli.fit_plan import FitPlan
 from mipselect.cli.fit_table import FitTable
-from mipselect.cli.ledger_entry import charged_report, print_charged, told_of_the_ledger
-from mipselect.cli.options import about
-from mipselect.cli.output import NOT_PRIVATE, banner, deliver, heading
-from mipselect.cli.releasing import NOT_SPENT, STAYS_CHARGED, amount, without_numbers
-from mipselect.cli.search_progress import Watch
-from mipselect.cli.settings import print_settings, settings_report, unit_of
-from mipselect.cli.streams import say
-from mipselect.cli.usefulness import blindness
-from mipselect.data.files import Problem
+from mipselect.cli.output import NOT_PRIVATE, banner, heading, line
+from mipselect.cli.task import Task
 from mipselect.errors import InvalidInput
-from mipselect.methods import Rows
-from mipselect.privacy.guarantee import ROW
+from mipselect.privacy import Guarantee, Ledger
+from mipselect.problem.problem import Problem
+from mipselect.problem.stored.files import StoredData
 from mipselect.regression import CoefficientIntervals, ModelRelease, confidence_intervals
+from mipselect.regression.pair import promised_together
+from mipselect.search.progress import ProgressCallback
 from mipselect.tables.mapping import open_table
 
 NO_MODEL = (
@@ -33,209 +29,180 @@ NO_MODEL = (
 )
 
 
-def deliver_fit(
-    table: FitTable,
-    plan: FitPlan,
-    problem: Mapping[str, Any],
-    as_json: bool,
-    output: Path | None,
-    *,
-    all_terms: bool,
-) -> None:
-    """Draw as planned and deliver; the text only counts the terms aside unless it has all."""
-    posed_problem = table.instance(plan, problem, table.source)
-    assert posed_problem.made is not None
-    settings = _settings(facts_of_fit(posed_problem, plan), plan)
-    ledger, title = plan.options.ledger, table.title
-    hidden = plan.promise.relation == "add-remove"
-    # It is told from n.
-    blind = None if hidden else blindness(posed(posed_problem, plan.method), plan.method)
-    sources = plan.sources()
-    with told_of_the_ledger(ledger), about(title), Watch(title, details=False) as watch:
-        with without_numbers(plan.method, NOT_SPENT):
-            pair = plan.drawn.pair(
-                posed_problem.made,
-                sources[0],
-                private=plan.options.seed is None,
-                progress=watch,
+@dataclass(frozen=True, kw_only=True)
+class FitTask(Task):
+    """A selection and a regression on a table.
+
+    Attributes
+    ----------
+    table : FitTable
+    plan : FitPlan
+    given : mapping
+        What was given of coef_bound, ridge and loss.
+    all_terms : bool
+        Whether terms that are usually only counted are printed.
+    """
+
+    table: FitTable
+    plan: FitPlan
+    given: Mapping[str, Any]
+    all_terms: bool
+
+    @classmethod
+    def of(
+        cls, table: FitTable, plan: FitPlan, given: Mapping[str, Any], *, all_terms: bool
+    ) -> FitTask:
+        """Put a table and a plan together."""
+        return cls(
+            title=table.title,
+            head=table.head,
+            method=plan.method,
+            seed=plan.options.seed,
+            ledger=plan.options.ledger,
+            table=table,
+            plan=plan,
+            given=given,
+            all_terms=all_terms,
+        )
+
+    @property
+    def hides_n(self) -> bool:
+        """See `Task`."""
+        return self.plan.promise.relation == "add-remove"
+
+    @property
+    def noted(self) -> Mapping[str, Any]:
+        """See `Task`."""
+        return self.plan.noted
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """The parts, and the bounds of the model."""
+        return self.plan.asked
+
+    def problem(self) -> tuple[Problem, int | None]:
+        """See `Task`; the number of rows is not told."""
+        if self.table.source is not None:
+            open_table(self.table.source, self.plan.drawn.public)
+        return self.table.problem(self.plan, self.given), None
+
+    def total(self, stated: Mapping[str, Guarantee]) -> Guarantee:
+        """See `Task`."""
+        return promised_together(stated, self.plan.drawn.model_promise)
+
+    def planned_report(self, stated: Mapping[str, Guarantee]) -> Mapping[str, Any]:
+        """See `Task`."""
+        return {"private": self.seed is None, **self.plan.report(self.plan.one)}
+
+    def show_plan(self, console: Console, stated: Mapping[str, Guarantee], unit: str) -> None:
+        """See `Task`."""
+        self._show_parts(console)
+        if self.ledger is not None:
+            before, after = self.ledger.remaining, self.ledger.after(self.total(stated))
+            line(console, f"The ledger has {amount(before)} left, and would have {amount(after)}.")
+        line(console, f"Guarantee: {self.plan.one.of_unit(unit)}.")
+        self._show_model(console)
+
+    def data(self) -> StoredData:
+        """See `Task`; nothing is raised because of the rows."""
+        made = self.table.instance(self.plan, self.given)
+        return StoredData(Path(self.table.data), made.problem, made.data, self.given)
+
+    def draw(
+        self, data: StoredData, ledger: Ledger | None, progress: ProgressCallback
+    ) -> FittedModel:
+        """See `Task`."""
+        sources, private = self.plan.sources(), self.seed is None
+        with without_numbers(self.method, NOT_SPENT):
+            pair = self.plan.drawn.pair(
+                data.instance(), sources[0], private=private, progress=progress
             )
             pair.pair.selection.prepare()
-        spent = NOT_SPENT if ledger is None else STAYS_CHARGED
-        with without_numbers(plan.method, spent):
-            model = pair.release(plan.ledger_noting({**table.head, **settings}), sources)
-        charged = charged_report(ledger)
+        with without_numbers(self.method, spent_by(ledger)):
+            model = pair.release(ledger, sources)
+        return FittedModel(self, model)
 
-    intervals = _intervals(model)
+    def show_terms(self, console: Console) -> None:
+        """See `Task`."""
+        self._show_parts(console)
+        self._show_model(console)
 
-    def render(console: Console) -> None:
-        print_model(console, model, title, intervals, all_terms=all_terms)
-        print_charged(console, charged)
-        _print_parts(console, plan)
-        _print_of_the_model(console, plan)
-        print_settings(console, settings)
-
-    report = {
-        **table.head,
-        # Whoever knows the seed can repeat the draw: it is a function of the data.
-        "sensitive": not model.private,
-        "private": model.private,
-        **({} if model.private else {"warning": NOT_PRIVATE}),
-        **_promised(plan, model.guarantee.to_dict()),
-        "nearly_blind": None if blind is None else blind.entirely,
-        "has_model": model.has_model,
-        "model": model.to_dict(),
-        "in_units": model.in_units.to_dict() if model.has_model else None,
-        "intervals": None if intervals is None else intervals.to_dict(),
-        **settings,
-        "ledger": charged,
-    }
-    deliver(report, render, as_json=as_json, output=output)
-    if blind is not None and blind.sentence:
-        say(f"warning: {blind.sentence}")
-    if not model.has_model:
-        say(f"warning: {NO_MODEL}")
-
-
-def _intervals(model: ModelRelease) -> CoefficientIntervals | None:
-    """Intervals for the coefficients, where the mechanism releases what they need."""
-    try:
-        return confidence_intervals(model)
-    except InvalidInput:
-        return None
-
-
-def deliver_fit_plan(
-    table: FitTable,
-    plan: FitPlan,
-    problem: Mapping[str, Any],
-    as_json: bool,
-    output: Path | None,
-) -> None:
-    """Say what would be drawn and what it would cost; no row is read, nothing is charged."""
-    import pyarrow as pa
-
-    if table.source is not None:
-        open_table(table.source, plan.drawn.public)
-    # Two people, where the schema says whose row it is.
-    blank = pa.table({name: ["", "1"] for name in plan.drawn.public.names})
-    posed_problem = table.instance(plan, problem, blank)
-    given = posed(posed_problem, plan.method)
-    refuse_public(plan.method, given)
-    promise = plan.promise
-    if isinstance(given, Rows):
-        # Scores say their ρ once the number of columns is known.
-        assert posed_problem.made is not None
-        promise = plan.drawn.pair(
-            posed_problem.made, plan.sources()[0], private=True
-        ).pair.guarantee
-    facts = facts_of_fit(posed_problem, plan).without_n()
-    settings, ledger = _settings(facts, plan), plan.options.ledger
-
-    def render(console: Console) -> None:
-        if plan.options.seed is not None:
-            banner(console, NOT_PRIVATE)
-        heading(
-            console, f"{table.title}: dry run; no row was read, nothing drawn and nothing spent"
+    def _show_parts(self, console: Console) -> None:
+        parts, options = self.plan.parts, self.plan.options
+        line(
+            console,
+            f"Cost: {amount(parts['selection'])} for the features by {options.method.value}, "
+            f"{amount(parts['model'])} for the coefficients by {options.model.regression.value}.",
         )
-        _print_parts(console, plan)
-        if ledger is not None:
-            before, after = ledger.remaining, ledger.after(promise)
-            console.print(
-                f"The ledger has {amount(before)} left, and would have {amount(after)}.",
-                markup=False,
-            )
-        promised = plan.one.of_unit(unit_of(settings))
-        console.print(f"Would be promised: {promised}.", markup=False, soft_wrap=True)
-        _print_of_the_model(console, plan)
-        print_settings(console, settings)
 
-    report = {
-        **table.head,
-        "dry_run": True,
-        "sensitive": False,
-        "private": plan.options.seed is None,
-        **_promised(plan, plan.one.to_dict()),
-        **settings,
-        "ledger": None
-        if ledger is None
-        else {
-            "identity": ledger.identity,
-            "remaining": ledger.remaining.to_dict(),
-            "would_remain": ledger.after(promise).to_dict(),
-        },
-    }
-    deliver(report, render, as_json=as_json, output=output)
+    def _show_model(self, console: Console) -> None:
+        asked = self.plan.asked
+        told = {k.removeprefix("model_"): v for k, v in asked.items() if k.startswith("model_")}
+        known = {k: v for k, v in told.items() if v is not None}
+        parts = [f"{v} loss" if k == "loss" else f"{k} {v:g}" for k, v in known.items()]
+        if parts:
+            line(console, f"Model: {', '.join(parts)}")
 
 
-def facts_of_fit(problem: Problem, plan: FitPlan) -> Facts:
-    """Return what is public about the input of the selection; without n where that is private."""
-    with about(str(problem.path)):
-        facts = facts_of(posed(problem, plan.method), plan.method, problem)
-    return facts.without_n() if plan.promise.relation == "add-remove" else facts
+@dataclass(frozen=True)
+class FittedModel:
+    """A released model, or features without one, where the private test failed."""
 
+    task: FitTask
+    model: ModelRelease
 
-def _settings(facts: Facts, plan: FitPlan) -> Mapping[str, Any]:
-    return {**plan.asked, **settings_report(facts, plan.method)}
+    @property
+    def private(self) -> bool:
+        """See `Outcome`."""
+        return self.model.private
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """See `Outcome`."""
+        return () if self.model.has_model else (NO_MODEL,)
 
-def _promised(plan: FitPlan, together: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the guarantee as part of a report, and those of the parts that it is divided into."""
-    return {
-        "guarantee": together,
-        **{f"guarantee_of_{name}": part.to_dict() for name, part in plan.parts.items()},
-    }
+    @property
+    def intervals(self) -> CoefficientIntervals | None:
+        """Intervals for the coefficients, where the mechanism releases what they need."""
+        try:
+            return confidence_intervals(self.model)
+        except InvalidInput:
+            return None
 
+    def report(self) -> Mapping[str, Any]:
+        """See `Outcome`."""
+        model, intervals = self.model, self.intervals
+        return {
+            "private": model.private,
+            **({} if model.private else {"warning": NOT_PRIVATE}),
+            **self.task.plan.report(model.guarantee),
+            "has_model": model.has_model,
+            "model": model.to_dict(),
+            "in_units": model.in_units.to_dict() if model.has_model else None,
+            "intervals": None if intervals is None else intervals.to_dict(),
+        }
 
-def _print_parts(console: Console, plan: FitPlan) -> None:
-    parts = plan.parts
-    console.print(
-        f"Cost: {amount(parts['selection'])} for the features by {plan.options.method.value}, "
-        f"{amount(parts['model'])} for the coefficients by "
-        f"{plan.options.model.regression.value}.",
-        markup=False,
-        soft_wrap=True,
-    )
-
-
-def _print_of_the_model(console: Console, plan: FitPlan) -> None:
-    names = {key.removeprefix("model_"): key for key in plan.asked if key.startswith("model_")}
-    told = {name: plan.asked[key] for name, key in names.items()}
-    parts = [f"{v} loss" if k == "loss" else f"{k} {v:g}" for k, v in told.items() if v is not None]
-    if parts:
-        console.print(f"Model: {', '.join(parts)}", markup=False, soft_wrap=True)
-
-
-def print_model(
-    console: Console,
-    model: ModelRelease,
-    title: str,
-    intervals: CoefficientIntervals | None,
-    *,
-    all_terms: bool,
-) -> None:
-    """Print a model in the units of its table, and what is promised."""
-    if not model.private:
-        banner(console, NOT_PRIVATE)
-    kind = "released model" if model.private else "drawn model, not private"
-    heading(console, f"{title}: {kind}")
-
-    def line(text: str) -> None:
-        console.print(text, markup=False, soft_wrap=True)
-
-    line(f"Features: {', '.join(model.feature_names)}")
-    if model.has_model:
-        rule = model.in_units
-        left_out = set() if all_terms else {term.meaning for term in rule.terms if term.aside}
-        *lines, last = rule.all_lines if all_terms else rule.lines
-        for text in lines:
-            line(text)
-        line(f"{last}; --all-terms lists them, as the file of --output does" if left_out else last)
-        if intervals is not None:
-            line(str(intervals.of(set(intervals.names) - left_out)))
-    else:
-        line("No model: the private test failed.")
-    for note in model.footnotes:
-        line(f"Note: {note}.")
-    if model.private:
-        unit = ROW if model.table is None else model.table.unit
-        line(f"Guarantee of features and coefficients: {model.guarantee.of_unit(unit)}.")
+    def show(self, console: Console, unit: str) -> None:
+        """Print the model in the units of its table, and its guarantee."""
+        model, intervals, all_terms = self.model, self.intervals, self.task.all_terms
+        if not model.private:
+            banner(console, NOT_PRIVATE)
+        kind = "released model" if model.private else "drawn model, not private"
+        heading(console, f"{self.task.title}: {kind}")
+        line(console, f"Features: {', '.join(model.feature_names)}")
+        if model.has_model:
+            rule = model.in_units
+            left_out = set() if all_terms else {term.meaning for term in rule.terms if term.aside}
+            *lines, last = rule.all_lines if all_terms else rule.lines
+            more = "; --all-terms lists them, as the file of --output does" if left_out else ""
+            for text in (*lines, last + more):
+                line(console, text)
+            if intervals is not None:
+                line(console, str(intervals.of(set(intervals.names) - left_out)))
+        else:
+            line(console, "No model: the private test failed.")
+        for note in model.footnotes:
+            line(console, f"Note: {note}.")
+        if model.private:
+            told = model.guarantee.of_unit(unit)
+            line(console, f"Guarantee of features and coefficients: {told}.")

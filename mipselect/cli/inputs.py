@@ -1,84 +1,52 @@
-"""Inputs of `solve` and `release`: an instance, or moments with a question about them."""
+"""Inputs of the commands: an instance, moments with a question about them, or a table."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Any, Protocol
+from typing import Any, Protocol
 
-import typer
-
-from mipselect.cli.options import about
+from mipselect.cli.declared import refuse
+from mipselect.cli.options import stated
 from mipselect.cli.sizes import parse_sizes
-from mipselect.cli.table_options import asked
-from mipselect.data.files import Expected, Problem, expected, files_of, load_problem
-from mipselect.data.outline import Outline, instance_outline
-from mipselect.data.summed import summed_outline, summed_problem
-from mipselect.errors import InvalidInput
-from mipselect.moments import Moments
+from mipselect.cli.table_options import SourceOptions
+from mipselect.errors import InvalidInput, about
+from mipselect.problem.instance import Instance
+from mipselect.problem.problem import Problem
+from mipselect.problem.stored.files import (
+    Expected,
+    StoredData,
+    expected,
+    files_of,
+    load_problem,
+    problem_of,
+    public_problem,
+    schema_data,
+    schema_problem,
+)
+from mipselect.problem.stored.headers import header
+from mipselect.problem.stored.sources import load_table
+from mipselect.problem.sums import problem_of_moments
+from mipselect.tables.moments import Moments
+from mipselect.validation import checked_integer
 
 ENDING = ".npz"
-MOMENTS_PANEL = "Moments (a file of 'mipselect moments' in place of INSTANCE)"
-
-SumsSize = Annotated[
-    int | None,
-    typer.Option("--support-size", help="How many to pick.", rich_help_panel=MOMENTS_PANEL),
-]
-SumsCoefBound = Annotated[
-    float | None,
-    typer.Option(
-        "--coef-bound",
-        help="Largest length ‖β‖₂ of the coefficients; of a table it has a public default.",
-        rich_help_panel=MOMENTS_PANEL,
-    ),
-]
-SumsRidge = Annotated[
-    float | None,
-    typer.Option(
-        "--ridge",
-        help="λ of the penalty (λ/2n)‖β‖²; 1 of a table.",
-        show_default="1",
-        rich_help_panel=MOMENTS_PANEL,
-    ),
-]
-SumsAlways = Annotated[
-    str | None,
-    typer.Option(
-        "--always",
-        metavar="A,B,...",
-        help="Fields that are in whatever is chosen.",
-        rich_help_panel=MOMENTS_PANEL,
-    ),
-]
-SumsNever = Annotated[
-    str | None,
-    typer.Option(
-        "--never",
-        metavar="A,B,...",
-        help="Fields that are left out.",
-        rich_help_panel=MOMENTS_PANEL,
-    ),
-]
-SumsNoIntercept = Annotated[
-    bool,
-    typer.Option("--no-intercept", help="Without a column of ones.", rich_help_panel=MOMENTS_PANEL),
-]
 
 
-class AskedOf(Protocol):
-    """Source of a problem: an instance, or moments with a question about them."""
+class Input(Protocol):
+    """Source of a problem and its data."""
 
     @property
     def files(self) -> tuple[Path, ...]:
         """Paths of all files that are read."""
         ...
 
-    def problem(self) -> Problem:
-        """All of it; sensitive."""
+    def problem(self) -> tuple[Problem, int | None]:
+        """Return the problem, and the number of rows where it is known; no row is read."""
         ...
 
-    def outline(self) -> Outline:
-        """Return what is public about the problem before a row is read."""
+    def data(self) -> StoredData:
+        """Return all of it; sensitive."""
         ...
 
     def expected(self) -> Expected | None:
@@ -87,7 +55,7 @@ class AskedOf(Protocol):
 
 
 @dataclass(frozen=True)
-class StoredProblem:
+class InstanceFile:
     """An instance by its name or the path of its file."""
 
     name: str
@@ -97,21 +65,21 @@ class StoredProblem:
         """The instance's own file, and those of its data."""
         return files_of(self.name)
 
-    def problem(self) -> Problem:
-        """See `AskedOf`."""
+    def problem(self) -> tuple[Problem, int | None]:
+        """See `Input`."""
+        return public_problem(self.name)
+
+    def data(self) -> StoredData:
+        """See `Input`."""
         return load_problem(self.name)
 
-    def outline(self) -> Outline:
-        """See `AskedOf`."""
-        return instance_outline(self.name)
-
     def expected(self) -> Expected | None:
-        """See `AskedOf`."""
+        """See `Input`."""
         return expected(self.name)
 
 
 @dataclass(frozen=True)
-class SummedProblem:
+class MomentsFile:
     """Moments in a file, and arguments of `Instance.from_moments`."""
 
     path: Path
@@ -122,54 +90,125 @@ class SummedProblem:
         """The file."""
         return (self.path,)
 
-    def problem(self) -> Problem:
-        """See `AskedOf`."""
+    def problem(self) -> tuple[Problem, int | None]:
+        """See `Input`; the file is read, and of its sums the number of rows is used."""
         moments = Moments.load(self.path)
         with about(str(self.path)):
-            return summed_problem(self.path, moments, self.question)
+            return problem_of_moments(moments, **self.question), moments.n
 
-    def outline(self) -> Outline:
-        """See `AskedOf`; the file is read, and of its sums the number of rows is used."""
+    def data(self) -> StoredData:
+        """See `Input`."""
         moments = Moments.load(self.path)
         with about(str(self.path)):
-            return summed_outline(self.path, moments, self.question)
+            made = Instance.from_moments(moments, **self.question)
+        return StoredData(self.path, made.problem, made.data, self.question)
 
     def expected(self) -> Expected | None:
         """Nothing is."""
         return None
 
 
-def asked_of(
-    instance: str,
-    support_size: int | None,
-    sizes: str | None,
-    coef_bound: float | None,
-    ridge: float | None,
-    always: str | None,
-    never: str | None,
-    no_intercept: bool,
-) -> AskedOf:
-    """Moments where `instance` ends in .npz, else an instance, whose file has its question.
+@dataclass(frozen=True)
+class NumberTable:
+    """A table of numbers with public bounds.
+
+    Attributes
+    ----------
+    path : Path
+    target : str
+    features : list of str or None
+        None is all columns but the target.
+    target_shift : float
+        A public constant to subtract from the target.
+    settings : mapping
+        The other arguments of `Instance`.
+    """
+
+    path: Path
+    target: str
+    features: list[str] | None
+    target_shift: float
+    settings: dict[str, Any]
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The file."""
+        return (self.path,)
+
+    def problem(self) -> tuple[Problem, int | None]:
+        """See `Input`."""
+        names = header(self.path, self.target, self.features)
+        self._check_size(len(names))
+        return problem_of(self.settings, len(names), names, self.target_shift), None
+
+    def data(self) -> StoredData:
+        """See `Input`."""
+        section = {"path": self.path, "target": self.target, "features": self.features}
+        arrays = load_table({**section, "target_shift": self.target_shift}, Path())
+        self._check_size(arrays[0].shape[1])
+        return StoredData.of_arrays(
+            self.path, arrays, self.settings, target_shift=self.target_shift
+        )
+
+    def _check_size(self, p: int) -> None:
+        checked_integer(self.settings["support_size"], f"{self.path}: --support-size", 1, p)
+
+    def expected(self) -> Expected | None:
+        """Nothing is."""
+        return None
+
+
+@dataclass(frozen=True)
+class SchemaTable:
+    """A table with a public schema.
+
+    Attributes
+    ----------
+    path : Path
+    question : mapping
+        As the [data] section of an instance file.
+    settings : mapping
+        Further arguments of `Instance.from_table`.
+    """
+
+    path: Path
+    question: dict[str, Any]
+    settings: dict[str, Any]
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The table and its schema."""
+        return (self.path, Path(self.question["schema"]))
+
+    def problem(self) -> tuple[Problem, int | None]:
+        """See `Input`."""
+        return schema_problem(Path(), self.question, self.settings)
+
+    def data(self) -> StoredData:
+        """See `Input`."""
+        return schema_data(self.path, Path(), self.question, self.settings)
+
+    def expected(self) -> Expected | None:
+        """Nothing is."""
+        return None
+
+
+def asked_of(source: SourceOptions, sizes: str | None) -> Input:
+    """Moments where the instance ends in .npz, else an instance, whose file has its question.
 
     Parameters
     ----------
-    instance : str
+    source : SourceOptions
     sizes : str, optional
         From the method's options; the largest size takes the place of a support size.
-    support_size, coef_bound, ridge, always, never, no_intercept
-        From the command line.
     """
+    instance, moments = source.instance, source.moments
     if not instance.endswith(ENDING):
-        given: dict[str, object] = {"--support-size": support_size, "--coef-bound": coef_bound}
-        given |= {"--ridge": ridge, "--always": always, "--never": never}
-        given["--no-intercept"] = no_intercept or None
-        for option, value in given.items():
-            if value is not None:
-                raise InvalidInput(
-                    f"{option} is for moments (a file ending in {ENDING}); an instance has it in "
-                    "its file"
-                )
-        return StoredProblem(instance)
+        refuse(
+            moments, f"is for moments (a file ending in {ENDING}); an instance has it in its file"
+        )
+        return InstanceFile(instance)
+    support_size = moments.support_size
     if (support_size is None) == (sizes is None):
         raise InvalidInput(
             "moments need one of --support-size, how many to pick, and --sizes, to choose it "
@@ -177,9 +216,5 @@ def asked_of(
         )
     # A default coef_bound is that of the largest size.
     size = parse_sizes(sizes)[-1] if support_size is None else support_size  # type: ignore[arg-type]
-    question = asked(always, never, None, no_intercept, None)
-    if not no_intercept:
-        del question["intercept"]
-    bounds = {"coef_bound": coef_bound, "ridge": ridge}
-    question |= {name: value for name, value in bounds.items() if value is not None}
-    return SummedProblem(Path(instance), {"support_size": size, **question})
+    question = {**moments.question.keywords, **stated(**asdict(moments.regularisation))}
+    return MomentsFile(Path(instance), {"support_size": size, **question})

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 from rich.console import Console
 
-from mipselect.cli.ledger_entry import given_key, ledger_files
+from mipselect.cli.declared import argument, command, group, option, options
+from mipselect.cli.ledger_entry import KEY_VARIABLE, given_key, ledger_files
 from mipselect.cli.ledger_figure import ledger_figure
 from mipselect.cli.ledger_tables import (
     budget_in_words,
@@ -19,10 +20,9 @@ from mipselect.cli.ledger_tables import (
     print_entries,
     print_statements,
 )
-from mipselect.cli.options import AsJson, Output
-from mipselect.cli.output import check_output, deliver, heading, write_whole
+from mipselect.cli.options import Delivery
+from mipselect.cli.output import check_figure, check_output, deliver, heading, line, write_whole
 from mipselect.errors import InvalidInput, LedgerBroken
-from mipselect.pictures import SUFFIXES, require_matplotlib
 from mipselect.privacy import Ledger
 from mipselect.privacy.composition import statements
 from mipselect.privacy.ledger.entries import CHARGED, FAILED
@@ -38,10 +38,10 @@ mipselect ledger show study.ledger
 """
 
 USUAL_DELTA = 1e-6
-"""At which a promise is stated where the ledger has no δ of its own."""
+"""At which a guarantee is stated where the ledger has no δ of its own."""
 
 KEEP = (
-    "Keep this with the data: whether a draw failed, and when something was asked, may depend on "
+    "Keep this with the data: whether a draw failed, and when a draw was charged, may depend on "
     "them."
 )
 
@@ -56,16 +56,32 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-File = Annotated[Path, typer.Argument(metavar="FILE", help="The file of the ledger.")]
-KeyFile = Annotated[
-    Path | None,
-    typer.Option(
+
+@options
+class LedgerFile:
+    """A ledger, and the key that it was created with."""
+
+    file: Path = argument("FILE", "The file of the ledger.")
+    key_file: Path | None = option(
         "--key-file",
+        "The key that the ledger was created with.",
         metavar="KEY",
-        help="The key that the ledger was created with.",
-        show_default="MIPSELECT_LEDGER_KEY, or none",
-    ),
-]
+        show_default=f"{KEY_VARIABLE}, or none",
+    )
+
+    @property
+    def key(self) -> Path | None:
+        """File of the key, from the option or the environment."""
+        return given_key(self.key_file)
+
+    @property
+    def files(self) -> list[Path]:
+        """Files that no output may replace."""
+        return ledger_files(self.file, self.key_file)
+
+    def opened(self) -> Ledger:
+        """Open the ledger, with its key if there is one."""
+        return Ledger.open(self.file, key_file=self.key)
 
 
 class Relation(StrEnum):
@@ -75,101 +91,94 @@ class Relation(StrEnum):
     ADD_REMOVE = "add-remove"
 
 
+@options
+class CreateArguments:
+    """Arguments of `ledger create`."""
+
+    epsilon: float | None = option("--epsilon", "The budget of ε.", show_default="none")
+    delta: float = option(
+        "--delta", "The budget of δ; with --rho, the δ at which ε is stated.", default=0.0
+    )
+    rho: float | None = option(
+        "--rho",
+        "In place of --epsilon: count ρ of zero-concentrated privacy, up to this.",
+        show_default="none",
+    )
+    relation: Relation = option(
+        "--relation", "Under which the budget is meant.", default=Relation.REPLACE_ONE
+    )
+    unit: str = option(
+        "--unit", 'Whom or what one row stands for, such as "patient".', default="row"
+    )
+    ledger: LedgerFile = group(
+        LedgerFile,
+        help={
+            "--key-file": "Write every row with this key, which is made if there is no such file; "
+            "without it nobody can charge, or edit unnoticed. Keep it elsewhere."
+        },
+    )
+    delivery: Delivery = group(Delivery, without=("--output",))
+
+
 @app.command()
-def create(
-    file: File,
-    epsilon: Annotated[
-        float | None, typer.Option("--epsilon", help="The budget of ε.", show_default="none")
-    ] = None,
-    delta: Annotated[
-        float,
-        typer.Option("--delta", help="The budget of δ; with --rho, the δ at which ε is stated."),
-    ] = 0.0,
-    rho: Annotated[
-        float | None,
-        typer.Option(
-            "--rho",
-            help="In place of --epsilon: count ρ of zero-concentrated privacy, up to this.",
-            show_default="none",
-        ),
-    ] = None,
-    relation: Annotated[
-        Relation, typer.Option("--relation", help="Under which the budget is meant.")
-    ] = Relation.REPLACE_ONE,
-    unit: Annotated[
-        str, typer.Option("--unit", help='Whom or what one row stands for, such as "patient".')
-    ] = "row",
-    key_file: Annotated[
-        Path | None,
-        typer.Option(
-            "--key-file",
-            metavar="KEY",
-            help="Write every row with this key, which is made if there is no such file; without "
-            "it nobody can charge, or edit unnoticed. Keep it elsewhere.",
-            show_default="MIPSELECT_LEDGER_KEY, or none",
-        ),
-    ] = None,
-    as_json: AsJson = False,
-) -> None:
+@command
+def create(arguments: CreateArguments) -> None:
     """Make a ledger in a new FILE. What it counts is fixed from then on.
 
     A file is never replaced. Keep it on a disk of one machine, and keep one copy: a second copy is
     a second budget.
     """
-    if (epsilon is None) == (rho is None):
+    if (arguments.epsilon is None) == (arguments.rho is None):
         raise InvalidInput("a ledger counts ε or ρ: give --epsilon or --rho, one of them")
-    key = given_key(key_file)
+    file, key = arguments.ledger.file, arguments.ledger.key
     ledger = Ledger.create(
         file,
-        epsilon=epsilon,
-        delta=delta,
-        relation=relation.value,
-        unit=unit,
-        rho=rho,
+        epsilon=arguments.epsilon,
+        delta=arguments.delta,
+        relation=arguments.relation.value,
+        unit=arguments.unit,
+        rho=arguments.rho,
         key_file=key,
     )
 
     def render(console: Console) -> None:
         console.print(f"{file}: a ledger with a budget of {budget_in_words(ledger)}.", markup=False)
         if key is not None:
-            console.print(
+            line(
+                console,
                 f"Its key is {ledger.key_identity}, in {key}: whoever charges needs it. Keep it "
                 "elsewhere than the ledger, and keep a copy.",
-                markup=False,
-                soft_wrap=True,
             )
 
     report = {"command": "ledger create", "sensitive": False, "file": str(file), **_head(ledger)}
-    deliver(report, render, as_json=as_json, output=None)
+    deliver(report, render, as_json=arguments.delivery.as_json, output=None)
+
+
+@options
+class ShowArguments:
+    """Arguments of `ledger show`."""
+
+    delta: float | None = option(
+        "--delta",
+        "At which the guarantee of all releases together is stated.",
+        show_default="that of the ledger, or 1e-6",
+    )
+    plot: Path | None = option(
+        "--plot", "Also draw the budget over time.", metavar="FILE.svg|png|pdf"
+    )
+    ledger: LedgerFile = group(LedgerFile)
+    delivery: Delivery = group(Delivery)
 
 
 @app.command()
-def show(
-    file: File,
-    delta: Annotated[
-        float | None,
-        typer.Option(
-            "--delta",
-            help="At which the promise of all releases together is stated.",
-            show_default="that of the ledger, or 1e-6",
-        ),
-    ] = None,
-    plot: Annotated[
-        Path | None,
-        typer.Option("--plot", metavar="FILE.svg|png|pdf", help="Also draw the budget over time."),
-    ] = None,
-    as_json: AsJson = False,
-    key_file: KeyFile = None,
-    output: Output = None,
-) -> None:
-    """Show what was charged to FILE, what is left, and what all of it promises together."""
+@command
+def show(arguments: ShowArguments) -> None:
+    """Show what was charged to FILE, what is left, and the guarantee of all of it together."""
+    file, delta, plot = arguments.ledger.file, arguments.delta, arguments.plot
     if plot is not None:
-        if plot.suffix not in SUFFIXES:
-            raise InvalidInput(f"--plot must end in {', '.join(SUFFIXES)}, got {str(plot)!r}")
-        check_output(plot, ledger_files(file, key_file))
-        require_matplotlib()
-    check_output(output, ledger_files(file, key_file))
-    ledger = Ledger.open(file, key_file=given_key(key_file))
+        check_figure(plot, "--plot", arguments.ledger.files)
+    check_output(arguments.delivery.output, arguments.ledger.files)
+    ledger = arguments.ledger.opened()
     at = delta if delta is not None else (ledger.terms.delta or USUAL_DELTA)
     checked_share(at, "--delta", closed=False)
     entries = ledger.entries
@@ -201,35 +210,37 @@ def show(
         if found:
             print_statements(console, found)
         if not spent.private:
-            console.print("A draw was seeded: of all of it together nothing is promised.")
+            console.print("A draw was seeded: all of it together has no guarantee.")
         if sensitive:
             console.print(KEEP)
 
-    deliver(report, render, as_json=as_json, output=output)
+    deliver(report, render, as_json=arguments.delivery.as_json, output=arguments.delivery.output)
+
+
+@options
+class VerifyArguments:
+    """Arguments of `ledger verify`."""
+
+    head: str | None = option(
+        "--head",
+        "A hash that was written down before, as it stands in a release; its row must still be "
+        "there.",
+        metavar="HASH",
+    )
+    ledger: LedgerFile = group(LedgerFile)
+    delivery: Delivery = group(Delivery, without=("--output",))
 
 
 @app.command()
-def verify(
-    file: File,
-    head: Annotated[
-        str | None,
-        typer.Option(
-            "--head",
-            metavar="HASH",
-            help="A hash that was written down before, as it stands in a release; its row must "
-            "still be there.",
-        ),
-    ] = None,
-    key_file: KeyFile = None,
-    as_json: AsJson = False,
-) -> None:
+@command
+def verify(arguments: VerifyArguments) -> None:
     """Check every row and every page of FILE, and name the first row that does not fit.
 
     The chain of hashes shows damage, and edits that do not compute it again from there on; these
     the key of a ledger shows, if it has one. That the end was not cut off, or an older copy put
     back, shows only a hash that was kept elsewhere: --head.
     """
-    ledger = Ledger.open(file, key_file=given_key(key_file))
+    file, head, ledger = arguments.ledger.file, arguments.head, arguments.ledger.opened()
     ledger.verify()
     rows = ledger.rows()
     if head is not None and head not in (row.hash for row in rows):
@@ -242,11 +253,10 @@ def verify(
     written = "" if key is None else f" and written with the key {key}"
 
     def render(console: Console) -> None:
-        console.print(
+        line(
+            console,
             f"{file}: {len(rows)} rows, all in order{written}; the last is row {last.number}, "
             f"{last.hash}",
-            markup=False,
-            soft_wrap=True,
         )
 
     report = {
@@ -258,18 +268,28 @@ def verify(
         "rows": len(rows),
         "head": {"number": last.number, "hash": last.hash},
     }
-    deliver(report, render, as_json=as_json, output=None)
+    deliver(report, render, as_json=arguments.delivery.as_json, output=None)
+
+
+@options
+class ExportArguments:
+    """Arguments of `ledger export`."""
+
+    ledger: LedgerFile = group(LedgerFile)
+    delivery: Delivery = group(Delivery, without=("--json",))
 
 
 @app.command()
-def export(file: File, key_file: KeyFile = None, output: Output = None) -> None:
+@command
+def export(arguments: ExportArguments) -> None:
     """Print every row of FILE as one JSON object, exactly as it is stored, with its hash.
 
     Anybody can check the chain from it: a hash is the SHA-256 of number, event, time, content and
     previous, one a line. With a key, "hmac" in a content is the HMAC of the same lines without it.
     """
-    check_output(output, ledger_files(file, key_file))
-    ledger = Ledger.open(file, key_file=given_key(key_file))
+    output = arguments.delivery.output
+    check_output(output, arguments.ledger.files)
+    ledger = arguments.ledger.opened()
     report = {
         "command": "ledger export",
         "sensitive": True,

@@ -12,17 +12,24 @@ from typing import Any
 
 from rich.console import Console
 
-from mipselect.cli.output import InterruptedDelivery
+from mipselect.cli.declared import option, options
+from mipselect.cli.options import PRIVACY_PANEL
+from mipselect.cli.output import InterruptedDelivery, line
+from mipselect.cli.public_fields import public_under
 from mipselect.cli.sizes import sizes_in_words
 from mipselect.errors import InvalidInput
 from mipselect.privacy import Ledger
 
 NOTED = (
-    *("command", "instance", "data", "schema", "target", "p", "support_size", "complexity"),
-    *("x_bound", "y_bound", "coef_bound", "ridge", "loss", "target_shift", "pool_size"),
-    *("tolerance", "top_k", "alpha", "blocks", "mcmc_steps", "mcmc_radius", "mipselect"),
+    "command",
+    "instance",
+    "data",
+    "schema",
+    "target",
+    *public_under("add-remove"),
+    "mipselect",
 )
-"""What a ledger notes of what was asked, by the keys of a report."""
+"""Settings that a ledger notes, by the keys of a report: never what tells n."""
 
 KEY_VARIABLE = "MIPSELECT_LEDGER_KEY"
 """Names the file of a key where no option does."""
@@ -49,27 +56,61 @@ def ledger_files(file: Path | None, key_file: Path | None) -> list[Path]:
     return [path for path in (file, given_key(key_file)) if path is not None]
 
 
-def opened(file: Path | None, part: str | None, key_file: Path | None = None) -> Ledger | None:
-    """Open what --ledger names, for the part of --part, with the key of --ledger-key.
+@options
+class LedgerOptions:
+    """The ledger that a release is charged to, if any."""
 
-    Raises
-    ------
-    InvalidInput, LedgerBroken
-    """
-    if file is None:
-        if part is not None:
-            raise InvalidInput("--part goes with --ledger: it says what the ledger is charged for")
-        if key_file is not None:
-            raise InvalidInput("--ledger-key goes with --ledger: it is the key of the ledger")
-        return None
-    ledger = Ledger.open(file, key_file=given_key(key_file))
-    ledger.require_key()
-    if part is None:
-        return ledger
-    column, equals, value = part.partition("=")
-    if not (column and equals and value):
-        raise InvalidInput(f"--part must be COLUMN=VALUE, such as hospital=A, got {part!r}")
-    return ledger.part(column, value)
+    PANEL = PRIVACY_PANEL
+
+    file: Path | None = option(
+        "--ledger",
+        "Charge this ledger before anything is drawn; 'mipselect ledger create' makes one.",
+        metavar="FILE",
+        show_default="nothing remembers the release",
+    )
+    key_file: Path | None = option(
+        "--ledger-key",
+        "With --ledger: the file of the key that the ledger was created with.",
+        metavar="KEY",
+        show_default=f"{KEY_VARIABLE}, or none",
+    )
+    part: str | None = option(
+        "--part",
+        "With --ledger: the data are all rows with this value of a public column; draws from "
+        "disjoint parts count once.",
+        metavar="COLUMN=VALUE",
+    )
+
+    @property
+    def files(self) -> list[Path]:
+        """Files of the ledger and of its key, which no output may replace."""
+        return ledger_files(self.file, self.key_file)
+
+    def opened(self) -> Ledger | None:
+        """Open the ledger, for its part; None without one.
+
+        Raises
+        ------
+        InvalidInput, LedgerBroken
+        """
+        if self.file is None:
+            if self.part is not None:
+                raise InvalidInput(
+                    "--part goes with --ledger: it says what the ledger is charged for"
+                )
+            if self.key_file is not None:
+                raise InvalidInput("--ledger-key goes with --ledger: it is the key of the ledger")
+            return None
+        ledger = Ledger.open(self.file, key_file=given_key(self.key_file))
+        ledger.require_key()
+        if self.part is None:
+            return ledger
+        column, equals, value = self.part.partition("=")
+        if not (column and equals and value):
+            raise InvalidInput(
+                f"--part must be COLUMN=VALUE, such as hospital=A, got {self.part!r}"
+            )
+        return ledger.part(column, value)
 
 
 def charged_report(ledger: Ledger | None) -> Mapping[str, Any] | None:
@@ -94,11 +135,10 @@ def print_charged(console: Console, charged: Mapping[str, Any] | None) -> None:
     amount = f"ρ = {left['rho']:.15g}" if "rho" in left else f"ε = {left['epsilon']:.15g}"
     if left["delta"] > 0.0:
         amount += f", δ = {left['delta']:.15g}"
-    console.print(
+    line(
+        console,
         f"Ledger {charged['file']}: charged; {amount} is left. Its row "
         f"{charged['head']['number']} is {charged['head']['hash']}.",
-        markup=False,
-        soft_wrap=True,
     )
 
 

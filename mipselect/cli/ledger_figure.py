@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from datetime import datetime
 
+from mipselect.pictures import as_file, plain_style
 from mipselect.privacy import Ledger
 from mipselect.privacy.ledger.accountant import Account
 from mipselect.privacy.ledger.entries import LedgerEntry
@@ -19,17 +19,14 @@ def ledger_figure(ledger: Ledger, entries: Sequence[LedgerEntry], suffix: str) -
 
     Where the clock went back, an entry stands at the time of the one before it.
     """
-    import matplotlib as mpl
-    from matplotlib import dates, style
+    from matplotlib import dates
     from matplotlib.figure import Figure
 
     budget = ledger.budget
     counts_rho = ledger.currency == "rho"
     limit = float(budget.rho or 0.0) if counts_rho else budget.epsilon
     times, spent = _course(ledger, entries)
-    undated = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}, ".png": {}}[suffix]
-    reproducible = {"svg.hashsalt": "mipselect", "svg.fonttype": "none"}
-    with style.context("default"), mpl.rc_context(reproducible):
+    with plain_style():
         figure = Figure(figsize=INCHES, layout="constrained")
         axes = figure.subplots()
         axes.step(
@@ -49,9 +46,7 @@ def ledger_figure(ledger: Ledger, entries: Sequence[LedgerEntry], suffix: str) -
         axes.set_title(f"Privacy budget under {ledger.relation}, one row = one {ledger.unit}")
         axes.grid(alpha=0.3)
         axes.legend(frameon=False)
-        target = io.BytesIO()
-        figure.savefig(target, format=suffix[1:], dpi=150, metadata=undated)
-    return target.getvalue()
+        return as_file(figure, suffix)
 
 
 def _course(ledger: Ledger, entries: Sequence[LedgerEntry]) -> tuple[list[datetime], list[float]]:

@@ -1,4 +1,4 @@
-"""A ledger for people: its budget, its entries, and what they promise together."""
+"""A ledger for people: its budget, its entries, and their joint guarantee."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
-from mipselect.cli.output import heading
+from mipselect.cli.output import heading, table_of
 from mipselect.privacy import Guarantee, Ledger
 from mipselect.privacy.composition import Statement, best
 from mipselect.privacy.ledger.entries import LedgerEntry
@@ -53,10 +52,8 @@ def entry_report(entry: LedgerEntry) -> Mapping[str, Any]:
 
 def print_entries(console: Console, entries: tuple[LedgerEntry, ...]) -> None:
     """Print what was charged, a line each."""
-    table = Table()
-    for title in ("", "time (UTC)", "what", "part", "ε", "δ", "ρ", "status"):
-        right = title in ("", "ε", "δ", "ρ")
-        table.add_column(title, justify="right" if right else "left", overflow="fold")
+    titles = ("", "time (UTC)", "what", "part", "ε", "δ", "ρ", "status")
+    table = table_of(*titles, right=("", "ε", "δ", "ρ"), fold=titles)
     latest = ""
     for number, entry in enumerate(entries, start=1):
         guarantee, rho = entry.guarantee, entry.guarantee.concentrated
@@ -70,18 +67,15 @@ def print_entries(console: Console, entries: tuple[LedgerEntry, ...]) -> None:
             f"{guarantee.epsilon:.15g}",
             f"{guarantee.delta:.15g}",
             "" if rho is None else f"{rho:.6g}",
-            entry.status if guarantee.private else f"{entry.status}, seeded: no promise",
+            entry.status if guarantee.private else f"{entry.status}, seeded: no guarantee",
         )
     console.print(table)
 
 
 def print_statements(console: Console, found: tuple[Statement, ...]) -> None:
-    """Print what all entries promise together, counted in several ways."""
+    """Print the joint guarantee of all entries, counted in several ways."""
     heading(console, "All of it together, counted in three ways")
-    table = Table()
-    for title in ("way", "ε", "δ"):
-        table.add_column(title, justify="left" if title == "way" else "right")
-    table.add_column("what holds", overflow="fold")
+    table = table_of("way", "ε", "δ", "what holds", right=("ε", "δ"), fold=("what holds",))
     least = best(found)
     for statement in found:
         epsilon = "" if statement.epsilon is None else f"{statement.epsilon:.6g}"

@@ -6,11 +6,11 @@ from dataclasses import asdict
 
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
-from mipselect.cli.options import AsJson
-from mipselect.cli.output import deliver
-from mipselect.data.files import stored_instances
+from mipselect.cli.declared import command, group, options
+from mipselect.cli.options import Delivery
+from mipselect.cli.output import deliver, table_of
+from mipselect.problem.stored.files import stored_instances
 from mipselect.search import SolverStatus, known_solvers
 
 EXAMPLES = """Examples:
@@ -21,15 +21,21 @@ mipselect solvers --json
 """
 
 
-def instances(as_json: AsJson = False) -> None:
+@options
+class ListingArguments:
+    """Arguments of `instances` and of `solvers`."""
+
+    delivery: Delivery = group(Delivery, without=("--output",))
+
+
+@command
+def instances(arguments: ListingArguments) -> None:
     """List the stored instances."""
     listed = stored_instances()
 
     def render(console: Console) -> None:
-        table = Table()
-        for heading in ("name", "n", "p", "features", "s", "source", "description"):
-            number = len(heading) == 1 or heading == "features"
-            table.add_column(heading, justify="right" if number else "left")
+        numbers = ("n", "p", "features", "s")
+        table = table_of("name", *numbers, "source", "description", right=numbers)
         for entry in listed:
             table.add_row(
                 entry.name,
@@ -43,17 +49,16 @@ def instances(as_json: AsJson = False) -> None:
         console.print(table)
 
     report = {"sensitive": False, "instances": [asdict(entry) for entry in listed]}
-    deliver(report, render, as_json=as_json, output=None)
+    deliver(report, render, as_json=arguments.delivery.as_json, output=None)
 
 
-def solvers(as_json: AsJson = False) -> None:
+@command
+def solvers(arguments: ListingArguments) -> None:
     """List the back ends that are installed, and whether they can be used here."""
     known = known_solvers().values()
 
     def render(console: Console) -> None:
-        table = Table()
-        for heading in ("name", "usable", "version", "can do", "remark"):
-            table.add_column(heading)
+        table = table_of("name", "usable", "version", "can do", "remark")
         for solver in known:
             table.add_row(
                 solver.name,
@@ -78,7 +83,7 @@ def solvers(as_json: AsJson = False) -> None:
             for solver in known
         ],
     }
-    deliver(report, render, as_json=as_json, output=None)
+    deliver(report, render, as_json=arguments.delivery.as_json, output=None)
 
 
 def _limit(solver: SolverStatus) -> str:

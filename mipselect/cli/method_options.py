@@ -2,190 +2,117 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
-
-import typer
-
-from mipselect.cli.options import PRIVACY_PANEL, MethodKind
+from mipselect.cli.declared import group, option, options, required
+from mipselect.cli.ledger_entry import LedgerOptions
+from mipselect.cli.options import PRIVACY_PANEL, MethodKind, SearchArguments
 
 METHOD_PANEL = "Of single methods"
 
-Epsilon = Annotated[
-    float,
-    typer.Option("--epsilon", help="ε of one draw, > 0.", rich_help_panel=PRIVACY_PANEL),
-]
-MethodName = Annotated[
-    MethodKind,
-    typer.Option(
-        "--method",
-        help="exponential draws exactly from all supports; top-r and mistakes search for the "
-        "best ones; sis, kendall and sample-aggregate draw from scores of columns; mcmc walks, "
-        "private if it has mixed.",
-        rich_help_panel=PRIVACY_PANEL,
-    ),
-]
-Draws = Annotated[
-    int,
-    typer.Option(
-        "--draws",
-        metavar="K",
-        help="Independent draws; K draws cost K times as much.",
-        rich_help_panel=PRIVACY_PANEL,
-    ),
-]
-Budget = Annotated[
-    float | None,
-    typer.Option(
-        "--budget",
-        metavar="E",
-        help="Refuse, before anything is read, if all draws together cost more than ε = E.",
-        rich_help_panel=PRIVACY_PANEL,
-    ),
-]
-LedgerFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--ledger",
-        metavar="FILE",
-        help="Charge this ledger before anything is drawn; 'mipselect ledger create' makes one.",
-        show_default="nothing remembers the release",
-        rich_help_panel=PRIVACY_PANEL,
-    ),
-]
-LedgerKeyFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--ledger-key",
-        metavar="KEY",
-        help="With --ledger: the file of the key that the ledger was created with.",
-        show_default="MIPSELECT_LEDGER_KEY, or none",
-        rich_help_panel=PRIVACY_PANEL,
-    ),
-]
-LedgerPart = Annotated[
-    str | None,
-    typer.Option(
-        "--part",
-        metavar="COLUMN=VALUE",
-        help="With --ledger: the data are all rows with this value of a public column; draws from "
-        "disjoint parts count once.",
-        rich_help_panel=PRIVACY_PANEL,
-    ),
-]
-Relation = Annotated[
-    str | None,
-    typer.Option(
+
+@options
+class MethodOptions:
+    """Options of single methods; which method knows which, its parameters say by their flags."""
+
+    PANEL = METHOD_PANEL
+
+    relation: str | None = option(
         "--relation",
-        metavar="replace-one|add-remove",
-        help="For sis, kendall and sample-aggregate: what ε is stated under; under add-remove the "
+        "For sis, kendall and sample-aggregate: what ε is stated under; under add-remove the "
         "number of rows is private too.",
+        metavar="replace-one|add-remove",
         show_default="replace-one",
-        rich_help_panel=PRIVACY_PANEL,
-    ),
-]
-Delta = Annotated[
-    float | None,
-    typer.Option(
+        panel=PRIVACY_PANEL,
+    )
+    delta: float | None = option(
         "--delta",
-        help="For mcmc (1e-6 if not given), and for mistakes with --test-epsilon: δ of one draw.",
-        rich_help_panel=PRIVACY_PANEL,
-    ),
-]
-Seed = Annotated[
-    int | None,
-    typer.Option(
-        "--seed",
-        help="Reproducible draws, for tests: the result is NOT PRIVATE.",
-        rich_help_panel=PRIVACY_PANEL,
-    ),
-]
-DryRun = Annotated[
-    bool,
-    typer.Option(
-        "--dry-run",
-        help="Say what would be asked, spent and promised; read no row and draw nothing.",
-        rich_help_panel=PRIVACY_PANEL,
-    ),
-]
-Sizes = Annotated[
-    str | None,
-    typer.Option(
+        "For mcmc (1e-6 if not given), and for mistakes with --test-epsilon: δ of one draw.",
+        panel=PRIVACY_PANEL,
+    )
+    sizes: str | None = option(
         "--sizes",
+        "For exponential: public sizes, such as 1-8 or 1,3,5; one is drawn with the support, at "
+        "no further ε.",
         metavar="S-S|S,S,...",
-        help="For exponential: public sizes, such as 1-8 or 1,3,5; one is drawn with the support, "
-        "at no further ε.",
         show_default="one size",
-        rich_help_panel=METHOD_PANEL,
-    ),
-]
-Complexity = Annotated[
-    float | None,
-    typer.Option(
+    )
+    complexity: float | None = option(
         "--complexity",
+        "For --sizes: without data a draw has size s with probability ∝ p^(-As), A ≥ 0.",
         metavar="A",
-        help="For --sizes: a blind draw has size s with probability ∝ p^(-As), A ≥ 0.",
         show_default="1",
-        rich_help_panel=METHOD_PANEL,
-    ),
-]
-TestEpsilon = Annotated[
-    float | None,
-    typer.Option(
+    )
+    test_epsilon: float | None = option(
         "--test-epsilon",
-        help="For mistakes: spend this ε on testing its condition, which then is none; needs "
-        "--delta, and falls back on top-r.",
-        rich_help_panel=METHOD_PANEL,
-    ),
-]
-TopK = Annotated[
-    str | None,
-    typer.Option(
+        "For mistakes: spend this ε on testing its condition, which then is none; needs --delta, "
+        "and falls back on top-r.",
+    )
+    top_k: str | None = option(
         "--top-k",
-        metavar="NAME",
-        help="What selects from the scores; for sis canonical, peeling, one-shot or joint, for "
+        "What selects from the scores; for sis canonical, peeling, one-shot or joint, for "
         "sample-aggregate peeling or laplace.",
+        metavar="NAME",
         show_default="canonical; peeling",
-        rich_help_panel=METHOD_PANEL,
-    ),
-]
-Alpha = Annotated[
-    float | None,
-    typer.Option(
+    )
+    alpha: float | None = option(
         "--alpha",
+        "For sample-aggregate: the penalty of each Lasso, public.",
         metavar="A",
-        help="For sample-aggregate: the penalty of each Lasso, public.",
         show_default="the largest that keeps s columns",
-        rich_help_panel=METHOD_PANEL,
-    ),
-]
-Blocks = Annotated[
-    int | None,
-    typer.Option(
+    )
+    blocks: int | None = option(
         "--blocks",
+        "For sample-aggregate: how many blocks of rows vote, public.",
         metavar="B",
-        help="For sample-aggregate: how many blocks of rows vote, public.",
         show_default="about √n",
-        rich_help_panel=METHOD_PANEL,
-    ),
-]
-MCMCSteps = Annotated[
-    int | None,
-    typer.Option(
+    )
+    mcmc_steps: int | None = option(
         "--mcmc-steps",
+        "For mcmc: steps of the chain; that they suffice is a condition of the guarantee.",
         metavar="K",
-        help="For mcmc: steps of the chain; that they are enough is a condition of the promise.",
         show_default="5000",
-        rich_help_panel=METHOD_PANEL,
-    ),
-]
-MCMCRadius = Annotated[
-    float | None,
-    typer.Option(
+    )
+    mcmc_radius: float | None = option(
         "--mcmc-radius",
+        "For mcmc: bound on ‖β‖₁, public.",
         metavar="B",
-        help="For mcmc: bound on ‖β‖₁, public.",
         show_default="r√s, with r the coef_bound",
-        rich_help_panel=METHOD_PANEL,
-    ),
-]
+    )
+    search: SearchArguments = group(SearchArguments)
+
+
+@options
+class DrawOptions:
+    """A method with its options, and the ledger that it is charged to."""
+
+    PANEL = PRIVACY_PANEL
+
+    method: MethodKind = option(
+        "--method",
+        "exponential draws exactly from all supports; top-r and mistakes search for the best "
+        "ones; sis, kendall and sample-aggregate draw from scores of columns; mcmc walks, private "
+        "if it has mixed.",
+        default=MethodKind.EXPONENTIAL,
+    )
+    draws: int = option(
+        "--draws", "Independent draws; K draws cost K times as much.", default=1, metavar="K"
+    )
+    budget: float | None = option(
+        "--budget",
+        "Refuse, before anything is read, if all draws together cost more than ε = E.",
+        metavar="E",
+    )
+    ledger: LedgerOptions = group(LedgerOptions)
+    of_the_method: MethodOptions = group(MethodOptions)
+    seed: int | None = option("--seed", "Reproducible draws, for tests: the result is NOT PRIVATE.")
+    dry_run: bool = option(
+        "--dry-run",
+        "State the problem, the cost and the guarantee; read no row and draw nothing.",
+        default=False,
+    )
+
+
+@options
+class SupportDrawOptions(DrawOptions):
+    """Draws of supports, each at the same ε."""
+
+    epsilon: float = required("--epsilon", "ε of one draw, > 0.")

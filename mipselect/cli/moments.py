@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
 from rich.console import Console
-from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from mipselect.cli.options import AsJson
+from mipselect.cli.declared import argument, command, group, option, options, required
+from mipselect.cli.options import Delivery
 from mipselect.cli.output import SENSITIVE, banner, check_output, deliver, heading
-from mipselect.cli.progress import Ticker
+from mipselect.cli.progress import Spinner
 from mipselect.cli.streams import say
-from mipselect.cli.table_options import Never, Ranges, SchemaFile, asked, note_of_the_target
+from mipselect.cli.table_options import SCHEMA, TABLE_PANEL, SchemaOptions, note_of_the_target
 from mipselect.errors import InvalidInput
-from mipselect.moments import Counting, Moments
-from mipselect.moments.batches import pieces_of_table
-from mipselect.moments.columns import table_columns
+from mipselect.tables.moments import Counting, Moments
+from mipselect.tables.moments.batches import pieces_of_table
+from mipselect.tables.moments.columns import table_columns
 from mipselect.tables.schema import TableSchema
 from mipselect.validation import checked_integer
 
@@ -38,51 +37,52 @@ PARTIAL = ".partial"
 """What has been counted of M.npz stands in M.npz.partial until all of it has."""
 
 
-def moments(
-    data: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="DATA...",
-            help=".csv, .csv.gz, .parquet, .arrow or .feather files, folders or patterns; all rows "
-            "of all of them count.",
-        ),
-    ],
-    target: Annotated[str, typer.Option("--target", help="The field to predict.")],
-    output: Annotated[
-        Path, typer.Option("--output", metavar="M.npz", help="Where the moments go. SENSITIVE.")
-    ],
-    schema: SchemaFile = None,
-    never: Never = None,
-    ranges: Ranges = None,
-    folds: Annotated[
-        int,
-        typer.Option(
-            "--folds",
-            help="Keep the sums of so many parts of the rows apart, for sample-aggregate.",
-        ),
-    ] = 1,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with a pass over files that was interrupted.")
-    ] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Check schema, question and headers; read no row.")
-    ] = False,
-    as_json: AsJson = False,
-) -> None:
+@options
+class MomentsArguments:
+    """Arguments of `moments`."""
+
+    data: list[str] = argument(
+        "DATA...",
+        ".csv, .csv.gz, .parquet, .arrow or .feather files, folders or patterns; all rows of all "
+        "of them count.",
+    )
+    target: str = required("--target", "The field to predict.")
+    output: Path = required("--output", "Where the moments go. SENSITIVE.", metavar="M.npz")
+    schema: Path | None = option("--schema", SCHEMA, metavar="FILE", panel=TABLE_PANEL)
+    question: SchemaOptions = group(
+        SchemaOptions, without=("--always", "--no-intercept", "--unit-rule")
+    )
+    folds: int = option(
+        "--folds",
+        "Keep the sums of so many parts of the rows apart, for sample-aggregate.",
+        default=1,
+    )
+    resume: bool = option(
+        "--resume", "Go on with a pass over files that was interrupted.", default=False
+    )
+    dry_run: bool = option(
+        "--dry-run", "Check schema, question and headers; read no row.", default=False
+    )
+    delivery: Delivery = group(Delivery, without=("--output",))
+
+
+@command
+def moments(arguments: MomentsArguments) -> None:
     """Add up squares and products over all rows of DATA, exactly, in one pass.
 
     'solve' and 'release' take M.npz in place of an instance.
 
     It is SENSITIVE: it holds sums of the data without any privacy.
     """
+    data, target, output = arguments.data, arguments.target, arguments.output
+    schema, folds, as_json = arguments.schema, arguments.folds, arguments.delivery.as_json
     if schema is None:
         raise InvalidInput("--schema must be given (begin one with 'mipselect describe')")
     if output.suffix != ENDING:
         raise InvalidInput(f"--output {output}: must end in {ENDING}")
     checked_integer(folds, "--folds", 1)
     check_output(output, [schema, *map(Path, data)])
-    question = asked(None, never, ranges, False, None)
-    chosen = {name: question[name] for name in ("never", "ranges") if name in question}
+    chosen = arguments.question.keywords
     known = TableSchema.read(schema)
     note_of_the_target(known, target)
     columns = table_columns(known, target, chosen.get("never", ()), chosen.get("ranges"), "first")
@@ -96,7 +96,7 @@ def moments(
         "folds": folds,
         "files": len(pieces),
     }
-    if dry_run:
+    if arguments.dry_run:
         n = None if None in rows else sum(count for count in rows if count is not None)
         deliver(
             {**head, "dry_run": True, "n": n, **about},
@@ -105,7 +105,7 @@ def moments(
             output=None,
         )
         return
-    notes = _notes(output, data, resume)
+    notes = _notes(output, data, arguments.resume)
     try:
         with _Meter(len(pieces)) as meter:
             found = Moments.of(
@@ -152,18 +152,12 @@ def _notes(output: Path, data: list[str], resume: bool) -> Path | None:
     return notes
 
 
-class _Meter(Ticker):
+class _Meter(Spinner):
     """Rows and bytes a second, on standard error."""
 
     def __init__(self, files: int) -> None:
         self._files, self._begin = files, time.monotonic()
-        super().__init__(
-            SpinnerColumn(),
-            TextColumn("{task.description}", markup=False),
-            TimeElapsedColumn(),
-            description="adding up",
-            total=None,
-        )
+        super().__init__("adding up")
 
     def __call__(self, counting: Counting) -> None:
         """Receive how far the pass is."""

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Literal
-
-import typer
+from typing import Any, Literal
 
 from mipselect.backends.discovery import NATIVE, solver_by_name
-from mipselect.errors import InvalidInput
-from mipselect.methods import SearchSettings
+from mipselect.cli.declared import option, options
+from mipselect.errors import InvalidInput, about
+from mipselect.selectors.searched import SearchSettings
 from mipselect.validation import checked_positive, checked_time_limit, checked_tolerance, shown
 
 AUTO = "auto"
@@ -21,55 +18,57 @@ ONE_SWAP: Literal["one-swap"] = "one-swap"
 SEARCH_PANEL = "Search"
 PRIVACY_PANEL = "Privacy"
 
-InstanceName = Annotated[
-    str,
-    typer.Argument(
-        metavar="INSTANCE",
-        help="Name of a stored instance (see 'mipselect instances') or path of a .toml file.",
-    ),
-]
-SolverName = Annotated[
-    str,
-    typer.Option(
-        "--solver", help="Back end, see 'mipselect solvers'.", rich_help_panel=SEARCH_PANEL
-    ),
-]
-PoolSize = Annotated[
-    str | None,
-    typer.Option(
+
+@options
+class Delivery:
+    """Form of a report, and the file that it is written to."""
+
+    as_json: bool = option(
+        "--json", "Print one JSON object and nothing else on standard output.", default=False
+    )
+    output: Path | None = option("--output", "Also write the JSON object to FILE.", metavar="FILE")
+
+
+@options
+class SearchArguments:
+    """Options of a certified search."""
+
+    PANEL = SEARCH_PANEL
+
+    pool_size: str | None = option(
         "--pool-size",
+        "How many of the best supports top-r lists, all at most; one-swap is 2 + s(p-s).",
         metavar="R|one-swap|all",
-        help="How many of the best supports top-r lists, all at most; one-swap is 2 + s(p-s).",
         show_default=ONE_SWAP,
-        rich_help_panel=SEARCH_PANEL,
-    ),
-]
-Tolerance = Annotated[
-    float | None,
-    typer.Option(
+    )
+    solver: str = option("--solver", "Back end, see 'mipselect solvers'.", default=AUTO)
+    tolerance: float | None = option(
         "--tolerance",
-        help="τ in units of the sensitivity; it costs ε. Public: fix it before you see the data.",
+        "τ in units of the sensitivity; it costs ε. Public: fix it before you see the data.",
         show_default="1e-5",
-        rich_help_panel=SEARCH_PANEL,
-    ),
-]
-TimeLimit = Annotated[
-    float | None,
-    typer.Option(
+    )
+    time_limit: float | None = option(
         "--time-limit",
+        "Give up a search, or a draw, after so long.",
         metavar="SECONDS",
-        help="Give up a search, or a draw, after so long.",
         show_default="no limit",
-        rich_help_panel=SEARCH_PANEL,
-    ),
-]
-AsJson = Annotated[
-    bool, typer.Option("--json", help="Print one JSON object and nothing else on standard output.")
-]
-Output = Annotated[
-    Path | None,
-    typer.Option("--output", metavar="FILE", help="Also write the JSON object to FILE."),
-]
+    )
+
+    def settings(self) -> SearchSettings:
+        """Check what can be checked without data; raise `InvalidInput` naming the option."""
+        if self.solver not in (AUTO, NATIVE):
+            with about("--solver"):
+                solver_by_name(self.solver)
+        if self.tolerance is not None:
+            checked_tolerance(self.tolerance, "--tolerance")
+        if self.time_limit is not None:
+            checked_time_limit(self.time_limit, "--time-limit")
+        return SearchSettings(
+            pool_size=parse_pool_size(self.pool_size),
+            solver=self.solver,
+            tolerance=self.tolerance,
+            time_limit=self.time_limit,
+        )
 
 
 class MethodKind(StrEnum):
@@ -84,23 +83,9 @@ class MethodKind(StrEnum):
     MCMC = "mcmc"
 
 
-def search_options(
-    *, pool_size: str | None, solver: str, tolerance: float | None, time_limit: float | None
-) -> SearchSettings:
-    """Check what can be checked without data; raise `InvalidInput` naming the option."""
-    if solver not in (AUTO, NATIVE):
-        with about("--solver"):
-            solver_by_name(solver)
-    if tolerance is not None:
-        checked_tolerance(tolerance, "--tolerance")
-    if time_limit is not None:
-        checked_time_limit(time_limit, "--time-limit")
-    return SearchSettings(
-        pool_size=_parse_pool_size(pool_size),
-        solver=solver,
-        tolerance=tolerance,
-        time_limit=time_limit,
-    )
+def stated(**values: Any) -> dict[str, Any]:
+    """Return the values that were given, for None stands for a default elsewhere."""
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def require_positive(option: str, value: float) -> None:
@@ -108,23 +93,8 @@ def require_positive(option: str, value: float) -> None:
     checked_positive(value, option)
 
 
-@contextmanager
-def about(what: str) -> Iterator[None]:
-    """Put the option or the file that it is about before a message about bad input."""
-    try:
-        yield
-    except InvalidInput as error:
-        raise InvalidInput(f"{what}: {error}") from error
-
-
-def refuse(method: MethodKind, given: dict[str, object]) -> None:
-    """Raise `InvalidInput` if an option was given that `method` does not use."""
-    for option, value in given.items():
-        if value is not None:
-            raise InvalidInput(f"{option} does not apply to --method {method.value}")
-
-
-def _parse_pool_size(text: str | None) -> int | Literal["one-swap", "all"]:
+def parse_pool_size(text: str | None) -> int | Literal["one-swap", "all"]:
+    """Return a number of supports, or a word for one."""
     if text is None or text == ONE_SWAP:
         return ONE_SWAP
     if text == "all":

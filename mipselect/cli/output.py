@@ -8,18 +8,20 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from rich.console import Console
 from rich.panel import Panel
+from rich.table import Table
 from rich.text import Text
 
 from mipselect import disk
 from mipselect.cli.streams import abandon
 from mipselect.errors import InvalidInput, MipselectError
+from mipselect.pictures import SUFFIXES, require_matplotlib
 
 SENSITIVE = (
     "SENSITIVE: computed from the data without any privacy. Do not publish, share or store it "
@@ -67,6 +69,14 @@ def check_output(path: Path | None, inputs: Iterable[Path] = ()) -> None:
         for given in inputs:
             if path.exists() and given.exists() and path.samefile(given):
                 raise InvalidInput(f"--output {path}: is what is read, and would be replaced")
+
+
+def check_figure(path: Path, option: str, inputs: Iterable[Path]) -> None:
+    """Raise `InvalidInput` before any work unless a figure can be drawn, and written to `path`."""
+    if path.suffix not in SUFFIXES:
+        raise InvalidInput(f"{option} must end in {', '.join(SUFFIXES)}, got {str(path)!r}")
+    check_output(path, inputs)
+    require_matplotlib()
 
 
 def check_writable(path: Path) -> None:
@@ -160,6 +170,20 @@ def banner(console: Console, message: str) -> None:
     """Print a warning that cannot be overlooked."""
     text = Text(message, style="bold red")
     console.print(Panel(text, border_style="red", width=min(console.width, PLAIN_WIDTH)))
+
+
+def line(console: Console, text: str) -> None:
+    """Print a line of plain text, which no terminal cuts: names may have brackets in them."""
+    console.print(text, markup=False, soft_wrap=True)
+
+
+def table_of(*titles: str, right: Collection[str] = (), fold: Collection[str] = ()) -> Table:
+    """Make an empty table: columns of numbers stand to the right, long names are folded."""
+    table = Table()
+    for title in titles:
+        justify: Literal["left", "right"] = "right" if title in right else "left"
+        table.add_column(title, justify=justify, overflow="fold" if title in fold else "ellipsis")
+    return table
 
 
 def heading(console: Console, text: str) -> None:

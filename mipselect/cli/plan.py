@@ -5,20 +5,20 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
 
-import typer
 from rich.console import Console
 
 from mipselect.cli.counted_progress import CountedProgress
-from mipselect.cli.options import AsJson
-from mipselect.cli.output import check_output, deliver, heading, write_whole
+from mipselect.cli.declared import command, group, option, options, required
+from mipselect.cli.options import Delivery
+from mipselect.cli.output import check_figure, deliver, heading, line, write_whole
 from mipselect.cli.plan_report import SIMULATED, legend, picture, plan_report, plan_table
 from mipselect.cli.streams import say
-from mipselect.cli.table_options import TABLE_PANEL, Always, Never, NoIntercept, Ranges, asked
+from mipselect.cli.table_options import SCHEMA, TABLE_PANEL, Regularisation, SchemaOptions
 from mipselect.errors import InvalidInput
-from mipselect.pictures import SUFFIXES, drawn, require_matplotlib
+from mipselect.pictures import drawn
 from mipselect.planning.answers import answers
 from mipselect.planning.chances import METHODS, USUAL
 from mipselect.planning.lines import Progress, Step
@@ -40,140 +40,98 @@ GUESSES_PANEL = "Guesses about the rows"
 EXPERIMENT_PANEL = "Simulation"
 
 
-def plan(
-    schema: Annotated[
-        Path,
-        typer.Option(
-            "--schema",
-            metavar="FILE",
-            help="Public ranges and categories: a Table Schema, see 'mipselect describe'.",
-        ),
-    ],
-    target: Annotated[str, typer.Option("--target", help="The field to predict.")],
-    rows: Annotated[int, typer.Option("--rows", help="How many rows the table will have.")],
-    support_size: Annotated[int, typer.Option("--support-size", help="How many fields to pick.")],
-    epsilon: Annotated[
-        str, typer.Option("--epsilon", metavar="E,E,...", help="ε of one draw, each > 0.")
-    ] = "0.5,1,2",
-    method: Annotated[
-        str,
-        typer.Option("--method", metavar="NAME,NAME,...", help=f"Of {', '.join(METHODS)}."),
-    ] = ",".join(USUAL),
-    always: Always = None,
-    never: Never = None,
-    ranges: Ranges = None,
-    no_intercept: NoIntercept = False,
-    coef_bound: Annotated[
-        float | None,
-        typer.Option(
-            "--coef-bound",
-            help="The one in question; half and twice of it are tried too.",
-            show_default="that of select",
-            rich_help_panel=TABLE_PANEL,
-        ),
-    ] = None,
-    ridge: Annotated[
-        float | None,
-        typer.Option(
-            "--ridge",
-            help="The one in question; 10 and 100 times it are tried too.",
-            show_default="that of select",
-            rich_help_panel=TABLE_PANEL,
-        ),
-    ] = None,
-    effect: Annotated[
-        float,
-        typer.Option(
-            "--effect",
-            help="R² of the right columns together: 0.02 small, 0.13 medium, 0.26 large.",
-            rich_help_panel=GUESSES_PANEL,
-        ),
-    ] = Guesses.effect,
-    correlation: Annotated[
-        float,
-        typer.Option(
-            "--correlation", help="Of any two fields, 0 to <1.", rich_help_panel=GUESSES_PANEL
-        ),
-    ] = Guesses.correlation,
-    repeated: Annotated[
-        float,
-        typer.Option(
-            "--repeated",
-            help="R² of four fields that repeat each other, in tables of their own; 0: none.",
-            rich_help_panel=GUESSES_PANEL,
-        ),
-    ] = Guesses.repeated,
-    missing: Annotated[
-        float,
-        typer.Option(
-            "--missing",
-            help="Share of missing values in fields that are not required.",
-            rich_help_panel=GUESSES_PANEL,
-        ),
-    ] = Guesses.missing,
-    spread: Annotated[
-        float,
-        typer.Option(
-            "--spread",
-            help="Standard deviation of numbers, in halves of their range.",
-            rich_help_panel=GUESSES_PANEL,
-        ),
-    ] = Guesses.spread,
-    target_mean: Annotated[
-        float | None,
-        typer.Option(
-            "--target-mean",
-            help="Of the target, in its units.",
-            show_default="middle of its range",
-            rich_help_panel=GUESSES_PANEL,
-        ),
-    ] = None,
-    target_sd: Annotated[
-        float | None,
-        typer.Option(
-            "--target-sd",
-            help="Standard deviation of the target, in its units.",
-            show_default="by --spread",
-            rich_help_panel=GUESSES_PANEL,
-        ),
-    ] = None,
-    goal: Annotated[
-        float,
-        typer.Option(
-            "--goal",
-            help="Share of the right columns for which the rows are asked.",
-            rich_help_panel=EXPERIMENT_PANEL,
-        ),
-    ] = 0.8,
-    tables: Annotated[
-        int,
-        typer.Option(
-            "--tables",
-            help="Simulated tables; more take longer and say it more exactly.",
-            rich_help_panel=EXPERIMENT_PANEL,
-        ),
-    ] = 20,
-    seed: Annotated[
-        int,
-        typer.Option(
-            "--seed", help="The same seed, the same plan.", rich_help_panel=EXPERIMENT_PANEL
-        ),
-    ] = 0,
-    time_limit: Annotated[
-        float,
-        typer.Option(
-            "--time-limit",
-            metavar="SECONDS",
-            help="Leave out what takes longer than this on one table.",
-            rich_help_panel=EXPERIMENT_PANEL,
-        ),
-    ] = 10.0,
-    plot: Annotated[
-        Path | None,
-        typer.Option("--plot", metavar="FILE.svg|png|pdf", help="Draw the plan; new or replaced."),
-    ] = None,
-    as_json: AsJson = False,
-) -> None:
+@options
+class GuessOptions:
+    """Guesses about the rows; see `Guesses`."""
+
+    PANEL = GUESSES_PANEL
+
+    effect: float = option(
+        "--effect",
+        "R² of the right columns together: 0.02 small, 0.13 medium, 0.26 large.",
+        default=Guesses.effect,
+    )
+    correlation: float = option(
+        "--correlation", "Of any two fields, 0 to <1.", default=Guesses.correlation
+    )
+    repeated: float = option(
+        "--repeated",
+        "R² of four fields that repeat each other, in tables of their own; 0: none.",
+        default=Guesses.repeated,
+    )
+    missing: float = option(
+        "--missing",
+        "Share of missing values in fields that are not required.",
+        default=Guesses.missing,
+    )
+    spread: float = option(
+        "--spread",
+        "Standard deviation of numbers, in halves of their range.",
+        default=Guesses.spread,
+    )
+    target_mean: float | None = option(
+        "--target-mean", "Of the target, in its units.", show_default="middle of its range"
+    )
+    target_sd: float | None = option(
+        "--target-sd", "Standard deviation of the target, in its units.", show_default="by --spread"
+    )
+
+
+@options
+class SimulationOptions:
+    """Simulation behind a plan."""
+
+    PANEL = EXPERIMENT_PANEL
+
+    goal: float = option(
+        "--goal", "Share of the right columns that a number of rows is sought for.", default=0.8
+    )
+    tables: int = option(
+        "--tables", "Simulated tables; more take longer and say it more exactly.", default=20
+    )
+    seed: int = option("--seed", "The same seed, the same plan.", default=0)
+    time_limit: float = option(
+        "--time-limit",
+        "Leave out what takes longer than this on one table.",
+        default=10.0,
+        metavar="SECONDS",
+    )
+
+
+@options
+class PlanArguments:
+    """Arguments of `plan`."""
+
+    schema: Path = required("--schema", SCHEMA, metavar="FILE")
+    target: str = required("--target", "The field to predict.")
+    rows: int = required("--rows", "How many rows the table will have.")
+    support_size: int = required("--support-size", "How many fields to pick.")
+    epsilon: str = option(
+        "--epsilon", "ε of one draw, each > 0.", default="0.5,1,2", metavar="E,E,..."
+    )
+    method: str = option(
+        "--method", f"Of {', '.join(METHODS)}.", default=",".join(USUAL), metavar="NAME,NAME,..."
+    )
+    question: SchemaOptions = group(SchemaOptions, without=("--unit-rule",))
+    regularisation: Regularisation = group(
+        Regularisation,
+        panel=TABLE_PANEL,
+        help={
+            "--coef-bound": "The one in question; half and twice of it are tried too.",
+            "--ridge": "The one in question; 10 and 100 times it are tried too.",
+        },
+        show_default={"--coef-bound": "that of select", "--ridge": "that of select"},
+    )
+    guesses: GuessOptions = group(GuessOptions)
+    simulation: SimulationOptions = group(SimulationOptions)
+    plot: Path | None = option(
+        "--plot", "Draw the plan; new or replaced.", metavar="FILE.svg|png|pdf"
+    )
+    delivery: Delivery = group(Delivery, without=("--output",))
+
+
+@command
+def plan(arguments: PlanArguments) -> None:
     """Say what to expect of a table before it is opened, and help with the public choices.
 
     Tables are made up from the ranges and categories of the schema and from
@@ -185,38 +143,23 @@ def plan(
     The target's range counts most: where its middle is what you expect, and
     values beyond it are rare and may be clipped, see --range and --target-mean.
     """
+    schema, target, plot = arguments.schema, arguments.target, arguments.plot
+    tables = arguments.simulation.tables
     if plot is not None:
-        if plot.suffix not in SUFFIXES:
-            raise InvalidInput(f"--plot must end in {', '.join(SUFFIXES)}, got {str(plot)!r}")
-        check_output(plot, [schema])
-        require_matplotlib()
-    guesses = Guesses(
-        effect=effect,
-        correlation=correlation,
-        repeated=repeated,
-        missing=missing,
-        spread=spread,
-        target_mean=target_mean,
-        target_sd=target_sd,
-    )
-    question = asked(always, never, ranges, no_intercept, None)
+        check_figure(plot, "--plot", [schema])
     with _watched() as watch:
         result = plan_selection(
             TableSchema.read(schema),
             target=target,
-            rows=rows,
-            support_size=support_size,
-            epsilons=_numbers("--epsilon", epsilon),
-            methods=[name.strip() for name in method.split(",")],
-            coef_bound=coef_bound,
-            ridge=ridge,
-            guesses=guesses,
-            goal=goal,
-            tables=tables,
-            seed=seed,
-            time_limit=time_limit,
+            rows=arguments.rows,
+            support_size=arguments.support_size,
+            epsilons=_numbers("--epsilon", arguments.epsilon),
+            methods=[name.strip() for name in arguments.method.split(",")],
+            guesses=Guesses(**asdict(arguments.guesses)),
             progress=watch,
-            **question,
+            **asdict(arguments.regularisation),
+            **asdict(arguments.simulation),
+            **arguments.question.keywords,
         )
     if plot is not None:
         write_whole(plot, drawn(picture(result, target), plot.suffix), sensitive=False)
@@ -224,19 +167,19 @@ def plan(
     def render(console: Console) -> None:
         heading(
             console,
-            f"{schema}: {target} by {support_size} of {result.features} fields, {rows:,} rows, "
-            f"{tables} simulated tables",
+            f"{schema}: {target} by {result.support_size} of {result.features} fields, "
+            f"{result.rows:,} rows, {tables} simulated tables",
         )
         console.print(plan_table(result))
-        console.print(legend(result), markup=False, soft_wrap=True)
+        line(console, legend(result))
         for question, answer in answers(result):
-            console.print(f"{question} {answer}.", markup=False, soft_wrap=True)
+            line(console, f"{question} {answer}.")
         console.print(SIMULATED, soft_wrap=True)
         if plot is not None:
-            console.print(f"Drawn in {plot}.", markup=False, soft_wrap=True)
+            line(console, f"Drawn in {plot}.")
 
     report = plan_report(result, schema, target, tables, plot)
-    deliver(report, render, as_json=as_json, output=None)
+    deliver(report, render, as_json=arguments.delivery.as_json, output=None)
 
 
 @contextmanager

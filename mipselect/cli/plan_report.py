@@ -24,8 +24,8 @@ from mipselect.planning.lines import (
 )
 from mipselect.planning.simulation import REPEATED_CORRELATION
 
-BLIND = "blind"
-SIMULATED = "Simulated tables; no row of yours was read. A plan is no promise."
+CHANCE_LEVEL = "chance level"
+SIMULATED = "Simulated tables; no row of yours was read. A plan guarantees nothing."
 
 
 def _name(line: Line) -> str:
@@ -52,7 +52,7 @@ def plan_table(plan: SelectionPlan) -> Table:
             table.add_section()
             about = line.setting.about
         table.add_row(_name(line), *(_cell(line, k) for k in range(len(plan.epsilons))))
-    table.add_row(BLIND, *(f"{plan.blind:.0%}" for _ in plan.epsilons))
+    table.add_row(CHANCE_LEVEL, *(f"{plan.blind:.0%}" for _ in plan.epsilons))
     return table
 
 
@@ -139,7 +139,7 @@ def picture(plan: SelectionPlan, target: str) -> Picture:
     }
     names = dict.fromkeys(_drawn_name(line, plan) for line in (start, *plan.lines))
     blindly = Series(
-        BLIND,
+        CHANCE_LEVEL,
         plan.epsilons,
         tuple(plan.blind for _ in plan.epsilons),
         tuple(None for _ in plan.epsilons),
@@ -158,8 +158,8 @@ def picture(plan: SelectionPlan, target: str) -> Picture:
         x_label="ε of one draw, under replace-one",
         y_label="right columns found",
         panels=tuple(panels),
-        names=(*names, BLIND),
-        yardstick=BLIND,
+        names=(*names, CHANCE_LEVEL),
+        yardstick=CHANCE_LEVEL,
         fraction=True,
         log_x=True,
         log_y=False,

@@ -10,15 +10,13 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
-from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
+from typing import Any
 
 from mipselect import disk
-from mipselect.cli.options import AsJson
+from mipselect.cli.declared import argument, command, group, option, options
+from mipselect.cli.options import Delivery
 from mipselect.cli.output import check_output, delivering
-from mipselect.cli.progress import Ticker
+from mipselect.cli.progress import Spinner
 from mipselect.cli.streams import say
 from mipselect.errors import InvalidInput, MipselectError
 from mipselect.regression import ModelRelease
@@ -43,30 +41,27 @@ NOT_COVERED = (
 SEEDED = "NOT PRIVATE: the model was drawn with --seed; its predictions tell about its data too."
 
 
-def predict(
-    model: Annotated[
-        Path,
-        typer.Argument(metavar="MODEL.json", help="What 'mipselect fit' wrote with --output."),
-    ],
-    data: Annotated[
-        str,
-        typer.Argument(
-            metavar="DATA",
-            help="A .csv, .csv.gz, .parquet, .arrow or .feather file, a folder or a pattern, with "
-            "the fields of the model; others are ignored, and the target need not be there.",
-        ),
-    ],
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            metavar="FILE.csv",
-            help="Receives the predictions, whole or not at all, readable by you only.",
-            show_default="standard output",
-        ),
-    ] = None,
-    as_json: AsJson = False,
-) -> None:
+@options
+class PredictArguments:
+    """Arguments of `predict`."""
+
+    model: Path = argument("MODEL.json", "What 'mipselect fit' wrote with --output.")
+    data: str = argument(
+        "DATA",
+        "A .csv, .csv.gz, .parquet, .arrow or .feather file, a folder or a pattern, with the "
+        "fields of the model; others are ignored, and the target need not be there.",
+    )
+    output: Path | None = option(
+        "--output",
+        "Receives the predictions, whole or not at all, readable by you only.",
+        metavar="FILE.csv",
+        show_default="standard output",
+    )
+    delivery: Delivery = group(Delivery, without=("--output",))
+
+
+@command
+def predict(arguments: PredictArguments) -> None:
     """Predict the target for every row of DATA, in the order of the rows.
 
     Rows are mapped as they were for the model: values are clipped to its ranges,
@@ -77,33 +72,22 @@ def predict(
     Predictions cost no budget, for the model is released. They are not private
     for the rows of DATA.
     """
-    released = ModelRelease.load(model)
-    if released.table is None:
-        raise InvalidInput(
-            f"{model}: is a model of arrays, not of a table with a schema; ModelRelease.load in "
-            "Python predicts from its columns"
-        )
-    if output is not None and output.suffix != ".csv":
-        raise InvalidInput(f"--output must end in .csv, got {str(output)!r}")
-    check_output(output, [model, Path(data)])
-    if not released.has_model:
-        raise InvalidInput(f"{model}: no model was released, for the private test failed")
+    data, output, as_json = arguments.data, arguments.output, arguments.delivery.as_json
+    released = _checked_model(arguments)
+    assert released.table is not None
+    target = released.table.target
     predictions = released.predictions(data)
     if not released.private:
         say(f"warning: {SEEDED}")
-    target = released.table.target
-    with _spool() as lines, _spool() as values, _watch(data) as watch:
+    with _spool() as lines, _spool() as values, Spinner(f"reading {data}") as watch:
         lines.write(_csv([[target]]))
         rows = 0
         for found in predictions:
-            texts = _texts(found.tolist(), released)
-            lines.write(_csv([text] for text in texts))
+            lines.write(_csv([text] for text in _texts(found.tolist(), released)))
             if as_json:
-                values.write(
-                    "".join(
-                        f"{', ' if rows + k else ''}{json.dumps(value)}"
-                        for k, value in enumerate(found.tolist())
-                    )
+                values.writelines(
+                    f"{', ' if rows + k else ''}{json.dumps(value)}"
+                    for k, value in enumerate(found.tolist())
                 )
             rows += len(found)
             watch.tick(f"predicted {rows:,} rows of {data}", description=f"{rows:,} rows")
@@ -112,7 +96,7 @@ def predict(
                 file.writelines(piece.encode() for piece in _pieces(lines))
         head = {
             "command": "predict",
-            "model": str(model),
+            "model": str(arguments.model),
             "data": data,
             "target": target,
             "sensitive": True,
@@ -129,6 +113,23 @@ def predict(
             sys.stdout.flush()
     where = "" if output is None else f"{output}: {rows:,} predictions of {target}. "
     say(f"note: {where}{NOT_COVERED}")
+
+
+def _checked_model(arguments: PredictArguments) -> ModelRelease:
+    """Read the model; raise `InvalidInput` where it, or the name of the answer, is not usable."""
+    model, output = arguments.model, arguments.output
+    released = ModelRelease.load(model)
+    if released.table is None:
+        raise InvalidInput(
+            f"{model}: is a model of arrays, not of a table with a schema; ModelRelease.load in "
+            "Python predicts from its columns"
+        )
+    if output is not None and output.suffix != ".csv":
+        raise InvalidInput(f"--output must end in .csv, got {str(output)!r}")
+    check_output(output, [model, Path(arguments.data)])
+    if not released.has_model:
+        raise InvalidInput(f"{model}: no model was released, for the private test failed")
+    return released
 
 
 def _spool() -> tempfile.SpooledTemporaryFile[str]:
@@ -154,16 +155,6 @@ def _texts(found: list[Any], released: ModelRelease) -> list[str]:
         return list(map(repr, found))
     names = released.table.public.target.classes or ("", "")
     return [names[value == released.classes[1]] for value in found]
-
-
-def _watch(data: str) -> Ticker:
-    return Ticker(
-        SpinnerColumn(),
-        TextColumn("{task.description}", markup=False),
-        TimeElapsedColumn(),
-        description=f"reading {data}",
-        total=None,
-    )
 
 
 @contextmanager

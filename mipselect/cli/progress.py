@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from rich.console import Console
 from rich.progress import Progress as Bar
-from rich.progress import ProgressColumn
+from rich.progress import ProgressColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from mipselect.cli.streams import say
 
@@ -57,3 +57,22 @@ class Ticker:
         if now - self._last_line >= SECONDS_BETWEEN_LINES:
             self._last_line = now
             say(f"{line}, {now - self._start:.0f} s")
+
+
+class Spinner(Ticker):
+    """A context manager for what has no known end: on a terminal a spinner and the elapsed time.
+
+    Parameters
+    ----------
+    description : str
+        What the bar says first.
+    """
+
+    def __init__(self, description: str) -> None:
+        super().__init__(
+            SpinnerColumn(),
+            TextColumn("{task.description}", markup=False),
+            TimeElapsedColumn(),
+            description=description,
+            total=None,
+        )

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
-from mipselect.cli.options import PRIVACY_PANEL, about
-from mipselect.errors import InvalidInput
+from mipselect.cli.declared import group, option, options, refuse
+from mipselect.errors import InvalidInput, about
 from mipselect.regression import (
     AdaSSPRegressor,
     BoostedAdaSSPRegressor,
@@ -42,69 +39,45 @@ class Regression(StrEnum):
     TUKEY = "tukey"
 
 
-RegressionName = Annotated[
-    Regression,
-    typer.Option(
-        "--regression",
-        help="objective is pure ε; adassp, boosted-adassp and tukey need --delta, and tukey many "
-        "rows for each coefficient.",
-        rich_help_panel=MODEL_PANEL,
-    ),
-]
-SelectionShare = Annotated[
-    float,
-    typer.Option(
-        "--selection-share",
-        metavar="A",
-        help="What part of ε the selection may cost, between 0 and 1; the model gets the rest.",
-        rich_help_panel=PRIVACY_PANEL,
-    ),
-]
-ModelLoss = Annotated[
-    str | None,
-    typer.Option(
+@options
+class ObjectiveOptions:
+    """Options of objective perturbation, which the other regressions do not have."""
+
+    PANEL = MODEL_PANEL
+
+    loss: str | None = option(
         "--model-loss",
-        help='For objective: squared, "huber(κ)" with κ in halves of the range of the target; for '
-        'two classes logistic, smoothed-hinge, "smoothed-hinge(h)".',
+        'For objective: squared, "huber(κ)" with κ in halves of the range of the target; for two '
+        'classes logistic, smoothed-hinge, "smoothed-hinge(h)".',
         show_default=f"{LOSS_OF_NUMBERS}; {LOSS_OF_CLASSES} for two classes",
-        rich_help_panel=MODEL_PANEL,
-    ),
-]
-ModelBound = Annotated[
-    float | None,
-    typer.Option(
+    )
+    bound: float | None = option(
         "--model-bound",
-        metavar="R",
-        help="For objective: the largest length of the coefficients, the intercept among them, of "
+        "For objective: the largest length of the coefficients, the intercept among them, of "
         "features and a target in [-1, 1]; public.",
+        metavar="R",
         show_default="3/√(s + a + 1)",
-        rich_help_panel=MODEL_PANEL,
-    ),
-]
+    )
 
 
-@dataclass(frozen=True)
+@options
 class ModelOptions:
-    """Options of the model: the regression, its loss and its bound.
+    """Options of the model: which regression, and those of objective perturbation."""
 
-    Attributes
-    ----------
-    regression : Regression
-    loss : str or None
-    bound : float or None
-    """
-
-    regression: Regression
-    loss: str | None
-    bound: float | None
+    regression: Regression = option(
+        "--regression",
+        "objective is pure ε; adassp, boosted-adassp and tukey need --delta, and tukey many rows "
+        "for each coefficient.",
+        default=Regression.OBJECTIVE,
+        panel=MODEL_PANEL,
+    )
+    objective: ObjectiveOptions = group(ObjectiveOptions)
 
     def __post_init__(self) -> None:
-        given = {"--model-loss": self.loss, "--model-bound": self.bound}
-        for option, value in given.items():
-            if value is not None and self.regression is not Regression.OBJECTIVE:
-                raise InvalidInput(f"{option} does not apply to --regression {self.regression}")
-        if self.bound is not None:
-            checked_scale(self.bound, "--model-bound")
+        if self.regression is not Regression.OBJECTIVE:
+            refuse(self.objective, f"does not apply to --regression {self.regression}")
+        if self.objective.bound is not None:
+            checked_scale(self.objective.bound, "--model-bound")
 
     @property
     def needs_delta(self) -> bool:
@@ -132,8 +105,8 @@ class ModelOptions:
         return WITH_DELTA[self.regression](delta=delta, **shared)
 
     def _objective(self, of_classes: bool, shared: dict[str, Any]) -> PrivateLinearModel:
-        loss = self.loss or (LOSS_OF_CLASSES if of_classes else LOSS_OF_NUMBERS)
-        shared |= {"loss": loss, "coef_bound": self.bound}
+        loss = self.objective.loss or (LOSS_OF_CLASSES if of_classes else LOSS_OF_NUMBERS)
+        shared |= {"loss": loss, "coef_bound": self.objective.bound}
         with about("--model-loss"):
             if of_classes and loss.startswith(("logistic", "smoothed-hinge")):
                 classification_loss(loss)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mipselect.cli.public_fields import PUBLIC_FIELDS
 from mipselect.disk import small_text
 from mipselect.errors import InvalidInput, MipselectError
 from mipselect.privacy import Guarantee, Release
@@ -17,37 +18,11 @@ from mipselect.validation import (
     checked_integer,
     checked_line,
     checked_name,
-    checked_number,
     shown,
 )
 
 LARGEST = 100_000_000
 LONGEST_PATH = 4_096
-
-SETTINGS = {
-    "n": int,
-    "p": int,
-    "n_features": int,
-    "support_size": int,
-    "complexity": float,
-    "x_bound": float,
-    "y_bound": float,
-    "coef_bound": float,
-    "ridge": float,
-    "loss": str,
-    "sensitivity": float,
-    "target_shift": float,
-    "target_scale": float,
-    "target_offset": float,
-    "pool_size": int,
-    "tolerance": float,
-    "top_k": str,
-    "alpha": float,
-    "blocks": int,
-    "mcmc_steps": int,
-    "mcmc_radius": float,
-}
-"""What is public about a release beside its guarantee, by name: and of which type it is."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +49,7 @@ class ReleaseFile:
     one, total : Guarantee
         Of one draw and of all.
     settings : mapping
-        By the names of `SETTINGS`, as far as they were given.
+        By the names of `PUBLIC_FIELDS`, as far as they were given.
     sizes : tuple of int or None
     features : tuple of str or None
     always : tuple of str
@@ -98,7 +73,7 @@ class ReleaseFile:
     releases: tuple[Release, ...]
     one: Guarantee
     total: Guarantee
-    settings: Mapping[str, int | float | str]
+    settings: Mapping[str, int | float | str | tuple[float, ...]]
     sizes: tuple[int, ...] | None
     features: tuple[str, ...] | None
     always: tuple[str, ...]
@@ -131,7 +106,7 @@ def read_release(path: Path) -> ReleaseFile:
     if report.get("private") is not True or report.get("sensitive") is not False:
         raise InvalidInput(
             f"{path}: is not private: its draws were seeded, or it was computed from the data; "
-            "there is nothing that a card could promise"
+            "there is no guarantee for a card to state"
         )
     try:
         return _checked(report)
@@ -166,7 +141,9 @@ def _checked(report: Mapping[str, Any]) -> ReleaseFile:
         one=one,
         total=total,
         settings={
-            name: _setting(report[name], name) for name in SETTINGS if report.get(name) is not None
+            name: field.checked(report[name], name)
+            for name, field in PUBLIC_FIELDS.items()
+            if report.get(name) is not None
         },
         sizes=None if sizes is None else tuple(checked_integer(s, "a size", 1) for s in sizes),
         features=None
@@ -204,15 +181,6 @@ def _guarantee(fields: Mapping[str, Any]) -> Guarantee:
         fields["private"],
         fields.get("rho"),
     )
-
-
-def _setting(value: Any, name: str) -> int | float | str:
-    kind = SETTINGS[name]
-    if kind is int:
-        return checked_integer(value, name, 0)
-    if kind is str:
-        return checked_name(value, name)
-    return checked_number(value, name, "a finite number", lambda v: abs(v) <= 1e300)
 
 
 def _ledger(note: Mapping[str, Any]) -> LedgerNote:

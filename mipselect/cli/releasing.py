@@ -1,43 +1,35 @@
-"""From an instance and a budget to releases; the only way out of the command line for a support."""
+"""Draws of supports: planned from options, paid at once, released."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
-from mipselect.cli.arguments import MethodOptions, method_asked_for
-from mipselect.cli.ledger_entry import noted
-from mipselect.cli.options import MethodKind, about, require_positive
-from mipselect.cli.output import NOT_PRIVATE, banner, heading
-from mipselect.errors import (
-    BoundViolated,
-    ConditionNotMet,
-    NotCertified,
-    SolverFailure,
-)
-from mipselect.instance import Instance
-from mipselect.methods import (
-    ExponentialMethod,
-    PrivateMethod,
-    Rows,
-    SummedRows,
-    mechanism_of,
-)
+from mipselect.cli.arguments import method_asked_for
+from mipselect.cli.failures import NOT_SPENT, amount, spent_by, without_numbers
+from mipselect.cli.inputs import Input
+from mipselect.cli.method_options import SupportDrawOptions
+from mipselect.cli.options import require_positive
+from mipselect.cli.output import NOT_PRIVATE, banner, heading, table_of
+from mipselect.cli.task import Task
+from mipselect.errors import about
+from mipselect.mechanisms.base import Mechanism, Support
 from mipselect.privacy import Guarantee, Ledger, Release
 from mipselect.privacy.guarantee import ROW
+from mipselect.privacy.randomness import Rng
+from mipselect.problem.problem import Problem
+from mipselect.problem.stored.files import StoredData
 from mipselect.search.progress import ProgressCallback
+from mipselect.selectors.base import PrivateSelector
+from mipselect.selectors.scored import RowsSelector
 from mipselect.validation import checked_integer
 
 MOST_DRAWS = 100_000
-NOT_SPENT = "no budget is spent"
-STAYS_CHARGED = "what was charged to the ledger stays charged"
 
 
 @dataclass(frozen=True)
@@ -48,7 +40,7 @@ class Plan:
     ----------
     name : str
         Of the method, on the command line.
-    method : PrivateMethod
+    method : PrivateSelector
     draws : int
     seed : int or None
         A seed takes the privacy away.
@@ -59,7 +51,7 @@ class Plan:
     """
 
     name: str
-    method: PrivateMethod
+    method: PrivateSelector
     draws: int
     seed: int | None
     budget: Guarantee
@@ -70,13 +62,6 @@ class Plan:
         """Guarantee of one draw, under the relation of the ledger if there is one."""
         return replace(_stated(self.method, self.ledger), private=self.seed is None)
 
-    def noting(self, asked: Mapping[str, Any]) -> Plan:
-        """The same with a ledger that notes what is asked: what is public and short, never n."""
-        if self.ledger is None:
-            return self
-        own = {"method": self.name, "epsilon": self.method.epsilon, "draws": self.draws}
-        return replace(self, ledger=self.ledger.noting({**noted(asked), **own}))
-
     @property
     def cost(self) -> str:
         """One plain sentence on the price."""
@@ -85,46 +70,50 @@ class Plan:
             return f"1 draw at {each}"
         return f"{self.draws} draws at {each} each: {total} in total"
 
+    def report(self) -> dict[str, Any]:
+        """The planned draws and their guarantee, as part of a JSON object."""
+        return {
+            "private": self.seed is None,
+            "method": self.name,
+            "draws": self.draws,
+            "cost": self.cost,
+            "guarantee_of_one_draw": self.one.to_dict(),
+            "guarantee_of_all_draws": self.one.times(self.draws).to_dict(),
+            **({} if self.seed is None else {"warning": NOT_PRIVATE}),
+        }
 
-def plan_draws(
-    *,
-    method: MethodKind,
-    epsilon: float,
-    options: MethodOptions,
-    draws: int,
-    budget: float | None,
-    seed: int | None,
-    ledger: Ledger | None = None,
-) -> Plan:
-    """Check the options of a release before any data are read.
+
+def plan_draws(drawing: SupportDrawOptions) -> Plan:
+    """Open the ledger and check the options of a release, before any data are read.
 
     Raises
     ------
     InvalidInput
         Naming the option.
     BudgetExceeded
-        If all draws together cost more than `budget`, or than is left in the ledger.
+        If all draws together cost more than the budget, or than is left in the ledger.
     RelationMismatch
         If the ledger is kept under another relation.
     """
-    chosen = method_asked_for(method, epsilon, options)
-    checked_integer(draws, "--draws", 1, MOST_DRAWS)
-    if seed is not None:
-        checked_integer(seed, "--seed", 0)
+    ledger = drawing.ledger.opened()
+    chosen = method_asked_for(drawing.method, drawing.epsilon, drawing.of_the_method)
+    checked_integer(drawing.draws, "--draws", 1, MOST_DRAWS)
+    if drawing.seed is not None:
+        checked_integer(drawing.seed, "--seed", 0)
     with about("--epsilon, --delta and --draws"):
-        total = _stated(chosen, ledger).times(draws)
+        total = _stated(chosen, ledger).times(drawing.draws)
     allowed = replace(total, conditions=())
-    if budget is not None:
-        require_positive("--budget", budget)
-        allowed = replace(allowed, epsilon=budget)
+    if drawing.budget is not None:
+        require_positive("--budget", drawing.budget)
+        allowed = replace(allowed, epsilon=drawing.budget)
         ledger_of(allowed).spend(total)
     # Where ρ is counted the mechanism may state one that only the data's shape settles.
     if ledger is not None and (ledger.currency != "rho" or total.rho is not None):
         ledger.check(total)
-    return Plan(method.value, chosen, draws, seed, allowed, ledger)
+    return Plan(drawing.method.value, chosen, drawing.draws, drawing.seed, allowed, ledger)
 
 
-def _stated(method: PrivateMethod, ledger: Ledger | None) -> Guarantee:
+def _stated(method: PrivateSelector, ledger: Ledger | None) -> Guarantee:
     """Return the guarantee of one draw, under the ledger's relation if the method states it."""
     if ledger is None:
         return method.guarantee
@@ -136,10 +125,111 @@ def ledger_of(budget: Guarantee) -> Ledger:
     return Ledger(budget.epsilon, budget.delta, budget.relation)
 
 
+@dataclass(frozen=True, kw_only=True)
+class DrawTask(Task):
+    """Draws of supports from an input.
+
+    Attributes
+    ----------
+    given : Input
+    plan : Plan
+    """
+
+    given: Input
+    plan: Plan
+
+    @classmethod
+    def of(cls, given: Input, plan: Plan, title: str, head: Mapping[str, Any]) -> DrawTask:
+        """Put an input and a plan together."""
+        return cls(
+            title=title,
+            head=head,
+            method=plan.method,
+            seed=plan.seed,
+            ledger=plan.ledger,
+            given=given,
+            plan=plan,
+        )
+
+    @property
+    def hides_n(self) -> bool:
+        """See `Task`."""
+        return self.plan.one.relation == "add-remove"
+
+    @property
+    def noted(self) -> Mapping[str, Any]:
+        """See `Task`."""
+        plan = self.plan
+        return {"method": plan.name, "epsilon": plan.method.epsilon, "draws": plan.draws}
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """None."""
+        return {}
+
+    def problem(self) -> tuple[Problem, int | None]:
+        """See `Task`."""
+        return self.given.problem()
+
+    def total(self, stated: Mapping[str, Guarantee]) -> Guarantee:
+        """See `Task`; scores state a ρ once the number of columns is known."""
+        return self._one(stated).times(self.plan.draws)
+
+    def _one(self, stated: Mapping[str, Guarantee]) -> Guarantee:
+        one = self.plan.one
+        return replace(one, rho=stated.get(one.relation, one).rho)
+
+    def planned_report(self, stated: Mapping[str, Guarantee]) -> Mapping[str, Any]:
+        """See `Task`."""
+        plan, one = self.plan, self._one(stated)
+        return {
+            **plan.report(),
+            "guarantee_of_one_draw": one.to_dict(),
+            "guarantee_of_all_draws": one.times(plan.draws).to_dict(),
+            "budget": {"epsilon": plan.budget.epsilon, "delta": plan.budget.delta},
+        }
+
+    def show_plan(self, console: Console, stated: Mapping[str, Guarantee], unit: str) -> None:
+        """See `Task`."""
+        total = self.total(stated)
+        console.print(f"Would be drawn: by {self.plan.name}, {self.plan.cost}.")
+        console.print(f"Budget: {budget_in_words(self.plan, total)}.", markup=False)
+        promised = total.of_unit(unit)
+        console.print(f"Guarantee of all draws together: {promised}.", markup=False)
+
+    def show_terms(self, console: Console) -> None:
+        """See `Task`; the releases say it."""
+
+    def data(self) -> StoredData:
+        """See `Task`."""
+        return self.given.data()
+
+    def draw(
+        self, data: StoredData, ledger: Ledger | None, progress: ProgressCallback
+    ) -> DrawnReleases:
+        """See `Task`."""
+        return draw(data, replace(self.plan, ledger=ledger), progress, self.title)
+
+
+def budget_in_words(plan: Plan, total: Guarantee) -> str:
+    """Say in words what all draws may cost together, and what they would leave."""
+    if plan.ledger is not None:
+        before, after = plan.ledger.remaining, plan.ledger.after(total)
+        if before.rho is not None and after.rho is not None:
+            return f"the ledger has ρ = {before.rho:.15g} left, and would have {after.rho:.15g}"
+        return f"the ledger has {amount(before)} left, and would have {amount(after)}"
+    ledger = ledger_of(plan.budget)
+    ledger.spend(total)
+    left = ledger.remaining.epsilon
+    rest = f"of which {left:.15g} would be left" if left else "all of which would be spent"
+    return f"ε = {plan.budget.epsilon:.15g}, {rest}"
+
+
 @dataclass(frozen=True)
 class DrawnReleases:
-    """Releases, and the ledger that paid for them."""
+    """Releases, the plan that they follow, and the ledger that paid for them."""
 
+    title: str
     releases: tuple[Release, ...]
     plan: Plan
     ledger: Ledger
@@ -159,10 +249,50 @@ class DrawnReleases:
         """True if every draw came from the operating system's generator."""
         return all(release.private for release in self.releases)
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """None."""
+        return ()
 
-def draw(
-    given: Instance | Rows | SummedRows, plan: Plan, progress: ProgressCallback
-) -> DrawnReleases:
+    def report(self) -> Mapping[str, Any]:
+        """See `Outcome`."""
+        return {
+            **self.plan.report(),
+            "private": self.private,
+            "guarantee_of_one_draw": self.one.to_dict(),
+            "guarantee_of_all_draws": self.total.to_dict(),
+            "releases": [release.to_dict() for release in self.releases],
+        }
+
+    def show(self, console: Console, unit: str = ROW) -> None:
+        """See `Outcome`."""
+        if not self.private:
+            banner(console, NOT_PRIVATE)
+        kind = "released supports" if self.private else "drawn supports, not private"
+        heading(console, f"{self.title}: {kind}")
+        table = table_of("draw", "features", "names", right=("draw",), fold=("features", "names"))
+        for k, release in enumerate(self.releases, start=1):
+            names = escape(", ".join(release.feature_names))
+            table.add_row(str(k), " ".join(map(str, release.support)), names)
+        console.print(table)
+        if self.private:
+            console.print(f"Cost: {self.plan.cost}.")
+            promised = self.total.of_unit(unit)
+            console.print(f"Guarantee of all draws together: {promised}.", markup=False)
+        else:
+            console.print(f"With private randomness this would cost: {self.plan.cost}.")
+
+
+def law_of(
+    given: StoredData, method: PrivateSelector, rng: Rng, progress: ProgressCallback
+) -> Mechanism[Support]:
+    """Return what is drawn from. Scores are of data as they are, values of clipped data."""
+    if isinstance(method, RowsSelector):
+        return method.law(method.problem(given.problem), given.rows(), rng)
+    return method.on(given.instance(), rng, progress)
+
+
+def draw(given: StoredData, plan: Plan, progress: ProgressCallback, title: str) -> DrawnReleases:
     """Prepare, and release `plan.draws` supports, paid at once.
 
     They are paid from the plan's ledger or, without one, from one with `plan.budget`.
@@ -174,113 +304,15 @@ def draw(
     """
     rng = None if plan.seed is None else random.Random(plan.seed)
     ledger = ledger_of(plan.budget) if plan.ledger is None else plan.ledger
-    names = given.feature_names
+    names = given.problem.feature_names
     with without_numbers(plan.method, NOT_SPENT):
-        mechanism = mechanism_of(given, plan.method, rng, progress)
+        mechanism = law_of(given, plan.method, rng, progress)
         mechanism.prepare()
-    spent = NOT_SPENT if plan.ledger is None else STAYS_CHARGED
-    with without_numbers(plan.method, spent):
+    with without_numbers(plan.method, spent_by(plan.ledger)):
         drawn = mechanism.releases(plan.draws, ledger, rng=rng)
     # Scores have no names; the features do.
     releases = tuple(
         replace(release, feature_names=tuple(names[j] for j in release.support))
         for release in drawn
     )
-    return DrawnReleases(releases, plan, ledger)
-
-
-def planned_report(plan: Plan) -> Mapping[str, Any]:
-    """Return the planned draws and what they promise, as part of a JSON object."""
-    report: dict[str, Any] = {
-        "private": plan.seed is None,
-        "method": plan.name,
-        "draws": plan.draws,
-        "cost": plan.cost,
-        "guarantee_of_one_draw": plan.one.to_dict(),
-        "guarantee_of_all_draws": plan.one.times(plan.draws).to_dict(),
-    }
-    if plan.seed is not None:
-        report["warning"] = NOT_PRIVATE
-    return report
-
-
-def drawn_report(drawn: DrawnReleases) -> Mapping[str, Any]:
-    """The releases as part of a JSON object."""
-    return {
-        # Whoever knows the seed can repeat the draw: it is a function of the data.
-        "sensitive": not drawn.private,
-        **planned_report(drawn.plan),
-        "private": drawn.private,
-        "guarantee_of_one_draw": drawn.one.to_dict(),
-        "guarantee_of_all_draws": drawn.total.to_dict(),
-        "releases": [release.to_dict() for release in drawn.releases],
-    }
-
-
-def print_drawn(console: Console, drawn: DrawnReleases, title: str, unit: str = ROW) -> None:
-    """Print the releases as text, and their guarantee for all rows of one `unit`."""
-    private = drawn.private
-    if not private:
-        banner(console, NOT_PRIVATE)
-    kind = "released supports" if private else "drawn supports, not private"
-    heading(console, f"{title}: {kind}")
-    table = Table()
-    table.add_column("draw", justify="right")
-    table.add_column("features", overflow="fold")
-    table.add_column("names", overflow="fold")
-    for k, release in enumerate(drawn.releases, start=1):
-        table.add_row(
-            str(k),
-            " ".join(map(str, release.support)),
-            escape(", ".join(release.feature_names)),
-        )
-    console.print(table)
-    if private:
-        console.print(f"Cost: {drawn.plan.cost}.")
-        promised = drawn.total.of_unit(unit)
-        console.print(f"Guarantee of all draws together: {promised}.", markup=False)
-    else:
-        console.print(f"With private randomness this would cost: {drawn.plan.cost}.")
-
-
-@contextmanager
-def without_numbers(method: PrivateMethod, spent: str) -> Iterator[None]:
-    """Take what depends on the data out of the messages of errors; `spent` says what it cost."""
-    details = "; 'mipselect solve' shows the details, which are sensitive"
-    try:
-        yield
-    except SolverFailure:
-        raise SolverFailure(
-            f"the solver failed, so nothing was released and {spent}{details}"
-        ) from None
-    except NotCertified:
-        if isinstance(method, ExponentialMethod):
-            raise NotCertified(
-                "no exact draw was made within the time limit, so nothing was released and "
-                f"{spent}; allow more time, a smaller ε or smaller sizes, or use another method",
-                bound=float("-inf"),
-            ) from None
-        raise NotCertified(
-            f"not certified within the tolerance, so nothing was released and {spent}; "
-            f"allow more time or use another solver{details}",
-            bound=float("-inf"),
-        ) from None
-    except BoundViolated:
-        raise BoundViolated(
-            "a proven bound was wrong, which no data should bring about, so nothing was released "
-            f"and {spent}: this is an error of mipselect; please report it"
-        ) from None
-    except ConditionNotMet:
-        raise ConditionNotMet(
-            "the data are not proven to meet the condition of the mechanism, so nothing was "
-            "released; this refusal itself depends on the data, as a release would have, and no "
-            "guarantee covers it; --test-epsilon with --delta never refuses for this reason, nor "
-            f"do the other methods{details}"
-        ) from None
-
-
-def amount(guarantee: Guarantee) -> str:
-    """(ε, δ) in short, or ε alone."""
-    if guarantee.delta == 0.0:
-        return f"ε = {guarantee.epsilon:.15g}"
-    return f"(ε, δ) = ({guarantee.epsilon:.15g}, {guarantee.delta:.15g})"
+    return DrawnReleases(title, releases, plan, ledger)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
-
-from mipselect.cli.progress import Ticker
+from mipselect.cli.progress import Spinner
 from mipselect.search.progress import Progress
 
 STAGES = {
@@ -15,7 +13,7 @@ STAGES = {
 """The stages of an exact draw, which may be told; how many cells there are may not."""
 
 
-class Watch(Ticker):
+class Watch(Spinner):
     """Shows that a search is running; a context manager, and the search's progress callback.
 
     On a terminal a spinner with the elapsed time, elsewhere a plain line now and then.
@@ -31,13 +29,7 @@ class Watch(Ticker):
     def __init__(self, what: str, *, details: bool) -> None:
         self._what = what
         self._details = details
-        super().__init__(
-            SpinnerColumn(),
-            TextColumn("{task.description}", markup=False),
-            TimeElapsedColumn(),
-            description=f"searching {what}",
-            total=None,
-        )
+        super().__init__(f"searching {what}")
 
     def __call__(self, progress: Progress) -> None:
         """Receive a report from the search."""

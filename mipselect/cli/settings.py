@@ -3,69 +3,72 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from importlib.metadata import version
 from typing import Any
 
 from rich.console import Console
 
 from mipselect.backends.discovery import NATIVE, solver_by_name
-from mipselect.cli.facts import Facts
 from mipselect.cli.options import AUTO
 from mipselect.cli.sizes import dimension, sizes_in_words
-from mipselect.methods import (
-    ExponentialMethod,
-    MCMCMethod,
-    MistakesMethod,
-    PrivateMethod,
-    SampleAggregateMethod,
-    SearchSettings,
-    SISMethod,
-    TopRMethod,
-)
+from mipselect.parameters import parameters_of
 from mipselect.privacy.guarantee import ROW
+from mipselect.problem.problem import Problem
+from mipselect.search.supports import number_of_listed
+from mipselect.selectors import (
+    ExponentialSelector,
+    MCMCSelector,
+    MistakesSelector,
+    TopRSelector,
+)
+from mipselect.selectors.base import PrivateSelector
+from mipselect.selectors.problem import ProblemSelector
+from mipselect.selectors.searched import SearchSettings
 from mipselect.validation import listed
 
 
-def tolerance_of(method: PrivateMethod) -> float:
+def tolerance_of(method: PrivateSelector) -> float:
     """τ of its search in units of the sensitivity; zero for exact draws, which have none."""
     search = _search(method)
     return 0.0 if search is None else search.proven_tolerance
 
 
-def settings_report(facts: Facts, method: PrivateMethod) -> Mapping[str, Any]:
-    """Part of the JSON object of a release, all of it public; null is what does not apply."""
-    search = _search(method)
-    sizes = method.sizes if isinstance(method, ExponentialMethod) else None
+def settings_report(problem: Problem, method: PrivateSelector, n: int | None) -> dict[str, Any]:
+    """Part of the JSON object of a release, all of it public; null is what does not apply.
+
+    Parameters
+    ----------
+    problem : Problem
+    method : PrivateSelector
+    n : int or None
+        The number of rows; None where it is private, or not known before a row is read.
+    """
+    asked, search = method.problem(problem), _search(method)
+    public = asked.public()
+    if "always" in public:
+        public["always_counts"] = method.looks_at_always
+    sizes = method.sizes if isinstance(method, ExponentialSelector) else None
+    known = n is not None and isinstance(method, ProblemSelector)
     return {
-        "n": facts.n,
-        "p": facts.p,
-        "support_size": facts.support_size,
+        "n": n,
+        **public,
         "sizes": None if sizes is None else list(sizes),
         "complexity": _complexity(method),
         "number_of_supports": sum(
-            math.comb(facts.n_features, size) for size in sizes or [facts.support_size]
+            math.comb(asked.n_features, size) for size in sizes or [asked.support_size]
         ),
-        "x_bound": list(facts.x_bound) if isinstance(facts.x_bound, Sequence) else facts.x_bound,
-        "y_bound": facts.y_bound,
-        "coef_bound": facts.coef_bound,
-        "ridge": facts.ridge,
-        "loss": facts.loss,
-        "sensitivity": facts.sensitivity,
-        "target_shift": facts.target_shift,
-        "features": None if facts.feature_names is None else list(facts.feature_names),
-        "n_features": facts.n_features,
-        **facts.table,
-        "pool_size": facts.pool_size,
+        "sensitivity": asked.sensitivity(n) if known and n is not None else None,
+        "pool_size": _pool_size(asked, method),
         "tolerance": tolerance_of(method) if search else None,
         "solver": _solver(search.solver) if search else None,
-        **_of_rows(method, facts),
+        **_of_rows(method, asked),
         "mipselect": version("mipselect"),
     }
 
 
 def unit_of(settings: Mapping[str, Any]) -> str:
-    """Whose rows a promise is about: "row", or the field of the privacy unit of a table."""
+    """Unit that a guarantee is about: "row", or the field of the privacy unit of a table."""
     unit: str = settings.get("protected_unit", ROW)
     return unit
 
@@ -113,28 +116,27 @@ def print_settings(console: Console, settings: Mapping[str, Any]) -> None:
 
 
 OF_ROWS = ("top_k", "alpha", "blocks", "mcmc_steps", "mcmc_radius")
-"""What the methods without a certified search were told, by the names of the options."""
+"""Recorded options of the methods without a certified search: named as on the command line."""
 
 
-def _of_rows(method: PrivateMethod, facts: Facts) -> Mapping[str, Any]:
+def _of_rows(method: PrivateSelector, asked: Problem) -> Mapping[str, Any]:
     told: dict[str, Any] = dict.fromkeys(OF_ROWS)
-    match method:
-        case SISMethod():
-            told["top_k"] = method.top_k
-        case SampleAggregateMethod():
-            told |= {"top_k": method.top_k, "alpha": method.alpha, "blocks": method.n_blocks}
-        case MCMCMethod():
-            told |= {"mcmc_steps": method.n_steps, "mcmc_radius": facts.mcmc_radius}
+    for name, about in parameters_of(method).items():
+        key = (about.flag or "").removeprefix("--").replace("-", "_")
+        if key in told:
+            told[key] = getattr(method, name)
+    if isinstance(method, MCMCSelector):
+        told["mcmc_radius"] = method.radius_of(asked)
     return told
 
 
-def _search(method: PrivateMethod) -> SearchSettings | None:
-    return method.search if isinstance(method, TopRMethod | MistakesMethod) else None
+def _search(method: PrivateSelector) -> SearchSettings | None:
+    return method.search if isinstance(method, TopRSelector | MistakesSelector) else None
 
 
-def _complexity(method: PrivateMethod) -> float | None:
+def _complexity(method: PrivateSelector) -> float | None:
     """a of the prior over sizes, where there is a choice between sizes."""
-    if not isinstance(method, ExponentialMethod) or method.sizes is None:
+    if not isinstance(method, ExponentialSelector) or method.sizes is None:
         return None
     return method.complexity if len(method.sizes) > 1 else None
 
@@ -143,3 +145,13 @@ def _solver(name: str) -> Mapping[str, str]:
     if name in (AUTO, NATIVE):
         return {"name": NATIVE, "version": version("mipselect")}
     return {"name": name, "version": solver_by_name(name).status.version}
+
+
+def _pool_size(problem: Problem, method: PrivateSelector) -> int | None:
+    match method:
+        case TopRSelector():
+            return number_of_listed(problem, method.search.pool_size)
+        case MistakesSelector() if method.test_epsilon is not None:
+            return number_of_listed(problem, method.search.pool_size)
+        case _:
+            return None

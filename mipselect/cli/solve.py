@@ -4,55 +4,33 @@ from __future__ import annotations
 
 from enum import StrEnum
 from functools import partial
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from mipselect.backends.discovery import NATIVE, known_solvers
 from mipselect.backends.protocols import Capability
+from mipselect.cli.declared import command, group, option, options
 from mipselect.cli.expectation import compare
-from mipselect.cli.inputs import (
-    SumsAlways,
-    SumsCoefBound,
-    SumsNever,
-    SumsNoIntercept,
-    SumsRidge,
-    SumsSize,
-    asked_of,
-)
+from mipselect.cli.inputs import asked_of
 from mipselect.cli.options import (
     AUTO,
     ONE_SWAP,
     PRIVACY_PANEL,
     SEARCH_PANEL,
-    AsJson,
-    InstanceName,
-    MethodKind,
-    Output,
-    PoolSize,
-    SolverName,
-    TimeLimit,
-    Tolerance,
-    about,
-    refuse,
+    Delivery,
+    SearchArguments,
     require_positive,
-    search_options,
 )
 from mipselect.cli.output import check_output, deliver
-from mipselect.cli.report import (
-    levels_report,
-    pool_report,
-    print_levels,
-    print_pool,
-)
+from mipselect.cli.report import Solved, print_solved, solved_report
 from mipselect.cli.search_progress import Watch
+from mipselect.cli.table_options import SourceOptions
 from mipselect.cli.usefulness import clipped, outside
-from mipselect.errors import InvalidInput, MipselectError, NotCertified
-from mipselect.instance import Instance
-from mipselect.methods import SearchSettings
+from mipselect.errors import InvalidInput, MipselectError, NotCertified, about
+from mipselect.problem.instance import Instance
 from mipselect.search import MistakeLevels, SupportPool, mistake_levels, top_supports
 from mipselect.search.monolithic.formulations import Form
 from mipselect.search.monolithic.whole import whole_levels, whole_optimum
+from mipselect.selectors.searched import SearchSettings
 from mipselect.validation import checked_integer
 
 EXAMPLES = """Examples:
@@ -83,101 +61,72 @@ class Formulation(StrEnum):
     BIG_M = "big-m"
 
 
-def solve(
-    instance: InstanceName,
-    method: Annotated[
-        SolveMethod,
-        typer.Option(
-            "--method",
-            help="top-r: the best supports; mistakes: the best at each distance from the best.",
-            rich_help_panel=SEARCH_PANEL,
-        ),
-    ] = SolveMethod.TOP_R,
-    formulation: Annotated[
-        Formulation,
-        typer.Option(
-            "--formulation",
-            help="cuts: the certified search; whole: one model for the optimum or for each level, "
-            "as a second opinion, in the perspective or the big-m form.",
-            rich_help_panel=SEARCH_PANEL,
-        ),
-    ] = Formulation.CUTS,
-    pool_size: PoolSize = None,
-    solver: SolverName = AUTO,
-    tolerance: Tolerance = None,
-    time_limit: TimeLimit = None,
-    epsilon: Annotated[
-        float,
-        typer.Option(
-            "--epsilon",
-            help="Report how probable it is that top-r with this ε draws from outside of the pool.",
-            rich_help_panel=PRIVACY_PANEL,
-        ),
-    ] = 1.0,
-    support_size: SumsSize = None,
-    coef_bound: SumsCoefBound = None,
-    ridge: SumsRidge = None,
-    always: SumsAlways = None,
-    never: SumsNever = None,
-    no_intercept: SumsNoIntercept = False,
-    show: Annotated[int, typer.Option("--show", help="Rows of the pool to print.")] = 5,
-    as_json: AsJson = False,
-    output: Output = None,
-) -> None:
+@options
+class SolveArguments:
+    """Arguments of `solve`."""
+
+    method: SolveMethod = option(
+        "--method",
+        "top-r: the best supports; mistakes: the best at each distance from the best.",
+        default=SolveMethod.TOP_R,
+        panel=SEARCH_PANEL,
+    )
+    formulation: Formulation = option(
+        "--formulation",
+        "cuts: the certified search; whole: one model for the optimum or for each level, as a "
+        "second opinion, in the perspective or the big-m form.",
+        default=Formulation.CUTS,
+        panel=SEARCH_PANEL,
+    )
+    search: SearchArguments = group(SearchArguments)
+    epsilon: float = option(
+        "--epsilon",
+        "Report how probable it is that top-r with this ε draws from outside of the pool.",
+        default=1.0,
+        panel=PRIVACY_PANEL,
+    )
+    source: SourceOptions = group(SourceOptions)
+    show: int = option("--show", "Rows of the pool to print.", default=5)
+    delivery: Delivery = group(Delivery)
+
+
+@command
+def solve(arguments: SolveArguments) -> None:
     """Find the best supports of INSTANCE and prove it. The report is SENSITIVE.
 
     If the instance file says what is expected, the result is compared with it. A
     search that ends without its proof shows what it has, as not certified, and
     exits with 1.
     """
-    if method is SolveMethod.MISTAKES:
-        refuse(MethodKind.MISTAKES, {"--pool-size": pool_size})
-    checked_integer(show, "--show", 1)
-    require_positive("--epsilon", epsilon)
-    options = search_options(
-        pool_size=pool_size, solver=solver, tolerance=tolerance, time_limit=time_limit
-    )
-    if formulation is not Formulation.CUTS:
+    method, instance, delivery = arguments.method, arguments.source.instance, arguments.delivery
+    if method is SolveMethod.MISTAKES and arguments.search.pool_size is not None:
+        raise InvalidInput("--pool-size does not apply to --method mistakes")
+    checked_integer(arguments.show, "--show", 1)
+    require_positive("--epsilon", arguments.epsilon)
+    options = arguments.search.settings()
+    if arguments.formulation is not Formulation.CUTS:
         _check_whole(options)
-    given = asked_of(instance, support_size, None, coef_bound, ridge, always, never, no_intercept)
-    check_output(output, given.files)
-    unclipped = given.problem()
+    given = asked_of(arguments.source, None)
+    check_output(delivery.output, given.files)
+    unclipped = given.data()
     problem = unclipped.instance()
     wanted = given.expected()
     refused = None
     try:
         with about(instance), Watch(instance, details=True) as watch:
-            found = _search(problem, method, formulation, options, watch)
+            found = _search(problem, method, arguments.formulation, options, watch)
     except NotCertified as error:
         if error.partial is None:
             raise MipselectError(f"(sensitive) {instance}: {error}") from error
         found, refused = error.partial, error
     comparison = None if refused else compare(problem, found, wanted)
-    clipping = clipped(unclipped, problem)
-    if isinstance(found, SupportPool):
-        left_out = outside(found, epsilon) if found.certified else None
-        report = pool_report(problem, found, instance, comparison, clipping, left_out)
-        show_report = partial(
-            print_pool,
-            instance=problem,
-            pool=found,
-            name=instance,
-            comparison=comparison,
-            clipping=clipping,
-            outside=left_out,
-            rows=show,
-        )
-    else:
-        report = levels_report(problem, found, instance, comparison, clipping)
-        show_report = partial(
-            print_levels,
-            instance=problem,
-            levels=found,
-            name=instance,
-            comparison=comparison,
-            clipping=clipping,
-        )
-    deliver(report, show_report, as_json=as_json, output=None if refused else output)
+    left_out = None
+    if isinstance(found, SupportPool) and found.certified:
+        left_out = outside(found, arguments.epsilon)
+    solved = Solved(instance, problem, found, clipped(unclipped, problem), comparison, left_out)
+    show = partial(print_solved, solved=solved, rows=arguments.show)
+    output = None if refused else delivery.output
+    deliver(solved_report(solved), show, as_json=delivery.as_json, output=output)
     if refused is not None:
         raise MipselectError(f"(sensitive) {instance}: {refused}") from refused
     if comparison is not None and not comparison.agrees:

@@ -1,124 +1,165 @@
-"""Options about a table with a public schema."""
+"""Options about a table: of numbers with public bounds, or with a public schema."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
+from mipselect.cli.declared import argument, group, option, options, required
+from mipselect.cli.options import stated
 from mipselect.cli.streams import say
 from mipselect.errors import InvalidInput
 from mipselect.tables.schema import TableSchema
 from mipselect.validation import shown
 
 TABLE_PANEL = "Table with a schema"
+BOUNDS_PANEL = (
+    "Public bounds (those of the method; choose them without looking at the data; with --schema "
+    "they have defaults)"
+)
+MOMENTS_PANEL = "Moments (a file of 'mipselect moments' in place of INSTANCE)"
+
+SCHEMA = "Public ranges and categories: a Table Schema, see 'mipselect describe'."
+NEEDS_SCHEMA = "needs --schema (begin one with 'mipselect describe')"
+HAS_SCHEMA = (
+    "does not apply with --schema: the schema has the ranges; see --range, --always and --never"
+)
 
 NAME = re.compile(r'\s*"((?:[^"]|"")*)"\s*(?=,|$)|([^",]*)(?=,|$)')
 """One of several names."""
 
-SchemaFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--schema",
-        metavar="FILE",
-        help="Public ranges and categories: a Table Schema, see 'mipselect describe'.",
-        rich_help_panel=TABLE_PANEL,
-    ),
-]
-Always = Annotated[
-    str | None,
-    typer.Option(
-        "--always",
+
+@options
+class TableOptions:
+    """A table that something is drawn from, and the column to predict."""
+
+    data: str = argument(
+        "DATA",
+        "A .csv, .csv.gz or .parquet file with a header; with --schema also .arrow, a folder or a "
+        "pattern.",
+    )
+    target: str = required("--target", "The column to predict.")
+    schema: Path | None = option("--schema", SCHEMA, metavar="FILE", panel=TABLE_PANEL)
+
+    @property
+    def head(self) -> dict[str, Any]:
+        """First entries of a report, after the command."""
+        named = {"data": self.data, "target": self.target}
+        return named if self.schema is None else {**named, "schema": str(self.schema)}
+
+
+@options
+class NumbersOptions:
+    """Public side of a table of numbers, which has no schema."""
+
+    x_bound: float | None = option(
+        "--x-bound", "Features are clipped to ± this; their units.", panel=BOUNDS_PANEL
+    )
+    y_bound: float | None = option(
+        "--y-bound", "The target is clipped to ± this; its units.", panel=BOUNDS_PANEL
+    )
+    features: str | None = option(
+        "--features",
+        'Columns to choose from; "in quotes" a name with commas or outer blanks.',
         metavar="A,B,...",
-        help="Fields that are in whatever is chosen, such as age and sex.",
-        rich_help_panel=TABLE_PANEL,
-    ),
-]
-Never = Annotated[
-    str | None,
-    typer.Option(
-        "--never",
-        metavar="A,B,...",
-        help="Fields of the schema that are left out.",
-        rich_help_panel=TABLE_PANEL,
-    ),
-]
-Ranges = Annotated[
-    list[str] | None,
-    typer.Option(
+        show_default="all but the target",
+    )
+    target_shift: float = option(
+        "--target-shift",
+        "Without --schema: a public constant to subtract from the target.",
+        default=0.0,
+    )
+
+    @property
+    def chosen(self) -> list[str] | None:
+        """Names of the columns to choose from; None for all but the target."""
+        return None if self.features is None else split_names("--features", self.features)
+
+
+@options
+class Regularisation:
+    """Public bound and penalty on the coefficients."""
+
+    PANEL = BOUNDS_PANEL
+
+    coef_bound: float | None = option("--coef-bound", "Largest length ‖β‖₂ of the coefficients.")
+    ridge: float | None = option("--ridge", "λ of the penalty (λ/2n)‖β‖²; n and X set its scale.")
+
+
+@options
+class SchemaOptions:
+    """SchemaOptions about a table with a schema."""
+
+    PANEL = TABLE_PANEL
+
+    always: str | None = option(
+        "--always", "Fields that are in whatever is chosen, such as age and sex.", metavar="A,B,..."
+    )
+    never: str | None = option(
+        "--never", "Fields of the schema that are left out.", metavar="A,B,..."
+    )
+    ranges: list[str] | None = option(
         "--range",
+        "A public range in place of that of the schema; may be given several times.",
         metavar="NAME=LO:HI",
-        help="A public range in place of that of the schema; may be given several times.",
-        rich_help_panel=TABLE_PANEL,
-    ),
-]
-NoIntercept = Annotated[
-    bool,
-    typer.Option("--no-intercept", help="Without a column of ones.", rich_help_panel=TABLE_PANEL),
-]
-UnitRule = Annotated[
-    str | None,
-    typer.Option(
+    )
+    no_intercept: bool = option("--no-intercept", "Without a column of ones.", default=False)
+    unit_rule: str | None = option(
         "--unit-rule",
-        metavar="first|last|mean",
-        help="What becomes of several rows of one person, where the schema names "
+        "What becomes of several rows of one person, where the schema names "
         "csvw-eo:privacyUnit: the first or last one, or means of numbers with the rest from the "
         "first; rows beyond it are dropped.",
+        metavar="first|last|mean",
         show_default="first",
-        rich_help_panel=TABLE_PANEL,
-    ),
-]
+    )
+
+    @property
+    def keywords(self) -> dict[str, Any]:
+        """Options that were given, as arguments of `Instance.from_table`."""
+        return stated(
+            always=None if self.always is None else split_names("--always", self.always),
+            never=None if self.never is None else split_names("--never", self.never),
+            ranges=dict(map(_range, self.ranges)) if self.ranges else None,
+            intercept=False if self.no_intercept else None,
+            unit_rule=self.unit_rule,
+        )
 
 
-def asked(
-    always: str | None,
-    never: str | None,
-    ranges: list[str] | None,
-    no_intercept: bool,
-    unit_rule: str | None,
-) -> dict[str, Any]:
-    """The options as arguments of `Instance.from_table`."""
-    question: dict[str, Any] = {"intercept": not no_intercept}
-    if always is not None:
-        question["always"] = split_names("--always", always)
-    if never is not None:
-        question["never"] = split_names("--never", never)
-    if ranges:
-        question["ranges"] = dict(map(_range, ranges))
-    if unit_rule is not None:
-        question["unit_rule"] = unit_rule
-    return question
+@options
+class MomentsOptions:
+    """SchemaOptions about moments, which an instance has in its file."""
+
+    support_size: int | None = option("--support-size", "How many to pick.", panel=MOMENTS_PANEL)
+    regularisation: Regularisation = group(
+        Regularisation,
+        panel=MOMENTS_PANEL,
+        help={
+            "--coef-bound": "Largest length ‖β‖₂ of the coefficients; of a table it has a public "
+            "default.",
+            "--ridge": "λ of the penalty (λ/2n)‖β‖²; 1 of a table.",
+        },
+        show_default={"--ridge": "1"},
+    )
+    question: SchemaOptions = group(
+        SchemaOptions,
+        without=("--range", "--unit-rule"),
+        panel=MOMENTS_PANEL,
+        help={
+            "--always": "Fields that are in whatever is chosen.",
+            "--never": "Fields that are left out.",
+        },
+    )
 
 
-def refuse_with_schema(
-    x_bound: float | None, y_bound: float | None, features: str | None, target_shift: float
-) -> None:
-    """Raise `InvalidInput` for what the schema says already."""
-    given = {"--x-bound": x_bound, "--y-bound": y_bound, "--features": features}
-    given["--target-shift"] = target_shift or None
-    for option, value in given.items():
-        if value is not None:
-            raise InvalidInput(
-                f"{option} does not apply with --schema: the schema has the ranges; see --range, "
-                "--always and --never"
-            )
+@options
+class SourceOptions:
+    """An instance, or moments with a question about them."""
 
-
-def refuse_without_schema(
-    always: str | None,
-    never: str | None,
-    ranges: list[str] | None,
-    no_intercept: bool,
-    unit_rule: str | None,
-) -> None:
-    """Raise `InvalidInput` for what only a table with a schema has."""
-    given: dict[str, object] = {"--always": always, "--never": never, "--range": ranges or None}
-    given |= {"--no-intercept": no_intercept or None, "--unit-rule": unit_rule}
-    for option, value in given.items():
-        if value is not None:
-            raise InvalidInput(f"{option} needs --schema (begin one with 'mipselect describe')")
+    instance: str = argument(
+        "INSTANCE", "Name of a stored instance (see 'mipselect instances') or path of a .toml file."
+    )
+    moments: MomentsOptions = group(MomentsOptions)
 
 
 def note_of_the_target(schema: TableSchema, target: str) -> None:

@@ -9,12 +9,14 @@ import numpy as np
 
 from mipselect.cli.settings import tolerance_of
 from mipselect.cli.sizes import sizes_in_words
-from mipselect.data.files import Problem
-from mipselect.instance import Instance
-from mipselect.losses import checked_loss
 from mipselect.mechanisms.supports.law import complexity_prior
-from mipselect.methods import ExponentialMethod, PrivateMethod, Rows, SummedRows, SupportMethod
+from mipselect.problem.instance import Instance
+from mipselect.problem.problem import Problem
+from mipselect.problem.stored.files import StoredData
 from mipselect.search import SupportPool
+from mipselect.selectors import ExponentialSelector
+from mipselect.selectors.base import PrivateSelector
+from mipselect.selectors.problem import ProblemSelector
 
 
 @dataclass(frozen=True)
@@ -34,13 +36,13 @@ class Outside:
 
 
 @dataclass(frozen=True)
-class Blindness:
+class ChanceLevel:
     """Sizes whose supports no data can make likely; public.
 
     Attributes
     ----------
     sizes : tuple of int
-        Sizes of which no support can be drawn with a probability much above a blind draw's.
+        Sizes of which no support can be drawn with a probability much above that without data.
     entirely : bool
         Whether these are all sizes.
     sentence : str
@@ -52,24 +54,24 @@ class Blindness:
     sentence: str
 
 
-def largest_range(instance: Instance) -> float:
+def largest_range(problem: Problem) -> float:
     """The most that R can differ between two supports on any data; public.
 
     No support is worse than β = 0. As a loss is convex, ℓ(y, 0) - ℓ(y, u) is at most half of
     ℓ(y, -u) - ℓ(y, u), and so no support is better than that by more than half of nΔ. Where
     ℓ(y, y) = 0, for all losses but that of classes, it cannot be better by more than ℓ(y, 0).
     """
-    half = 0.5 * instance.n * instance.sensitivity
-    if instance.classes is not None:
+    half = 0.5 * problem.sensitivity(1)
+    if problem.of_classes:
         return half
-    return min(half, checked_loss(instance.loss).spread(instance.y_bound, 0.0))
+    return min(half, problem.stated_loss.spread(problem.bound("y_bound"), 0.0))
 
 
-def surprises(instance: Instance, method: SupportMethod) -> dict[int, float]:
-    """-log of the probability that a blind draw has for a support, by its size; public."""
-    p = instance.n_features
-    if not isinstance(method, ExponentialMethod) or method.sizes is None:
-        return {instance.support_size: math.log(instance.number_of_supports)}
+def surprises(problem: Problem, method: ProblemSelector) -> dict[int, float]:
+    """-log of the probability that a draw without data has for a support, by its size; public."""
+    p = problem.n_features
+    if not isinstance(method, ExponentialSelector) or method.sizes is None:
+        return {problem.support_size: math.log(problem.number_of_supports)}
     logs = complexity_prior(p, method.sizes, method.complexity, None).log_sizes
     total = float(
         np.logaddexp.reduce([log + math.log(math.comb(p, size)) for size, log in logs.items()])
@@ -77,33 +79,35 @@ def surprises(instance: Instance, method: SupportMethod) -> dict[int, float]:
     return {size: total - log for size, log in logs.items()}
 
 
-def blindness(given: Instance | Rows | SummedRows, method: PrivateMethod) -> Blindness | None:
+def chance_level(problem: Problem, method: PrivateSelector, n: int) -> ChanceLevel | None:
     """Find sizes whose supports no data can make likely, from public numbers; None if unknown.
 
-    A support S that a blind draw has with probability μ(S) is drawn with probability 1/(2 - μ(S))
+    A support S of probability μ(S) without data is drawn with probability 1/(2 - μ(S))
     at most, unless R ranges over more than its noise 2(Δ + τ)/ε · ln 1/μ(S).
 
     Parameters
     ----------
-    given : Instance or Rows
-        What is drawn from. Nothing is known of the scores of rows.
-    method : PrivateMethod
+    problem : Problem
+    method : PrivateSelector
+        Nothing is known of methods that draw from scores.
+    n : int
+        The number of rows.
     """
-    if not (isinstance(given, Instance) and isinstance(method, SupportMethod)):
+    if not isinstance(method, ProblemSelector):
         return None
-    instance = method.sized(given)
-    scale = 2.0 * instance.sensitivity * (1.0 + tolerance_of(method)) / method.epsilon
-    noise = {size: scale * surprise for size, surprise in surprises(instance, method).items()}
-    most = largest_range(instance)
+    problem = method.problem(problem)
+    scale = 2.0 * problem.sensitivity(n) * (1.0 + tolerance_of(method)) / method.epsilon
+    noise = {size: scale * surprise for size, surprise in surprises(problem, method).items()}
+    most = largest_range(problem)
     blind = tuple(size for size in noise if noise[size] >= most)
     if not blind:
-        return Blindness((), False, "")
+        return ChanceLevel((), False, "")
     least = min(noise[size] for size in blind)
     entirely = len(blind) == len(noise)
-    formula = "2Δ/ε" if isinstance(method, ExponentialMethod) else "2(Δ + τ)/ε"
+    formula = "2Δ/ε" if isinstance(method, ExponentialSelector) else "2(Δ + τ)/ε"
     formula += " · ln C(p, s)" if len(noise) == 1 else " · ln 1/μ(S)"
     what = (
-        "a draw much better than a blind one"
+        "a draw much better than chance level"
         if entirely
         else f"a support likely that has one of the sizes {sizes_in_words(blind)}"
     )
@@ -112,7 +116,7 @@ def blindness(given: Instance | Rows | SummedRows, method: PrivateMethod) -> Bli
         f"{' or more' if len(blind) > 1 else ''} is not below the largest possible range of the "
         f"objective, {most:.3g}; more rows, a larger ε or smaller bounds would help"
     )
-    return Blindness(blind, entirely, sentence)
+    return ChanceLevel(blind, entirely, sentence)
 
 
 def outside(pool: SupportPool, epsilon: float) -> Outside:
@@ -127,12 +131,12 @@ def outside(pool: SupportPool, epsilon: float) -> Outside:
     return Outside(epsilon, math.exp(unlisted - float(np.logaddexp(unlisted, listed))))
 
 
-def clipped(problem: Problem, instance: Instance) -> Clipping | None:
+def clipped(stored: StoredData, instance: Instance) -> Clipping | None:
     """Return the shares of the data that the bounds clip; None for a table already mapped."""
-    if problem.made is not None:
+    if stored.mapped:
         return None
-    pairs = zip(problem.X.T, instance.X.T, strict=True)
+    pairs = zip(stored.X.T, instance.X.T, strict=True)
     columns = tuple(float(np.mean(before != after)) for before, after in pairs)
     if instance.classes is not None:
         return Clipping(columns, 0.0)
-    return Clipping(columns, float(np.mean(np.abs(problem.y) > instance.y_bound)))
+    return Clipping(columns, float(np.mean(np.abs(stored.y) > instance.y_bound)))

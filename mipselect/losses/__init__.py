@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
 from mipselect.errors import InvalidInput
-from mipselect.losses.base import CertifiedLoss, Loss, PreparedLoss, RestrictedFit
+from mipselect.losses.base import Loss, word_and_number
 from mipselect.losses.box_dual import BoxDualLoss
 from mipselect.losses.hinge import HingeLoss
 from mipselect.losses.huber import HuberLoss
 from mipselect.losses.quantile import QuantileLoss
 from mipselect.losses.squared import SquaredLoss
+from mipselect.restricted.prepared import CertifiedLoss, PreparedLoss, RestrictedFit
 
 WITHOUT_PARAMETER: dict[str, Callable[[], Loss]] = {
     "squared": SquaredLoss,
@@ -59,21 +59,16 @@ def loss_by_name(name: str) -> Loss:
     >>> loss_by_name("quantile"), loss_by_name("huber(2)").name
     (QuantileLoss(level=0.5), 'huber(2.0)')
     """
-    parts = re.fullmatch(r"([a-z-]+)(?:\(([^()]*)\))?", name)
-    word, parameter = parts.groups() if parts else (name, None)
+    word, number = word_and_number(name)
     if word not in WITHOUT_PARAMETER:
         raise InvalidInput(
             f"loss {name!r} is unknown; known: {', '.join(WITHOUT_PARAMETER)}; "
             "a parameter is written huber(1.35), quantile(0.9)"
         )
-    if parameter is None:
+    if number is None:
         return WITHOUT_PARAMETER[word]()
     if word not in WITH_PARAMETER:
         raise InvalidInput(f"loss {name!r}: {word} has no parameter")
-    try:
-        number = float(parameter)
-    except ValueError:
-        raise InvalidInput(f"loss {name!r}: the parameter must be a number") from None
     return WITH_PARAMETER[word](number)
 
 

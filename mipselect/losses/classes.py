@@ -17,7 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
-from mipselect.frames import refuse_lazy
+from mipselect.tables.fields import category_name
+from mipselect.tables.frames import refuse_lazy
 from mipselect.validation import TRUTHS, checked_name, shown
 
 Class = str | bool | int | float
@@ -124,4 +125,4 @@ def _text(label: Any) -> str | None:
     if isinstance(label, bool | np.bool_ | Integral):
         return str(label)
     number = _number(label)
-    return None if number is None else f"{number:.15g}"
+    return None if number is None else category_name(number)

@@ -17,8 +17,8 @@ from numpy.typing import ArrayLike
 
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.errors import InvalidInput, SolverFailure
-from mipselect.losses.base import RestrictedFit
-from mipselect.losses.fenchel import EPS, FenchelBounds, largest_ridge_gain
+from mipselect.restricted.fenchel import EPS, FenchelBounds, largest_ridge_gain
+from mipselect.restricted.prepared import RestrictedFit
 
 GRID = 33
 """Points in each direction at which a stated range is checked."""

@@ -11,6 +11,7 @@ from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
 from mipselect.losses.box_dual import BoxDualLoss
 from mipselect.losses.classes import Classes, class_signs, sorted_classes
+from mipselect.validation import set_fields
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class HingeLoss(BoxDualLoss):
 
     def __post_init__(self) -> None:
         if self.classes is not None:
-            object.__setattr__(self, "classes", sorted_classes(self.classes))
+            set_fields(self, classes=sorted_classes(self.classes))
 
     @property
     def name(self) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 
 from mipselect.arrays import FloatArray
 from mipselect.losses.box_dual import BoxDualLoss
-from mipselect.validation import checked_scale
+from mipselect.validation import checked_scale, set_fields
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class HuberLoss(BoxDualLoss):
 
     def __post_init__(self) -> None:
         threshold = checked_scale(self.threshold, "the threshold κ of the Huber loss")
-        object.__setattr__(self, "threshold", threshold)
+        set_fields(self, threshold=threshold)
 
     @property
     def name(self) -> str:
@@ -52,3 +52,14 @@ class HuberLoss(BoxDualLoss):
         largest = y_bound + u_bound
         a = min(largest, self.threshold)
         return a * largest - 0.5 * a**2
+
+    def oscillation(self, y_bound: float, u_bound: float) -> float:
+        """ℓ_κ(b_y + U) - ℓ_κ(b_y - U) where U ≤ b_y, else ℓ_κ(b_y + U)."""
+        if u_bound > y_bound:
+            return self.spread(y_bound, u_bound)
+        kappa = self.threshold
+        if y_bound + u_bound <= kappa:
+            return 2.0 * u_bound * y_bound
+        # Written so that nothing cancels for small U.
+        inside = max(0.0, kappa - (y_bound - u_bound))
+        return 2.0 * u_bound * kappa - 0.5 * inside**2

@@ -8,7 +8,7 @@ import numpy as np
 
 from mipselect.arrays import FloatArray
 from mipselect.losses.box_dual import BoxDualLoss
-from mipselect.validation import checked_number
+from mipselect.validation import checked_number, set_fields
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class QuantileLoss(BoxDualLoss):
             "a number strictly between 0 and 1",
             lambda v: 0.0 < v < 1.0,
         )
-        object.__setattr__(self, "level", level)
+        set_fields(self, level=level)
 
     @property
     def name(self) -> str:
@@ -50,3 +50,7 @@ class QuantileLoss(BoxDualLoss):
     def spread(self, y_bound: float, u_bound: float) -> float:
         """max(q, 1 - q)(b_y + U)."""
         return max(self.level, 1.0 - self.level) * (y_bound + u_bound)
+
+    def oscillation(self, y_bound: float, u_bound: float) -> float:
+        """max(q, 1 - q)(min(b_y, U) + U)."""
+        return self.spread(min(y_bound, u_bound), u_bound)

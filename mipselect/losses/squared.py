@@ -1,42 +1,14 @@
-"""The squared loss ℓ(y, u) = ½(y - u)²: restricted problems in closed form.
-
-With G = XᵀX, b = Xᵀy, d = yᵀy and A = G_SS + λI the solution is β = A⁻¹b_S, or, where
-that is longer than r, β = (A + νI)⁻¹b_S with the ν > 0 that makes ‖β‖ = r
-(docs/mathematics/restricted-problem.md, (6)).
-"""
+"""The squared loss ℓ(y, u) = ½(y - u)²."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from copy import copy
-from functools import cached_property
-
-import numpy as np
-from numpy.typing import ArrayLike
-
-from mipselect.arrays import FloatArray, IntArray
-from mipselect.errors import InvalidInput
-from mipselect.losses.base import RestrictedFit
-from mipselect.losses.features import Features, plain_features
-from mipselect.losses.gram import Gram, roundings_of_sum, sums_of_squares
-
-CHUNK = 8192
-"""Supports that are solved at once, at most."""
-
-CHUNK_BYTES = 2**26
-"""Memory of their systems, at most."""
-
-REQUIRED_PRECISION = 1e-11
-"""Relative rounding error of a value beyond which it is recomputed from the data."""
-
-ROUNDINGS = 1024
-"""Roundings of a value besides those of its sums over rows, counted generously."""
-
-NEWTON_STEPS = 100
-EPS = float(np.finfo(np.float64).eps)
+from mipselect.arrays import FloatArray
+from mipselect.losses.base import Loss
+from mipselect.restricted.gram import roundings_of_sum
+from mipselect.restricted.squared import EPS, ROUNDINGS, PreparedSquared
 
 
-class SquaredLoss:
+class SquaredLoss(Loss):
     """ℓ(y, u) = ½(y - u)².
 
     Examples
@@ -52,6 +24,12 @@ class SquaredLoss:
         """½(b_y + U)²: the loss lies between 0 and this on the box."""
         return 0.5 * (y_bound + u_bound) ** 2
 
+    def oscillation(self, y_bound: float, u_bound: float) -> float:
+        """2 U b_y where U ≤ b_y, else ½(b_y + U)²: the largest is at |y| = b_y."""
+        if u_bound <= y_bound:
+            return 2.0 * u_bound * y_bound
+        return self.spread(y_bound, u_bound)
+
     def value_error(self, n: int, y_bound: float, u_bound: float) -> float:
         """Rounding of d - 2b·β + βᵀGβ, a sum of terms of at most n(b_y + U)² in all.
 
@@ -60,253 +38,8 @@ class SquaredLoss:
         """
         return 2.0 * (roundings_of_sum(n) + ROUNDINGS) * EPS * self.spread(y_bound, u_bound)
 
-    def encode(self, y: ArrayLike) -> tuple[ArrayLike, tuple[str, str] | None]:
-        """The responses as they are: real numbers, no classes."""
-        return y, None
-
     def prepare(
         self, X: FloatArray, y: FloatArray, *, ridge: float, radius: float
     ) -> PreparedSquared:
         """Compute b, d and the diagonal of G; the rest of G comes when it is needed."""
         return PreparedSquared(X, y, ridge=ridge, radius=radius)
-
-
-class PreparedSquared:
-    """Restricted least squares on one data set.
-
-    Attributes
-    ----------
-    features : Features
-        Which columns of X a feature stands for; default one each.
-    n : int
-        Number of rows.
-    gram : Gram
-        G = XᵀX by columns.
-    moment : ndarray of shape (C,)
-        b = Xᵀy.
-    target_norm : float
-        d = yᵀy.
-    """
-
-    def __init__(self, X: FloatArray, y: FloatArray, *, ridge: float, radius: float) -> None:
-        gram = Gram(X)
-        self._hold(
-            gram, gram.product(y), float(sums_of_squares(y)), len(y), ridge, radius, rows=(X, y)
-        )
-
-    @classmethod
-    def of_sums(
-        cls,
-        gram: Gram,
-        moment: FloatArray,
-        target_norm: float,
-        n: int,
-        *,
-        ridge: float,
-        radius: float,
-    ) -> PreparedSquared:
-        """The same from G, b and d of n rows that are not there."""
-        new = cls.__new__(cls)
-        new._hold(gram, moment, target_norm, n, ridge, radius, rows=None)
-        return new
-
-    def _hold(
-        self,
-        gram: Gram,
-        moment: FloatArray,
-        target_norm: float,
-        n: int,
-        ridge: float,
-        radius: float,
-        rows: tuple[FloatArray, FloatArray] | None,
-    ) -> None:
-        self.gram, self.moment, self.target_norm, self.n = gram, moment, target_norm, n
-        self.ridge, self.radius, self._rows = ridge, radius, rows
-        self.features = plain_features(gram.p)
-
-    def on_features(self, features: Features) -> PreparedSquared:
-        """The same data, their columns taken together as features.
-
-        Raises
-        ------
-        InvalidInput
-            Where features of several columns need more of G than can be held.
-        """
-        if not (features.singles or self.gram.fits):
-            raise InvalidInput(
-                f"features of several columns have {self.gram.p} columns in all; the squared loss "
-                "needs XᵀX for them, which is larger than 1 GiB beyond 11,585 columns"
-            )
-        other = copy(self)
-        other.features = features
-        return other
-
-    @cached_property
-    def largest_trace(self) -> float:
-        """The largest trace of a feature's block of G, or of the columns that are always in."""
-        features, diagonal = self.features, self.gram.diagonal
-        blocks = features.sums(diagonal[: features.starts[-1]], np.arange(features.count))
-        return float(np.max(np.append(blocks, diagonal[features.always_columns].sum())))
-
-    def fit(self, support: IntArray) -> RestrictedFit:
-        """Solve the problem on `support`, shape (s,)."""
-        columns = self.features.with_always(support)
-        values, coef, multiplier = self._solve(columns[None], self.gram.block(columns)[None])
-        own, always = self.features.split(coef[0])
-        return RestrictedFit(float(values[0]), own, float(multiplier[0]), always)
-
-    def values(self, supports: IntArray) -> FloatArray:
-        """R of every row of `supports`, shape (m, s); returns shape (m,)."""
-        features = self.features
-        blocks = self._blocks_among(features.with_always(np.unique(supports)), supports)
-        order = features.by_size(supports)
-        values = np.empty(len(supports))
-        chunk = chunk_of(features.most_columns(supports.shape[1]))
-        for start in range(0, len(supports), chunk):
-            rows = order[start : start + chunk]
-            columns = features.columns_of(supports[rows])
-            values[rows] = self._solve(columns, blocks(columns))[0]
-        return values
-
-    def _blocks_among(self, used: IntArray, supports: IntArray) -> Callable[[IntArray], FloatArray]:
-        """Return a map from rows of columns in `used`, those of all supports, to G[row][:, row]."""
-        features, gram = self.features, self.gram
-        # One block of all columns may be far larger than those of the supports.
-        few = len(supports) * features.most_columns(supports.shape[1]) ** 2 < len(used) ** 2
-        if (gram.held or few) and not features.padded:
-            return gram.blocks
-        place = np.full(features.size, len(used))
-        place[used] = np.arange(len(used))
-        block = np.pad(gram.block(used), (0, int(features.padded)))
-        return lambda columns: block[place[columns][:, :, None], place[columns][:, None, :]]
-
-    def values_of_additions(self, base: IntArray, additions: IntArray) -> FloatArray:
-        """R of base ∪ {j} for every j in `additions`, shape (m,): the columns of G of the base.
-
-        This is how all one-swap neighbours that share a base are evaluated at once.
-        """
-        inside = self.features.with_always(base)
-        k = len(inside)
-        columns = self.gram.columns(inside)
-        values = np.empty(len(additions))
-        for here, added in self.features.by_width(additions):
-            size = k + added.shape[1]
-            chunk = chunk_of(size)
-            for start in range(0, len(added), chunk):
-                chosen = added[start : start + chunk]
-                gram = np.empty((len(chosen), size, size))
-                gram[:, :k, :k] = columns[inside]
-                gram[:, k:, :k] = columns[chosen]
-                gram[:, :k, k:] = gram[:, k:, :k].transpose(0, 2, 1)
-                gram[:, k:, k:] = self.gram.blocks(chosen)
-                supports = np.hstack([np.tile(inside, (len(chosen), 1)), chosen])
-                values[here[start : start + chunk]] = self._solve(supports, gram)[0]
-        return values
-
-    def _solve(
-        self, supports: IntArray, gram: FloatArray
-    ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """(1/2n)(d - 2b·β + βᵀGβ + λ‖β‖²), β and ν; from the rows, if any, where it cancels."""
-        moment = self.moment[supports]
-        coef, multiplier = solve_normal_equations(gram, moment, self.ridge, self.radius)
-        ridge_term = self.ridge * np.einsum("mi,mi->m", coef, coef)
-        linear = moment * coef
-        quadratic = np.einsum("mi,mij,mj->m", coef, gram, coef)
-        doubled = self.target_norm - 2.0 * linear.sum(axis=1) + quadratic + ridge_term
-        if self._rows is None:
-            return np.maximum(doubled, 0.0) / (2.0 * self.n), coef, multiplier
-        size = np.abs(coef)
-        magnitude = (
-            self.target_norm
-            + 2.0 * np.abs(linear).sum(axis=1)
-            + np.einsum("mi,mij,mj->m", size, np.abs(gram), size)
-        )
-        cancelled = 4.0 * EPS * magnitude > REQUIRED_PRECISION * doubled
-        for row in np.flatnonzero(cancelled):
-            data = self._rows[0][:, supports[row]], self._rows[1]
-            coef[row], doubled[row] = self._from_data(*data, float(multiplier[row]))
-        return doubled / (2.0 * self.n), coef, multiplier
-
-    def _from_data(
-        self, X: FloatArray, y: FloatArray, multiplier: float
-    ) -> tuple[FloatArray, float]:
-        """β and ‖y - X_Sβ‖² + λ‖β‖² by least squares on X_S with √(λ+ν) I below it."""
-        X = X.astype(np.float64, copy=False)
-        shrink = np.sqrt(self.ridge + multiplier) * np.eye(X.shape[1])
-        target = np.concatenate([y, np.zeros(X.shape[1])])
-        coef = np.linalg.lstsq(np.vstack([X, shrink]), target, rcond=None)[0]
-        residual = y - X @ coef
-        return coef, float(sums_of_squares(residual) + self.ridge * (coef @ coef))
-
-
-def chunk_of(size: int) -> int:
-    """Return the number of systems of `size` columns that are solved at once."""
-    return max(1, min(CHUNK, CHUNK_BYTES // (8 * max(size, 1) ** 2)))
-
-
-def solve_normal_equations(
-    gram: FloatArray, moment: FloatArray, ridge: float, radius: float
-) -> tuple[FloatArray, FloatArray]:
-    """Solve min ½βᵀ(G + λI)β - b·β over ‖β‖ ≤ r for a batch of small systems.
-
-    Parameters
-    ----------
-    gram : ndarray of shape (m, s, s)
-    moment : ndarray of shape (m, s)
-    ridge : float
-        λ ≥ 0; with λ = 0 and a singular G the solution of least norm is returned.
-    radius : float
-        r > 0.
-
-    Returns
-    -------
-    coef : ndarray of shape (m, s)
-    multiplier : ndarray of shape (m,)
-        ν ≥ 0.
-    """
-    s = moment.shape[1]
-    multiplier = np.zeros(len(gram))
-    largest = float(np.max(np.einsum("mii->mi", gram), initial=0.0))
-    if ridge > 1e-10 * largest:
-        coef = np.linalg.solve(gram + ridge * np.eye(s), moment[:, :, None])[:, :, 0]
-        long = np.flatnonzero(np.linalg.norm(coef, axis=1) > radius)
-    else:
-        coef = np.empty_like(moment, dtype=np.float64)
-        long = np.arange(len(gram))
-    if long.size:
-        coef[long], multiplier[long] = _solve_by_eigenvalues(
-            gram[long], moment[long], ridge, radius
-        )
-    return coef, multiplier
-
-
-def _solve_by_eigenvalues(
-    gram: FloatArray, moment: FloatArray, ridge: float, radius: float
-) -> tuple[FloatArray, FloatArray]:
-    """Find ν ≥ 0 with ‖(A + νI)⁻¹b‖ = r by Newton's method on 1/‖β(ν)‖, which is concave in ν.
-
-    Started left of the root, the iterates increase to it and need no safeguard.
-    """
-    eigenvalues, vectors = np.linalg.eigh(gram)
-    eigenvalues = np.maximum(eigenvalues, 0.0)
-    if ridge <= 0.0:
-        cutoff = gram.shape[1] * EPS * eigenvalues[:, -1:]
-        eigenvalues = np.where(eigenvalues > cutoff, eigenvalues, 0.0)
-    eigenvalues = eigenvalues + ridge
-    rotated = np.einsum("mji,mj->mi", vectors, moment)
-    rotated = np.where(eigenvalues > 0.0, rotated, 0.0)
-    safe = np.where(eigenvalues > 0.0, eigenvalues, 1.0)
-    nu = np.zeros(len(gram))
-    for _ in range(NEWTON_STEPS):
-        shifted = safe + nu[:, None]
-        beta = rotated / shifted
-        norm = np.linalg.norm(beta, axis=1)
-        open_ = norm > radius * (1.0 + 4.0 * EPS)
-        if not open_.any():
-            break
-        slope = np.einsum("mi,mi->m", beta, beta / shifted)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            step = (norm / radius - 1.0) * norm**2 / slope
-        nu = np.where(open_, nu + step, nu)
-    beta = rotated / (safe + nu[:, None])
-    return np.einsum("mij,mj->mi", vectors, beta), nu

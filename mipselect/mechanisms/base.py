@@ -21,7 +21,7 @@ Outcome = TypeVar("Outcome", bound=int | Support)
 
 
 class Distribution(ABC, Generic[Outcome]):
-    """A law that can be drawn from and whose probabilities are known: what an audit asks for.
+    """A law that can be drawn from and whose probabilities are known, as an audit needs it.
 
     Examples
     --------
@@ -49,7 +49,7 @@ class Distribution(ABC, Generic[Outcome]):
 
 
 class Mechanism(ABC, Generic[Outcome]):
-    """Something that can be drawn from under a promise. Outcomes are one index or several.
+    """A law with a guarantee, to draw from. Outcomes are one index or several.
 
     Examples
     --------
@@ -71,11 +71,11 @@ class Mechanism(ABC, Generic[Outcome]):
     @property
     @abstractmethod
     def guarantee(self) -> Guarantee:
-        """Promise of one draw."""
+        """Guarantee of one draw."""
 
     @property
     def guarantees(self) -> dict[str, Guarantee]:
-        """Promises of one draw, by neighbouring relation, for all relations with a stated one."""
+        """Guarantees of one draw, by neighbouring relation, for all relations with a stated one."""
         return {self.guarantee.relation: self.guarantee}
 
     @property
@@ -87,7 +87,7 @@ class Mechanism(ABC, Generic[Outcome]):
     def sample(self, rng: Rng = None) -> Outcome:
         """Draw an outcome.
 
-        Every draw costs the whole guarantee; `release` keeps the books.
+        Every draw costs the whole guarantee; `release` charges the ledger.
 
         Parameters
         ----------
@@ -106,8 +106,7 @@ class Mechanism(ABC, Generic[Outcome]):
         ledger : Ledger, optional
             Pays for the draw.
         rng : None, int, random.Random or numpy.random.Generator
-            None is the operating system's generator; with anything else the release says that
-            it is not private.
+            As for `sample`; the release says whether it is private.
 
         Raises
         ------
@@ -152,7 +151,7 @@ class Mechanism(ABC, Generic[Outcome]):
 
 
 class SupportMechanism(Distribution[Support], Mechanism[Support]):
-    """A known law over the supports of s out of p features, and what it promises.
+    """A known law over the supports of s out of p features, with its guarantee.
 
     An outcome is s sorted column indices; `log_probability` takes them in any order.
 

@@ -27,23 +27,17 @@ where fields repeat each other, for it costs less elsewhere."""
 
 
 def answers(plan: SelectionPlan) -> tuple[tuple[str, str], ...]:
-    """Pairs of a question and its answer, in the order in which they are asked.
+    """Pairs of a question and its answer, in the order of a plan.
 
     Which method and which bounds is answered at the middle ε.
 
     Examples
     --------
-    >>> from mipselect.planning import plan_selection
+    >>> from mipselect.planning import answers, plan_selection
     >>> from mipselect.tables import TableSchema
-    >>> fields = [
-    ...     {"name": name, "type": "number", "constraints": {"minimum": 0, "maximum": 10}}
-    ...     for name in ("dose", "weight", "days")
-    ... ]
-    >>> schema = TableSchema.of({"fields": fields})
-    >>> plan = plan_selection(
-    ...     schema, target="days", rows=500, support_size=1, epsilons=[1.0], tables=2
-    ... )
-    >>> from mipselect.planning import answers
+    >>> schema = TableSchema.of_numbers(dict.fromkeys(("dose", "weight", "days"), (0, 10)))
+    >>> question = {"target": "days", "rows": 500, "support_size": 1}
+    >>> plan = plan_selection(schema, **question, epsilons=[1.0], tables=2)
     >>> [question for question, _ in answers(plan)][:2]
     ['Will it find what matters?', 'Which method?']
     """
@@ -72,7 +66,7 @@ def _what_is_found(plan: SelectionPlan) -> str:
     known = "" if best is None else f", without privacy {s * best.found:.1f}"
     return (
         f"of {s} right column{'s' * (s > 1)} a draw finds {counts} on average at ε = "
-        f"{_in_words([f'{epsilon:g}' for epsilon in plan.epsilons])} (blindly "
+        f"{_in_words([f'{epsilon:g}' for epsilon in plan.epsilons])} (a uniform draw "
         f"{s * plan.blind:.1f}{known})"
     )
 
@@ -82,7 +76,7 @@ def _which_method(plan: SelectionPlan) -> str:
     lines = [line for line in plan.about(METHOD) if line.tables]
     if not lines:
         return "unknown: none was done within the time limit"
-    # Of equals the first: it asks for no condition.
+    # Of equals the first: it has no condition.
     best = _best(lines[0], lines[1:], k)
     answer = f"{_beside(best, k)} at ε = {plan.epsilons[k]:g}"
     if len(lines) > 1:

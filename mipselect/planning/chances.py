@@ -8,33 +8,32 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.errors import NotCertified
-from mipselect.instance import Instance
 from mipselect.mechanisms import ExponentialMechanism
-from mipselect.mechanisms.base import Support, SupportMechanism
+from mipselect.mechanisms.base import Support
 from mipselect.mechanisms.supports.law import complexity_prior, exact_rate
 from mipselect.mechanisms.supports.rejection_sampler import SoftDraws
-from mipselect.methods import (
-    KendallMethod,
-    MCMCMethod,
-    MistakesMethod,
-    RowsMethod,
-    SampleAggregateMethod,
-    SearchSettings,
-    SISMethod,
-    SupportMethod,
-    TopRMethod,
-    rows_of,
-)
+from mipselect.problem.instance import Instance
 from mipselect.search import top_supports
 from mipselect.search.progress import Deadline
+from mipselect.selectors import (
+    KendallSelector,
+    MCMCSelector,
+    MistakesSelector,
+    SampleAggregateSelector,
+    SISSelector,
+    TopRSelector,
+)
+from mipselect.selectors.base import PrivateSelector
 
 EXPONENTIAL, TOP_R, MISTAKES = "exponential", "top-r", "mistakes"
 WITHOUT_PRIVACY = "without privacy"
+REPLACE_ONE = "replace-one"
 
 MOST_LISTED = 20_000
 """Up to so many supports exact probabilities take less time than draws."""
@@ -80,6 +79,10 @@ class Case:
         For draws, where there are draws.
     time_limit : float
         Seconds for each search, each preparation, and all draws from one distribution.
+    most_listed : int
+        Up to so many supports probabilities are exact.
+    draws : int
+        From each distribution whose probabilities are not listed.
     """
 
     instance: Instance
@@ -87,12 +90,14 @@ class Case:
     epsilons: tuple[float, ...]
     source: random.Random
     time_limit: float
+    most_listed: int = MOST_LISTED
+    draws: int = DRAWS
 
     def of_draws(self, draw: Callable[[], Support]) -> Chance:
         """Relative frequencies; raise `NotCertified` if the draws take too long."""
         clock = Deadline(self.time_limit)
         drawn = []
-        for _ in range(DRAWS):
+        for _ in range(self.draws):
             drawn.append(draw())
             require_time(clock)
         shares = self.shares(np.array(drawn))
@@ -120,7 +125,7 @@ def exponential(case: Case) -> Chances:
         ExponentialMechanism(instance, epsilon)
     prior = complexity_prior(instance.n_features, [instance.support_size], 1.0, None)
     rates = [exact_rate(epsilon, instance, prior) for epsilon in case.epsilons]
-    if instance.number_of_supports > MOST_LISTED and instance.ridge > 0.0:
+    if instance.number_of_supports > case.most_listed and instance.ridge > 0.0:
         laws = (SoftDraws(instance.prepared, prior, rate, case.time_limit, None) for rate in rates)
         return tuple(case.of_draws(partial(law.draw, case.source)) for law in laws)
     supports, values = _listed(case)
@@ -128,22 +133,10 @@ def exponential(case: Case) -> Chances:
     return tuple(_expected(shares, -rate.rate * values) for rate in rates)
 
 
-def top_r(case: Case) -> Chances:
-    """The top-R mechanism with a pool of 2 + s(p - s), by draws."""
-    search = SearchSettings(time_limit=case.time_limit)
-    return _by_draws(case, lambda epsilon: TopRMethod(epsilon=epsilon, search=search))
-
-
-def mistakes(case: Case) -> Chances:
-    """The mistakes mechanism without its test, by draws: private on a condition only."""
-    search = SearchSettings(time_limit=case.time_limit)
-    return _by_draws(case, lambda epsilon: MistakesMethod(epsilon=epsilon, search=search))
-
-
 def without_privacy(case: Case) -> Chances:
     """The best support itself: what stays unknown with this many rows and no ε at all."""
     instance = case.instance
-    if instance.number_of_supports > MOST_LISTED and instance.ridge > 0.0:
+    if instance.number_of_supports > case.most_listed and instance.ridge > 0.0:
         best = top_supports(instance, 1, time_limit=case.time_limit).supports[0]
     else:
         supports, values = _listed(case)
@@ -152,54 +145,33 @@ def without_privacy(case: Case) -> Chances:
     return (Chance(share, float(share == 1.0)),) * len(case.epsilons)
 
 
-def sis(case: Case) -> Chances:
-    """Correlations with the target, by draws."""
-    return _by_draws_from_rows(case, lambda epsilon: SISMethod(epsilon=epsilon))
+def by_draws(method: Callable[..., PrivateSelector], case: Case, **options: Any) -> Chances:
+    """Any other method, by draws: mistakes and the chain are private on a condition only."""
+
+    def chance(method: PrivateSelector) -> Chance:
+        mechanism = method.on(case.instance, case.source)
+        return case.of_draws(lambda: tuple(mechanism.sample(case.source)))
+
+    return tuple(chance(method(epsilon=epsilon, **options)) for epsilon in case.epsilons)
 
 
-def kendall(case: Case) -> Chances:
-    """Rank correlations less redundancy, by draws."""
-    return _by_draws_from_rows(case, lambda epsilon: KendallMethod(epsilon=epsilon))
-
-
-def sample_aggregate(case: Case) -> Chances:
-    """Votes of the Lasso on blocks of rows, by draws."""
-    return _by_draws_from_rows(case, lambda epsilon: SampleAggregateMethod(epsilon=epsilon))
-
-
-def mcmc(case: Case) -> Chances:
-    """The chain, by draws: private on the condition that it has mixed."""
-    return _by_draws_from_rows(case, lambda epsilon: MCMCMethod(epsilon=epsilon))
+def by_search(method: Callable[..., PrivateSelector], case: Case) -> Chances:
+    """A method that draws from what a search finds in time, by draws."""
+    return by_draws(method, case, time_limit=case.time_limit)
 
 
 METHODS: Mapping[str, Callable[[Case], Chances]] = {
     EXPONENTIAL: exponential,
-    TOP_R: top_r,
-    MISTAKES: mistakes,
-    "sis": sis,
-    "kendall": kendall,
-    "sample-aggregate": sample_aggregate,
-    "mcmc": mcmc,
+    TOP_R: partial(by_search, TopRSelector),
+    MISTAKES: partial(by_search, MistakesSelector),
+    "sis": partial(by_draws, SISSelector, relation=REPLACE_ONE),
+    "kendall": partial(by_draws, KendallSelector, relation=REPLACE_ONE),
+    "sample-aggregate": partial(by_draws, SampleAggregateSelector, relation=REPLACE_ONE),
+    "mcmc": partial(by_draws, MCMCSelector),
 }
 
 USUAL = (EXPONENTIAL, TOP_R, MISTAKES, "sis", "kendall")
-"""Methods that are compared if nothing else is asked for: the others take long to simulate."""
-
-
-def _by_draws(case: Case, method: Callable[[float], SupportMethod]) -> Chances:
-    def chance(mechanism: SupportMechanism) -> Chance:
-        return case.of_draws(lambda: tuple(mechanism.sample(case.source)))
-
-    return tuple(chance(method(epsilon).mechanism(case.instance)) for epsilon in case.epsilons)
-
-
-def _by_draws_from_rows(case: Case, method: Callable[[float], RowsMethod]) -> Chances:
-    def chance(method: RowsMethod) -> Chance:
-        rows = rows_of(case.instance, method.bounds)
-        mechanism = method.mechanism(rows, case.source)
-        return case.of_draws(lambda: tuple(mechanism.sample(case.source)))
-
-    return tuple(chance(method(epsilon)) for epsilon in case.epsilons)
+"""Methods that are compared by default: the others take long to simulate."""
 
 
 def _listed(case: Case) -> tuple[IntArray, FloatArray]:

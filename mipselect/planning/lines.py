@@ -20,7 +20,7 @@ TOO_SLOW = "not done within the time limit"
 
 @dataclass(frozen=True)
 class Setting:
-    """One way to ask, with everything that is public about it.
+    """One problem of a plan, with everything that is public about it.
 
     Attributes
     ----------
@@ -110,18 +110,11 @@ class SelectionPlan:
 
     Examples
     --------
-    >>> from mipselect.planning import plan_selection
-    >>> from mipselect.tables import TableSchema
-    >>> fields = [
-    ...     {"name": name, "type": "number", "constraints": {"minimum": 0, "maximum": 10}}
-    ...     for name in ("dose", "weight", "days")
-    ... ]
-    >>> schema = TableSchema.of({"fields": fields})
-    >>> plan = plan_selection(
-    ...     schema, target="days", rows=500, support_size=1, epsilons=[1.0], tables=2
-    ... )
-    >>> plan.features, plan.blind
-    (2, 0.5)
+    >>> from mipselect.planning import Guesses, SelectionPlan
+    >>> of_two = {"rows": 500, "support_size": 1, "features": 2, "repeated": 0, "seed": 0}
+    >>> bounds = {"epsilons": (1.0,), "coef_bound": 0.9, "ridge": 1.0, "goal": 0.8}
+    >>> SelectionPlan(**of_two, **bounds, guesses=Guesses(), lines=()).blind
+    0.5
     """
 
     rows: int

@@ -94,6 +94,7 @@ class Guesses:
                     f"{encoder.levels} categories, which count as equally frequent"
                 )
             return 0.0, 1.0
+        assert isinstance(encoder, Scaled)
         low, high = encoder.low, encoder.high
         mean = 0.5 * (low + high)
         if self.target_mean is not None:

@@ -1,7 +1,7 @@
-"""Joint promise of a fixed set of releases, counted in three ways.
+"""Joint guarantee of a fixed set of releases, counted in three ways.
 
 All three hold for a set that was fixed before the first of them was drawn. The sum also limits what
-is chosen step by step, and so does ρ where it is the currency; the others are told, and allow
+is chosen step by step, and so does ρ where it is the currency; the others inform, and allow
 nothing.
 """
 
@@ -19,15 +19,15 @@ from mipselect.privacy.ledger.entries import LedgerEntry
 from mipselect.validation import checked_share
 
 STEPS = 1_000_000
-"""Of a loss distribution at most; the library rounds losses up to the next of them."""
+"""Most steps of a loss distribution; the library rounds losses up to the next of them."""
 
 MOST_LOSS = 500.0
-"""Above this sum of ε no loss distribution is asked for: e^ε leaves the floats."""
+"""Above this sum of ε no loss distribution is computed: e^ε leaves the floats."""
 
 SUM, LOSSES, RHO = "sum", "loss distributions", "rho"
 
 MEANINGS = {
-    SUM: "ε and δ added up; holds whatever was asked, also step by step",
+    SUM: "ε and δ added up; holds for any draws, also step by step",
     LOSSES: "privacy-loss distributions of pure ε; for a set that was fixed beforehand",
     RHO: "ρ of zero-concentrated privacy added up; for a set that was fixed beforehand",
 }
@@ -38,7 +38,7 @@ LIMITED = "ρ of zero-concentrated privacy added up; the ledger's limit on it ho
 
 @dataclass(frozen=True)
 class Statement:
-    """Joint promise of a set of releases, in one way of counting.
+    """Joint guarantee of a set of releases, in one way of counting.
 
     Attributes
     ----------

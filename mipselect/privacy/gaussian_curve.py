@@ -16,10 +16,10 @@ from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal, localcontext
 from functools import lru_cache
 
 RELATIVE = Decimal("1e-18")
-"""How far apart the bounds may be, relatively."""
+"""Largest relative distance of the bounds."""
 
 SMALLEST = Decimal("1e-99999999999999999")
-"""What an exponential that no decimal holds is replaced by, in an upper bound."""
+"""Stands in an upper bound for an exponential that no decimal can express."""
 
 
 def gaussian_delta(mu: float | Decimal, epsilon: float | Decimal) -> tuple[Decimal, Decimal]:

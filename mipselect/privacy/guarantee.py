@@ -1,4 +1,4 @@
-"""`Guarantee`: what a mechanism promises, as data."""
+"""`Guarantee`: the privacy of a draw, as data."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from mipselect.validation import (
     checked_line,
     checked_nonnegative,
     checked_number,
+    set_fields,
     shown,
 )
 
@@ -31,7 +32,7 @@ RELATIONS = {
 ROW = "row"
 """The privacy unit where a person has one row."""
 
-NO_PROMISE = "no promise, for the draw was seeded"
+NO_GUARANTEE = "no guarantee, for the draw was seeded"
 
 DIGITS = Context(prec=40)
 """`decimal` rounds an exponential to the nearest of so many digits, and no further."""
@@ -51,12 +52,12 @@ class Guarantee:
         Which data sets are neighbours: one row is exchanged (and n is public), or one row is
         added or removed (and n is private).
     conditions : tuple of str
-        What must be true of the data for the promise to hold; empty for an unconditional one.
+        What must be true of the data for the guarantee to hold; empty for an unconditional one.
     private : bool
         False marks the guarantee of a seeded draw: the numbers are what the draw would have
-        cost, and nothing is promised. The mark stays through sums and conversions.
+        cost, and nothing is guaranteed. The mark stays through sums and conversions.
     rho : float, optional
-        A ρ of zero-concentrated privacy that is promised as well, under the same relation and
+        A ρ of zero-concentrated privacy that holds as well, under the same relation and
         conditions and without any δ. None states none; `concentrated` says what follows from ε.
         Two guarantees with the same (ε, δ) are equal, whatever else they state.
 
@@ -83,16 +84,19 @@ class Guarantee:
     rho: float | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", checked_nonnegative(self.epsilon, "epsilon"))
+        epsilon = checked_nonnegative(self.epsilon, "epsilon")
         delta = checked_number(
             self.delta, "delta", "a number with 0 ≤ delta < 1", lambda v: 0.0 <= v < 1.0
         )
-        object.__setattr__(self, "delta", delta)
         checked_relation(self.relation)
-        object.__setattr__(self, "conditions", _conditions(self.conditions))
-        object.__setattr__(self, "private", checked_flag(self.private, "private"))
-        if self.rho is not None:
-            object.__setattr__(self, "rho", checked_nonnegative(self.rho, "rho"))
+        set_fields(
+            self,
+            epsilon=epsilon,
+            delta=delta,
+            conditions=_conditions(self.conditions),
+            private=checked_flag(self.private, "private"),
+            rho=None if self.rho is None else checked_nonnegative(self.rho, "rho"),
+        )
 
     @property
     def concentrated(self) -> float | None:
@@ -101,7 +105,7 @@ class Guarantee:
         return min((rho for rho in (self.rho, pure) if rho is not None), default=None)
 
     def to(self, relation: str) -> Guarantee:
-        """State the same promise under another neighbouring relation.
+        """State the same guarantee under another neighbouring relation.
 
         Replacing a row is removing one and adding another, so (ε, δ) under add-remove is
         (2ε, (1 + e^ε)δ) under replace-one, and ρ is 4ρ. Nothing follows in the other direction.
@@ -111,7 +115,7 @@ class Guarantee:
         RelationMismatch
             From replace-one to add-remove.
         InvalidInput
-            If the relation is unknown, or δ would reach 1 and promise nothing.
+            If the relation is unknown, or δ would reach 1 and guarantee nothing.
         """
         if relation == self.relation:
             return self
@@ -126,7 +130,7 @@ class Guarantee:
         return _composed(epsilon, delta, relation, self.conditions, self.private, rho)
 
     def times(self, count: int) -> Guarantee:
-        """Return the promise of `count` releases together, by basic composition: (kε, kδ).
+        """Return the guarantee of `count` releases together, by basic composition: (kε, kδ).
 
         Raises
         ------
@@ -157,7 +161,7 @@ class Guarantee:
         }
 
     def of_unit(self, unit: str) -> str:
-        """The promise as a sentence about all rows of one `unit`, or about one "row".
+        """The guarantee as a sentence about all rows of one `unit`, or about one "row".
 
         Examples
         --------
@@ -173,8 +177,8 @@ class Guarantee:
             conditions = "provided that: " + "; ".join(self.conditions)
         else:
             conditions = "no further condition"
-        promise = f"{size}, {neighbours(self.relation, unit)}; {conditions}"
-        return promise if self.private else f"{NO_PROMISE}; otherwise {promise}"
+        stated = f"{size}, {neighbours(self.relation, unit)}; {conditions}"
+        return stated if self.private else f"{NO_GUARANTEE}; otherwise {stated}"
 
     def __str__(self) -> str:
         return self.of_unit(ROW)
@@ -186,23 +190,23 @@ def neighbours(relation: str, unit: str = ROW) -> str:
     return words if unit == ROW else words.replace("one row", f"all rows of one {unit}")
 
 
-def checked_relation(relation: str, known: Collection[str] = RELATIONS) -> str:
+def checked_relation(relation: str, what: str = "relation") -> str:
     """Return one of the known relations, or raise `InvalidInput`."""
-    return checked_choice(relation, "relation", known)
+    return checked_choice(relation, what, RELATIONS)
 
 
 def compose(guarantees: Iterable[Guarantee], relation: str) -> Guarantee:
     """Add up ε, δ and ρ, exactly, and unite the conditions in their order.
 
     A ρ is stated if one of them states it and it follows for all. One seeded draw among them
-    takes the promise from all.
+    takes the guarantee from all.
 
     Raises
     ------
     RelationMismatch
         If a guarantee is not under `relation`.
     InvalidInput
-        If δ reaches 1: together such releases promise nothing.
+        If δ reaches 1: together such releases guarantee nothing.
     """
     together = list(guarantees)
     for guarantee in together:
@@ -237,7 +241,7 @@ def _composed(
     rho: Fraction | None,
 ) -> Guarantee:
     if delta >= 1:
-        raise InvalidInput(f"the deltas add up to {float(delta)!r}; from 1 on nothing is promised")
+        raise InvalidInput(f"the deltas add up to {float(delta)!r}; from 1 on nothing holds")
     if epsilon > sys.float_info.max:
         raise InvalidInput("the epsilons add up to more than a float can hold")
     united = tuple(dict.fromkeys(conditions))
@@ -252,7 +256,7 @@ def _two_steps(epsilon: float, delta: float) -> Fraction:
     product = (1 + Fraction(power)) * exact(delta)
     if product >= 1:
         raise InvalidInput(
-            f"({epsilon:.15g}, {delta:.15g}) under add-remove promises nothing under "
+            f"({epsilon:.15g}, {delta:.15g}) under add-remove guarantees nothing under "
             "replace-one: (1 + e^ε)δ is not below 1"
         )
     return product

@@ -1,4 +1,4 @@
-"""`Release`: the only thing that may leave the building."""
+"""`Release`: the outcome of a private draw, the only thing that may leave."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any
 
 from mipselect.errors import InvalidInput
 from mipselect.privacy.guarantee import Guarantee
-from mipselect.validation import checked_flag, checked_integer, checked_name, shown
+from mipselect.validation import checked_flag, checked_integer, checked_name, set_fields, shown
 
 NOT_PRIVATE = "NOT PRIVATE: drawn with a seeded generator, for tests and experiments only"
 
 
 @dataclass(frozen=True)
 class Release:
-    """Columns or items that were drawn privately, with what is promised about them.
+    """Columns or items that were drawn privately, with their guarantee.
 
     It holds nothing else that depends on the data.
 
@@ -25,12 +25,12 @@ class Release:
     feature_names : tuple of str
         The names of the chosen columns, in the same order; empty for items without names.
     guarantee : Guarantee
-        What is promised; marked as no promise if `private` is false.
+        Guarantee of the draw; marked as none if `private` is false.
     mechanism : str
         The name of the mechanism.
     private : bool
         Whether the draw came from the operating system's generator. If not, whoever knows the
-        seed can repeat the draw, and nothing is promised.
+        seed can repeat the draw, and nothing is guaranteed.
 
     Raises
     ------
@@ -63,11 +63,14 @@ class Release:
         if names and len(names) != len(support):
             raise InvalidInput(f"{len(support)} entries of a support have {len(names)} names")
         private = checked_flag(self.private, "private") and self.guarantee.private
-        object.__setattr__(self, "support", support)
-        object.__setattr__(self, "feature_names", names)
-        object.__setattr__(self, "mechanism", checked_name(self.mechanism, "the mechanism"))
-        object.__setattr__(self, "private", private)
-        object.__setattr__(self, "guarantee", replace(self.guarantee, private=private))
+        set_fields(
+            self,
+            support=support,
+            feature_names=names,
+            mechanism=checked_name(self.mechanism, "the mechanism"),
+            private=private,
+            guarantee=replace(self.guarantee, private=private),
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields, ready for JSON."""

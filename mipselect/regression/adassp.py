@@ -4,81 +4,86 @@ from __future__ import annotations
 
 import random
 from abc import abstractmethod
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from mipselect.arrays import FloatArray
+from mipselect.estimators import target_bound
 from mipselect.grid import exact_products, on_grid
+from mipselect.parameters import estimator, parameter
 from mipselect.privacy.concentrated import gaussian_rho
 from mipselect.privacy.guarantee import Guarantee
-from mipselect.privacy.ledger import Ledger
-from mipselect.regression.base import Drawn, PrivateRegressor
+from mipselect.regression.base import PrivateRegressor
+from mipselect.regression.drawn import Drawn
 from mipselect.regression.gaussian_noise import largest_mu, plus_gaussian
-from mipselect.regression.noisy_moments import (
-    QUANTILE,
-    SIZES_SHARE,
-    Deviations,
-    deviations,
-    inverse_of_regularised,
-    plus_symmetric_gaussian,
-    smallest_eigenvalue,
-)
+from mipselect.regression.noisy_moments import SIZES_SHARE, Deviations, NoisyGram, deviations
 from mipselect.regression.rows import RowMap, products, require_bounded
-from mipselect.validation import (
-    checked_budget,
-    checked_delta,
-    checked_integer,
-    checked_scale,
-)
+from mipselect.validation import LARGEST_SCALE, checked_delta, checked_integer, checked_scale
 
 
+@estimator
 class _AdaSSP(PrivateRegressor):
     """Common base of the regressors with one round and with many."""
 
-    delta: float
-    x_bound: float | ArrayLike | None
-    y_bound: float | None
-    row_bound: float | None
-    fit_intercept: bool
+    delta: float = parameter(
+        "float", "0 < δ < 1/2, under `relation`.", default=1e-6, check=checked_delta
+    )
+    x_bound: float | ArrayLike | None = parameter(
+        "float or array_like of shape (p,), optional",
+        "Columns are clipped to ± this and divided by it. Public.",
+        default=None,
+    )
+    y_bound: float | None = parameter(
+        "float, optional",
+        "The target is clipped to ± this first. Public.",
+        default=None,
+        check=checked_scale,
+    )
+    row_bound: float | None = parameter(
+        "float, optional",
+        "Rows, with the one in them, are shortened to this Euclidean length; after the division "
+        "if there is an `x_bound`, and √(p + 1) then if None is given. 1 with neither.",
+        default=None,
+        check=checked_scale,
+    )
 
     _sizes_share: ClassVar[float] = 0.0
     """Share of μ² that the sum of squares of the target and the number of rows cost."""
 
-    def promise(self, size: int) -> Guarantee:
-        """Return the guarantee of a fit on `size` columns: (ε, δ), and ρ = μ²/2.
-
-        See `PrivateLinearModel.promise`.
-        """
-        self._rows(size)
-        self._residual_bound()
+    def _promise(self, size: int) -> Guarantee:
+        """(ε, δ), and ρ = μ²/2."""
         self._target_bound()
         self._deviations(size)
         rho = gaussian_rho(largest_mu(self.epsilon, self.delta))
-        return Guarantee(self.epsilon, self.delta, relation=self._checked_relation(), rho=rho)
-
-    @abstractmethod
-    def _rounds(self) -> int:
-        """T."""
-
-    @abstractmethod
-    def _residual_bound(self) -> float:
-        """B_r."""
+        return Guarantee(self.epsilon, self.delta, relation=self.relation, rho=rho)
 
     @abstractmethod
     def _target_bound(self) -> float:
         """B_y."""
 
-    @abstractmethod
+    def _residual_bound(self) -> float:
+        """B_r."""
+        return self._target_bound()
+
+    def _rounds(self) -> int:
+        """T."""
+        return 1
+
     def _name(self) -> str:
         """Return the name that a release gives the mechanism."""
+        return "adassp"
 
     def _deviations(self, size: int) -> Deviations:
-        epsilon, delta = checked_budget(self.epsilon), checked_delta(self.delta)
-        relation, rounds = self._checked_relation(), self._rounds()
-        columns = self._rows(size).columns
-        return deviations(epsilon, delta, relation, rounds, self._sizes_share, columns=columns)
+        return deviations(
+            float(self.epsilon),
+            float(self.delta),
+            self.relation,
+            self._rounds(),
+            self._sizes_share,
+            columns=self._rows(size).columns,
+        )
 
     def _rows(self, size: int) -> RowMap:
         row_bound = 1.0 if self.row_bound is None and self.x_bound is None else self.row_bound
@@ -96,12 +101,7 @@ class _AdaSSP(PrivateRegressor):
         clip, y_bound = self._residual_bound(), self._target_bound()
         table = on_grid(rows(X), rows.norm)
         target = np.clip(y, -y_bound, y_bound)
-        gram = exact_products(table, table)
-        noisy_gram = plus_symmetric_gaussian(gram, sigma.gram, source, private=private)
-        smallest = np.array([smallest_eigenvalue(gram)])
-        lower = plus_gaussian(smallest, sigma.eigenvalue, source, private=private)
-        lower -= QUANTILE * sigma.eigenvalue
-        inverse = inverse_of_regularised(noisy_gram, float(lower[0]), sigma.gram)
+        squares = NoisyGram.draw(exact_products(table, table), sigma, source, private=private)
         theta = np.zeros(rows.columns)
         gradients = []
         for _ in range(self._rounds()):
@@ -109,7 +109,7 @@ class _AdaSSP(PrivateRegressor):
             gradient = exact_products(table, residuals[:, None])[:, 0]
             noisy = plus_gaussian(gradient, sigma.gradient, source, private=private) * clip
             gradients.append(noisy)
-            theta = theta + inverse @ noisy
+            theta = theta + squares.inverse @ noisy
         sizes, known = self._draw_sizes(target, sigma.sizes, source, private)
         return Drawn(
             theta / rows.norm,
@@ -121,16 +121,9 @@ class _AdaSSP(PrivateRegressor):
                 "residual_bound": clip,
                 "rounds": float(self._rounds()),
                 "row_norm": rows.norm,
-                "gram_deviation": sigma.gram,
-                "eigenvalue_deviation": sigma.eigenvalue,
-                "gradient_deviation": sigma.gradient * clip,
+                **sigma.stated(clip),
             },
-            statistics={
-                "gram": noisy_gram,
-                "smallest_eigenvalue": lower,
-                "gradients": gradients,
-                **sizes,
-            },
+            statistics={**squares.stated(), "gradients": gradients, **sizes},
         )
 
     def _draw_sizes(
@@ -140,28 +133,9 @@ class _AdaSSP(PrivateRegressor):
         return {}, {}
 
 
+@estimator
 class AdaSSPRegressor(_AdaSSP):
-    """Least squares from a noisy XᵀX and Xᵀy, with as much ridge as the noise asks for.
-
-    Parameters
-    ----------
-    epsilon, delta : float
-        ε > 0 and 0 < δ < 1, under `relation`.
-    x_bound : float or array_like of shape (p,), optional
-        Columns are clipped to ± this and divided by it. Public.
-    y_bound : float
-        The target is clipped to ± this. Public; required.
-    row_bound : float, optional
-        Rows, with the one in them, are shortened to this Euclidean length; after the division
-        if there is an `x_bound`, and √(p + 1) then if None is given. 1 with neither.
-    fit_intercept : bool
-        Whether a column of ones is added.
-    relation : {"replace-one", "add-remove"}
-    ledger : Ledger, optional
-        Pays for each fit.
-    random_state : None, int or RandomState
-        None is the operating system's generator. Anything else is for tests and experiments, and
-        marks the release as not private.
+    """Least squares from a noisy XᵀX and Xᵀy, with as much ridge as the noise requires.
 
     Notes
     -----
@@ -198,40 +172,12 @@ class AdaSSPRegressor(_AdaSSP):
     (5, 1e-06)-differentially private, replacing one row; no further condition
     """
 
-    _sizes_share = SIZES_SHARE
+    y_bound: float | None = target_bound(check=checked_scale)
 
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        x_bound: float | ArrayLike | None = None,
-        y_bound: float | None = None,
-        row_bound: float | None = None,
-        fit_intercept: bool = True,
-        relation: str = "replace-one",
-        ledger: Ledger | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.x_bound = x_bound
-        self.y_bound = y_bound
-        self.row_bound = row_bound
-        self.fit_intercept = fit_intercept
-        self.relation = relation
-        self.ledger = ledger
-        self.random_state = random_state
-
-    def _rounds(self) -> int:
-        return 1
+    _sizes_share: ClassVar[float] = SIZES_SHARE
 
     def _target_bound(self) -> float:
-        self._require(y_bound="the target is clipped to ± this")
-        return checked_scale(self.y_bound, "y_bound")  # type: ignore[arg-type]
-
-    def _residual_bound(self) -> float:
-        return self._target_bound()
+        return float(self._public("y_bound")["y_bound"])
 
     def _draw_sizes(
         self, target: FloatArray, deviation: float, source: random.Random, private: bool
@@ -248,24 +194,10 @@ class AdaSSPRegressor(_AdaSSP):
         noisy = plus_gaussian(sizes, deviation, source, private=private) * units
         return {"squares": noisy[:1], "rows": noisy[1:]}, {**known, "rows_deviation": deviation}
 
-    def _name(self) -> str:
-        return "adassp"
 
-
+@estimator
 class BoostedAdaSSPRegressor(_AdaSSP):
     """AdaSSP in rounds, each on the clipped residuals of the ones before.
-
-    Parameters
-    ----------
-    residual_bound : float
-        B_r: residuals are clipped to ± this in every round, in the units of y. Public. What T
-        rounds can reach is bounded by about T B_r.
-    y_bound : float, optional
-        The target is clipped to ± this first. Public.
-    rounds : int
-        T.
-    epsilon, delta, x_bound, row_bound, fit_intercept, relation, ledger, random_state
-        See `AdaSSPRegressor`.
 
     Notes
     -----
@@ -289,46 +221,25 @@ class BoostedAdaSSPRegressor(_AdaSSP):
     True
     """
 
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        residual_bound: float = 1.0,
-        rounds: int = 100,
-        x_bound: float | ArrayLike | None = None,
-        y_bound: float | None = None,
-        row_bound: float | None = None,
-        fit_intercept: bool = True,
-        relation: str = "replace-one",
-        ledger: Ledger | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.residual_bound = residual_bound
-        self.rounds = rounds
-        self.x_bound = x_bound
-        self.y_bound = y_bound
-        self.row_bound = row_bound
-        self.fit_intercept = fit_intercept
-        self.relation = relation
-        self.ledger = ledger
-        self.random_state = random_state
+    residual_bound: float = parameter(
+        "float",
+        "B_r: residuals are clipped to ± this in every round, in the units of y. Public. What T "
+        "rounds can reach is bounded by about T B_r.",
+        default=1.0,
+        check=checked_scale,
+    )
+    rounds: int = parameter(
+        "int", "T.", default=100, check=lambda rounds, name: checked_integer(rounds, name, 1)
+    )
 
     def _rounds(self) -> int:
-        return checked_integer(self.rounds, "rounds", 1)
+        return int(self.rounds)
 
     def _target_bound(self) -> float:
-        bound = LARGEST_TARGET if self.y_bound is None else self.y_bound
-        return checked_scale(bound, "y_bound")
+        return LARGEST_SCALE if self.y_bound is None else float(self.y_bound)
 
     def _residual_bound(self) -> float:
-        return checked_scale(self.residual_bound, "residual_bound")
+        return float(self.residual_bound)
 
     def _name(self) -> str:
         return f"boosted-adassp, {self._rounds()} rounds"
-
-
-LARGEST_TARGET = 1e25
-"""Bound to which y is clipped where nothing else is said: the largest scale there is."""

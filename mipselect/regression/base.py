@@ -1,60 +1,38 @@
-"""Base of all private models: scikit-learn's conventions around one private draw."""
+"""Base of all private models: their parameters, and the way to one draw of coefficients."""
 
 from __future__ import annotations
 
 import math
 import random
-from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.base import RegressorMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
-from mipselect.frames import numeric_matrix, numeric_vector, plain_array
+from mipselect.estimators import PrivateDraw, PrivateEstimator
 from mipselect.losses.classes import Classes
+from mipselect.parameters import estimator, parameter
 from mipselect.privacy.guarantee import Guarantee, checked_relation
-from mipselect.privacy.ledger import Ledger, checked_ledger, paid
-from mipselect.privacy.randomness import source_of
+from mipselect.privacy.ledger import paid
+from mipselect.privacy.randomness import generator
+from mipselect.regression.drawn import Drawn, released
 from mipselect.regression.release import ModelRelease
-from mipselect.regression.rows import RowMap
-from mipselect.tables.mixed_tables import refuse_text
-from mipselect.tables.model_table import ModelTable
-from mipselect.validation import checked_feature_names, require_public
-
-
-@dataclass(frozen=True)
-class Drawn:
-    """Result of a draw; all of it is released.
-
-    Attributes
-    ----------
-    theta : float array, shape (columns of `rows`,), or None
-        Coefficients of mapped rows; None where no model is released.
-    rows : RowMap
-    mechanism : str
-    statistics, bounds, footnotes
-        See `ModelRelease`.
-    """
-
-    theta: FloatArray | None
-    rows: RowMap
-    mechanism: str
-    bounds: Mapping[str, float] = field(default_factory=dict)
-    statistics: Mapping[str, Any] = field(default_factory=dict)
-    footnotes: tuple[str, ...] = ()
-
+from mipselect.tables.frames import numeric_matrix, numeric_vector
+from mipselect.validation import checked_budget, checked_flag
 
 REACH = 3.0
 """Bound of predictions, in halves of the target range, where `coef_bound` follows from a table."""
 
 
-class ReleasedModel(BaseEstimator, ABC):  # type: ignore[misc]
+@estimator
+class ReleasedModel(PrivateEstimator):
     """A linear model that is a private release, and what scikit-learn expects around it.
 
     Attributes
@@ -62,36 +40,10 @@ class ReleasedModel(BaseEstimator, ABC):  # type: ignore[misc]
     coef_ : ndarray of shape (p,)
         Per unit of each column; zeros where no model was released.
     intercept_ : float
-    guarantee_ : Guarantee
-        What the draw promises.
     release_ : ModelRelease
         The model with its guarantee and all that is public about it. Its `private` is false
         after a fit with a `random_state`.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of str
-        Only if X had names.
     """
-
-    ledger: Ledger | None
-
-    coef_: FloatArray
-    intercept_: float
-    guarantee_: Guarantee
-    release_: ModelRelease
-    n_features_in_: int
-
-    @abstractmethod
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Draw the model, once. Every call draws again and costs the whole guarantee again."""
-
-    @abstractmethod
-    def _seeded(self) -> bool:
-        """Return whether two fits to the same data give the same model."""
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.non_deterministic = not self._seeded()
-        return tags
 
     def _keep(self, release: ModelRelease, columns: Sequence[int], size: int) -> None:
         """Keep a release whose coefficients are those of some of `size` columns."""
@@ -104,25 +56,9 @@ class ReleasedModel(BaseEstimator, ABC):  # type: ignore[misc]
         self.intercept_ = release.intercept
 
     def _validated(self, X: ArrayLike, y: ArrayLike) -> tuple[FloatArray, Any]:
-        """Return finite X, shape (n, p), and y, shape (n,), which `_encoded` takes."""
-        y = self._labelled(y)
-        try:
-            # A warning of an overflowing sum would tell about the data.
-            with np.errstate(all="ignore"):
-                table, target = validate_data(self, X, y, dtype=[np.float64, np.float32])
-        except np.exceptions.DTypePromotionError:
-            numeric_matrix(X)  # Some columns are dates: this says which.
-            raise
-        except ValueError:
-            refuse_text(X)
-            raise
-        # scikit-learn overlooks masks, dates and a stored index, and with `assume_finite` NaN too.
-        plain_array(y, "y")
-        return numeric_matrix(table)[0].astype(np.float64), target
-
-    def _labelled(self, y: ArrayLike) -> ArrayLike:
-        """The target before it is checked; of public classes as -1 and +1, 0 for no class."""
-        return y
+        """Return checked X and y, in double precision."""
+        table, target = super()._validated(X, y)
+        return table.astype(np.float64), target
 
     def _table(self, X: ArrayLike) -> FloatArray:
         """The columns of the release, for a prediction."""
@@ -132,28 +68,30 @@ class ReleasedModel(BaseEstimator, ABC):  # type: ignore[misc]
         columns: FloatArray = numeric_matrix(table)[0][:, self._columns]
         return columns
 
-    def _names(self) -> tuple[str, ...]:
-        """The p names: those of X, or x0, x1, ..."""
-        names = getattr(self, "feature_names_in_", None)
-        if names is None:
-            return tuple(f"x{j}" for j in range(self.n_features_in_))
-        return checked_feature_names([str(name) for name in names], len(names))
 
-
-class PrivateLinearModel(ReleasedModel):
+@estimator
+class PrivateLinearModel(ReleasedModel, PrivateDraw):
     """A linear model whose coefficients are one private draw.
 
-    A subclass is a constructor, which stores its arguments, `promise` and `_draw`.
+    A subclass declares the parameters that it adds, and has `_promise` and `_draw`.
     """
 
-    epsilon: float
-    relation: str
-    random_state: Any
+    epsilon: float = parameter(
+        "float", "ε > 0, under `relation`.", default=1.0, check=checked_budget
+    )
+    fit_intercept: bool = parameter(
+        "bool", "Whether a column of ones is added.", default=True, check=checked_flag
+    )
+    relation: str = parameter(
+        '{"replace-one", "add-remove"}',
+        "What ε is stated under; under the second n is private.",
+        default="replace-one",
+        check=checked_relation,
+    )
 
     _per_column: ClassVar[tuple[str, ...]] = ("x_bound",)
     """Parameters that may hold one number for each column."""
 
-    @abstractmethod
     def promise(self, size: int) -> Guarantee:
         """Return the guarantee of a fit on `size` columns; nothing is drawn or charged.
 
@@ -162,6 +100,12 @@ class PrivateLinearModel(ReleasedModel):
         InvalidInput
             If a parameter is missing or out of its range.
         """
+        self.check()
+        return self._promise(size)
+
+    @abstractmethod
+    def _promise(self, size: int) -> Guarantee:
+        """See `promise`, which has checked what can be checked of each parameter alone."""
 
     @abstractmethod
     def _draw(self, X: FloatArray, y: FloatArray, source: random.Random, private: bool) -> Drawn:
@@ -228,30 +172,8 @@ class PrivateLinearModel(ReleasedModel):
         arrays = {name: np.asarray(value, dtype=object) for name, value in values.items()}
         return [name for name, array in arrays.items() if array.shape == (size,)]
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Draw the coefficients, once.
-
-        Every call draws again and costs the whole guarantee again.
-
-        Parameters
-        ----------
-        X : array_like of shape (n, p)
-            One row per person. Dense, without missing values.
-        y : array_like of shape (n,)
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        InvalidInput
-            If a parameter is missing or out of its range.
-        BudgetExceeded, RelationMismatch
-            From the ledger, before anything is drawn.
-        """
-        checked_ledger(self.ledger)
-        source, private = source_of(self.random_state)
+    def _fit(self, X: ArrayLike, y: ArrayLike, source: random.Random) -> None:
+        _, private = generator(source)
         table, given = self._validated(X, y)
         target, size = self._encoded(given), table.shape[1]
         names = self._names()
@@ -265,10 +187,6 @@ class PrivateLinearModel(ReleasedModel):
         guarantee = replace(guarantee, conditions=promised.conditions)
         columns = tuple(range(size))
         self._keep(released(drawn, columns, names, guarantee, self._classes()), columns, size)
-        return self
-
-    def _seeded(self) -> bool:
-        return self.random_state is not None
 
     def _encoded(self, target: Any) -> FloatArray:
         """The target as finite numbers."""
@@ -277,14 +195,6 @@ class PrivateLinearModel(ReleasedModel):
     def _classes(self) -> Classes | None:
         """The two classes, for a classifier."""
         return None
-
-    def _require(self, **meanings: str) -> None:
-        """Raise `InvalidInput` if one of these parameters is None."""
-        given = {name: getattr(self, name) for name in meanings}
-        require_public(type(self).__name__, given, meanings)
-
-    def _checked_relation(self) -> str:
-        return checked_relation(self.relation)
 
 
 class NumberPredictor(RegressorMixin, ReleasedModel):  # type: ignore[misc]
@@ -307,37 +217,6 @@ class NumberPredictor(RegressorMixin, ReleasedModel):  # type: ignore[misc]
         return tags
 
 
+@estimator
 class PrivateRegressor(NumberPredictor, PrivateLinearModel):
     """A private linear model that predicts numbers."""
-
-
-def released(
-    drawn: Drawn,
-    support: tuple[int, ...],
-    names: tuple[str, ...],
-    guarantee: Guarantee,
-    classes: Classes | None = None,
-    columns: tuple[str, ...] = (),
-    table: ModelTable | None = None,
-) -> ModelRelease:
-    """Return what was drawn for some features with its guarantee; `names` are those of them."""
-    coef, intercept = None, 0.0
-    if drawn.theta is not None:
-        coefficients, intercept = drawn.rows.in_units_of_columns(drawn.theta)
-        coef = tuple(coefficients.tolist())
-    return ModelRelease(
-        support=support,
-        feature_names=names,
-        guarantee=guarantee,
-        mechanism=drawn.mechanism,
-        private=guarantee.private,
-        coefficients=coef,
-        intercept=intercept,
-        rows=drawn.rows,
-        bounds=drawn.bounds,
-        classes=classes,
-        statistics=drawn.statistics,
-        footnotes=drawn.footnotes,
-        columns=columns,
-        table=table,
-    )

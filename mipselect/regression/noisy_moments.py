@@ -58,6 +58,14 @@ class Deviations:
     gradient: float
     sizes: float = math.inf
 
+    def stated(self, clip: float) -> dict[str, float]:
+        """Return them as a release states them, for residuals within `clip`."""
+        return {
+            "gram_deviation": self.gram,
+            "eigenvalue_deviation": self.eigenvalue,
+            "gradient_deviation": self.gradient * clip,
+        }
+
 
 def deviations(
     epsilon: float,
@@ -126,6 +134,40 @@ def plus_symmetric_gaussian(
     diagonal = plus_gaussian(np.diagonal(matrix).copy(), deviation, source, private=private)
     result: FloatArray = noisy + noisy.T + np.diag(diagonal)
     return result
+
+
+@dataclass(frozen=True)
+class NoisyGram:
+    """Released part of a sum of squares G, and an inverse that is computed from it.
+
+    Attributes
+    ----------
+    gram : float array, shape (d, d)
+        G̃ = G + noise.
+    lower : float array, shape (1,)
+        λ̃, which lies below λ_min(G) with a probability of 97.5 %.
+    inverse : float array, shape (d, d)
+        See `inverse_of_regularised`.
+    """
+
+    gram: FloatArray
+    lower: FloatArray
+    inverse: FloatArray
+
+    @classmethod
+    def draw(
+        cls, gram: FloatArray, sigma: Deviations, source: random.Random, *, private: bool
+    ) -> NoisyGram:
+        """Add noise to G and to its smallest eigenvalue."""
+        noisy = plus_symmetric_gaussian(gram, sigma.gram, source, private=private)
+        least = np.array([smallest_eigenvalue(gram)])
+        lower = plus_gaussian(least, sigma.eigenvalue, source, private=private)
+        lower -= QUANTILE * sigma.eigenvalue
+        return cls(noisy, lower, inverse_of_regularised(noisy, float(lower[0]), sigma.gram))
+
+    def stated(self, square: float = 1.0) -> dict[str, FloatArray]:
+        """Return what a release has of it, for rows that were longer by √`square`."""
+        return {"gram": self.gram / square, "smallest_eigenvalue": self.lower / square}
 
 
 def inverse_of_regularised(noisy_gram: FloatArray, lower: float, deviation: float) -> FloatArray:

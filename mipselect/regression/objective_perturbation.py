@@ -14,12 +14,13 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
-from mipselect.frames import numeric_vector
+from mipselect.estimators import target_bound
 from mipselect.losses.classes import Classes, checked_classes, class_signs, sorted_classes
+from mipselect.parameters import estimator, parameter
 from mipselect.privacy.guarantee import Guarantee
-from mipselect.privacy.ledger import Ledger
-from mipselect.regression.base import Drawn, PrivateLinearModel, PrivateRegressor
+from mipselect.regression.base import PrivateLinearModel, PrivateRegressor
 from mipselect.regression.double_draws import euclidean_laplace
+from mipselect.regression.drawn import Drawn
 from mipselect.regression.perturbed_objective import (
     ROUNDING,
     Perturbation,
@@ -32,7 +33,7 @@ from mipselect.regression.smooth_losses import (
     classification_loss,
     regression_loss,
 )
-from mipselect.validation import checked_budget, checked_nonnegative, checked_scale
+from mipselect.validation import checked_nonnegative, checked_scale
 
 STEPS = 2.0**20
 """Released coefficients are multiples of coef_bound / STEPS."""
@@ -43,23 +44,42 @@ FOOTNOTE = (
 )
 
 
+@estimator
 class _ObjectivePerturbation(PrivateLinearModel):
     """Common base of the regressor and the classifier."""
 
-    x_bound: float | ArrayLike | None
-    coef_bound: float | None
-    ridge: float
-    fit_intercept: bool
-    row_bound: float | None
-    loss: str
+    x_bound: float | ArrayLike | None = parameter(
+        "float or array_like of shape (p,)",
+        "Columns are clipped to ± this, in their units. Public; required.",
+        default=None,
+        assumption="columns are clipped to ± this",
+    )
+    coef_bound: float | None = parameter(
+        "float",
+        "r: the largest Euclidean length of the coefficients, the intercept among them. Public; "
+        "required.",
+        default=None,
+        check=checked_scale,
+        assumption="the largest length of the coefficients, with the intercept",
+    )
+    ridge: float = parameter(
+        "float",
+        "γ ≥ 0 of the penalty (γ/2)‖β‖² on the sum of losses, the λ of an `Instance`.",
+        default=0.0,
+        check=checked_nonnegative,
+    )
+    row_bound: float | None = parameter(
+        "float, optional",
+        "Rows, with the one in them, are shortened to this length: fewer digits of the data for "
+        "less noise.",
+        default=None,
+        check=checked_scale,
+    )
 
-    def promise(self, size: int) -> Guarantee:
-        """Return the guarantee of a fit on `size` columns: pure ε.
-
-        See `PrivateLinearModel.promise`.
-        """
+    def _promise(self, size: int) -> Guarantee:
+        """Pure ε."""
         self._perturbation(size)
-        return Guarantee(self.epsilon, relation=self._checked_relation())
+        return Guarantee(self.epsilon, relation=self.relation)
 
     @abstractmethod
     def _loss(self) -> SmoothLoss:
@@ -70,29 +90,25 @@ class _ObjectivePerturbation(PrivateLinearModel):
         """B_y."""
 
     def _rows(self, size: int) -> RowMap:
-        self._require(
-            x_bound="columns are clipped to ± this",
-            coef_bound="the largest length of the coefficients, with the intercept",
-        )
-        row_map = RowMap(
-            size,
-            self.fit_intercept,
-            x_bound=self.x_bound,  # type: ignore[arg-type]
-            row_bound=self.row_bound,
-        )
+        x_bound = self._public("x_bound", "coef_bound")["x_bound"]
+        row_map = RowMap(size, self.fit_intercept, x_bound=x_bound, row_bound=self.row_bound)
         return require_bounded(row_map)
+
+    @property
+    def _radius(self) -> float:
+        """r."""
+        return float(self._public("coef_bound")["coef_bound"])
 
     def _perturbation(self, size: int) -> Perturbation:
         loss, rows, y_bound = self._loss(), self._rows(size), self._target_bound()
-        epsilon = checked_budget(self.epsilon)
-        radius = checked_scale(self.coef_bound, "coef_bound")  # type: ignore[arg-type]
-        if self._checked_relation() == "replace-one":
+        radius = self._radius
+        if self.relation == "replace-one":
             change = loss.replaced(rows.norm, y_bound, radius)
         else:
             change = rows.norm * loss.slope(y_bound, radius * rows.norm)
         return perturbation(
-            epsilon,
-            checked_nonnegative(self.ridge, "ridge"),
+            float(self.epsilon),
+            float(self.ridge),
             change * (1.0 + ROUNDING),
             rows.norm**2 * loss.curvature * (1.0 + ROUNDING),
             radius,
@@ -100,8 +116,8 @@ class _ObjectivePerturbation(PrivateLinearModel):
         )
 
     def _draw(self, X: FloatArray, y: FloatArray, source: random.Random, private: bool) -> Drawn:
-        rows, chosen, radius = self._rows(X.shape[1]), self._perturbation(X.shape[1]), self._radius
-        y_bound = self._target_bound()
+        rows, chosen = self._rows(X.shape[1]), self._perturbation(X.shape[1])
+        y_bound, radius = self._target_bound(), self._radius
         noise = euclidean_laplace(source, rows.columns, chosen.noise_scale)
         theta = perturbed_minimiser(
             self._loss(), rows(X), np.clip(y, -y_bound, y_bound), chosen.ridge, noise, radius
@@ -119,40 +135,10 @@ class _ObjectivePerturbation(PrivateLinearModel):
             footnotes=(FOOTNOTE,),
         )
 
-    @property
-    def _radius(self) -> float:
-        return float(self.coef_bound)  # type: ignore[arg-type]
 
-
+@estimator
 class ObjectivePerturbationRegressor(PrivateRegressor, _ObjectivePerturbation):
     """Least squares or Huber regression in a ball, with a random linear term: pure ε.
-
-    Parameters
-    ----------
-    epsilon : float
-        ε > 0, under `relation`.
-    x_bound : float or array_like of shape (p,)
-        Columns are clipped to ± this, in their units. Public; required.
-    y_bound : float
-        The target is clipped to ± this. Public; required.
-    coef_bound : float
-        r: the largest Euclidean length of the coefficients, the intercept among them. Public;
-        required.
-    ridge : float
-        γ ≥ 0 of the penalty (γ/2)‖β‖² on the sum of losses, the λ of an `Instance`.
-    loss : {"squared", "huber(κ)"}
-        κ in the units of y.
-    fit_intercept : bool
-        Whether a column of ones is added.
-    row_bound : float, optional
-        Rows, with the one in them, are shortened to this length: fewer digits of the data for
-        less noise.
-    relation : {"replace-one", "add-remove"}
-    ledger : Ledger, optional
-        Pays for each fit.
-    random_state : None, int or RandomState
-        None is the operating system's generator. Anything else is for tests and experiments, and
-        marks the release as not private.
 
     Notes
     -----
@@ -188,55 +174,24 @@ class ObjectivePerturbationRegressor(PrivateRegressor, _ObjectivePerturbation):
     2-differentially private (pure), replacing one row; no further condition
     """
 
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        x_bound: float | ArrayLike | None = None,
-        y_bound: float | None = None,
-        coef_bound: float | None = None,
-        ridge: float = 0.0,
-        loss: str = "squared",
-        fit_intercept: bool = True,
-        row_bound: float | None = None,
-        relation: str = "replace-one",
-        ledger: Ledger | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.x_bound = x_bound
-        self.y_bound = y_bound
-        self.coef_bound = coef_bound
-        self.ridge = ridge
-        self.loss = loss
-        self.fit_intercept = fit_intercept
-        self.row_bound = row_bound
-        self.relation = relation
-        self.ledger = ledger
-        self.random_state = random_state
+    y_bound: float | None = target_bound(check=checked_scale)
+    loss: str = parameter(
+        '{"squared", "huber(κ)"}',
+        "κ in the units of y.",
+        default="squared",
+        check=lambda loss, _: regression_loss(loss),
+    )
 
     def _loss(self) -> SmoothLoss:
         return regression_loss(self.loss)
 
     def _target_bound(self) -> float:
-        self._require(y_bound="the target is clipped to ± this")
-        return checked_scale(self.y_bound, "y_bound")  # type: ignore[arg-type]
+        return float(self._public("y_bound")["y_bound"])
 
 
+@estimator
 class ObjectivePerturbationClassifier(ClassifierMixin, _ObjectivePerturbation):  # type: ignore[misc]
     """Logistic or smoothed hinge classification in a ball, with a random linear term: pure ε.
-
-    Parameters
-    ----------
-    loss : {"logistic", "smoothed-hinge", "smoothed-hinge(h)"}
-        h is the half width of the smoothed kink, 0.5 if none is given. The hinge itself has no
-        bounded curvature and would not be private.
-    classes : sequence of two values, optional
-        Public: two texts, or two numbers or truth values. A row whose label is neither, whatever
-        it is, has no class: it does not count, and nothing is raised because of it. Without
-        `classes` they are those of y, which must be public knowledge.
-    epsilon, x_bound, coef_bound, ridge, fit_intercept, row_bound, relation, ledger, random_state
-        See `ObjectivePerturbationRegressor`.
 
     Attributes
     ----------
@@ -263,34 +218,21 @@ class ObjectivePerturbationClassifier(ClassifierMixin, _ObjectivePerturbation): 
     True
     """
 
-    classes_: np.ndarray[Any, Any]
-
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        x_bound: float | ArrayLike | None = None,
-        coef_bound: float | None = None,
-        ridge: float = 0.0,
-        loss: str = "logistic",
-        classes: Iterable[Any] | None = None,
-        fit_intercept: bool = True,
-        row_bound: float | None = None,
-        relation: str = "replace-one",
-        ledger: Ledger | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.x_bound = x_bound
-        self.coef_bound = coef_bound
-        self.ridge = ridge
-        self.loss = loss
-        self.classes = classes
-        self.fit_intercept = fit_intercept
-        self.row_bound = row_bound
-        self.relation = relation
-        self.ledger = ledger
-        self.random_state = random_state
+    loss: str = parameter(
+        '{"logistic", "smoothed-hinge", "smoothed-hinge(h)"}',
+        "h is the half width of the smoothed kink, 0.5 if none is given. The hinge itself has no "
+        "bounded curvature and would not be private.",
+        default="logistic",
+        check=lambda loss, _: classification_loss(loss),
+    )
+    classes: Iterable[Any] | None = parameter(
+        "sequence of two values, optional",
+        "Public: two texts, or two numbers or truth values. A row whose label is neither, whatever "
+        "it is, has no class: it does not count, and nothing is raised because of it. Without "
+        "`classes` they are those of y, which must be public knowledge.",
+        default=None,
+        check=lambda classes, _: sorted_classes(classes),
+    )
 
     def decision_function(self, X: ArrayLike) -> FloatArray:
         """Return the linear predictor, shape (n,); above 0 for the second class."""
@@ -299,10 +241,8 @@ class ObjectivePerturbationClassifier(ClassifierMixin, _ObjectivePerturbation): 
 
     def predict(self, X: ArrayLike) -> np.ndarray[Any, Any]:
         """Return a class for every row of X; shape (n,)."""
-        table = self._table(X)
-        found: np.ndarray[Any, Any] = self.classes_[
-            (self.release_.decision(table) > 0.0).astype(int)
-        ]
+        positive = (self.decision_function(X) > 0.0).astype(int)
+        found: np.ndarray[Any, Any] = self.classes_[positive]
         return found
 
     def __sklearn_tags__(self) -> Any:
@@ -325,10 +265,6 @@ class ObjectivePerturbationClassifier(ClassifierMixin, _ObjectivePerturbation): 
             self.classes_ = np.array([*sorted_classes(self.classes)])
             return np.asarray(target, dtype=np.float64)
         check_classification_targets(target)
-        if target.dtype.kind in "biuf":
-            numeric_vector(target)
-        elif any(value is None or value != value for value in target):
-            raise InvalidInput("y must not have missing values; remove such rows first")
         self.classes_ = np.unique(target)
         if self.classes_.size < 2:
             raise InvalidInput(f"{type(self).__name__} needs two classes, got one class")

@@ -11,13 +11,14 @@ import numpy as np
 
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput, RelationMismatch
-from mipselect.layout import Layout
 from mipselect.losses.classes import Classes
 from mipselect.mechanisms.base import Mechanism, Support
 from mipselect.privacy.decimals import exact
 from mipselect.privacy.guarantee import Guarantee, compose
 from mipselect.privacy.ledger import Ledger, paid
-from mipselect.regression.base import PrivateLinearModel, released
+from mipselect.problem.layout import Layout
+from mipselect.regression.base import PrivateLinearModel
+from mipselect.regression.drawn import released
 from mipselect.regression.release import ModelRelease
 from mipselect.tables.model_table import ModelTable
 
@@ -36,7 +37,7 @@ class Pair:
         Which columns make a feature, and which are always in.
     model_on : callable
     guarantee : Guarantee
-        What both promise together; see `promised_together`.
+        Guarantee of both together; see `promised_together`.
     name : str
         What a ledger is told of the model.
     """
@@ -108,14 +109,14 @@ class Pair:
 
 
 def promised_together(stated: Mapping[str, Guarantee], model: Guarantee) -> Guarantee:
-    """Add up what a draw of columns and a model on them promise, under the relation of the model.
+    """Add up the guarantees of a draw of columns and a model on them, under the model's relation.
 
     Parameters
     ----------
     stated : mapping of str to Guarantee
-        What the selection promises, by relation.
+        Of the selection, by relation.
     model : Guarantee
-        What the model promises, whatever columns were drawn.
+        Of the model, whatever columns were drawn.
 
     Raises
     ------

@@ -26,7 +26,7 @@ class Perturbation:
     Attributes
     ----------
     ridge : float
-        c, at least the ridge that was asked for.
+        c, at least the ridge that was given.
     noise_scale : float
         1/η: the noise has the density ∝ exp(-η‖b‖).
     jacobian : float
@@ -47,7 +47,7 @@ def perturbation(
     ----------
     epsilon : float
     gamma : float
-        γ ≥ 0, the ridge that was asked for.
+        γ ≥ 0, the ridge that was given.
     change : float
         Γ: how far the sum of the gradients moves between neighbours, at any β of the ball.
     curvature : float

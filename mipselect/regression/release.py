@@ -12,8 +12,7 @@ import numpy as np
 
 from mipselect import disk
 from mipselect.arrays import FloatArray
-from mipselect.errors import InvalidInput, MipselectError
-from mipselect.frames import numeric_matrix
+from mipselect.errors import InvalidInput
 from mipselect.json_objects import parsed
 from mipselect.losses.classes import Classes, checked_classes
 from mipselect.privacy.guarantee import ROW
@@ -21,6 +20,7 @@ from mipselect.privacy.release import NOT_PRIVATE, Release
 from mipselect.regression.rows import RowMap
 from mipselect.regression.stored_models import FORMAT, VERSION, fields_of
 from mipselect.tables.equation import TableEquation
+from mipselect.tables.frames import numeric_matrix
 from mipselect.tables.model_table import ModelTable
 from mipselect.validation import (
     checked_finite,
@@ -28,6 +28,7 @@ from mipselect.validation import (
     checked_name,
     checked_names,
     listed,
+    set_fields,
     shown,
 )
 
@@ -40,7 +41,7 @@ LARGEST_NUMBER = 1e200
 
 @dataclass(frozen=True, kw_only=True)
 class ModelRelease(Release):
-    """A linear model that was drawn privately, with what is promised about it.
+    """A linear model that was drawn privately, with its guarantee.
 
     Parameters
     ----------
@@ -62,9 +63,9 @@ class ModelRelease(Release):
         For a classifier: the classes with a negative and a positive predictor, as they were
         written; for a model of a table as the type of its field has them.
     statistics : mapping of str to nested tuples of float
-        Further released numbers, which cost nothing more: what an interval is computed from.
+        Further released numbers, at no further cost, from which intervals are computed.
     footnotes : tuple of str
-        What double precision adds to the promise; empty where everything is exact.
+        Additions of double precision to the guarantee; empty where everything is exact.
     table : ModelTable, optional
         For a model of a table: the public map of its rows into `columns`. Coefficients then are
         those of columns and a target in [-1, 1], and `in_units` has them in units of the table.
@@ -99,24 +100,25 @@ class ModelRelease(Release):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "columns", checked_names(self.columns))
+        set_fields(self, columns=checked_names(self.columns))
         size = len(self.columns or self.support)
         if self.coefficients is not None:
             coefficients = checked_finite(self.coefficients, "coefficients", size)
-            object.__setattr__(self, "coefficients", coefficients)
+            set_fields(self, coefficients=coefficients)
         if self.rows.size != size:
             raise InvalidInput(f"{size} columns, but rows of {self.rows.size} entries")
         (intercept,) = checked_finite([self.intercept], "intercept", 1)
-        object.__setattr__(self, "intercept", intercept)
         names = [checked_name(name, "the name of a bound") for name in self.bounds]
         values = checked_finite(self.bounds.values(), "bounds", len(names))
-        object.__setattr__(self, "bounds", dict(zip(names, values, strict=True)))
-        frozen = {name: _frozen(value) for name, value in self.statistics.items()}
-        object.__setattr__(self, "statistics", frozen)
-        notes = tuple(checked_line(note, "a footnote") for note in self.footnotes)
-        object.__setattr__(self, "footnotes", notes)
+        set_fields(
+            self,
+            intercept=intercept,
+            bounds=dict(zip(names, values, strict=True)),
+            statistics={name: _frozen(value) for name, value in self.statistics.items()},
+            footnotes=tuple(checked_line(note, "a footnote") for note in self.footnotes),
+        )
         if self.classes is not None:
-            object.__setattr__(self, "classes", checked_classes(self.classes))
+            set_fields(self, classes=checked_classes(self.classes))
         if self.table is not None:
             self._check_table(self.table)
 
@@ -130,7 +132,7 @@ class ModelRelease(Release):
             # Classes were texts in files of before.
             if self.classes not in (table.classes, table.public.target.classes):
                 raise InvalidInput("the classes of the model are not those of its table")
-            object.__setattr__(self, "classes", table.classes)
+            set_fields(self, classes=table.classes)
         if self.coefficients is not None:
             rule = table.equation(self.coefficients, self.intercept)
             numbers = [rule.intercept, *(term.coefficient for term in rule.terms)]
@@ -278,11 +280,8 @@ class ModelRelease(Release):
         MipselectError
             If it cannot be written.
         """
-        try:
-            content = json.dumps(self.to_dict(), allow_nan=False).encode() + b"\n"
-            disk.write_whole(Path(path), content, sensitive=not self.private)
-        except OSError as error:
-            raise MipselectError(f"{path} could not be written: {error}") from error
+        content = json.dumps(self.to_dict(), allow_nan=False).encode() + b"\n"
+        disk.save(Path(path), content, sensitive=not self.private)
 
     @classmethod
     def load(cls, path: str | Path) -> ModelRelease:

@@ -10,7 +10,7 @@ import numpy as np
 
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
-from mipselect.validation import checked_flag, checked_scale, checked_scales
+from mipselect.validation import checked_flag, checked_scale, checked_scales, set_fields
 
 
 @dataclass(frozen=True)
@@ -47,9 +47,9 @@ class RowMap:
         for name in ("x_bound", "unit"):
             given = getattr(self, name)
             if given is not None:
-                object.__setattr__(self, name, checked_scales(given, name, self.size))
+                set_fields(self, **{name: checked_scales(given, name, self.size)})
         if self.row_bound is not None:
-            object.__setattr__(self, "row_bound", checked_scale(self.row_bound, "row_bound"))
+            set_fields(self, row_bound=checked_scale(self.row_bound, "row_bound"))
 
     @property
     def columns(self) -> int:

@@ -14,43 +14,42 @@ from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted
 
 from mipselect.errors import InvalidInput
-from mipselect.instance import Instance
-from mipselect.layout import Layout
 from mipselect.losses import HingeLoss, checked_loss
 from mipselect.losses.classes import SIGNS
 from mipselect.mechanisms.base import Mechanism
-from mipselect.methods import MCMCMethod
+from mipselect.parameters import Check, estimator, parameter
 from mipselect.privacy.decimals import exact, round_down
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.ledger import Ledger, checked_ledger
 from mipselect.privacy.randomness import source_of
+from mipselect.problem.instance import Instance
+from mipselect.problem.layout import Layout
 from mipselect.regression.base import NumberPredictor, PrivateLinearModel
 from mipselect.regression.objective_perturbation import ObjectivePerturbationClassifier
 from mipselect.regression.pair import Pair, most_columns, promised_together, require_within
 from mipselect.regression.table_pair import TablePlan
+from mipselect.selectors import MCMCSelector
 from mipselect.selectors.base import PrivateSelector
 from mipselect.tables.public_map import PublicMap
 from mipselect.tables.schema import TableSchema
 from mipselect.validation import checked_budget, checked_share
 
 
+def checked_part(kind: type[Any]) -> Check:
+    """Return the check of an estimator of this kind, which must have no ledger of its own."""
+
+    def check(part: Any, name: str) -> None:
+        if not isinstance(part, kind):
+            raise InvalidInput(f"{name} must be a {kind.__name__}, got {part!r}")
+        if part.ledger is not None:
+            raise InvalidInput(f"the {name} has a ledger; give it to SelectThenRegress")
+
+    return check
+
+
+@estimator
 class SelectThenRegress(NumberPredictor):
     """Draw features with one estimator, then a model on them with another: one release.
-
-    Parameters
-    ----------
-    selector : PrivateSelector
-        With its own ε, bounds and options.
-    regressor : PrivateRegressor or ObjectivePerturbationClassifier
-        With its own ε, δ, bounds and options. A parameter with one number for each column of X
-        is cut to the columns that were drawn.
-    epsilon : float, optional
-        ε of both together. It takes the place of their own: `selection_share` of it goes to the
-        selector's `epsilon`, and the rest to the regressor's.
-    selection_share : float
-        Between 0 and 1; counts with `epsilon` only.
-    ledger : Ledger, optional
-        Pays for each fit, once for both. Those of the two estimators must be None.
 
     Attributes
     ----------
@@ -92,31 +91,46 @@ class SelectThenRegress(NumberPredictor):
     0.0
     """
 
-    def __init__(
-        self,
-        selector: PrivateSelector,
-        regressor: PrivateLinearModel,
-        *,
-        epsilon: float | None = None,
-        selection_share: float = 0.5,
-        ledger: Ledger | None = None,
-    ) -> None:
-        self.selector = selector
-        self.regressor = regressor
-        self.epsilon = epsilon
-        self.selection_share = selection_share
-        self.ledger = ledger
-
-    support_: np.ndarray[Any, np.dtype[np.bool_]]
-    classes_: np.ndarray[Any, Any]
+    selector: PrivateSelector = parameter(
+        "PrivateSelector",
+        "With its own ε, bounds and options.",
+        kw_only=False,
+        check=checked_part(PrivateSelector),
+    )
+    regressor: PrivateLinearModel = parameter(
+        "PrivateRegressor or ObjectivePerturbationClassifier",
+        "With its own ε, δ, bounds and options. A parameter with one number for each column of X "
+        "is cut to the columns that were drawn.",
+        kw_only=False,
+        check=checked_part(PrivateLinearModel),
+    )
+    epsilon: float | None = parameter(
+        "float, optional",
+        "ε of both together. It takes the place of their own: `selection_share` of it goes to the "
+        "selector's `epsilon`, and the rest to the regressor's.",
+        default=None,
+        check=checked_budget,
+    )
+    selection_share: float = parameter(
+        "float",
+        "Between 0 and 1; counts with `epsilon` only.",
+        default=0.5,
+        check=lambda share, name: checked_share(share, name, closed=False),
+    )
+    ledger: Ledger | None = parameter(
+        "Ledger, optional",
+        "Pays for each fit, once for both. Those of the two estimators must be None.",
+        default=None,
+        check=checked_ledger,
+        last=True,
+    )
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Charge the ledger once, draw the features, then the coefficients.
 
-        Takes and raises what `PrivateLinearModel.fit` does.
+        Takes and raises what `PrivateDraw.fit` does.
         """
-        checked_ledger(self.ledger)
-        selector, regressor = self._parts()
+        selector, regressor = self.check()._parts()
         sources, private = _sources(selector, regressor)
         table, given = self._validated(X, y)
         if getattr(regressor, "classes", None) is not None:
@@ -180,13 +194,12 @@ class SelectThenRegress(NumberPredictor):
         BudgetExceeded, RelationMismatch
             From the ledger, before anything is drawn.
         """
-        checked_ledger(self.ledger)
-        selector, regressor = self._parts()
+        selector, regressor = self.check()._parts()
         sources, private = _sources(selector, regressor)
         asked: dict[str, Any] = {"target": target, "always": always, "never": never}
         public = PublicMap.of(schema, ranges=ranges, **asked)
         selector._check_number(len(public.features))
-        plan = TablePlan(schema, public, selector._method(), regressor, _largest(selector))
+        plan = TablePlan(schema, public, selector.check(), regressor, _largest(selector))
         promised = plan.promise
         if self.epsilon is not None:
             require_within(promised, self.epsilon)
@@ -238,6 +251,8 @@ class SelectThenRegress(NumberPredictor):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
+        seeds = self.selector.random_state, self.regressor.random_state
+        tags.non_deterministic = any(seed is None for seed in seeds)
         if _classifies(self.regressor):
             tags.estimator_type = "classifier"
             tags.classifier_tags = ClassifierTags(poor_score=True, multi_class=False)
@@ -245,32 +260,18 @@ class SelectThenRegress(NumberPredictor):
         return tags
 
     def _labelled(self, y: ArrayLike) -> ArrayLike:
-        if not isinstance(self.regressor, PrivateLinearModel):
-            return y
         return self.regressor._labelled(y)
-
-    def _seeded(self) -> bool:
-        return self.selector.random_state is not None and self.regressor.random_state is not None
 
     def _parts(self) -> tuple[Any, Any]:
         """Copies of the two estimators, with their shares of ε if there is one to divide."""
-        for part, kind, name in (
-            (self.selector, PrivateSelector, "selector"),
-            (self.regressor, PrivateLinearModel, "regressor"),
-        ):
-            if not isinstance(part, kind):
-                raise InvalidInput(f"{name} must be a {kind.__name__}, got {part!r}")
-            if part.ledger is not None:
-                raise InvalidInput(f"the {name} has a ledger; give it to SelectThenRegress")
         selector, regressor = clone(self.selector), clone(self.regressor)
         # A clone copies a generator, and so would draw the same again at each fit.
         selector.random_state = self.selector.random_state
         regressor.random_state = self.regressor.random_state
         if self.epsilon is None:
             return selector, regressor
-        share = checked_share(self.selection_share, "selection_share", closed=False)
-        whole = exact(checked_budget(self.epsilon))
-        first = round_down(whole * exact(share))
+        whole = exact(self.epsilon)
+        first = round_down(whole * exact(self.selection_share))
         return (
             selector.set_params(epsilon=first),
             regressor.set_params(epsilon=round_down(whole - exact(first))),
@@ -322,7 +323,7 @@ def _of_the_problem(selector: PrivateSelector) -> dict[str, Any]:
             "ranges, and fit_table takes always"
         )
     given = {name: getattr(selector, name, None) for name in ("coef_bound", "ridge", "loss")}
-    if isinstance(selector._method(), MCMCMethod):
+    if isinstance(selector, MCMCSelector):
         del given["coef_bound"]  # That of a chain is about another norm.
     return {name: value for name, value in given.items() if value is not None}
 
@@ -330,7 +331,7 @@ def _of_the_problem(selector: PrivateSelector) -> dict[str, Any]:
 def _promise_on_some_columns(
     selector: PrivateSelector, regressor: PrivateLinearModel, layout: Layout
 ) -> Guarantee:
-    """Return what the regressor promises on as many columns as are drawn at most.
+    """Return the guarantee of the regressor on as many columns as are drawn at most.
 
     Its parameters are checked for every column of X: after the draw it would be too late.
     """

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ import numpy as np
 
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
+from mipselect.losses.base import word_and_number
 from mipselect.validation import checked_scale, shown
 
 
@@ -21,7 +21,7 @@ class SmoothLoss(ABC):
     @property
     @abstractmethod
     def name(self) -> str:
-        """Name by which a model asks for the loss."""
+        """Name of the loss for models."""
 
     @property
     @abstractmethod
@@ -48,15 +48,8 @@ class SmoothLoss(ABC):
 class Squared(SmoothLoss):
     """½(y - u)²."""
 
-    @property
-    def name(self) -> str:
-        """squared."""
-        return "squared"
-
-    @property
-    def curvature(self) -> float:
-        """1."""
-        return 1.0
+    name = "squared"
+    curvature = 1.0
 
     def slope(self, y_bound: float, u_bound: float) -> float:
         """B_y + U."""
@@ -86,16 +79,12 @@ class Huber(SmoothLoss):
     """½(y-u)² for |y-u| ≤ κ, κ|y-u| - ½κ² beyond; κ in the units of y."""
 
     threshold: float
+    curvature = 1.0
 
     @property
     def name(self) -> str:
         """huber(κ)."""
         return f"huber({self.threshold!r})"
-
-    @property
-    def curvature(self) -> float:
-        """1."""
-        return 1.0
 
     def slope(self, y_bound: float, u_bound: float) -> float:
         """min(κ, B_y + U)."""
@@ -121,15 +110,8 @@ class Huber(SmoothLoss):
 class LogisticLoss(SmoothLoss):
     """ln(1 + e^{-yu}) for y = -1 or +1; a row with y = 0 does not count."""
 
-    @property
-    def name(self) -> str:
-        """logistic."""
-        return "logistic"
-
-    @property
-    def curvature(self) -> float:
-        """¼."""
-        return 0.25
+    name = "logistic"
+    curvature = 0.25
 
     def slope(self, y_bound: float, u_bound: float) -> float:
         """1/(1 + e^-U)."""
@@ -182,10 +164,7 @@ def regression_loss(name: str) -> SmoothLoss:
 
 def classification_loss(name: str) -> SmoothLoss:
     """Return "logistic", "smoothed-hinge" or "smoothed-hinge(h)", or raise `InvalidInput`."""
-    plain: dict[str, Callable[[], SmoothLoss]] = {
-        "logistic": LogisticLoss,
-        "smoothed-hinge": SmoothedHinge,
-    }
+    plain = {"logistic": LogisticLoss, "smoothed-hinge": SmoothedHinge}
     return _named(name, plain, {"smoothed-hinge": SmoothedHinge})
 
 
@@ -194,15 +173,10 @@ def _named(
     plain: Mapping[str, Callable[[], SmoothLoss]],
     with_number: Mapping[str, Callable[[float], SmoothLoss]],
 ) -> SmoothLoss:
-    parts = re.fullmatch(r"([a-z-]+)(?:\(([^()]*)\))?", name) if isinstance(name, str) else None
-    word, number = parts.groups() if parts else ("", None)
+    word, number = word_and_number(name) if isinstance(name, str) else ("", None)
     if number is None and word in plain:
         return plain[word]()
     if number is not None and word in with_number:
-        try:
-            value = float(number)
-        except ValueError:
-            raise InvalidInput(f"loss {name!r}: the parameter must be a number") from None
-        return with_number[word](checked_scale(value, f"the parameter of the loss {word}"))
+        return with_number[word](checked_scale(number, f"the parameter of the loss {word}"))
     known = ", ".join([*map(repr, plain), *(f"'{other}(number)'" for other in with_number)])
     raise InvalidInput(f"loss must be one of {known}, got {shown(name)}")

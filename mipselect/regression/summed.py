@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 from dataclasses import replace
 
 import numpy as np
@@ -11,23 +12,17 @@ from numpy.typing import ArrayLike
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
 from mipselect.grid import GRID
-from mipselect.instance import Instance
-from mipselect.methods.summed import summed_rows
-from mipselect.moments import Moments
 from mipselect.privacy.guarantee import Guarantee, checked_relation
 from mipselect.privacy.ledger import Ledger, checked_ledger, paid
 from mipselect.privacy.randomness import Rng, generator
-from mipselect.regression.base import Drawn, released
+from mipselect.problem.instance import Instance
+from mipselect.problem.sums import ExactSums
+from mipselect.regression.drawn import Drawn, released
 from mipselect.regression.gaussian_noise import plus_gaussian
-from mipselect.regression.noisy_moments import (
-    QUANTILE,
-    deviations,
-    inverse_of_regularised,
-    plus_symmetric_gaussian,
-    smallest_eigenvalue,
-)
+from mipselect.regression.noisy_moments import Deviations, NoisyGram, deviations
 from mipselect.regression.release import ModelRelease
 from mipselect.regression.rows import RowMap
+from mipselect.tables.moments import Moments
 from mipselect.validation import checked_budget, checked_delta
 
 
@@ -83,7 +78,7 @@ def adassp_from_moments(
     --------
     >>> import numpy as np
     >>> from mipselect import Instance
-    >>> from mipselect.moments import Moments
+    >>> from mipselect.tables.moments import Moments
     >>> from mipselect.regression import adassp_from_moments
     >>> X = np.random.default_rng(0).uniform(-1, 1, (20_000, 3))
     >>> moments = Moments.of((X, 0.5 * X[:, 1]), x_bound=1.0, y_bound=1.0)
@@ -101,26 +96,33 @@ def adassp_from_moments(
     chosen = instance.check_support(support)
     columns = _columns(instance, chosen.tolist())
     rows = _row_map(instance, instance.moments, columns, len(chosen))
-    square = rows.norm**2
     sigma = deviations(budget, small, relation, 1, columns=rows.columns)
-    sigma = replace(
-        sigma,
-        gram=square * sigma.gram,
-        eigenvalue=square * sigma.eigenvalue,
-        gradient=rows.norm * sigma.gradient,
-    )
-    guarantee = replace(Guarantee(budget, small, relation=relation), private=private)
+    guarantee = Guarantee(budget, small, relation=relation, private=private)
     with paid(ledger, guarantee, "adassp from moments") as promised, np.errstate(all="ignore"):
-        gram, moment = _sums(instance, instance.moments, columns)
-        noisy_gram = plus_symmetric_gaussian(gram, sigma.gram, source, private=private)
-        least = np.array([smallest_eigenvalue(gram)])
-        lower = plus_gaussian(least, sigma.eigenvalue, source, private=private)
-        lower -= QUANTILE * sigma.eigenvalue
-        noisy = plus_gaussian(moment, sigma.gradient, source, private=private)
-        theta = inverse_of_regularised(noisy_gram, float(lower[0]), sigma.gram) @ noisy
-    y_bound = instance.y_bound
-    drawn = Drawn(
-        theta * y_bound,
+        sums = _sums(instance, instance.moments, columns)
+        drawn = _drawn(*sums, rows, instance.y_bound, sigma, source, private=private)
+    names = tuple(instance.column_names[j] for j in columns)
+    guarantee = replace(guarantee, conditions=promised.conditions)
+    return released(drawn, columns, names, guarantee)
+
+
+def _drawn(
+    gram: FloatArray,
+    moment: FloatArray,
+    rows: RowMap,
+    y_bound: float,
+    sigma: Deviations,
+    source: random.Random,
+    *,
+    private: bool,
+) -> Drawn:
+    """Draw the model from Σ zzᵀ and Σ zy; σ are those for rows within 1."""
+    square = rows.norm**2
+    of_rows = replace(sigma, gram=square * sigma.gram, eigenvalue=square * sigma.eigenvalue)
+    squares = NoisyGram.draw(gram, of_rows, source, private=private)
+    noisy = plus_gaussian(moment, rows.norm * sigma.gradient, source, private=private)
+    return Drawn(
+        squares.inverse @ noisy * y_bound,
         rows,
         "adassp",
         bounds={
@@ -128,19 +130,10 @@ def adassp_from_moments(
             "residual_bound": y_bound,
             "rounds": 1.0,
             "row_norm": rows.norm,
-            "gram_deviation": sigma.gram / square,
-            "eigenvalue_deviation": sigma.eigenvalue / square,
-            "gradient_deviation": sigma.gradient / rows.norm * y_bound,
+            **sigma.stated(y_bound),
         },
-        statistics={
-            "gram": noisy_gram / square,
-            "smallest_eigenvalue": lower / square,
-            "gradients": [noisy / rows.norm * y_bound],
-        },
+        statistics={**squares.stated(square), "gradients": [noisy / rows.norm * y_bound]},
     )
-    names = tuple(instance.column_names[j] for j in columns)
-    guarantee = replace(guarantee, conditions=promised.conditions)
-    return released(drawn, columns, names, guarantee)
 
 
 def _columns(instance: Instance, support: list[int]) -> tuple[int, ...]:
@@ -163,7 +156,7 @@ def _sums(
 ) -> tuple[FloatArray, FloatArray]:
     """Σ zzᵀ and Σ zy of rows in [-1, 1], the one last; each entry is rounded once."""
     order = {j: k for k, j in enumerate(instance.layout.order.tolist())}
-    places = summed_rows(instance, moments, ()).places
+    places = ExactSums(moments, instance.layout).places
     entries = [int(places[order[j]]) for j in columns] + [0] * instance.intercept
     matrix = moments.matrix
     gram = matrix[np.ix_(entries, entries)].astype(np.float64) * GRID**2

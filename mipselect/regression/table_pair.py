@@ -6,16 +6,16 @@ import random
 from dataclasses import dataclass, replace
 
 from mipselect.errors import InvalidInput
-from mipselect.instance import Instance
 from mipselect.mechanisms.base import Support
-from mipselect.methods import PrivateMethod, SupportMethod, mechanism_of, rows_of
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.ledger import Ledger
+from mipselect.problem.instance import Instance
 from mipselect.regression.base import PrivateLinearModel
 from mipselect.regression.objective_perturbation import ObjectivePerturbationClassifier
 from mipselect.regression.pair import Pair, counted, most_columns, promised_together
 from mipselect.regression.release import ModelRelease
 from mipselect.search.progress import ProgressCallback
+from mipselect.selectors.base import PrivateSelector
 from mipselect.tables.model_table import ModelTable
 from mipselect.tables.public_map import PublicMap
 from mipselect.tables.schema import TableSchema
@@ -30,7 +30,7 @@ class TablePlan:
     schema : TableSchema
     public : PublicMap
         Of the schema and the question.
-    method : PrivateMethod
+    method : PrivateSelector
         How fields are selected.
     regressor : PrivateLinearModel
         Not fitted; its bounds follow from the schema where they are None.
@@ -40,7 +40,7 @@ class TablePlan:
 
     schema: TableSchema
     public: PublicMap
-    method: PrivateMethod
+    method: PrivateSelector
     regressor: PrivateLinearModel
     size: int
 
@@ -102,9 +102,7 @@ class TablePlan:
         progress : callable, optional
             See `top_supports`.
         """
-        method = self.method
-        given = instance if isinstance(method, SupportMethod) else rows_of(instance, method.bounds)
-        selection = mechanism_of(given, method, source, progress)
+        selection = self.method.on(instance, source, progress)
         guarantee = promised_together(selection.guarantees, self.model_promise)
         pair = Pair(
             selection,

@@ -14,15 +14,16 @@ from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
 from mipselect.mechanisms.noise.noise import plus_laplace
 from mipselect.mechanisms.scores.sample_aggregate import random_blocks
+from mipselect.parameters import estimator, parameter
 from mipselect.privacy.decimals import exact, round_down
 from mipselect.privacy.guarantee import Guarantee
-from mipselect.privacy.ledger import Ledger
-from mipselect.regression.base import Drawn, PrivateLinearModel, PrivateRegressor
-from mipselect.regression.box_depth import DepthLaw, Grid, pass_weights
+from mipselect.regression.base import PrivateLinearModel, PrivateRegressor
+from mipselect.regression.block_models import block_models, on_integer_grid
+from mipselect.regression.box_depth import DepthLaw, pass_weights
 from mipselect.regression.double_draws import standard_normals
+from mipselect.regression.drawn import Drawn
 from mipselect.regression.rows import RowMap
 from mipselect.validation import (
-    checked_budget,
     checked_delta,
     checked_integer,
     checked_nonnegative,
@@ -39,51 +40,23 @@ MOST_BLOCKS = 2.0**17
 MOST_ROWS = 2.0**40
 """Further rows are left out; a noisy number of rows may be large by chance."""
 
-CONSTANT = 1e-13
-"""A column that varies by less than this, in units of its largest entry, is constant."""
-
-GUESS = 0.1
-"""Deviation of a coefficient of which a block knows nothing, in units of y and the largest entry:
-small next to what is known, and large next to the steps of the grid."""
-
 FINEST = 2.0**62
 """The most steps between the ends of a grid: its points are 64-bit integers."""
 
 
+def checked_fallback(fallback: object, name: str) -> object:
+    """Return a private regressor, or raise `InvalidInput`."""
+    if not isinstance(fallback, PrivateRegressor):
+        raise InvalidInput(f"{name} must be a private regressor, got {fallback!r}")
+    return fallback
+
+
+@estimator
 class TukeyRegressor(PrivateRegressor):
     """A private median of least-squares models on blocks of rows. No bounds on the data.
 
-    Parameters
-    ----------
-    epsilon, delta : float
-        ε > 0 and 0 < δ < 1/2, under `relation`.
-    block_size : int, optional
-        b ≥ d, the rows of a block, d = p + 1 with an intercept. Public. None is as many as leave
-        the number of blocks that the test asks for (`enough_blocks`), at least d.
-    block_ridge : float
-        c ≥ 0: the model of a block minimises ‖y - Xβ‖² + c Σ(s_jβ_j)², s_j the deviation of column
-        j in the block; not of the intercept. As much as c further rows without a signal. Public.
-        Models of few rows scatter without bounds at 0, and the test fails; blocks of many rows
-        hardly feel it. A column that is constant in a block gets a small random coefficient.
-    coef_bound : float or array_like of shape (p,)
-        Models are clipped to ± this, in units of y per unit of a column; for the intercept the
-        largest of them. Public.
-    coef_step : float or array_like of shape (p,)
-        What coefficients are rounded to; for the intercept the smallest of them. Public. Anything
-        far below the noise will do.
-    fallback : PrivateLinearModel, optional
-        Another regressor, which answers where the test fails. It gets the ε of the draw, half of
-        δ, and the relation and the random state of this one. Without it no model is released
-        then.
-    fit_intercept : bool
-    relation : {"replace-one", "add-remove"}
-        Under the first the number of blocks is public; under the second 5 % of ε pay for a noisy
-        number of rows.
-    ledger : Ledger, optional
-        Pays for each fit.
-    random_state : None, int or RandomState
-        None is the operating system's generator. Anything else is for tests and experiments, and
-        marks the release as not private.
+    Under replace-one the number of blocks is public; under add-remove 5 % of ε pay for a noisy
+    number of rows.
 
     Notes
     -----
@@ -121,52 +94,59 @@ class TukeyRegressor(PrivateRegressor):
     (True, True)
     """
 
+    delta: float = parameter(
+        "float", "0 < δ < 1/2, under `relation`.", default=1e-6, check=checked_delta
+    )
+    block_size: int | None = parameter(
+        "int, optional",
+        "b ≥ d, the rows of a block, d = p + 1 with an intercept. Public. None is as many as leave "
+        "the number of blocks that the test needs (`enough_blocks`), at least d.",
+        default=None,
+    )
+    block_ridge: float = parameter(
+        "float",
+        "c ≥ 0: the model of a block minimises ‖y - Xβ‖² + c Σ(s_jβ_j)², s_j the deviation of "
+        "column j in the block; not of the intercept. As much as c further rows without a signal. "
+        "Public. Models of few rows scatter without bounds at 0, and the test fails; blocks of "
+        "many rows hardly feel it. A column that is constant in a block gets a small random "
+        "coefficient.",
+        default=1.0,
+        check=checked_nonnegative,
+    )
+    coef_bound: float | ArrayLike = parameter(
+        "float or array_like of shape (p,)",
+        "Models are clipped to ± this, in units of y per unit of a column; for the intercept the "
+        "largest of them. Public.",
+        default=2.0**26,
+    )
+    coef_step: float | ArrayLike = parameter(
+        "float or array_like of shape (p,)",
+        "What coefficients are rounded to; for the intercept the smallest of them. Public. "
+        "Anything far below the noise will do.",
+        default=2.0**-34,
+    )
+    fallback: PrivateLinearModel | None = parameter(
+        "PrivateLinearModel, optional",
+        "Another regressor, which answers where the test fails. It gets the ε of the draw, half of "
+        "δ, and the relation and the random state of this one. Without it no model is released "
+        "then.",
+        default=None,
+        check=checked_fallback,
+    )
+
     _per_column: ClassVar[tuple[str, ...]] = ("coef_bound", "coef_step")
 
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        block_size: int | None = None,
-        block_ridge: float = 1.0,
-        coef_bound: float | ArrayLike = 2.0**26,
-        coef_step: float | ArrayLike = 2.0**-34,
-        fallback: PrivateLinearModel | None = None,
-        fit_intercept: bool = True,
-        relation: str = "replace-one",
-        ledger: Ledger | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.block_size = block_size
-        self.block_ridge = block_ridge
-        self.coef_bound = coef_bound
-        self.coef_step = coef_step
-        self.fallback = fallback
-        self.fit_intercept = fit_intercept
-        self.relation = relation
-        self.ledger = ledger
-        self.random_state = random_state
-
-    def promise(self, size: int) -> Guarantee:
-        """Return the guarantee of a fit on `size` columns: (ε, δ).
-
-        See `PrivateLinearModel.promise`.
-        """
-        checked_budget(self.epsilon)
-        checked_delta(self.delta)
+    def _promise(self, size: int) -> Guarantee:
+        """(ε, δ)."""
         if self.block_size is not None:
-            checked_integer(self.block_size, "block_size", size + bool(self.fit_intercept))
-        checked_nonnegative(self.block_ridge, "block_ridge")
+            checked_integer(self.block_size, "block_size", size + self.fit_intercept)
         self._grid(size)
         fallback = self._fallback(None)
         if fallback is not None:
             promised = fallback.promise(size)
             if promised.epsilon > self._halves()[1] or promised.delta > self.delta / 2.0:
                 raise InvalidInput(f"the fallback would cost {promised}: more than its share")
-        return Guarantee(self.epsilon, self.delta, relation=self._checked_relation())
+        return Guarantee(self.epsilon, self.delta, relation=self.relation)
 
     def for_features(self, parts: int) -> Self:
         """See `PrivateLinearModel.for_features`; the fallback gets its bounds too."""
@@ -216,8 +196,6 @@ class TukeyRegressor(PrivateRegressor):
         """The fallback with its share, not fitted; None if there is none."""
         if self.fallback is None:
             return None
-        if not isinstance(self.fallback, PrivateRegressor):
-            raise InvalidInput(f"fallback must be a private regressor, got {self.fallback!r}")
         share = {"epsilon": self._halves()[1], "relation": self.relation, "ledger": None}
         if "delta" in self.fallback.get_params():
             share["delta"] = self.delta / 2.0
@@ -232,7 +210,7 @@ class TukeyRegressor(PrivateRegressor):
     @property
     def _count_epsilon(self) -> float:
         """Part of ε that the number of blocks costs; zero except under add-remove."""
-        return COUNT_SHARE * self.epsilon if self._checked_relation() == "add-remove" else 0.0
+        return COUNT_SHARE * self.epsilon if self.relation == "add-remove" else 0.0
 
     def _blocks(
         self, rows: int, columns: int, source: random.Random, private: bool
@@ -259,61 +237,3 @@ def enough_blocks(columns: int, epsilon: float, delta: float) -> int:
     with normal errors, for d up to 21.
     """
     return math.ceil((11.0 + 1.2 * columns) * (math.log(0.5 / delta) + 3.0) / epsilon)
-
-
-def block_models(
-    X: FloatArray,
-    y: FloatArray,
-    blocks: list[list[int]],
-    guesses: FloatArray,
-    fit_intercept: bool,
-    ridge: float,
-) -> FloatArray:
-    """The coefficients of every block, the intercept last, and zeros for those without rows.
-
-    `guesses` has a random number for each block and column, shape (m, p); returns shape (m, d).
-    """
-    models = np.zeros((len(guesses), X.shape[1] + fit_intercept))
-    for model, block, guess in zip(models, blocks, guesses, strict=False):
-        if block:
-            # In one order, which other rows must not decide: sums depend on it.
-            rows = np.ascontiguousarray(X[block])
-            model[:] = block_model(rows, y[block], guess, fit_intercept, ridge)
-    return models
-
-
-def block_model(
-    X: FloatArray, y: FloatArray, guess: FloatArray, fit_intercept: bool, ridge: float
-) -> FloatArray:
-    """argmin ‖y - Xβ - β₀‖² + c Σ(s_jβ_j)², shape (d,); zeros where rounding fails.
-
-    The shortest of them in units of s_j, the deviation of a column from its mean, or from 0
-    without an intercept: units of the columns decide nothing. A column that is constant in the
-    block says nothing about its coefficient, which is a small guess then: zeros in every second
-    block would leave the boxes no width to shrink evenly, and the test would fail.
-    """
-    largest = np.abs(X).max(axis=0)
-    target_unit = float(np.abs(y).max()) or 1.0
-    table, target = X / np.where(largest > 0.0, largest, 1.0), y / target_unit
-    centre, level = table.mean(axis=0) * fit_intercept, float(target.mean()) * fit_intercept
-    table, target = table - centre, target - level
-    deviation = np.sqrt((table**2).mean(axis=0))
-    varies = deviation > CONSTANT
-    rows = np.where(varies, table / np.where(varies, deviation, 1.0), 0.0)
-    rows = np.vstack([rows, math.sqrt(ridge) * np.eye(X.shape[1])])
-    try:
-        found = np.linalg.lstsq(rows, np.append(target, np.zeros(X.shape[1])), rcond=None)[0]
-    except np.linalg.LinAlgError:
-        return np.zeros(X.shape[1] + fit_intercept)
-    beta = found / np.where(varies, deviation, 1.0)
-    intercept = [level - float(centre @ beta)] if fit_intercept else []
-    beta = np.where(varies, beta, GUESS * guess * np.sqrt((target**2).mean()))
-    coef = beta / np.where(largest > 0.0, largest, 1.0)
-    return np.nan_to_num(np.append(coef, intercept) * target_unit, nan=0.0)
-
-
-def on_integer_grid(models: FloatArray, bounds: FloatArray, steps: FloatArray) -> Grid:
-    """Clip to ± bounds and round to multiples of steps: int64, shape (m, d)."""
-    clipped = np.clip(models, -bounds, bounds)
-    grid: Grid = np.rint(clipped / steps).astype(np.int64)
-    return grid

@@ -1,4 +1,4 @@
-"""From an instance to certified supports. Everything that leaves this room is sensitive."""
+"""Search for certified supports of an instance. All that it returns is sensitive."""
 
 from mipselect.backends.discovery import available_solvers, known_solvers
 from mipselect.backends.protocols import SolverStatus

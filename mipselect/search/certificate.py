@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mipselect.arrays import FloatArray, IntArray
-from mipselect.errors import InvalidInput
+from mipselect.errors import InvalidInput, NotCertified
 
 
 @dataclass(frozen=True)
@@ -65,6 +65,8 @@ class Certificate(ABC):
         p.
     feature_names : tuple of str
     effort : Effort
+    relations : tuple of str
+        Neighbouring relations that a draw may state a guarantee for.
 
     Raises
     ------
@@ -79,6 +81,7 @@ class Certificate(ABC):
     n_features: int
     feature_names: tuple[str, ...]
     effort: Effort
+    relations: tuple[str, ...]
 
     def __post_init__(self) -> None:
         supports, p = _frozen("supports", self.supports, np.intp, 2), self.n_features
@@ -97,12 +100,13 @@ class Certificate(ABC):
             raise InvalidInput(
                 f"feature_names must have {p} entries, got {len(self.feature_names)}"
             )
+        self._check_bounds()
 
     def __len__(self) -> int:
         return len(self.supports)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copies and pickles are made by the constructor, so that they are frozen and checked."""
+        """Make copies and pickles by the constructor, so that they are frozen and checked."""
         return type(self), tuple(getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
 
     @property
@@ -133,8 +137,28 @@ class Certificate(ABC):
     def proves_optimum(self) -> bool:
         """True if the bounds prove that no support is better than the first row."""
 
+    def require_certified(self) -> None:
+        """Raise `NotCertified` unless it is certified: no draw may depend on what is not."""
+        if not self.certified:
+            raise NotCertified(
+                f"nothing may be released from a {type(self).__name__} that is not certified: its "
+                f"bounds do not prove its values the best within {self.tolerance:g} "
+                "sensitivities; search again with more time or another solver",
+                bound=self._lowest_bound,
+                incumbent=float(np.min(self.values[:1], initial=np.inf)),
+            )
+
+    @property
+    @abstractmethod
+    def _lowest_bound(self) -> float:
+        """The least of the proven bounds."""
+
+    @abstractmethod
+    def _check_bounds(self) -> None:
+        """Check and freeze the bounds."""
+
     def _one_for_each_row(self, name: str) -> FloatArray:
-        """The array of that name, frozen; of shape (m,) and without NaN."""
+        """Return the array of that name, frozen; of shape (m,) and without NaN."""
         numbers: FloatArray = _frozen(name, getattr(self, name), np.float64, 1)
         if len(numbers) != len(self.supports) or np.isnan(numbers).any():
             raise InvalidInput(f"{name} must be {len(self.supports)} numbers, one for each support")
@@ -145,7 +169,7 @@ class Certificate(ABC):
 
 
 def _frozen(name: str, values: ArrayLike, dtype: type[Any], ndim: int) -> Any:
-    """A copy on bytes, which unlike an array's own memory cannot be made writeable again."""
+    """Copy an array to bytes, which unlike an array's own memory cannot be made writeable again."""
     array = np.asarray(values)
     kinds, wanted = ("iu", "integers") if dtype is np.intp else ("fiu", "real numbers")
     if array.ndim != ndim or array.dtype.kind not in kinds:

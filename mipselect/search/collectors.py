@@ -43,7 +43,7 @@ class _Settled:
         self._settled = -math.inf if math.isnan(bound) else min(self._settled, bound)
 
     def _known(self, supports: IntArray, values: FloatArray) -> tuple[IntArray, FloatArray]:
-        """Those whose value is a number; nothing is known of the others."""
+        """Keep those whose value is a number; nothing is known of the others."""
         known = np.isfinite(values)
         if known.all():
             return supports, values
@@ -128,7 +128,7 @@ class BestSupports(_Settled):
                 self._merge()
 
     def result(self) -> tuple[IntArray, FloatArray, float]:
-        """Supports, values and the proven bound on all the others."""
+        """Return supports, values and the proven bound on all the others."""
         self._merge()
         return self._supports, self._values, self._settled
 
@@ -147,7 +147,7 @@ class BestSupports(_Settled):
 
 
 def _without_repeats(supports: IntArray, values: FloatArray) -> tuple[IntArray, FloatArray]:
-    """The distinct rows in lexicographic order, each with the first of its values."""
+    """Return the distinct rows in lexicographic order, each with the first of its values."""
     order = np.lexsort(supports.T[::-1])
     ordered = supports[order]
     new = np.ones(len(order), dtype=bool)

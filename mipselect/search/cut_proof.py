@@ -22,9 +22,9 @@ import numpy as np
 from scipy.optimize import linprog
 
 from mipselect.arrays import FloatArray, IntArray
+from mipselect.restricted.squared import EPS
 from mipselect.search.cuts import Cut
-
-EPS = float(np.finfo(np.float64).eps)
+from mipselect.search.tuning import TUNING, CutMasters
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,10 +70,7 @@ class CutProof:
         A proven lower bound on every choice.
     visited : collection of tuple of int
         Choices about which nothing has to be proven; sorted.
-    entries : int
-        Numbers that are formed at once.
-    between_rows : int
-        Beginnings that are extended before another row is worth its linear program.
+    limits : CutMasters
     """
 
     def __init__(
@@ -82,11 +79,9 @@ class CutProof:
         size: int,
         floor: float,
         visited: Collection[tuple[int, ...]],
-        *,
-        entries: int = 1 << 18,
-        between_rows: int = 300,
+        limits: CutMasters = TUNING.masters,
     ) -> None:
-        self._entries, self._between_rows = entries, between_rows
+        self._limits = limits
         self._size, self._floor, self._visited = size, floor, set(visited)
         tight = [cut.tightened(floor) for cut in cuts]
         coefficients = np.array([cut.coefficients for cut in tight])
@@ -101,14 +96,12 @@ class CutProof:
             row[position[list(choice)]] = 1.0
         self._cuts = self._rows(np.eye(len(cuts)), np.zeros((len(cuts), len(self._closed))))
 
-    def decide(self, target: float, most: int, tick: Callable[[], None]) -> Verdict:
-        """Walk the tree.
+    def decide(self, target: float, tick: Callable[[], None]) -> Verdict:
+        """Walk the tree, or give up after extending too many beginnings.
 
         Parameters
         ----------
         target : float
-        most : int
-            Give up after extending so many beginnings.
         tick : callable
             Called now and then; what it raises passes through.
         """
@@ -122,14 +115,14 @@ class CutProof:
         while stack:
             tick()
             block = stack.pop()
-            count = max(1, self._entries // self._coefficients.size)
+            count = max(1, self._limits.entries // self._coefficients.size)
             if len(block) > count:
                 stack.append(block[count:])
                 block = block[:count]
             extended, since = extended + len(block), since + len(block)
-            if extended > most:
+            if extended > self._limits.proof_nodes:
                 return Verdict(False, None)
-            if since > self._between_rows:
+            if since > self._limits.between_rows:
                 beginning = root[0] if rows is self._cuts else block[0]
                 rows, since = _joined(rows, self._aggregated(beginning)), 0
             children, bounds = self._below(block, rows, goal)
@@ -144,7 +137,7 @@ class CutProof:
         return Verdict(True, None)
 
     def _below(self, block: IntArray, rows: _Rows, goal: float) -> tuple[IntArray, FloatArray]:
-        """The beginnings one column longer that no row proves, and the best bound of each."""
+        """Return the beginnings one column longer that no row proves, each with its best bound."""
         L, depth = self._coefficients.shape[1], block.shape[1]
         left = self._size - depth - 1
         if left == 0:
@@ -158,7 +151,7 @@ class CutProof:
         return np.column_stack([block[at[below]], column[below]]), bounds[below]
 
     def _aggregated(self, beginning: IntArray) -> _Rows:
-        """The best row for the choices that begin so, by the relaxation's dual; none if it fails.
+        """Return the best row for such choices, by the relaxation's dual; none if it fails.
 
         min η subject to η ≥ cut_k(z), Σ_{j∈T} z_j ≤ m - 1, Σ z = m and 0 ≤ z ≤ 1.
         """
@@ -188,7 +181,7 @@ class CutProof:
         return self._rows(dual[:, :K] / total, dual[:, K:] * unit)
 
     def _rows(self, mu: FloatArray, nu: FloatArray) -> _Rows:
-        """The rows of multipliers of shapes (Q, K) and (Q, V), lowered by their rounding.
+        """Return the rows of multipliers of shapes (Q, K) and (Q, V), lowered by their rounding.
 
         Every number that is added into the bound of a choice is a product or a sum of fewer than
         K + V + m + 4 terms, each at most μ_k (|constant_k| + m max |coefficients_k|) or m ν_T in
@@ -205,7 +198,7 @@ class CutProof:
 
 
 def _tails(coefficients: FloatArray, size: int) -> FloatArray:
-    """Sums of the r least coefficients from column j on, shape (size, Q, L + 1), r = 0..size-1."""
+    """Add up the r least coefficients from column j on: shape (size, Q, L + 1), r = 0..size-1."""
     Q, L = coefficients.shape
     least = np.full((L + 1, Q, size), np.inf)
     for j in reversed(range(L)):

@@ -35,15 +35,15 @@ class Cut:
             object.__setattr__(self, "coefficients", np.zeros(len(self.coefficients)))
 
     def at(self, positions: IntArray) -> FloatArray:
-        """Bound at chosen columns, shape (m,) or (k, m)."""
+        """Return the bound at chosen columns, shape (m,) or (k, m)."""
         return np.asarray(self.constant + self.coefficients[positions].sum(axis=-1))
 
     def minimum(self, count: int) -> float:
-        """Smallest bound over all choices of `count` columns: a sort."""
+        """Return the smallest bound over all choices of `count` columns, by a sort."""
         return self.constant + float(np.sort(self.coefficients)[:count].sum())
 
     def tightened(self, floor: float) -> Cut:
-        """The same cut with its coefficients, all ≤ 0, raised as far as a lower bound allows.
+        """Raise the coefficients, all ≤ 0, as far as a lower bound allows.
 
         Where every value is at least `floor`, nothing is lost by letting one column alone pull
         the cut down to it; the relaxation gets stronger and the numbers smaller.

@@ -10,15 +10,14 @@ asked again after each answer.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from typing import cast
 
 import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.backends.protocols import (
     Answer,
-    Capability,
     LazyMaster,
     Master,
     MasterSolution,
@@ -30,57 +29,36 @@ from mipselect.search.collectors import Collector
 from mipselect.search.cut_proof import CutProof, Verdict
 from mipselect.search.cuts import Cut
 from mipselect.search.progress import Run
-
-CUTOFF_MARGIN = 1e-2
-"""Units above the target at which a master may stop; more than most solvers' tolerances take."""
-
-LARGEST_RANGE = 1e3
-"""Units of the largest coefficient: solvers' tolerances are absolute, and beyond 1e4 GLPK's lose
-solutions."""
-
-NEGLIGIBLE = 1e-3
-"""Units; smaller coefficients only make a master hard to solve, and lower its constant instead."""
-
+from mipselect.search.tuning import TUNING, CutMasters
 
 Visit = Callable[[IntArray], tuple[float, Cut]]
 """Takes a choice of columns; offers it, and returns its value and its cut."""
 
 
 class OuterApproximation:
-    """Proves bounds by cuts and a MIP solver; the same loop for every loss.
+    """Proof of bounds by cuts and a MIP solver; an engine derives from it and makes the cuts.
 
     Parameters
     ----------
     solver : MasterSolver
     unit : float
         The objective's unit in the master, far below τ: a solver's tolerances are absolute.
-    patience : int
-        Solutions of one master after which a proof within τ is accepted, or the master given up.
-    tree_patience : int
-        A single tree visits choices that are no optima of a master: so many times more are
-        allowed.
-    seconds : float
-        A solver that needs more for one master, or never ends, has the subproblem taken from it;
-        a single tree has `tree_patience` times as many.
-    proof_nodes : int
-        Beginnings of choices that a proof may extend before the subproblem is divided instead.
+    limits : CutMasters
     """
 
     def __init__(
-        self,
-        solver: MasterSolver,
-        unit: float,
-        *,
-        patience: int = 30,
-        tree_patience: int = 10,
-        seconds: float = 5.0,
-        proof_nodes: int = 100_000,
+        self, solver: MasterSolver, unit: float, limits: CutMasters = TUNING.masters
     ) -> None:
-        self.name = solver.status.name
-        self.patience, self.tree_patience = patience, tree_patience
-        self.seconds, self.proof_nodes = seconds, proof_nodes
-        self._solver = solver
-        self._unit = unit
+        self.name, self.limits = solver.status.name, limits
+        self._solver, self._unit = solver, unit
+
+    def fits(self, columns: int) -> bool:
+        """Tell whether a master may have so many columns."""
+        return columns <= self.limits.columns
+
+    def enumerates(self, columns: int, size: int) -> bool:
+        """Tell whether evaluating all choices takes less time than a master."""
+        return math.comb(columns, size) <= self.limits.enumerated
 
     def prove(
         self, cuts: list[Cut], size: int, visit: Visit, collector: Collector, run: Run
@@ -104,14 +82,13 @@ class OuterApproximation:
             collector.settle(floor)
             return True
         reach = max(cut.constant for cut in cuts) - floor
-        unit = max(self._unit, (collector.threshold - floor) / LARGEST_RANGE, reach / LARGEST_RANGE)
+        spread = max(collector.threshold - floor, reach)
+        unit = max(self._unit, spread / self.limits.largest_range)
         master = self._solver.master(len(cuts[0].coefficients), size)
         one = _MasterRun(self, master, visit, collector, run, floor, unit)
         for cut in cuts:
             one.add(cut)
-        if Capability.LAZY_CUTS in self._solver.status.capabilities:
-            return one.in_one_tree()
-        return one.by_repeated_solves()
+        return one.prove()
 
 
 class _MasterRun:
@@ -127,11 +104,15 @@ class _MasterRun:
         floor: float,
         unit: float,
     ) -> None:
-        self._loop, self._master, self._visit = loop, master, visit
+        self._name, self._limits = loop.name, loop.limits
+        times = loop.limits.tree_patience if isinstance(master, LazyMaster) else 1
+        self._patience, self._seconds = times * loop.limits.patience, times * loop.limits.seconds
+        self._master, self._visit = master, visit
         self._collector, self._run = collector, run
         self._floor, self._unit = floor, unit
         self._visited: set[tuple[int, ...]] = set()
         self._cuts: list[Cut] = []
+        self._answers: list[tuple[IntArray, Cut]] = []
         run.statistics.masters += 1
 
     def add(self, cut: Cut) -> None:
@@ -139,81 +120,62 @@ class _MasterRun:
         self._master.add_cut(*self._scaled(cut))
         self._count(cut)
 
-    def by_repeated_solves(self) -> bool:
-        """Solve, answer the solution by a cut, and solve again."""
+    def prove(self) -> bool:
+        """Solve, answer what was missed by a cut, and solve again; False past all patience."""
         while True:
-            target = self._target(self._loop.patience)
             self._run.tick()
-            solution = self._master.solve(
-                cutoff=self._cutoff(target),
-                time_limit=min(self._run.deadline.remaining, self._loop.seconds),
-            )
+            solution = self._solved()
             if not self._ended(solution):
                 return False
-            chosen = solution.chosen
+            target, chosen = self._target, solution.chosen
             if chosen is None or self._value(solution.bound) >= target:
-                verdict = self._prove(target)
+                verdict = self._proof(target)
                 if verdict.proven:
                     return True
                 chosen = verdict.open
-            if chosen is None or len(self._visited) >= self._loop.patience:
+            if chosen is None or len(self._visited) >= self._patience:
                 return False
-            self.add(self._answer(chosen))
-            self._master.exclude(chosen)
+            self._answer(chosen)
+            for visited, cut in self._answers:
+                self._master.add_cut(*self._scaled(cut))
+                self._master.exclude(visited)
+            self._answers.clear()
 
-    def in_one_tree(self) -> bool:
-        """Answer every choice inside the tree; another tree only if it missed one."""
-        master = cast(LazyMaster, self._master)
-        patience = self._loop.patience * self._loop.tree_patience
-        answers: list[tuple[IntArray, Cut]] = []
-
-        def answer(chosen: IntArray, bound: float) -> Answer:
-            self._run.tick()
-            cut = self._answer(chosen)
-            self._count(cut)
-            answers.append((chosen, cut))
-            cutoff = self._cutoff(self._target(patience))
-            # Past its patience the tree may still end by the lower cutoff, but not visit more.
-            return Answer(*self._scaled(cut), cutoff, stop=len(self._visited) > patience)
-
-        while True:
-            self._run.tick()
-            solution = master.solve_in_one_tree(
-                answer,
-                cutoff=self._cutoff(self._target(patience)),
-                time_limit=min(
-                    self._run.deadline.remaining, self._loop.seconds * self._loop.tree_patience
-                ),
+    def _solved(self) -> MasterSolution:
+        cutoff = self._cutoff(self._target)
+        time_limit = min(self._run.deadline.remaining, self._seconds)
+        if isinstance(self._master, LazyMaster):
+            return self._master.solve_in_one_tree(
+                self._inside_the_tree, cutoff=cutoff, time_limit=time_limit
             )
-            if not self._ended(solution):
-                return False
-            verdict = self._prove(self._target(patience))
-            if verdict.proven or verdict.open is None or len(self._visited) >= patience:
-                return verdict.proven
-            answers.append((verdict.open, self._answer(verdict.open)))
-            self._count(answers[-1][1])
-            for chosen, cut in answers:
-                master.add_cut(*self._scaled(cut))
-                master.exclude(chosen)
-            answers.clear()
+        return self._master.solve(cutoff=cutoff, time_limit=time_limit)
 
-    def _target(self, patience: int) -> float:
-        """Return the goal of bounds: the threshold, or within τ of it after `patience` visits."""
-        if len(self._visited) < patience:
+    def _inside_the_tree(self, chosen: IntArray, bound: float) -> Answer:
+        """Answer a choice; its cut is in the tree, and in the master only once that has ended."""
+        self._run.tick()
+        cut = self._scaled(self._answer(chosen))
+        # Past its patience the tree may still end by the lower cutoff, but not visit more.
+        stop = len(self._visited) > self._patience
+        return Answer(*cut, self._cutoff(self._target), stop=stop)
+
+    @property
+    def _target(self) -> float:
+        """The goal of bounds: the threshold, or within τ of it once patience has run out."""
+        if len(self._visited) < self._patience:
             return self._collector.threshold
         return self._collector.target
 
     def _cutoff(self, target: float) -> float:
-        return (target - self._floor) / self._unit + CUTOFF_MARGIN
+        return (target - self._floor) / self._unit + self._limits.margin
 
     def _value(self, bound: float) -> float:
         return self._floor + bound * self._unit
 
     def _scaled(self, cut: Cut) -> tuple[float, FloatArray]:
-        """The cut in units; what is left out lowers it, so that no choice is lost."""
+        """Scale a cut to units; what is left out lowers it, so that no choice is lost."""
         tight = cut.tightened(self._floor)
         coefficients = tight.coefficients / self._unit
-        small = np.abs(coefficients) < NEGLIGIBLE
+        small = np.abs(coefficients) < self._limits.negligible
         left_out = float(np.sort(coefficients[small])[: self._master.cardinality].sum())
         constant = (tight.constant - self._floor) / self._unit + left_out
         return constant, np.where(small, 0.0, coefficients)
@@ -223,7 +185,7 @@ class _MasterRun:
         self._run.statistics.cuts += 1
 
     def _ended(self, solution: MasterSolution) -> bool:
-        """Count a solve; whether it came to its end."""
+        """Count a solve, and tell whether it came to its end."""
         self._run.statistics.iterations += 1
         self._run.statistics.solver_nodes += solution.nodes
         if solution.status is MipStatus.FAILED:
@@ -231,16 +193,18 @@ class _MasterRun:
         self._run.tick()
         return solution.status in (MipStatus.OPTIMAL, MipStatus.INFEASIBLE)
 
-    def _prove(self, target: float) -> Verdict:
+    def _proof(self, target: float) -> Verdict:
         """Prove that nothing below the target is left, and settle it."""
-        proof = CutProof(self._cuts, self._master.cardinality, self._floor, self._visited)
-        verdict = proof.decide(target, self._loop.proof_nodes, self._run.tick)
+        proof = CutProof(
+            self._cuts, self._master.cardinality, self._floor, self._visited, self._limits
+        )
+        verdict = proof.decide(target, self._run.tick)
         if verdict.proven:
             self._collector.settle(target)
         return verdict
 
     def _answer(self, chosen: IntArray) -> Cut:
-        """Evaluate and offer a choice, check all cuts against it, and cut there."""
+        """Evaluate and offer a choice, check all cuts against it, and return the cut there."""
         key = tuple(sorted(int(j) for j in chosen))
         size = self._master.cardinality
         if len(key) != size or key in self._visited:
@@ -251,12 +215,14 @@ class _MasterRun:
         self._visited.add(key)
         value, cut = self._visit(np.asarray(key))
         claimed = max(float(cut.at(np.asarray(key))) for cut in self._cuts)
-        if claimed > value + CUTOFF_MARGIN * self._unit:
+        if claimed > value + self._limits.margin * self._unit:
             raise SolverFailure(
                 f"a cut claims the bound {claimed:.9g} for a support of value {value:.9g}: "
                 "its cuts or its bound are wrong"
             )
+        self._count(cut)
+        self._answers.append((chosen, cut))
         return cut
 
     def _failure(self, what: str) -> SolverFailure:
-        return SolverFailure(f"{self._loop.name} {what}")
+        return SolverFailure(f"{self._name} {what}")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
-from mipselect.losses.base import PreparedLoss
+from mipselect.restricted.prepared import PreparedLoss
 from mipselect.search.collectors import Collector
 from mipselect.search.progress import Run
 
@@ -40,10 +40,10 @@ class EvaluatedNeighbourhood:
         return int(self.level_of.max()) + 1
 
     def fill(self, collector: Collector, count: int, run: Run) -> None:
-        """Nothing has to be found first: there are no bounds that a threshold would sharpen."""
+        """Offer nothing: there are no bounds that a threshold would sharpen."""
 
     def level_bound(self, level: int) -> float:
-        """The smallest value of the level."""
+        """Return the smallest value of the level."""
         return float(self.values[self.level_of == level].min())
 
     def search_level(self, level: int, collector: Collector, run: Run) -> None:
@@ -73,17 +73,19 @@ class Enumeration:
     name = "native"
 
     def center(self, size: int, run: Run) -> EvaluatedNeighbourhood:
-        """The best support, the first of them in lexicographic order."""
+        """Find the best support, the first of them in lexicographic order."""
         supports, values = self._all(size, run)
         best = int(np.argmin(values))
-        return _around(supports[best], float(values[best]), supports, values)
+        return self.center_at(supports[best], float(values[best]), run)
 
     def center_at(self, support: IntArray, value: float, run: Run) -> EvaluatedNeighbourhood:
-        """The neighbourhood of a support whose value is known."""
-        return _around(support, value, *self._all(len(support), run))
+        """Return the neighbourhood of a support whose value is known."""
+        supports, values = self._all(len(support), run)
+        level_of = np.sum(~np.isin(supports, support), axis=1)
+        return EvaluatedNeighbourhood(support, value, supports, values, level_of)
 
     def _all(self, size: int, run: Run) -> tuple[IntArray, FloatArray]:
-        """Every support with its value, evaluated once."""
+        """Evaluate every support, once."""
         if size not in self._evaluated:
             everything = itertools.combinations(range(self.n_features), size)
             supports: list[IntArray] = []
@@ -96,10 +98,3 @@ class Enumeration:
                 run.reporter.incumbent = min(run.reporter.incumbent, float(values[-1].min()))
             self._evaluated[size] = np.concatenate(supports), np.concatenate(values)
         return self._evaluated[size]
-
-
-def _around(
-    support: IntArray, value: float, supports: IntArray, values: FloatArray
-) -> EvaluatedNeighbourhood:
-    level_of = np.sum(~np.isin(supports, support), axis=1)
-    return EvaluatedNeighbourhood(support, value, supports, values, level_of)

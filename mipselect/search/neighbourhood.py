@@ -9,16 +9,18 @@ from typing import Protocol, TypeVar
 import numpy as np
 
 from mipselect.arrays import IntArray
-from mipselect.losses.base import PreparedLoss
+from mipselect.restricted.prepared import PreparedLoss
 from mipselect.search.collectors import Collector
 from mipselect.search.progress import Run
+from mipselect.search.strategies import Strategy
+from mipselect.search.tuning import Tuning
 
 Sub = TypeVar("Sub", contravariant=True)
-"""The subproblems of a kind of search, as `Completions`."""
+"""The subproblems of a kind of search, as `FenchelNode`."""
 
 
 class Engine(Protocol[Sub]):
-    """Settles subproblems that are small enough for it."""
+    """Solver of subproblems that are small enough for it."""
 
     @property
     def name(self) -> str:
@@ -53,7 +55,7 @@ class Neighbourhood(Protocol):
         """Offer `count` supports, so that the search of a pool starts with a threshold."""
 
     def level_bound(self, level: int) -> float:
-        """A proven lower bound of a whole level, at the cost of a sort."""
+        """Bound R from below on a whole level, at the cost of a sort."""
 
     def search_level(self, level: int, collector: Collector, run: Run) -> None:
         """Offer every support of a level below the threshold; settle a bound for the rest.
@@ -69,15 +71,11 @@ class Method(Protocol):
     def name(self) -> str:
         """The name of the engine."""
 
-    @property
-    def problem(self) -> PreparedLoss:
-        """The loss with its data."""
-
     def center(self, size: int, run: Run) -> Neighbourhood:
-        """A support that no swap improves; a better one only makes the search faster."""
+        """Find a support that no swap improves; a better one only makes the search faster."""
 
     def center_at(self, support: IntArray, value: float, run: Run) -> Neighbourhood:
-        """The neighbourhood of a support whose value is known."""
+        """Return the neighbourhood of a support whose value is known."""
 
 
 def offer_nearby(
@@ -87,8 +85,7 @@ def offer_nearby(
     collector: Collector,
     count: int,
     run: Run,
-    *,
-    batch: int = 65536,
+    tuning: Tuning,
 ) -> None:
     """Offer supports around Ŝ: with its one-swap neighbours at least `count`.
 
@@ -102,9 +99,10 @@ def offer_nearby(
     collector : Collector
     count : int
     run : Run
-    batch : int
-        Supports that are evaluated at once.
+    tuning : Tuning
     """
+    if not tuning.uses(Strategy.NEARBY):
+        return
     s = len(support)
     used = next(
         q
@@ -116,7 +114,7 @@ def offer_nearby(
             itertools.combinations(support, s - removed_count),
             itertools.combinations(entering[:used], removed_count),
         )
-        while some := list(itertools.islice(pairs, batch)):
+        while some := list(itertools.islice(pairs, tuning.nearby)):
             run.tick()
             supports: IntArray = np.sort([kept + added for kept, added in some], axis=1)
             collector.offer(supports, problem.values(supports))

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 from mipselect.backends.protocols import Solver
 from mipselect.errors import InvalidInput
-from mipselect.instance import Instance
+from mipselect.problem.instance import Instance
+from mipselect.problem.problem import Problem
 from mipselect.search.progress import ProgressCallback
+from mipselect.search.tuning import TUNING, Tuning
 from mipselect.validation import checked_time_limit, checked_tolerance
 
 DEFAULT_TOLERANCE = 1e-5
@@ -25,13 +27,16 @@ class SearchOptions:
     Attributes
     ----------
     solver : str or Solver
-        "auto", "native", the name of a back end, or one.
-    tolerance : float
-        τ in units of the sensitivity; None means the public rule, see `tolerance_for`.
-    time_limit : float or None
+        "auto", "native", a name from `available_solvers`, or a back end from `solver_by_name`.
+    tolerance : float, optional
+        τ in units of the sensitivity, default 1e-5; public, fixed before the data are seen. A loss
+        given as an expression has 0.004, for its values are known less well.
+    time_limit : float, optional
         Seconds.
-    progress : callable or None
+    progress : callable, optional
         Receives a `Progress` now and then.
+    tuning : Tuning
+        The numbers that steer the search; none changes what is proven.
 
     Raises
     ------
@@ -42,6 +47,7 @@ class SearchOptions:
     tolerance: float | None = None
     time_limit: float | None = None
     progress: ProgressCallback | None = None
+    tuning: Tuning = TUNING
 
     def __post_init__(self) -> None:
         if self.tolerance is not None:
@@ -52,7 +58,7 @@ class SearchOptions:
             raise InvalidInput(f"progress must be callable, got {self.progress!r}")
 
     def tolerance_for(self, instance: Instance) -> float:
-        """τ in units of the sensitivity: what was asked for, or `DEFAULT_TOLERANCE`.
+        """Return τ in units of the sensitivity: what was asked for, or `DEFAULT_TOLERANCE`.
 
         A loss whose values are known to a share of Δ above a quarter of that, on however few rows,
         gets four times its share. Neither depends on the rows, nor on how many there are: under
@@ -73,11 +79,12 @@ class SearchOptions:
         return tau
 
 
-def require_ridge(instance: Instance) -> None:
+def require_ridge(problem: Problem) -> None:
     """Raise `InvalidInput` unless λ > 0."""
-    if instance.ridge <= 0.0:
+    ridge = problem.bound("ridge")
+    if ridge <= 0.0:
         raise InvalidInput(
-            f"a certified search needs ridge > 0, got {instance.ridge:g}: its cuts divide by it"
+            f"a certified search needs ridge > 0, got {ridge:g}: its cuts divide by it"
         )
 
 
@@ -93,6 +100,6 @@ def _require_certain_values(instance: Instance, tau: float) -> None:
 
 
 def _rounded_up(number: float) -> float:
-    """The least number of two digits that is not below it."""
+    """Return the least number of two digits that is not below it."""
     unit = 10.0 ** (math.floor(math.log10(number)) - 1)
     return math.ceil(number / unit) * unit

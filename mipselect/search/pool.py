@@ -10,11 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mipselect.arrays import FloatArray, IntArray
+from mipselect.docstrings import described_by
 from mipselect.errors import InvalidInput
+from mipselect.privacy.guarantee import RELATIONS
 from mipselect.search.certificate import Certificate, Effort
 from mipselect.validation import checked_integer
 
 
+@described_by(Certificate)
 @dataclass(frozen=True, eq=False)
 class SupportPool(Certificate):
     """The R best supports with a proof about all the others. **Sensitive.**
@@ -26,15 +29,10 @@ class SupportPool(Certificate):
     values : ndarray of float, shape (R,)
         R(S) of every row.
     rest_bound : float
-        Proven lower bound on R(S) of every unlisted support; ``inf`` if all are listed.
-    tolerance : float
-        τ in units of the sensitivity: rest_bound ≥ values[-1] - tolerance · sensitivity.
-    sensitivity : float
-        Δ of the instance.
-    n_features : int
-        p.
-    feature_names : tuple of str
-    effort : Effort
+        Proven lower bound on R(S) of every unlisted support; ``inf`` if all are listed. Of a
+        certified pool rest_bound ≥ values[-1] - tolerance · sensitivity.
+    tolerance, sensitivity, n_features, feature_names, effort, relations
+        See `Certificate`.
 
     Examples
     --------
@@ -56,11 +54,7 @@ class SupportPool(Certificate):
     n_features: int
     feature_names: tuple[str, ...]
     effort: Effort = field(default_factory=Effort)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if math.isnan(self.rest_bound):
-            raise InvalidInput("rest_bound must be a number, got nan")
+    relations: tuple[str, ...] = tuple(RELATIONS)
 
     def __repr__(self) -> str:
         R, s = self.supports.shape
@@ -98,7 +92,7 @@ class SupportPool(Certificate):
         return int(np.searchsorted(self.values, self.rest_bound + self.allowance, side="right"))
 
     def first(self, rows: int) -> SupportPool:
-        """A smaller pool: the first `rows`, with what is proven of all others.
+        """Return the first `rows` as a smaller pool, with what is proven of all others.
 
         Of a search that was stopped, the first `certified_rows` are certified. How many those are
         depends on the data: a mechanism promises what it says only for a number of rows that was
@@ -116,7 +110,7 @@ class SupportPool(Certificate):
         )
 
     def position(self, support: ArrayLike) -> int | None:
-        """Row of `support` (sorted indices, shape (s,)) in `supports`, or None if unlisted."""
+        """Return the row of `support`, sorted, shape (s,), in `supports`, or None if unlisted."""
         order, rows = self._in_order
         low, high = 0, len(rows)
         for column, feature in enumerate(np.asarray(support)):
@@ -127,6 +121,14 @@ class SupportPool(Certificate):
             )
         return int(order[low]) if low < high else None
 
+    @property
+    def _lowest_bound(self) -> float:
+        return self.rest_bound
+
+    def _check_bounds(self) -> None:
+        if math.isnan(self.rest_bound):
+            raise InvalidInput("rest_bound must be a number, got nan")
+
     @cached_property
     def _in_order(self) -> tuple[IntArray, IntArray]:
         """The rows in lexicographic order, so that one is found by bisection in each column."""
@@ -134,6 +136,7 @@ class SupportPool(Certificate):
         return order, self.supports[order]
 
 
+@described_by(Certificate)
 @dataclass(frozen=True, eq=False)
 class MistakeLevels(Certificate):
     """The optimum and the best support of every mistake level. **Sensitive.**
@@ -148,14 +151,8 @@ class MistakeLevels(Certificate):
     values : ndarray of float, shape (L,)
     bounds : ndarray of float, shape (L,)
         Proven lower bound of every level; values - bounds ≤ tolerance · sensitivity.
-    tolerance : float
-        τ in units of the sensitivity.
-    sensitivity : float
-        Δ of the instance.
-    n_features : int
-        p.
-    feature_names : tuple of str
-    effort : Effort
+    tolerance, sensitivity, n_features, feature_names, effort, relations
+        See `Certificate`.
 
     Examples
     --------
@@ -175,10 +172,7 @@ class MistakeLevels(Certificate):
     n_features: int
     feature_names: tuple[str, ...]
     effort: Effort = field(default_factory=Effort)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._set("bounds", self._one_for_each_row("bounds"))
+    relations: tuple[str, ...] = tuple(RELATIONS)
 
     def __repr__(self) -> str:
         L, s = self.supports.shape
@@ -221,8 +215,15 @@ class MistakeLevels(Certificate):
         return tuple(math.comb(s, i) * math.comb(p - s, i) for i in range(len(self)))
 
     def level_of(self, support: ArrayLike) -> int:
-        """Number of features of `support`, shape (s,), that lie outside the optimum."""
+        """Return how many features of `support`, shape (s,), lie outside the optimum."""
         indices = np.asarray(support)
         if indices.shape != (self.support_size,):
             raise InvalidInput(f"a support has {self.support_size} features, got {support!r}")
         return int(np.sum(~np.isin(indices, self.supports[0])))
+
+    @property
+    def _lowest_bound(self) -> float:
+        return float(np.min(self.bounds))
+
+    def _check_bounds(self) -> None:
+        self._set("bounds", self._one_for_each_row("bounds"))

@@ -11,6 +11,8 @@ from typing import Any
 from mipselect.errors import NotCertified, SolverFailure
 from mipselect.search.certificate import Certificate, Effort
 from mipselect.search.collectors import Collector
+from mipselect.search.strategies import Strategy
+from mipselect.search.tuning import Tuning
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ class TimeUp(Exception):
 
 
 class Deadline:
-    """When a search has to end.
+    """Time by which a search has to end.
 
     Parameters
     ----------
@@ -95,10 +97,6 @@ class Statistics:
     iterations: int = 0
     cuts: int = 0
     solver_nodes: int = 0
-
-    def effort(self, solver: str, seconds: float) -> Effort:
-        """Return the counts so far, with the solver and the seconds."""
-        return Effort(solver=solver, seconds=seconds, **vars(self))
 
 
 class Reporter:
@@ -168,18 +166,19 @@ class Run:
             raise TimeUp
         self.reporter.report(self.deadline, self.statistics)
 
-    def limit(self, collector: Collector, long: int) -> float:
-        """Return what a bound must reach: the threshold, or the target after `long` subproblems.
+    def limit(self, collector: Collector, tuning: Tuning) -> float:
+        """Return what a bound must reach: the threshold, or the target once the search is long.
 
         Then what certifies is enough, and no exact value is looked for.
         """
-        if self.statistics.subproblems > long:
+        long = self.statistics.subproblems > tuning.patience.long
+        if long and tuning.uses(Strategy.TARGETS):
             return collector.target
         return collector.threshold
 
     def effort(self, solver: str) -> Effort:
         """Return the counts so far, with the solver and the seconds since the search began."""
-        return self.statistics.effort(solver, self.deadline.seconds)
+        return Effort(solver=solver, seconds=self.deadline.seconds, **vars(self.statistics))
 
 
 Stopped = (TimeUp, SolverFailure)
@@ -204,7 +203,7 @@ def refusal(
     bound : float
         What is proven for everything that is not settled.
     needed : float
-        What a certificate would have needed there.
+        What a certificate would have needed there; ``inf`` where nothing was found.
     partial : Certificate, optional
         What was found, the best first; not certified.
     settled : str
@@ -213,7 +212,9 @@ def refusal(
     failed = isinstance(stop, SolverFailure)
     why = f"{stop}" if failed else f"time limit of {run.deadline.limit:g} s reached"
     kind: type[Any] = SolverFailure if failed else NotCertified
-    proven = f"proven to be at {bound:.6g} or above, and {needed:.6g} was needed"
+    proven = f"proven to be at {bound:.6g} or above"
+    if needed < math.inf:
+        proven += f", and {needed:.6g} was needed"
     if bound == -math.inf:
         proven = "not bounded: nothing was proven yet"
     error: NotCertified = kind(

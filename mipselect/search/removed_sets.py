@@ -11,7 +11,7 @@ from mipselect.arrays import FloatArray, IntArray
 
 
 def removed_sets(costs: FloatArray, count: int) -> Iterator[tuple[float, IntArray]]:
-    """All sets of `count` positions in order of their total cost, lazily.
+    """Yield all sets of `count` positions in order of their total cost.
 
     With the costs of the root cut this is the order of its bound, so that a search may stop at
     the first set whose bound is too high: all later ones are higher still.

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import cast
+from typing import TypeVar, cast
 
 from mipselect.arrays import IntArray
 from mipselect.backends.discovery import NATIVE, usable_solver
 from mipselect.backends.protocols import Capability, MasterSolver
 from mipselect.errors import InvalidInput
-from mipselect.instance import Instance
-from mipselect.losses.fenchel import FenchelLoss
-from mipselect.losses.squared import PreparedSquared
+from mipselect.problem.instance import Instance
+from mipselect.restricted.fenchel import FenchelLoss
+from mipselect.restricted.squared import PreparedSquared
+from mipselect.search.certificate import Certificate
 from mipselect.search.convex.masters import FenchelMasters
 from mipselect.search.convex.method import ConvexMethod, DivideAll
 from mipselect.search.convex.remembered import remembered
@@ -23,12 +25,11 @@ from mipselect.search.least_squares.method import LeastSquaresMethod
 from mipselect.search.neighbourhood import Method, Neighbourhood
 from mipselect.search.options import SearchOptions, require_ridge
 from mipselect.search.progress import Run
+from mipselect.search.strategies import Strategy
+from mipselect.search.tuning import Tuning
 
-UNITS_PER_TAU = 100.0
-"""The master's objective is scaled so that τ is this many units."""
-
-SMALLEST_TAU = 1e-3
-"""Floor for τ in that scaling, in units of the sensitivity."""
+Masters = TypeVar("Masters", bound=OuterApproximation)
+Found = TypeVar("Found", bound=Certificate)
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,12 +56,24 @@ class Search:
         tau = self.tolerance * self.instance.sensitivity
         return max(tau - self.instance.uncertain, 0.0)
 
+    def certificate(self, kind: Callable[..., Found], **found: object) -> Found:
+        """Return what was found and proven, with the public facts and the effort so far."""
+        return kind(
+            **found,
+            tolerance=self.tolerance,
+            sensitivity=self.instance.sensitivity,
+            n_features=self.instance.n_features,
+            feature_names=self.instance.feature_names,
+            effort=self.run.effort(self.method.name),
+            relations=self.instance.problem.relations,
+        )
+
     def center(self) -> Neighbourhood:
-        """A support that no swap improves."""
+        """Find a support that no swap improves."""
         return self.method.center(self.instance.support_size, self.run)
 
     def center_at(self, support: IntArray, value: float) -> Neighbourhood:
-        """The neighbourhood of a support whose value is known."""
+        """Return the neighbourhood of a support whose value is known."""
         return self.method.center_at(support, value, self.run)
 
 
@@ -74,7 +87,7 @@ def set_up(instance: Instance, options: SearchOptions, *, listed: int = 1) -> Se
     listed : int
         How many values are wanted, whatever the bounds are.
     """
-    require_ridge(instance)
+    require_ridge(instance.problem)
     tolerance = options.tolerance_for(instance)
     return Search(
         instance,
@@ -85,42 +98,33 @@ def set_up(instance: Instance, options: SearchOptions, *, listed: int = 1) -> Se
 
 
 def _method(instance: Instance, options: SearchOptions, listed: int) -> Method:
-    if options.solver not in ("auto", NATIVE):
-        return _by_masters(instance, outer_approximation(instance, options))
-    method = _native(instance)
-    few: float = method.few
-    if isinstance(method, LeastSquaresMethod):
-        few /= method.problem.features.cost(instance.support_size)
-    if instance.number_of_supports <= max(few, 2 * listed):
-        batch = method.batches.supports if isinstance(method, ConvexMethod) else 4096
-        return Enumeration(instance.prepared, instance.n_features, batch)
-    return method
-
-
-def _native(instance: Instance) -> LeastSquaresMethod | ConvexMethod:
-    problem = instance.prepared
+    tuning, problem = options.tuning, instance.prepared
+    native = options.solver in ("auto", NATIVE)
+    squared = isinstance(problem, PreparedSquared)
+    few = max(_few(instance, tuning), 2 * listed)
+    if native and instance.number_of_supports <= few and tuning.uses(Strategy.ENUMERATION):
+        batch = tuning.together.supports if squared else tuning.dual_points.supports
+        return Enumeration(problem, instance.n_features, batch)
     if isinstance(problem, PreparedSquared):
-        return LeastSquaresMethod(problem, ClosedForm())
-    return ConvexMethod(remembered(_fenchel(instance)), DivideAll())
+        closed = ClosedForm() if native else outer_approximation(SquaredMasters, instance, options)
+        return LeastSquaresMethod(problem, closed, tuning)
+    if not isinstance(problem, FenchelLoss):
+        raise InvalidInput(f"no certified search is built for the loss {instance.loss!r}")
+    engine = DivideAll() if native else outer_approximation(FenchelMasters, instance, options)
+    kept = remembered(problem) if tuning.uses(Strategy.REMEMBERED) else problem
+    return ConvexMethod(kept, engine, tuning)
 
 
-def _by_masters(instance: Instance, masters: OuterApproximation) -> Method:
-    problem = instance.prepared
-    if isinstance(problem, PreparedSquared):
-        return LeastSquaresMethod(problem, SquaredMasters(masters))
-    return ConvexMethod(remembered(_fenchel(instance)), FenchelMasters(masters))
+def _few(instance: Instance, tuning: Tuning) -> float:
+    """Return how many supports take less time to evaluate than to bound."""
+    if isinstance(instance.prepared, PreparedSquared):
+        return tuning.few / instance.prepared.features.cost(instance.support_size)
+    return tuning.few_convex
 
 
-def _fenchel(instance: Instance) -> FenchelLoss:
-    if isinstance(instance.prepared, FenchelLoss):
-        return instance.prepared
-    raise InvalidInput(f"no certified search is built for the loss {instance.loss!r}")
-
-
-def outer_approximation(
-    instance: Instance, options: SearchOptions, **patience: int
-) -> OuterApproximation:
-    """The loop of masters by the solver that the options name; see `OuterApproximation`."""
+def outer_approximation(kind: type[Masters], instance: Instance, options: SearchOptions) -> Masters:
+    """Make an engine of this kind, by the solver that the options name."""
     solver = cast(MasterSolver, usable_solver(options.solver, Capability.MILP))
-    unit = max(options.tolerance_for(instance), SMALLEST_TAU) * instance.sensitivity / UNITS_PER_TAU
-    return OuterApproximation(solver, unit, **patience)
+    limits = options.tuning.masters
+    tau = max(options.tolerance_for(instance), limits.smallest_tau) * instance.sensitivity
+    return kind(solver, tau / limits.units_per_tau, limits)

@@ -18,18 +18,13 @@ def largest_sum(shares: FloatArray, count: int) -> float:
     return float(np.partition(shares, len(shares) - count)[len(shares) - count :].sum())
 
 
-def step_along(
-    z: FloatArray, shares: FloatArray, before: tuple[FloatArray, FloatArray] | None
-) -> float:
-    """The length of a step along the shares, the gradient: that of Barzilai and Borwein."""
-    past = None if before is None else (before[0][None], before[1][None])
-    return float(steps_along(z[None], shares[None], past)[0])
-
-
 def steps_along(
     z: FloatArray, shares: FloatArray, before: tuple[FloatArray, FloatArray] | None
 ) -> FloatArray:
-    """The same for every row of arrays of shape (f, U); shape (f,)."""
+    """The lengths of steps along the shares, the gradients: those of Barzilai and Borwein; (f,).
+
+    Weights and shares of shape (f, U), a step for every row.
+    """
     most = np.sort(shares, axis=1)[:, -min(shares.shape[1], 8) :].mean(axis=1)
     first = 1.0 / np.where(most > 0.0, most, 1.0)
     if before is None:
@@ -40,20 +35,16 @@ def steps_along(
     return np.asarray(np.where(curved > 0.0, length, 4.0 * first))
 
 
-def on_capped_simplex(v: FloatArray, count: int) -> FloatArray:
-    """The nearest z with 0 ≤ z ≤ 1 and Σ z = `count`, ones if there are not more."""
-    if count >= len(v):
-        return np.ones_like(v)
-    return np.asarray(on_capped_simplices(v[None], count)[0])
-
-
 def on_capped_simplices(v: FloatArray, count: int) -> FloatArray:
-    """The nearest such z to every row of v, shape (f, U); entries of -inf become zero.
+    """The nearest z with 0 ≤ z ≤ 1 and Σ z = `count` to every row of v, shape (f, U).
 
+    Entries of -inf become zero; all others become one if there are not more than are counted.
     It is clip(v - t) for the t where the sum is right: a piecewise linear function of t whose
     slope changes by one at every v_j and v_j - 1. Where there are too few, some z is smaller.
     """
     f, U = v.shape
+    if count >= U:
+        return np.where(v == -np.inf, 0.0, 1.0)
     every = np.arange(f)
     breaks = np.concatenate([v, v - 1.0], axis=1)
     order = (-breaks).argsort(axis=1, kind="stable")

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-import math
 from typing import Literal
 
 import numpy as np
 
 from mipselect.backends.protocols import Solver
-from mipselect.errors import InvalidInput, NotCertified
-from mipselect.instance import Instance
-from mipselect.search.collectors import BestSupports
+from mipselect.docstrings import described_by
+from mipselect.errors import InvalidInput
+from mipselect.problem.instance import Instance
+from mipselect.problem.problem import Problem
+from mipselect.search.drivers import find_supports
 from mipselect.search.options import SearchOptions
 from mipselect.search.pool import SupportPool
-from mipselect.search.progress import ProgressCallback, Stopped, refusal
-from mipselect.search.setup import Search, set_up
+from mipselect.search.progress import ProgressCallback
+from mipselect.search.setup import set_up
 
 LARGEST_POOL = 10_000_000
 """More supports are not listed: neither memory nor patience would do."""
 
 
+@described_by(SearchOptions)
 @np.errstate(all="ignore")
 def top_supports(
     instance: Instance,
@@ -40,15 +42,8 @@ def top_supports(
         R ≥ 1; C(p, s) where fewer supports than R exist. "one-swap" is R = 2 + s(p-s): the
         number of an optimum, its one-swap neighbours and one more. The R best supports are
         returned whichever they are. "all" is R = C(p, s). No more than 10,000,000.
-    solver : str or Solver
-        "auto", "native", a name from `available_solvers`, or a back end from `solver_by_name`.
-    tolerance : float, optional
-        τ in units of the sensitivity, default 1e-5; public, fixed before the data are seen. A loss
-        given as an expression has 0.004, for its values are known less well.
-    time_limit : float, optional
-        Seconds.
-    progress : callable, optional
-        Receives a `Progress` now and then.
+    solver, tolerance, time_limit, progress
+        See `SearchOptions`.
 
     Returns
     -------
@@ -75,77 +70,14 @@ def top_supports(
     >>> bool(pool.rest_bound >= pool.values[-1] - pool.allowance)
     True
     """
-    count = number_of_listed(instance, pool_size)
+    count = number_of_listed(instance.problem, pool_size)
     options = SearchOptions(solver, tolerance, time_limit, progress)
     return find_supports(set_up(instance, options, listed=count), count)
 
 
-def find_supports(search: Search, count: int) -> SupportPool:
-    """The `count` best supports of a search that is set up; see `top_supports`."""
-    run, size = search.run, search.instance.support_size
-    collector = BestSupports(count, size, search.allowance)
-    bound = float("-inf")
-    try:
-        run.reporter.stage = "pool"
-        run.tick()
-        center = search.center()
-        collector.offer(center.support[None], np.array([center.value]))
-        ahead = [center.level_bound(level) for level in range(1, center.levels)]
-        bound = min(ahead, default=math.inf)
-        center.fill(collector, count, run)
-        run.reporter.total = sum(math.comb(size, level) for level in range(1, center.levels))
-        for level in range(1, center.levels):
-            run.reporter.stage = f"pool, level {level}"
-            bound = min(ahead[level:], default=math.inf)
-            center.search_level(level, collector, run)
-    except Stopped as stop:
-        pool = _pool(search, collector, bound)
-        if len(pool) == count and pool.certified:
-            return pool
-        partial = pool if len(pool) else None
-        raise refusal(
-            stop, run, pool.rest_bound, collector.target, partial, _proven_part(pool)
-        ) from stop
-    pool = _pool(search, collector, math.inf)
-    if not pool.certified:
-        raise NotCertified(
-            f"{search.method.name} could only prove that unlisted supports are at "
-            f"{pool.rest_bound:.9g} or above; {collector.target:.9g} was needed: "
-            "use another solver",
-            bound=pool.rest_bound,
-            incumbent=float(pool.values[0]),
-            partial=pool,
-        )
-    return pool
-
-
-def _proven_part(pool: SupportPool) -> str:
-    rows = pool.certified_rows
-    if rows == 0:
-        return ""
-    return f"; a pool of {rows} is certified"
-
-
-def _pool(search: Search, collector: BestSupports, open_bound: float) -> SupportPool:
-    """Build the pool of what was collected; `open_bound` holds for all that is not settled."""
-    instance = search.instance
-    supports, values, settled = collector.result()
-    complete = len(values) == instance.number_of_supports
-    return SupportPool(
-        supports=supports,
-        values=values,
-        rest_bound=math.inf if complete else min(settled, open_bound),
-        tolerance=search.tolerance,
-        sensitivity=instance.sensitivity,
-        n_features=instance.n_features,
-        feature_names=instance.feature_names,
-        effort=search.run.effort(search.method.name),
-    )
-
-
-def number_of_listed(instance: Instance, pool_size: int | str) -> int:
-    """R as a number, at most C(p, s): ``one-swap`` is 2 + s(p-s), ``all`` is C(p, s)."""
-    s, p, most = instance.support_size, instance.n_features, instance.number_of_supports
+def number_of_listed(problem: Problem, pool_size: int | str) -> int:
+    """Return R as a number, at most C(p, s): ``one-swap`` is 2 + s(p-s), ``all`` is C(p, s)."""
+    s, p, most = problem.support_size, problem.n_features, problem.number_of_supports
     if pool_size == "one-swap":
         return min(2 + s * (p - s), most)
     if pool_size == "all":

@@ -1,98 +1,134 @@
-"""Base of all selectors: scikit-learn's conventions around one private draw."""
+"""Base of all selectors: options, their guarantee, and the way to a law and one draw from it."""
 
 from __future__ import annotations
 
 import copy
 import random
-from abc import ABC, abstractmethod
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import sparse
-from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
-from mipselect.frames import numeric_matrix, numeric_vector, plain_array, refuse_lazy
-from mipselect.layout import Layout, laid_out
-from mipselect.mechanisms.base import Mechanism
-from mipselect.methods import PrivateMethod, Rows
+from mipselect.estimators import PrivateDraw
+from mipselect.mechanisms.base import Mechanism, Support
+from mipselect.parameters import estimator, parameter
 from mipselect.privacy.guarantee import Guarantee
-from mipselect.privacy.ledger import Ledger, checked_ledger
-from mipselect.privacy.randomness import source_of
-from mipselect.privacy.release import Release
-from mipselect.tables.mixed_tables import refuse_text
-from mipselect.validation import checked_feature_names, checked_integer, require_public
+from mipselect.privacy.randomness import Rng, source_of
+from mipselect.problem.instance import Instance
+from mipselect.problem.layout import Column, Columns, Layout, laid_out
+from mipselect.problem.problem import Problem
+from mipselect.search.progress import ProgressCallback
+from mipselect.selectors.dask_collections import is_dask
+from mipselect.validation import checked_epsilon, checked_integer
+
+Groups = Iterable[Columns] | Mapping[str, Columns] | None
+Always = Iterable[Columns] | Column | None
 
 
-class PrivateSelector(SelectorMixin, BaseEstimator, ABC):  # type: ignore[misc]
+@estimator
+class PrivateSelector(SelectorMixin, PrivateDraw):  # type: ignore[misc]
     """A scikit-learn transformer that keeps the columns of k features, chosen by one private draw.
 
-    A subclass is a constructor, which stores its arguments, and `_mechanism`. Its arguments may
-    have `groups` and `always`, which mean what they do for `Instance`.
+    It is a method as well: options, which are public, and the way from a problem and its data to
+    a law. A subclass declares its options, and has `_mechanism`; with `guarantee`, `bounds`,
+    `problem` and `on` it serves tables, stored instances and the command line too.
 
     Attributes
     ----------
     support_ : ndarray of bool, shape (p,)
         True for the columns of the chosen features and those that are always in: all that a model
         on the selection needs. `get_support(indices=True)` gives their numbers.
-    guarantee_ : Guarantee
-        What the draw promises.
     release_ : Release
         The chosen features, numbered and named as features, with their guarantee. Its `private`
         is false after a fit with a `random_state`.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of str
-        Only if X had names.
     """
 
-    n_features_to_select: int
-    epsilon: float
-    ledger: Ledger | None
-    random_state: Any
+    n_features_to_select: int = parameter(
+        "int",
+        "How many features: the `support_size` of an `Instance`.",
+        default=5,
+        kw_only=False,
+    )
+    epsilon: float = parameter("float", "ε > 0 of one draw.", default=1.0, check=checked_epsilon)
+    groups: Groups = parameter(
+        "sequence or mapping of sequences of columns, optional",
+        "Features of several columns, as for `Instance`.",
+        default=None,
+    )
+    always: Always = parameter(
+        "sequence of columns, optional",
+        "Columns that are in whatever is chosen, as for `Instance`; the mask keeps them.",
+        default=None,
+    )
 
-    support_: np.ndarray[Any, np.dtype[np.bool_]]
-    guarantee_: Guarantee
-    release_: Release
-    n_features_in_: int
-    feature_names_in_: Any
+    looks_at_always: ClassVar[bool] = True
+    """True if columns that are always in change what is drawn from."""
 
-    groups: Any = None
-    always: Any = None
-    """For the subclasses that have no such arguments."""
+    @property
+    def guarantee(self) -> Guarantee:
+        """Guarantee of one draw, whatever the data are: that of the mechanism."""
+        raise self._no_method()
 
-    _accept_sparse: ClassVar[str | bool] = False
-    """Argument of `validate_data`: the sparse format that `_mechanism` wants, or False."""
+    @property
+    def guarantees(self) -> dict[str, Guarantee]:
+        """The same by neighbouring relation, for all relations that it is stated for."""
+        return {self.guarantee.relation: self.guarantee}
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Draw the features, once.
+    @property
+    def bounds(self) -> tuple[str, ...]:
+        """The public bounds it needs, by the names of `Instance`."""
+        raise self._no_method()
 
-        Every call draws again and costs the whole guarantee again.
+    def problem(self, problem: Problem) -> Problem:
+        """The problem that is drawn from: with the largest size, and no bounds but its own."""
+        raise self._no_method()
 
-        Parameters
-        ----------
-        X : array_like of shape (n, p)
-            One row per person. Dense, without missing values. Where sums of squares and products
-            are enough, also a Dask array or frame, of which nothing else leaves the workers.
-        y : array_like of shape (n,)
-
-        Returns
-        -------
-        self
+    def stated(self, problem: Problem) -> dict[str, Guarantee]:
+        """The guarantees for a problem, which may say more: a ρ; before a row is read.
 
         Raises
         ------
         InvalidInput
-            If a parameter is missing or out of its range.
-        BudgetExceeded, RelationMismatch
-            From the ledger, before anything is drawn.
+            For public numbers that the method refuses.
         """
-        checked_ledger(self.ledger)
-        source, _ = source_of(self.random_state)
+        return self.guarantees
+
+    def on(
+        self, instance: Instance, rng: Rng = None, progress: ProgressCallback | None = None
+    ) -> Mechanism[Support]:
+        """Return the law that is drawn from, on the data of an instance. Nothing is drawn.
+
+        Parameters
+        ----------
+        instance : Instance
+        rng : None, int, random.Random or numpy.random.Generator
+            For choices that do not depend on the data and are not part of the law, such as how
+            ties are broken. None is the operating system's generator.
+        progress : callable, optional
+            See `top_supports`.
+
+        Raises
+        ------
+        InvalidInput, NotCertified, SolverFailure
+            From the search and the mechanism.
+
+        Notes
+        -----
+        NumPy does not warn meanwhile, since a warning would tell about the data. Its state is that
+        of the thread: others are not silenced.
+        """
+        raise self._no_method()
+
+    def _no_method(self) -> InvalidInput:
+        return InvalidInput(f"{type(self).__name__} draws from X and y only")
+
+    def _fit(self, X: ArrayLike, y: ArrayLike, source: random.Random) -> None:
         mechanism = self._silent_mechanism(X, y, source)
         layout = self._layout()
         release = mechanism.release(self.ledger, rng=source)
@@ -102,7 +138,6 @@ class PrivateSelector(SelectorMixin, BaseEstimator, ABC):  # type: ignore[misc]
         names = tuple(layout.feature_names[j] for j in release.support)
         self.release_ = replace(release, feature_names=names)
         self.guarantee_ = release.guarantee
-        return self
 
     def mechanism(self, X: ArrayLike, y: ArrayLike) -> Mechanism[Any]:
         """Return the distribution that `fit` draws from. Sensitive; nothing is drawn or charged.
@@ -115,7 +150,6 @@ class PrivateSelector(SelectorMixin, BaseEstimator, ABC):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         tags.input_tags.sparse = bool(self._accept_sparse)
-        tags.non_deterministic = self.random_state is None
         return tags
 
     def _get_support_mask(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
@@ -129,62 +163,32 @@ class PrivateSelector(SelectorMixin, BaseEstimator, ABC):  # type: ignore[misc]
 
         NumPy's state is that of the thread. `Mechanism.release` is silent of itself.
         """
+        self.check()
         with np.errstate(all="ignore"):
+            if is_dask(X):
+                return self._from_dask(X, y, source)
             return self._mechanism(*self._validated(X, y), source)
 
-    def _method(self) -> PrivateMethod:
-        """The way to draw, with its options, from what need not be X and y."""
-        raise InvalidInput(f"{type(self).__name__} draws from X and y only")
+    def _from_dask(self, X: Any, y: Any, source: random.Random) -> Mechanism[Any]:
+        """Build the distribution from a collection of Dask, where sums are enough."""
+        return self._mechanism(*self._validated(X, y), source)
 
     @abstractmethod
-    def _mechanism(self, X: FloatArray, y: Any, source: random.Random) -> Mechanism[Any]:
+    def _mechanism(self, X: Any, y: Any, source: random.Random) -> Mechanism[Any]:
         """Build the distribution from finite X, shape (n, p), and y, shape (n,).
 
         `source` is for choices that do not depend on the data and are not part of the law.
         """
 
     def _validated(self, X: ArrayLike, y: ArrayLike) -> tuple[Any, Any]:
-        """Return finite X, shape (n, p), and y, shape (n,); raise if k features cannot be had."""
-        refuse_lazy(X, "X")
-        y = self._labelled(y)
-        given: Any = X
-        if sparse.issparse(X) and given.dtype.kind in "biuf":
-            # An entry that is stored several times is added up in the type of the whole table.
-            given = given.astype(np.float64)
-        try:
-            table, target = validate_data(
-                self, given, y, dtype=[np.float64, np.float32], accept_sparse=self._accept_sparse
-            )
-        except np.exceptions.DTypePromotionError:
-            numeric_matrix(X)  # Some columns are dates: this says which.
-            raise
-        except ValueError:
-            refuse_text(X)
-            raise
-        # scikit-learn overlooks masks, dates and a stored index, and with `assume_finite` NaN too.
-        if sparse.issparse(table):
-            numeric_vector(table.data, "X")
-        else:
-            table = numeric_matrix(X)[0]
-        plain_array(y, "y")
-        _require_all_there(target)
+        """Return checked X and y; raise `InvalidInput` if k features cannot be had."""
+        table, target = super()._validated(X, y)
         self._check_number(len(self._layout().groups))
         return table, target
-
-    def _labelled(self, y: ArrayLike) -> ArrayLike:
-        """The target before it is checked; of public classes as -1 and +1, 0 for no class."""
-        return y
 
     def _check_number(self, p: int) -> None:
         """Raise `InvalidInput` unless so many of p features can be chosen."""
         checked_integer(self.n_features_to_select, "n_features_to_select", 1, p)
-
-    def _names(self) -> list[str]:
-        """The p names: those of X, or x0, x1, ..."""
-        names = getattr(self, "feature_names_in_", None)
-        if names is None:
-            return [f"x{j}" for j in range(self.n_features_in_)]
-        return list(checked_feature_names([str(name) for name in names], len(names)))
 
     def _layout(self) -> Layout:
         """Which columns make a feature, without their bounds."""
@@ -195,43 +199,6 @@ class PrivateSelector(SelectorMixin, BaseEstimator, ABC):  # type: ignore[misc]
             groups=self.groups,
             always=self.always,
             intercept=False,
-            x_bound=1.0,
+            x_bound=None,
             always_bound=None,
         )
-
-    def _rows(self, X: Any, y: Any, **public: Any) -> Rows:
-        """Return the rows a method of scores draws from; `public` are bounds, and an intercept."""
-        return Rows(
-            X,
-            real_target(y),
-            int(self.n_features_to_select),
-            self._names(),
-            groups=self.groups,
-            always=self.always,
-            **public,
-        )
-
-    def _public(self, **meanings: str) -> dict[str, Any]:
-        """Return the parameters of these names; raise `InvalidInput` if one is missing."""
-        given = {name: getattr(self, name) for name in meanings}
-        require_public(type(self).__name__, given, meanings)
-        return given
-
-
-def real_target(y: Any) -> FloatArray:
-    """Return y as finite floats, or raise `InvalidInput`."""
-    try:
-        return numeric_vector(y).astype(np.float64)
-    except InvalidInput as error:
-        raise InvalidInput(
-            f"{error}; give classes as numbers, such as -1 and 1, or use a selector with "
-            "loss='hinge'"
-        ) from None
-
-
-def _require_all_there(target: Any) -> None:
-    """Raise `InvalidInput` unless every entry of y is a finite number or the name of a class."""
-    if target.dtype.kind in "biuf":
-        numeric_vector(target)
-    elif any(value is None or value != value for value in target):
-        raise InvalidInput("y must be finite: it has missing values; remove such rows first")

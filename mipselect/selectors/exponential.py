@@ -1,51 +1,38 @@
-"""The exponential mechanism over all supports as a scikit-learn estimator."""
+"""The exponential mechanism over all supports."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from numpy.typing import ArrayLike
 
-from mipselect.losses import Loss
-from mipselect.methods import ExponentialMethod
-from mipselect.privacy.ledger import Ledger
-from mipselect.selectors.problem import Always, Groups, ProblemSelector
+from mipselect.mechanisms.supports.exponential import ExponentialMechanism
+from mipselect.mechanisms.supports.law import checked_sizes
+from mipselect.mechanisms.supports.relations import both_relations, one_direction
+from mipselect.parameters import estimator, parameter
+from mipselect.privacy.guarantee import Guarantee
+from mipselect.problem.instance import Instance
+from mipselect.problem.problem import Problem
+from mipselect.search.progress import ProgressCallback
+from mipselect.selectors.problem import ProblemSelector
+from mipselect.validation import checked_number, checked_time_limit
+
+MOST_COMPLEX = 100.0
+"""A prior that is steeper has sizes of probability zero in double precision."""
 
 
+def checked_complexity(value: float, name: str) -> float:
+    """Return a number in 0..`MOST_COMPLEX`."""
+    wanted = f"a number in 0..{MOST_COMPLEX:g}"
+    return checked_number(value, name, wanted, lambda a: 0.0 <= a <= MOST_COMPLEX)
+
+
+@estimator
 class ExponentialSelector(ProblemSelector):
     """Select columns by the exponential mechanism over all supports: pure ε, without conditions.
 
     The draw is exact for any number of columns. With `sizes` it chooses their number too, at no
     further ε.
-
-    Parameters
-    ----------
-    n_features_to_select : int
-        s, how many features: the `support_size` of an `Instance`. Not used where `sizes` are given.
-    epsilon : float
-        ε > 0, under replace-one; pure.
-    x_bound, y_bound, coef_bound, ridge : float
-        As for `TopRSelector`; λ may be 0 where there are few supports. Public; required.
-    loss : str or Loss
-        See `Instance`.
-    groups, always, intercept, always_bound : optional
-        As for `TopRSelector`.
-    sizes : sequence of int, optional
-        Public numbers of features, such as range(1, 9), from which one is drawn together with the
-        features. The sensitivity is that of the largest.
-    complexity : float
-        a between 0 and 100: with several sizes, how strongly smaller ones are preferred. See
-        `ExponentialMechanism`.
-    prior_weights : array_like of shape (n_features,), optional
-        ω_j > 0, public: feature j is preferred by so much before the data are seen. Default: equal.
-    time_limit : float, optional
-        Seconds; `NotCertified` is raised if no draw is made by then.
-    ledger : Ledger, optional
-        Pays for each fit.
-    random_state : None, int or RandomState
-        None is the operating system's generator. Anything else is for tests and experiments, and
-        marks the release as not private.
 
     References
     ----------
@@ -65,55 +52,57 @@ class ExponentialSelector(ProblemSelector):
     ((2000, 2), True)
     """
 
-    def __init__(
-        self,
-        n_features_to_select: int = 5,
-        *,
-        epsilon: float = 1.0,
-        x_bound: float | Sequence[float] | None = None,
-        y_bound: float | None = None,
-        coef_bound: float | None = None,
-        ridge: float | None = None,
-        loss: str | Loss = "squared",
-        groups: Groups = None,
-        always: Always = None,
-        intercept: bool = False,
-        always_bound: float | None = None,
-        sizes: Sequence[int] | None = None,
-        complexity: float = 1.0,
-        prior_weights: ArrayLike | None = None,
-        time_limit: float | None = None,
-        ledger: Ledger | None = None,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(
-            n_features_to_select,
-            epsilon=epsilon,
-            x_bound=x_bound,
-            y_bound=y_bound,
-            coef_bound=coef_bound,
-            ridge=ridge,
-            loss=loss,
-            groups=groups,
-            always=always,
-            intercept=intercept,
-            always_bound=always_bound,
-            ledger=ledger,
-            random_state=random_state,
-        )
-        self.sizes = sizes
-        self.complexity = complexity
-        self.prior_weights = prior_weights
-        self.time_limit = time_limit
+    sizes: Sequence[int] | None = parameter(
+        "sequence of int, optional",
+        "Public numbers of features, such as range(1, 9), in place of `n_features_to_select`: one "
+        "is drawn together with the features. The sensitivity is that of the largest.",
+        default=None,
+        flag="--sizes",
+    )
+    complexity: float = parameter(
+        "float",
+        "a between 0 and 100: with several sizes, how strongly smaller ones are preferred. See "
+        "`ExponentialMechanism`.",
+        default=1.0,
+        flag="--complexity",
+        check=checked_complexity,
+    )
+    prior_weights: ArrayLike | None = parameter(
+        "array_like of shape (n_features,), optional",
+        "ω_j > 0, public: feature j is preferred by so much before the data are seen. Default: "
+        "equal.",
+        default=None,
+    )
+    time_limit: float | None = parameter(
+        "float, optional",
+        "Seconds for the preparation, and for every draw; `NotCertified` is raised beyond.",
+        default=None,
+        flag="--time-limit",
+        check=checked_time_limit,
+    )
 
-    def _method(self) -> ExponentialMethod:
-        return ExponentialMethod(
-            epsilon=self.epsilon,
+    @property
+    def guarantees(self) -> dict[str, Guarantee]:
+        """See `ExponentialMechanism.guarantees`."""
+        guarantee = self.guarantee
+        return both_relations(guarantee, one_direction(guarantee.epsilon))
+
+    def problem(self, problem: Problem) -> Problem:
+        """The same with the largest size that may be drawn."""
+        return problem.with_support_size(checked_sizes(self.sizes, problem)[-1])
+
+    def _law(self, instance: Instance, progress: ProgressCallback | None) -> ExponentialMechanism:
+        mechanism = ExponentialMechanism(
+            instance.with_support_size(self.problem(instance.problem).support_size),
+            self.epsilon,
             sizes=self.sizes,
             complexity=self.complexity,
             prior_weights=self.prior_weights,
             time_limit=self.time_limit,
+            progress=progress,
         )
+        mechanism.prepare()
+        return mechanism
 
     def _check_number(self, p: int) -> None:
         # Sizes are checked by the mechanism.
@@ -121,5 +110,5 @@ class ExponentialSelector(ProblemSelector):
             super()._check_number(p)
 
     def _support_size(self) -> int:
-        # With sizes the method replaces it by the largest of them.
+        # With sizes the largest of them takes its place.
         return super()._support_size() if self.sizes is None else 1

@@ -1,19 +1,38 @@
-"""DPKendall as a scikit-learn estimator."""
+"""DPKendall: peeling by rank correlations, relevance less redundancy."""
 
 from __future__ import annotations
 
 import random
-from typing import Any
 
-from mipselect.arrays import FloatArray
-from mipselect.mechanisms import Mechanism
-from mipselect.methods import KendallMethod
-from mipselect.privacy.ledger import Ledger
-from mipselect.selectors.base import PrivateSelector
-from mipselect.selectors.problem import Always, Groups
+import numpy as np
+
+from mipselect.errors import InvalidInput
+from mipselect.mechanisms.base import Mechanism, Support
+from mipselect.mechanisms.scores.adaptive_peeling import AdaptivePeeling
+from mipselect.parameters import estimator, parameter
+from mipselect.privacy.guarantee import Guarantee
+from mipselect.privacy.randomness import Rng, generator
+from mipselect.problem.data import Rows
+from mipselect.problem.problem import Problem
+from mipselect.problem.streamed import StreamedRows
+from mipselect.selectors.scored import ScoreSelector
+from mipselect.selectors.scores.kendall_tau import BlockRankings, Rankings
+from mipselect.selectors.scores.relevance_redundancy import (
+    REDUNDANCIES,
+    Correlations,
+    OfAllRows,
+    RelevanceLessRedundancy,
+)
+from mipselect.validation import checked_choice
+
+SENSITIVITIES = {"add-remove": 1.5, "replace-one": 2.0}
+"""Sensitivity of τ̂ between neighbours, and so of the largest |τ̂| of several columns."""
+
+SEED_BITS = 256
 
 
-class KendallSelector(PrivateSelector):
+@estimator
+class KendallSelector(ScoreSelector):
     """Select columns that go with the target and not with each other, by rank correlation.
 
     Round 1 scores column j by |τ̂(X_j, Y)|; a later round by that less the largest of
@@ -22,28 +41,6 @@ class KendallSelector(PrivateSelector):
 
     No bounds on the data are needed: a rank correlation sees the order of the values and not
     their size, so one row counts for as much as any other, wherever it lies.
-
-    Parameters
-    ----------
-    n_features_to_select : int
-        k, how many features: the `support_size` of an `Instance`.
-    epsilon : float
-        ε > 0, under `relation`.
-    groups, always : optional
-        As for `TopRSelector`. A feature of several columns has the largest |τ̂| of theirs, which
-        moves by no more than each; many columns have more chances to be large by accident. Columns
-        that are always in count as chosen before round 1, which then has the sensitivity of later
-        rounds.
-    redundancy : {"max", "mean"}
-        What is subtracted of the |τ̂(X_j, X_j')|. "mean" is as published; a copy of one of several
-        chosen columns comes back with it, for its |τ̂| is divided by their number.
-    relation : {"add-remove", "replace-one"}
-        Under the first n is private.
-    ledger : Ledger, optional
-        Pays for each fit.
-    random_state : None, int or RandomState
-        None is the operating system's generator. Anything else is for tests and experiments, and
-        marks the release as not private.
 
     Notes
     -----
@@ -74,31 +71,56 @@ class KendallSelector(PrivateSelector):
     [4]
     """
 
-    def __init__(
-        self,
-        n_features_to_select: int = 5,
-        *,
-        epsilon: float = 1.0,
-        groups: Groups = None,
-        always: Always = None,
-        redundancy: str = "max",
-        relation: str = "add-remove",
-        ledger: Ledger | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.epsilon = epsilon
-        self.groups = groups
-        self.always = always
-        self.redundancy = redundancy
-        self.relation = relation
-        self.ledger = ledger
-        self.random_state = random_state
+    redundancy: str = parameter(
+        '{"max", "mean"}',
+        "What is subtracted of the |τ̂(X_j, X_j')| with what is chosen or always in. 'mean' is as "
+        "published; a copy of one of several chosen columns comes back with it, for its |τ̂| is "
+        "divided by their number.",
+        default="max",
+        check=lambda value, name: checked_choice(value, name, REDUNDANCIES),
+    )
 
-    def _method(self) -> KendallMethod:
-        return KendallMethod(
-            epsilon=self.epsilon, relation=self.relation, redundancy=self.redundancy
+    def _stated(self, p: int, k: int) -> Guarantee:
+        return AdaptivePeeling.stated(p, k, self.epsilon, relation=self.relation)
+
+    def _of_rows(self, problem: Problem, rows: Rows, source: random.Random) -> Mechanism[Support]:
+        target = Rankings.of(rows.y[:, None], source.getrandbits(SEED_BITS)).ranks[0]
+        columns = Rankings.of(rows.columns(problem), source.getrandbits(SEED_BITS))
+        return self._peeling(OfAllRows(columns, target), problem)
+
+    def of_blocks(self, rows: StreamedRows, rng: Rng = None) -> Mechanism[Support]:
+        """The mechanism of a table that is read in blocks, once for every round.
+
+        Parameters
+        ----------
+        rows : StreamedRows
+        rng : None, int, random.Random or numpy.random.Generator
+            See `PrivateSelector.on`.
+
+        Raises
+        ------
+        InvalidInput
+            Under add-remove, where a row moves all rows behind it to other places.
+
+        Notes
+        -----
+        Scores are sums over blocks of |τ̂| within them, not |τ̂| of all rows: pairs of rows in
+        different blocks are not looked at. See docs/large-tables.md for what that loses.
+        """
+        if self.relation != "replace-one":
+            raise InvalidInput("blocks of rows in their order are private under replace-one only")
+        seed, size = generator(rng)[0].getrandbits(SEED_BITS), rows.problem.p
+        with np.errstate(all="ignore"):
+            correlations = BlockRankings(rows.blocks, size, seed)
+            return self._peeling(correlations, rows.problem)
+
+    def _peeling(self, columns: Correlations, problem: Problem) -> Mechanism[Support]:
+        layout, k, one = problem.layout, problem.support_size, SENSITIVITIES[self.relation]
+        first = 2.0 * one if layout.always else one
+        return AdaptivePeeling(
+            RelevanceLessRedundancy(columns, self.redundancy, layout=layout),
+            k,
+            self.epsilon,
+            sensitivities=[first] + [2.0 * one] * (k - 1),
+            relation=self.relation,
         )
-
-    def _mechanism(self, X: FloatArray, y: Any, source: random.Random) -> Mechanism[Any]:
-        return self._method().mechanism(self._rows(X, y), source)

@@ -1,21 +1,29 @@
-"""Best subset selection by a Markov chain as a scikit-learn estimator."""
+"""Best subset selection by a Markov chain."""
 
 from __future__ import annotations
 
+import math
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from mipselect.arrays import FloatArray
-from mipselect.mechanisms import Mechanism
-from mipselect.methods import MCMCMethod
-from mipselect.privacy.ledger import Ledger
-from mipselect.selectors.base import PrivateSelector
-from mipselect.selectors.problem import Always, Groups
-from mipselect.validation import checked_scale
+import numpy as np
+
+from mipselect.estimators import feature_bounds, target_bound
+from mipselect.mechanisms.base import Support
+from mipselect.mechanisms.supports.metropolis import MetropolisHastings, mixing_guarantee
+from mipselect.parameters import estimator, parameter
+from mipselect.privacy.guarantee import Guarantee
+from mipselect.problem.data import Rows
+from mipselect.problem.problem import Problem
+from mipselect.problem.sums import ExactSums
+from mipselect.selectors.scored import RowsSelector
+from mipselect.selectors.scores.residual_squares import ResidualSquares, smallest_square
+from mipselect.validation import checked_epsilon, checked_integer, checked_scale, checked_share
 
 
-class MCMCSelector(PrivateSelector):
+@estimator
+class MCMCSelector(RowsSelector):
     """Select columns by Metropolis-Hastings over supports: (ε, δ) if the chain has mixed.
 
     The chain makes single swaps and has the stationary law P(S) ∝ exp(-ε RSS_S / 2Δ), where
@@ -23,32 +31,6 @@ class MCMCSelector(PrivateSelector):
     several columns X_S are all columns of S and those that are always in, and b_x is the largest
     of the bounds, 1 of an intercept among them: no entry of a row exceeds it, so Δ is what it is
     for single columns, however many there are.
-
-    Parameters
-    ----------
-    n_features_to_select : int
-        s, how many features: the `support_size` of an `Instance`.
-    epsilon : float
-        ε > 0, under replace-one.
-    delta : float
-        0 < δ < 1.
-    x_bound : float or sequence of float
-        Features are clipped to ± this, or to one bound for each of them; see `TopRSelector`.
-        Public; required.
-    y_bound : float
-        b_y: the target is clipped to ± this, in its units. Public; required.
-    coef_bound : float
-        B, the largest ‖β‖₁, in units of y over units of x; of the columns that are always in
-        too. Public; required. Without `intercept` centre by public constants.
-    groups, always, intercept, always_bound : optional
-        As for `TopRSelector`.
-    n_steps : int
-        How long the chain runs.
-    ledger : Ledger, optional
-        Pays for each fit.
-    random_state : None, int or RandomState
-        None is the operating system's generator. Anything else is for tests and experiments, and
-        marks the release as not private.
 
     Notes
     -----
@@ -72,52 +54,110 @@ class MCMCSelector(PrivateSelector):
     1
     """
 
-    def __init__(
-        self,
-        n_features_to_select: int = 5,
-        *,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        x_bound: float | Sequence[float] | None = None,
-        y_bound: float | None = None,
-        coef_bound: float | None = None,
-        groups: Groups = None,
-        always: Always = None,
-        intercept: bool = False,
-        always_bound: float | None = None,
-        n_steps: int = 5000,
-        ledger: Ledger | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.epsilon = epsilon
-        self.delta = delta
-        self.x_bound = x_bound
-        self.y_bound = y_bound
-        self.coef_bound = coef_bound
-        self.groups = groups
-        self.always = always
-        self.intercept = intercept
-        self.always_bound = always_bound
-        self.n_steps = n_steps
-        self.ledger = ledger
-        self.random_state = random_state
+    delta: float = parameter(
+        "float",
+        "0 < δ < 1.",
+        default=1e-6,
+        flag="--delta",
+        check=lambda value, name: checked_share(value, name, closed=False),
+    )
+    x_bound: float | Sequence[float] | None = feature_bounds(
+        "; see `TopRSelector`. Public; required."
+    )
+    y_bound: float | None = target_bound("This is b_y. Public; required.")
+    coef_bound: float | None = parameter(
+        "float",
+        "B, the largest ‖β‖₁, in units of y over units of x; of the columns that are always in "
+        "too. Public; required by `fit`. Of an instance it may be None: r√s, which allows every β "
+        "with ‖β‖₂ ≤ r where every feature is one column; each part that is always in counts in s. "
+        "Without `intercept` centre by public constants.",
+        default=None,
+        assumption="the largest sum of |coefficients|",
+        flag="--mcmc-radius",
+        check=checked_scale,
+    )
+    intercept: bool = parameter("bool", "Whether a column of ones is always in.", default=False)
+    always_bound: float | None = parameter(
+        "float, optional",
+        "Bound of the columns that are always in; default the largest `x_bound`.",
+        default=None,
+    )
+    n_steps: int = parameter(
+        "int",
+        "How long the chain runs.",
+        default=5000,
+        flag="--mcmc-steps",
+        check=lambda value, name: checked_integer(value, name, 1),
+    )
 
-    def _method(self) -> MCMCMethod:
-        radius = self.coef_bound
-        return MCMCMethod(
-            epsilon=self.epsilon,
-            delta=self.delta,
-            n_steps=self.n_steps,
-            radius=None if radius is None else checked_scale(radius, "coef_bound"),
-        )
+    @property
+    def guarantee(self) -> Guarantee:
+        """See `MetropolisHastings.guarantee`."""
+        return mixing_guarantee(checked_epsilon(self.epsilon), self.delta, self.n_steps)
 
-    def _mechanism(self, X: FloatArray, y: Any, source: random.Random) -> Mechanism[Any]:
-        given = self._public(
-            x_bound="features are clipped to ± this",
-            y_bound="the target is clipped to ± this",
-            coef_bound="the largest sum of absolute coefficients",
-        )
+    @property
+    def bounds(self) -> tuple[str, ...]:
+        """b_x and b_y, and r where there is no B."""
+        return ("x_bound", "y_bound", *(("coef_bound",) if self.coef_bound is None else ()))
+
+    def _asked(self) -> dict[str, Any]:
+        given = self._public("x_bound", "y_bound", "coef_bound")
         del given["coef_bound"]
-        given |= {"intercept": self.intercept, "always_bound": self.always_bound}
-        return self._method().mechanism(self._rows(X, y, **given), source)
+        return {"intercept": self.intercept, "always_bound": self.always_bound, **given}
+
+    def radius_of(self, problem: Problem) -> float:
+        """B."""
+        if self.coef_bound is not None:
+            return float(self.coef_bound)
+        layout = problem.layout
+        parts = problem.support_size + len(layout.always) + layout.intercept
+        largest = problem.bound("coef_bound") * math.sqrt(parts)
+        return checked_scale(largest, "coef_bound · √support_size")
+
+    def stated(self, problem: Problem) -> dict[str, Guarantee]:
+        """The guarantees; `InvalidInput` for a B that is too large."""
+        self.sensitivity_of(problem)
+        return self.guarantees
+
+    def sensitivity_of(self, problem: Problem) -> float:
+        """Δ = (b_y + Bb)² of the sums of squared residuals."""
+        layout, y_bound = problem.layout, checked_scale(problem.bound("y_bound"), "y_bound")
+        layout.require_scales()
+        bounds = [float(layout.bounds.max())]
+        bounds += [layout.always_bound] if layout.always else []
+        bounds += [1.0] if layout.intercept else []
+        return (y_bound + self.radius_of(problem) * max(bounds)) ** 2
+
+    def _of_rows(self, problem: Problem, rows: Rows, source: random.Random) -> MetropolisHastings:
+        y_bound, layout = problem.bound("y_bound"), problem.layout
+        squares = ResidualSquares(
+            layout.clipped(np.asarray(rows.X, dtype=np.float64)),
+            np.clip(rows.y, -y_bound, y_bound),
+            self.radius_of(problem),
+        )
+
+        def value(support: Support) -> float:
+            return squares(layout.features.with_always(np.array(support)))
+
+        return self._chain(value, problem)
+
+    def _of_sums(self, problem: Problem, sums: ExactSums) -> MetropolisHastings:
+        radius, features = self.radius_of(problem), problem.layout.features
+
+        def value(support: Support) -> float:
+            columns = features.with_always(np.array(support))
+            gram = sums.gram[np.ix_(columns, columns)]
+            return smallest_square(gram, sums.moment[columns], sums.target_norm, radius)
+
+        return self._chain(value, problem)
+
+    def _chain(self, value: Callable[[Support], float], problem: Problem) -> MetropolisHastings:
+        return MetropolisHastings(
+            value,
+            problem.feature_names,
+            problem.support_size,
+            self.epsilon,
+            delta=self.delta,
+            sensitivity=self.sensitivity_of(problem),
+            n_steps=self.n_steps,
+        )

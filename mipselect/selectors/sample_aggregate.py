@@ -1,20 +1,51 @@
-"""Votes of a Lasso on blocks of rows as a scikit-learn estimator."""
+"""Votes of a Lasso on blocks of rows, and a private top-k of the votes."""
 
 from __future__ import annotations
 
 import random
-from typing import Any
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
 
 from mipselect.arrays import FloatArray
-from mipselect.mechanisms import Mechanism
-from mipselect.mechanisms.scores.sample_aggregate import TopK
-from mipselect.methods import SampleAggregateMethod
-from mipselect.privacy.ledger import Ledger
-from mipselect.selectors.base import PrivateSelector
-from mipselect.selectors.problem import Always, Groups
+from mipselect.errors import InvalidInput
+from mipselect.mechanisms import OneShotTopK, Peeling, SampleAggregate
+from mipselect.mechanisms.base import Mechanism, Support
+from mipselect.mechanisms.scores.sample_aggregate import Ballot, checked_blocks
+from mipselect.mechanisms.scores.selection import TopK
+from mipselect.parameters import estimator, parameter
+from mipselect.privacy.guarantee import Guarantee
+from mipselect.problem.data import Rows
+from mipselect.problem.problem import Problem
+from mipselect.problem.sums import ExactSums
+from mipselect.restricted.features import Features
+from mipselect.selectors.scored import ScoreSelector
+from mipselect.selectors.scores.ballots import (
+    beside_fixed,
+    lasso_ballot,
+    path_ballot,
+    penalty_ballot,
+    votes_along,
+    votes_at,
+    with_largest_one,
+)
+from mipselect.selectors.scores.ballots_of_sums import votes_of_folds
+from mipselect.selectors.top_k import checked_top_k, top_k_named
+from mipselect.validation import checked_choice, checked_flag, checked_positive
+
+FOLDS_OF_A_ROW = {"add-remove": 1.0, "replace-one": 2.0}
+"""Number of folds of moments a row can be in, before and after: each may change its ballot."""
+
+MECHANISMS: dict[str, TopK] = {
+    "peeling": Peeling,
+    "laplace": partial(OneShotTopK, noise="laplace"),
+}
 
 
-class SampleAggregateSelector(PrivateSelector):
+@estimator
+class SampleAggregateSelector(ScoreSelector):
     """Select the columns that a Lasso finds on most blocks of rows: two-stage, or SubLasso.
 
     Each block votes for the k columns with the largest |coefficients| of a non-private Lasso
@@ -24,39 +55,6 @@ class SampleAggregateSelector(PrivateSelector):
     SubLasso as published is ``alpha=1.0, n_blocks="n/k", penalise_intercept=True``; the baseline
     of the integer programming paper ``penalty=20.0, votes="nonzero", top_k="laplace"`` under
     replace-one.
-
-    Parameters
-    ----------
-    n_features_to_select : int
-        k, how many features: the `support_size` of an `Instance`.
-    epsilon : float
-        ε > 0, under `relation`; pure.
-    groups, always : optional
-        As for `TopRSelector`. Blocks vote for features: those with the longest coefficients of a
-        Lasso on all columns. In it columns that are always in have no penalty.
-    alpha : float, optional
-        The penalty of `sklearn.linear_model.Lasso`; a public constant. None is, for each block,
-        the largest at which k coefficients are not zero, from the path on the centred block; it
-        does not depend on the units of X and y.
-    penalty : float, optional
-        In place of `alpha`: λ of ½‖y - Xβ‖² + λ‖β‖₁ in every block, alpha times its rows.
-    votes : {"largest", "nonzero"}
-        A block votes for at most k columns, or for all whose coefficients are not zero.
-    penalise_intercept : bool
-        Whether the intercept is a column of ones with a penalty like all others.
-    n_blocks : int, "n/k" or None
-        How many blocks; an int is public. None is about √n, "n/k" blocks of k rows: see
-        `SampleAggregate`.
-    top_k : {"peeling", "laplace"} or callable
-        "peeling" is `Peeling` with Gumbel noise, "laplace" the k largest of the votes with
-        Laplace noise of scale 2k/ε. A callable ``(scores, k, epsilon, *, sensitivity,
-        relation)`` returns a `Mechanism`.
-    relation : {"add-remove", "replace-one"}
-    ledger : Ledger, optional
-        Pays for each fit.
-    random_state : None, int or RandomState
-        None is the operating system's generator. Anything else is for tests and experiments, and
-        marks the release as not private.
 
     Notes
     -----
@@ -82,48 +80,126 @@ class SampleAggregateSelector(PrivateSelector):
     [4]
     """
 
-    def __init__(
-        self,
-        n_features_to_select: int = 5,
-        *,
-        epsilon: float = 1.0,
-        groups: Groups = None,
-        always: Always = None,
-        alpha: float | None = None,
-        penalty: float | None = None,
-        votes: str = "largest",
-        penalise_intercept: bool = False,
-        n_blocks: int | str | None = None,
-        top_k: str | TopK = "peeling",
-        relation: str = "add-remove",
-        ledger: Ledger | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.epsilon = epsilon
-        self.groups = groups
-        self.always = always
-        self.alpha = alpha
-        self.penalty = penalty
-        self.votes = votes
-        self.penalise_intercept = penalise_intercept
-        self.n_blocks = n_blocks
-        self.top_k = top_k
-        self.relation = relation
-        self.ledger = ledger
-        self.random_state = random_state
+    alpha: float | None = parameter(
+        "float, optional",
+        "The penalty of `sklearn.linear_model.Lasso`; a public constant. None is, for each block, "
+        "the largest at which k coefficients are not zero, from the path on the centred block; it "
+        "does not depend on the units of X and y.",
+        default=None,
+        flag="--alpha",
+        check=checked_positive,
+    )
+    penalty: float | None = parameter(
+        "float, optional",
+        "In place of `alpha`: λ of ½‖y - Xβ‖² + λ‖β‖₁ in every block, alpha times its rows.",
+        default=None,
+        check=checked_positive,
+    )
+    votes: str = parameter(
+        '{"largest", "nonzero"}',
+        "A block votes for at most k columns, or for all whose coefficients are not zero.",
+        default="largest",
+        check=lambda value, name: checked_choice(value, name, ("largest", "nonzero")),
+    )
+    penalise_intercept: bool = parameter(
+        "bool",
+        "Whether the intercept is a column of ones with a penalty like all others.",
+        default=False,
+        check=checked_flag,
+    )
+    n_blocks: int | str | None = parameter(
+        'int, "n/k" or None',
+        'How many blocks; an int is public. None is about √n, "n/k" blocks of k rows: see '
+        "`SampleAggregate`.",
+        default=None,
+        flag="--blocks",
+        check=checked_blocks,
+    )
+    top_k: str | TopK = parameter(
+        '{"peeling", "laplace"} or callable',
+        '"peeling" is `Peeling` with Gumbel noise, "laplace" the k largest of the votes with '
+        "Laplace noise of scale 2k/ε. A callable ``(scores, k, epsilon, *, sensitivity, "
+        "relation)`` returns a `Mechanism`.",
+        default="peeling",
+        flag="--top-k",
+        check=checked_top_k(MECHANISMS),
+    )
 
-    def _method(self) -> SampleAggregateMethod:
-        return SampleAggregateMethod(
-            epsilon=self.epsilon,
-            alpha=self.alpha,
-            penalty=self.penalty,
-            votes=self.votes,
-            penalise_intercept=self.penalise_intercept,
+    def check(self, named: Callable[[str], str] = str) -> Self:
+        """See `PrivateSelector.check`."""
+        if self.alpha is not None and self.penalty is not None:
+            raise InvalidInput("alpha and penalty are the same number in two units; give one")
+        along_the_path = self.alpha is None and self.penalty is None
+        if along_the_path and (self.votes != "largest" or self.penalise_intercept):
+            raise InvalidInput("votes and penalise_intercept need an alpha or a penalty")
+        return super().check(named)
+
+    def _stated(self, p: int, k: int) -> Guarantee:
+        return SampleAggregate.stated(
+            p,
+            k,
+            self.epsilon,
             n_blocks=self.n_blocks,
-            top_k=self.top_k,
+            top_k=top_k_named(self.top_k, MECHANISMS),
             relation=self.relation,
         )
 
-    def _mechanism(self, X: FloatArray, y: Any, source: random.Random) -> Mechanism[Any]:
-        return self._method().mechanism(self._rows(X, y), source)
+    def _of_rows(self, problem: Problem, rows: Rows, source: random.Random) -> Mechanism[Support]:
+        return SampleAggregate(
+            rows.columns(problem),
+            rows.y,
+            problem.support_size,
+            self.epsilon,
+            ballot=self._ballot(problem),
+            n_blocks=self.n_blocks,
+            top_k=top_k_named(self.top_k, MECHANISMS),
+            relation=self.relation,
+            n_items=problem.n_features,
+        )
+
+    def _of_sums(self, problem: Problem, sums: ExactSums) -> Mechanism[Support]:
+        """The folds are the blocks. A row that is replaced may leave one and enter another."""
+        folds = len(sums.moments.folds)
+        if self.penalise_intercept or self.n_blocks not in (None, folds):
+            raise InvalidInput(
+                f"of moments the {folds} folds are the blocks, and an intercept has no "
+                "penalty; make the moments with another number of folds"
+            )
+        return top_k_named(self.top_k, MECHANISMS)(
+            votes_of_folds(sums, partial(self._votes_of_sums, k=problem.support_size)),
+            problem.support_size,
+            self.epsilon,
+            sensitivity=FOLDS_OF_A_ROW[self.relation],
+            relation=self.relation,
+        )
+
+    def _votes_of_sums(
+        self, table: FloatArray, target: FloatArray, features: Features, rows: int, *, k: int
+    ) -> list[int]:
+        """The ballot of a fold; `table` and `target` have the sums of its centred rows."""
+        (table, x_unit), (column, y_unit) = (
+            with_largest_one(table),
+            with_largest_one(target[:, None]),
+        )
+        table, x_unit, target, y_unit = beside_fixed(table, x_unit, column, y_unit, features)
+        if self.alpha is None and self.penalty is None:
+            return votes_along(table, target, k, features)
+        penalty = self.penalty if self.alpha is None else float(np.float64(rows) * self.alpha)
+        most = k if self.votes == "largest" else None
+        assert penalty is not None
+        scaled = float(np.float64(penalty) / x_unit / y_unit)
+        return votes_at(table, target, scaled, most, features)
+
+    def _ballot(self, problem: Problem) -> Ballot:
+        """The votes of a block."""
+        # What is not clipped needs no column to fill up with, and has an intercept anyway.
+        layout = problem.layout
+        features = Features(layout.features.widths, sum(map(len, layout.always)))
+        most = problem.support_size if self.votes == "largest" else None
+        options: dict[str, Any] = {"k": most, "features": features}
+        options["penalise_intercept"] = self.penalise_intercept
+        if self.alpha is not None:
+            return partial(lasso_ballot, alpha=float(self.alpha), **options)
+        if self.penalty is not None:
+            return partial(penalty_ballot, penalty=float(self.penalty), **options)
+        return partial(path_ballot, k=problem.support_size, features=features)

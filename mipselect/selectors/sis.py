@@ -1,4 +1,4 @@
-"""Private sure independence screening as a scikit-learn estimator."""
+"""Private sure independence screening: a private top-k of correlations with the target."""
 
 from __future__ import annotations
 
@@ -6,24 +6,56 @@ import random
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from numpy.typing import ArrayLike
+from mipselect.arrays import FloatArray
+from mipselect.estimators import feature_bounds, target_bound
+from mipselect.mechanisms import (
+    CanonicalLipschitz,
+    JointExponential,
+    Mechanism,
+    OneShotTopK,
+    Peeling,
+)
+from mipselect.mechanisms.base import Support
+from mipselect.mechanisms.scores.selection import TopK, stated_by
+from mipselect.parameters import estimator, parameter
+from mipselect.privacy.guarantee import Guarantee
+from mipselect.problem.data import Rows
+from mipselect.problem.problem import Problem
+from mipselect.problem.sums import ExactSums
+from mipselect.selectors.dask_collections import summed
+from mipselect.selectors.scored import ScoreSelector
+from mipselect.selectors.scores.correlations import (
+    exact_correlations,
+    exact_covariances,
+    exact_lengths,
+    in_units_of,
+    summed_covariances,
+    summed_lengths,
+)
+from mipselect.selectors.top_k import checked_top_k, top_k_named
 
-from mipselect.mechanisms import Mechanism
-from mipselect.mechanisms.scores.sample_aggregate import TopK
-from mipselect.methods import SISMethod, rows_of
-from mipselect.privacy.ledger import Ledger
-from mipselect.selectors.base import PrivateSelector
-from mipselect.selectors.dask_collections import instance_of, is_dask
-from mipselect.selectors.problem import Always, Groups
+SENSITIVITIES = {"add-remove": 1.0, "replace-one": 2.0}
+"""Sensitivity of ‖Σ_i y_i x_iF‖ with rows in the unit ball: one of length 1 comes or goes, or is
+replaced."""
 
-MEANINGS = {
-    "x_bound": "features are clipped to ± this",
-    "y_bound": "the target is clipped to ± this",
+CENTRED_SENSITIVITY = 4.0
+"""Sensitivity of ‖Σ_i (y_i - ȳ)(x_iF - x̄_F)‖, under both relations.
+
+With the means a and b of the m other rows, a row adds m/(m + 1) (y - b)(x - a), shorter than 2·2.
+Where it is replaced, ‖(y - b)(x - a) - (y' - b)(x' - a)‖ is convex in y and in y', so largest at
+±1: for y = y' it is at most |y - b|‖x - x'‖ ≤ 4, else at most 2(1 - b) + 2(1 + b) = 4.
+"""
+
+MECHANISMS: dict[str, TopK] = {
+    "canonical": CanonicalLipschitz,
+    "peeling": Peeling,
+    "one-shot": OneShotTopK,
+    "joint": JointExponential,
 }
-"""Meanings of the public bounds."""
 
 
-class SISSelector(PrivateSelector):
+@estimator
+class SISSelector(ScoreSelector):
     """Select the columns with the largest |x_j·y|: DP-SIS, pure ε-differential privacy.
 
     X and y are clipped to their bounds and divided by them; |x_j·y| is then a score of
@@ -37,33 +69,6 @@ class SISSelector(PrivateSelector):
 
     With an intercept, x and y are centred by their own means: the sensitivity is 4 then, and
     features that hardly vary are no longer chosen for their mean.
-
-    Parameters
-    ----------
-    n_features_to_select : int
-        k, how many features: the `support_size` of an `Instance`.
-    epsilon : float
-        ε > 0, under `relation`.
-    x_bound : float or sequence of float
-        Features are clipped to ± this, or to one bound for each of them; see `TopRSelector`.
-        Public; required. Without `intercept` nothing is centred: centre by public constants.
-    y_bound : float
-        The target is clipped to ± this, in its units. Public; required.
-    groups, always : optional
-        As for `TopRSelector`.
-    intercept : bool
-        Whether scores are centred.
-    top_k : {"canonical", "peeling", "one-shot", "joint"} or callable
-        "canonical" is `CanonicalLipschitz` with γ = ½ and exponential noise, "peeling" `Peeling`
-        and "one-shot" `OneShotTopK`, both with Gumbel noise, "joint" `JointExponential`. A callable
-        ``(scores, k, epsilon, *, sensitivity, relation)`` returns a `Mechanism`, as in
-        ``functools.partial(CanonicalLipschitz, noise="gumbel", gamma=1.0)``.
-    relation : {"add-remove", "replace-one"}
-    ledger : Ledger, optional
-        Pays for each fit.
-    random_state : None, int or RandomState
-        None is the operating system's generator. Anything else is for tests and experiments, and
-        marks the release as not private.
 
     Notes
     -----
@@ -90,57 +95,73 @@ class SISSelector(PrivateSelector):
     [7, 21]
     """
 
+    x_bound: float | Sequence[float] | None = feature_bounds(
+        "; see `TopRSelector`. Public; required. Without `intercept` nothing is centred: centre by "
+        "public constants."
+    )
+    y_bound: float | None = target_bound()
+    intercept: bool = parameter("bool", "Whether scores are centred.", default=False)
+    top_k: str | TopK = parameter(
+        '{"canonical", "peeling", "one-shot", "joint"} or callable',
+        '"canonical" is `CanonicalLipschitz` with γ = ½ and exponential noise, "peeling" `Peeling` '
+        'and "one-shot" `OneShotTopK`, both with Gumbel noise, "joint" `JointExponential`. A '
+        "callable ``(scores, k, epsilon, *, sensitivity, relation)`` returns a `Mechanism`, as in "
+        '``functools.partial(CanonicalLipschitz, noise="gumbel", gamma=1.0)``.',
+        default="canonical",
+        flag="--top-k",
+        check=checked_top_k(MECHANISMS),
+    )
+
+    looks_at_always: ClassVar[bool] = False
     _accept_sparse: ClassVar[str | bool] = "csr"
 
-    def __init__(
-        self,
-        n_features_to_select: int = 5,
-        *,
-        epsilon: float = 1.0,
-        x_bound: float | Sequence[float] | None = None,
-        y_bound: float | None = None,
-        groups: Groups = None,
-        always: Always = None,
-        intercept: bool = False,
-        top_k: str | TopK = "canonical",
-        relation: str = "add-remove",
-        ledger: Ledger | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.epsilon = epsilon
-        self.x_bound = x_bound
-        self.y_bound = y_bound
-        self.groups = groups
-        self.always = always
-        self.intercept = intercept
-        self.top_k = top_k
-        self.relation = relation
-        self.ledger = ledger
-        self.random_state = random_state
+    @property
+    def bounds(self) -> tuple[str, ...]:
+        """b_x and b_y."""
+        return ("x_bound", "y_bound")
 
-    def _method(self) -> SISMethod:
-        return SISMethod(epsilon=self.epsilon, top_k=self.top_k, relation=self.relation)
+    def _asked(self) -> dict[str, Any]:
+        return {"intercept": self.intercept, **self._public(*self.bounds)}
 
-    def _silent_mechanism(
-        self, X: ArrayLike, y: ArrayLike, source: random.Random
-    ) -> Mechanism[Any]:
-        if not is_dask(X):
-            return super()._silent_mechanism(X, y, source)
-        # Scores have no coefficients, so that r and λ are anything.
-        instance = instance_of(
-            self,
-            X,
-            y,
-            support_size=int(self.n_features_to_select),
-            intercept=self.intercept,
-            coef_bound=1.0,
-            ridge=1.0,
-            **self._public(**MEANINGS),
+    def _from_dask(self, X: Any, y: Any, source: random.Random) -> Mechanism[Any]:
+        parts: dict[str, Any] = {"groups": self.groups, "always": self.always}
+        sums = summed(self, X, y, **parts, **self._asked())
+        size = int(self.n_features_to_select)
+        problem = Problem(layout=sums.layout, support_size=size, y_bound=self.y_bound)
+        return self.law(problem, sums, source)
+
+    def _stated(self, p: int, k: int) -> Guarantee:
+        top_k = top_k_named(self.top_k, MECHANISMS)
+        return stated_by(top_k, p, k, self.epsilon, sensitivity=1.0, relation=self.relation)
+
+    def _of_rows(self, problem: Problem, rows: Rows, source: random.Random) -> Mechanism[Support]:
+        layout, target = problem.layout, in_units_of(problem.bound("y_bound"), rows.y)
+        sensitivity, bound = SENSITIVITIES[self.relation], layout.one_bound
+        if layout.features.plain and bound is not None:
+            scores = exact_correlations(in_units_of(bound, rows.X), target)
+        elif layout.intercept:
+            layout.require_scales()
+            scores = exact_covariances(layout, rows.X, target)
+            sensitivity = CENTRED_SENSITIVITY
+        else:
+            layout.require_scales()
+            scores = exact_lengths(layout, rows.X, target)
+        return self._of_scores(scores, problem.support_size, sensitivity)
+
+    def _of_sums(self, problem: Problem, sums: ExactSums) -> Mechanism[Support]:
+        if problem.layout.intercept:
+            scores, sensitivity = summed_covariances(sums), CENTRED_SENSITIVITY
+        else:
+            scores, sensitivity = summed_lengths(sums), SENSITIVITIES[self.relation]
+        return self._of_scores(scores, problem.support_size, sensitivity)
+
+    def _of_scores(
+        self, scores: FloatArray, support_size: int, sensitivity: float
+    ) -> Mechanism[Support]:
+        return top_k_named(self.top_k, MECHANISMS)(
+            scores,
+            support_size,
+            self.epsilon,
+            sensitivity=sensitivity,
+            relation=self.relation,
         )
-        method = self._method()
-        return method.mechanism(rows_of(instance, method.bounds), source)
-
-    def _mechanism(self, X: Any, y: Any, source: random.Random) -> Mechanism[Any]:
-        rows = self._rows(X, y, intercept=self.intercept, **self._public(**MEANINGS))
-        return self._method().mechanism(rows, source)

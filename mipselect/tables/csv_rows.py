@@ -44,17 +44,19 @@ class CsvRows:
         Returns a binary stream; of the compressed bytes if `compressed`.
     compressed : bool
         By gzip.
+    block : int
+        Bytes that PyArrow looks at together at first; more where a record does not fit into them.
     """
 
-    def __init__(self, label: str, opener: Opener, *, compressed: bool) -> None:
-        self.label = label
+    def __init__(self, label: str, opener: Opener, *, compressed: bool, block: int = BLOCK) -> None:
+        self.label, self._block = label, block
         self._opener, self._compressed = opener, compressed
         self.header = self._read_header()
 
     def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """The columns of these names as bytes, in this order; null in a row without values."""
         positions = [self.header.index(name) for name in names]
-        done, block = 0, BLOCK
+        done, block = 0, self._block
         while True:
             seen = 0
             try:
@@ -142,7 +144,7 @@ class CsvRows:
 
 
 class _KeptRecords:
-    """Which records PyArrow skips, so that each leaves a row without values where it stood."""
+    """Records that PyArrow skips; each leaves a row without values in its place."""
 
     def __init__(self) -> None:
         self._next, self._skipped = 1, list[int]()

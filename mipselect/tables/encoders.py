@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -59,7 +59,7 @@ class Encoder(Protocol):
         """The columns, `=missing` last."""
         ...
 
-    def encode(self, column: pa.Array, out: NDArray[np.float32]) -> None:
+    def encode(self, column: pa.Array, out: NDArray[np.floating[Any]]) -> None:
         """Write the rows of a batch to `out`, shape (rows, number of columns)."""
         ...
 
@@ -88,9 +88,32 @@ class Scaled:
         v /= self.high - self.low
         return np.clip(v, -1.0, 1.0, out=v)
 
-    def encode(self, column: pa.Array, out: NDArray[np.float32]) -> None:
+    def encode(self, column: pa.Array, out: NDArray[np.floating[Any]]) -> None:
         """Write the number and `=missing`."""
         _write(self.scaled(column), out)
+
+
+@dataclass(frozen=True)
+class Unscaled:
+    """A number as it is, NaN where it is missing or infinite, and `=missing`; no range is used."""
+
+    field: Field
+
+    def columns(self) -> tuple[Column, ...]:
+        """The number, and `=missing`."""
+        return (Column(self.field.name), *_missing_column(self.field))
+
+    def scaled(self, column: pa.Array) -> NDArray[np.float64]:
+        """The values, shape (rows,)."""
+        v = values.numbers(column, self.field)
+        return np.where(np.isfinite(v), v, np.nan)
+
+    def encode(self, column: pa.Array, out: NDArray[np.floating[Any]]) -> None:
+        """Write the number and `=missing`."""
+        number = self.scaled(column)
+        out[:, 0] = number
+        if out.shape[1] > 1:
+            out[:, 1] = np.isnan(number)
 
 
 @dataclass(frozen=True)
@@ -119,7 +142,7 @@ class Ranked:
         places[codes == values.MISSING] = np.nan
         return places
 
-    def encode(self, column: pa.Array, out: NDArray[np.float32]) -> None:
+    def encode(self, column: pa.Array, out: NDArray[np.floating[Any]]) -> None:
         """Write the place and `=missing`."""
         _write(self.scaled(column), out)
 
@@ -136,7 +159,7 @@ class Indicators:
         names = (_indicator(self.field, k) for k in range(self.levels))
         return (*(Column(name) for name in names), *_missing_column(self.field))
 
-    def encode(self, column: pa.Array, out: NDArray[np.float32]) -> None:
+    def encode(self, column: pa.Array, out: NDArray[np.floating[Any]]) -> None:
         """Write the indicators and `=missing`."""
         codes = values.codes(column, self.field)
         out[:] = 0.0
@@ -161,6 +184,13 @@ def encoder_of(field: Field, ranges: Mapping[str, tuple[float, float]]) -> Encod
     return Scaled(field, *checked_range(field.minimum, field.maximum, f"field {field.name}"))
 
 
+def unscaled_encoder_of(field: Field) -> Encoder:
+    """The same where numbers are taken as they are."""
+    if field.is_number and field.categories is None:
+        return Unscaled(field)
+    return encoder_of(field, {})
+
+
 def checked_range(low: float, high: float, what: str) -> tuple[float, float]:
     """Return a range that is wide enough for its middle to lie between its ends."""
     if not (high - low >= SMALLEST_SCALE and low < 0.5 * (low + high) < high):
@@ -171,7 +201,7 @@ def checked_range(low: float, high: float, what: str) -> tuple[float, float]:
     return low, high
 
 
-def _write(scaled: NDArray[np.float64], out: NDArray[np.float32]) -> None:
+def _write(scaled: NDArray[np.float64], out: NDArray[np.floating[Any]]) -> None:
     missing = np.isnan(scaled)
     scaled[missing] = 0.0
     # Rounding keeps what is at most 1 at most 1.
@@ -186,6 +216,5 @@ def _missing_column(field: Field) -> tuple[Column, ...]:
 
 def _indicator(field: Field, k: int) -> str:
     """The name of the column of a category; one that is called "missing" is put in quotes."""
-    value = (field.categories or ())[k]
-    text = value if isinstance(value, str) else f"{value:.15g}"
+    text = field.category_names[k]
     return f"{field.name}='{text}'" if text == MISSING_COLUMN else f"{field.name}={text}"

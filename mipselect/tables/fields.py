@@ -27,6 +27,11 @@ BLANKS = " \t\r\n\v\f"
 Category = str | float | bool
 
 
+def category_name(value: str | float) -> str:
+    """Return a category as a text: a number without digits that only its double has."""
+    return value if isinstance(value, str) else f"{value:.15g}"
+
+
 @dataclass(frozen=True)
 class Field:
     """One field of a `TableSchema`; everything in it is public.
@@ -86,7 +91,7 @@ class Field:
         """The categories as texts; those of a boolean are false and true."""
         if self.type == "boolean":
             return "false", "true"
-        return tuple(v if isinstance(v, str) else f"{v:.15g}" for v in self.categories or ())
+        return tuple(map(category_name, self.categories or ()))
 
     @property
     def gap(self) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,13 +12,12 @@ from numpy.typing import NDArray
 
 from mipselect.errors import InvalidInput
 from mipselect.tables import values
-from mipselect.tables.parts import Part
+from mipselect.tables.parts import Part, require_columns
 from mipselect.tables.people import checked_rule, one_row_each
 from mipselect.tables.public_map import PublicMap, Ranges
 from mipselect.tables.schema import TableSchema
 from mipselect.tables.sources import open_source
 from mipselect.tables.units import Units
-from mipselect.validation import did_you_mean, listed
 
 FIRST_ROWS = 1 << 16
 GROWTH = 1.25
@@ -120,10 +118,9 @@ def map_table(
     --------
     >>> import pyarrow as pa
     >>> from mipselect.tables import TableSchema, map_table
-    >>> limits = {"minimum": 0, "maximum": 10}
-    >>> fields = [{"name": n, "type": "number", "constraints": limits} for n in ("dose", "effect")]
+    >>> schema = TableSchema.of_numbers({"dose": (0, 10), "effect": (0, 10)})
     >>> rows = pa.table({"dose": [0, 5, 10], "effect": [1, 2, 3]})
-    >>> table = map_table(rows, TableSchema.of({"fields": fields}), target="effect")
+    >>> table = map_table(rows, schema, target="effect")
     >>> table.X[:, 0].tolist()
     [-1.0, 0.0, 1.0]
     """
@@ -154,38 +151,33 @@ def open_columns(source: Any, names: Sequence[str]) -> tuple[Part, ...]:
     """Look at the headers; raise `InvalidInput` unless each has each of these names once."""
     parts = open_source(source)
     for part in parts:
-        counts = Counter(part.names)
-        absent = [name for name in names if name not in counts]
-        if absent:
-            hint = did_you_mean(absent[0], part.names)
-            if len(part.names) == 1:
-                hint += " (values must be separated by commas)"
-            raise InvalidInput(
-                f"{part.label}: there is no column {listed(absent)}; columns: "
-                f"{listed(part.names)}{hint}"
-            )
-        repeated = [name for name in names if counts[name] > 1]
-        if repeated:
-            raise InvalidInput(f"{part.label}: two columns are called {listed(repeated)}")
+        require_columns(part.label, names, part.names)
     return parts
 
 
 def read_rows(
-    parts: Sequence[Part], public: PublicMap, unit_rule: str, spare: int = 0
-) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+    parts: Sequence[Part],
+    public: PublicMap,
+    unit_rule: str,
+    spare: int = 0,
+    *,
+    first_rows: int = FIRST_ROWS,
+) -> tuple[NDArray[np.floating[Any]], NDArray[np.float64]]:
     """Map all rows, and leave one for each person.
+
+    There is room for `first_rows` at first where no one knows how many there are.
 
     Returns
     -------
-    X : ndarray of shape (n, q + spare), float32
+    X : ndarray of shape (n, q + spare), of the type of the map
         The last `spare` columns are for the caller to fill.
     y : ndarray of shape (n,)
         NaN where there is no target.
     """
     q = len(public.columns)
     known = [part.rows for part in parts]
-    room = FIRST_ROWS if None in known else sum(rows for rows in known if rows is not None)
-    X, y = np.empty((room, q + spare), np.float32), np.empty(room, np.float64)
+    room = first_rows if None in known else sum(rows for rows in known if rows is not None)
+    X, y = np.empty((room, q + spare), public.dtype), np.empty(room, np.float64)
     identities: list[pa.Array] = []
     n = 0
     for part in parts:

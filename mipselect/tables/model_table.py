@@ -16,7 +16,7 @@ from mipselect.tables.equation import TableEquation, equation
 from mipselect.tables.mapping import open_columns
 from mipselect.tables.public_map import PublicMap
 from mipselect.tables.schema import TableSchema
-from mipselect.validation import checked_name, checked_names
+from mipselect.validation import checked_name, checked_names, set_fields
 
 OF_A_FIELD = (
     *("name", "type", "categories", "categoriesOrdered", "missingValues"),
@@ -48,9 +48,8 @@ class ModelTable:
     Examples
     --------
     >>> from mipselect.tables import ModelTable, TableSchema
-    >>> limits = {"minimum": 0, "maximum": 10}
-    >>> fields = [{"name": n, "type": "number", "constraints": limits} for n in ("dose", "effect")]
-    >>> ModelTable(TableSchema.of({"fields": fields}), "effect", (), "row").target
+    >>> schema = TableSchema.of_numbers({"dose": (0, 10), "effect": (0, 10)})
+    >>> ModelTable(schema, "effect", (), "row").target
     'effect'
     """
 
@@ -60,7 +59,7 @@ class ModelTable:
     unit: str
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "always", checked_names(self.always))
+        set_fields(self, always=checked_names(self.always))
         checked_name(self.unit, "the unit")
         _ = self.public
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
 
+from mipselect.errors import InvalidInput
 from mipselect.tables.places import Place
+from mipselect.validation import did_you_mean, listed
 
 ROWS = 1 << 16
 """Rows that are looked at together."""
@@ -43,12 +46,27 @@ class Part:
     places: tuple[Place, ...] = ()
 
 
-def arrow_part(
-    label: str,
-    schema: pa.Schema,
-    rows: int | None,
-    read: Read,
-) -> Part:
+def near_column(name: str, columns: Sequence[str]) -> str:
+    """A hint for the end of a message that there is no such column."""
+    commas = " (values must be separated by commas)" if len(columns) == 1 else ""
+    return did_you_mean(name, columns) + commas
+
+
+def require_columns(label: str, names: Iterable[str], columns: Sequence[str]) -> None:
+    """Raise `InvalidInput` unless each of these names is that of one column."""
+    counts = Counter(columns)
+    absent = [name for name in names if name not in counts]
+    if absent:
+        raise InvalidInput(
+            f"{label}: there is no column {listed(absent)}; columns: {listed(columns)}"
+            f"{near_column(absent[0], columns)}"
+        )
+    repeated = [name for name in names if counts[name] > 1]
+    if repeated:
+        raise InvalidInput(f"{label}: two columns are called {listed(repeated)}")
+
+
+def arrow_part(label: str, schema: pa.Schema, rows: int | None, read: Read) -> Part:
     """A part whose columns are those of an Arrow schema."""
     return Part(label, tuple(schema.names), tuple(kind_of(t) for t in schema.types), rows, read)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
-from mipselect.tables.encoders import Scaled
+from mipselect.tables.encoders import Scaled, Unscaled
 from mipselect.tables.public_map import PublicMap
 from mipselect.validation import checked_choice
 
@@ -30,7 +30,7 @@ def checked_rule(rule: str, unit: str | None) -> str:
 
 
 def one_row_each(
-    X: NDArray[np.float32],
+    X: NDArray[np.floating[Any]],
     y: NDArray[np.float64],
     identities: Sequence[pa.Array],
     rule: str,
@@ -70,7 +70,7 @@ def one_row_each(
 
 
 def _mean_of_numbers(
-    X: NDArray[np.float32],
+    X: NDArray[np.floating[Any]],
     y: NDArray[np.float64],
     person: NDArray[np.int64],
     kept: NDArray[np.int64],
@@ -79,16 +79,19 @@ def _mean_of_numbers(
     """Write the means of each person's numbers to the row that stays."""
     who = person[kept]
     for encoder, block in zip(public.encoders, public.blocks, strict=True):
-        if not isinstance(encoder, Scaled):
+        if not isinstance(encoder, Scaled | Unscaled):
             continue
-        number, present = X[:, block.start], np.ones(len(person), dtype=bool)
-        if not encoder.field.required:
+        number = X[:, block.start]
+        present = ~np.isnan(number)
+        if len(block) > 1:
             present = X[:, block.start + 1] == 0.0
         mean, count = _means(number, present, person)
+        if isinstance(encoder, Unscaled):
+            mean = np.where(count > 0, mean, np.nan)
         X[kept, block.start] = mean[who]
-        if not encoder.field.required:
+        if len(block) > 1:
             X[kept, block.start + 1] = count[who] == 0
-    if isinstance(public.target.encoder, Scaled):
+    if isinstance(public.target.encoder, Scaled | Unscaled):
         present = ~np.isnan(y)
         mean, count = _means(np.where(present, y, 0.0), present, person)
         y[kept] = np.where(count[who] > 0, mean[who], np.nan)

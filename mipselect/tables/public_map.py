@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,8 +17,10 @@ from mipselect.tables.encoders import (
     Indicators,
     Ranked,
     Scaled,
+    Unscaled,
     checked_range,
     encoder_of,
+    unscaled_encoder_of,
 )
 from mipselect.tables.fields import Field
 from mipselect.tables.schema import TableSchema
@@ -33,14 +36,14 @@ class Target:
 
     Attributes
     ----------
-    encoder : Scaled or Ranked
+    encoder : Scaled, Unscaled or Ranked
     classes : (str, str) or None
         The names of the classes that become -1 and +1.
     scale, offset : float
         y stands for offset + scale · y in units of the table; 1 and 0 for classes.
     """
 
-    encoder: Scaled | Ranked
+    encoder: Scaled | Unscaled | Ranked
     classes: tuple[str, str] | None
     scale: float
     offset: float
@@ -61,9 +64,8 @@ class PublicMap:
     Examples
     --------
     >>> from mipselect.tables import PublicMap, TableSchema
-    >>> limits = {"minimum": 0, "maximum": 10}
-    >>> fields = [{"name": n, "type": "number", "constraints": limits} for n in ("a", "b", "y")]
-    >>> public = PublicMap.of(TableSchema.of({"fields": fields}), target="y", always=["b"])
+    >>> schema = TableSchema.of_numbers(dict.fromkeys(("a", "b", "y"), (0, 10)))
+    >>> public = PublicMap.of(schema, target="y", always=["b"])
     >>> [encoder.field.name for encoder in public.features]
     ['a']
     """
@@ -90,12 +92,54 @@ class PublicMap:
         InvalidInput
             Naming the fields of which the schema says too little, and what is lacking.
         """
-        if not isinstance(schema, TableSchema):
-            raise InvalidInput(
-                f"schema must be a TableSchema, such as TableSchema.read(path); got {shown(schema)}"
-            )
-        narrowed = _checked_ranges(schema, ranges or {})
-        aim = _target_of(schema.field(target, "target"), narrowed)
+        narrowed = _checked_ranges(_checked_schema(schema), ranges or {})
+
+        def gap(field: Field) -> str:
+            return "" if field.name in narrowed else field.gap
+
+        def encoder(field: Field) -> Encoder:
+            return encoder_of(field, narrowed)
+
+        result = cls._made(schema, target, always, never, gap, encoder)
+        used = {each.field.name for each in result.encoders}
+        unused = sorted(set(narrowed) - used - {target})
+        if unused:
+            raise InvalidInput(f"ranges: fields that are not used: {listed(unused)}")
+        return result
+
+    @classmethod
+    def without_ranges(
+        cls,
+        schema: TableSchema,
+        *,
+        target: str,
+        always: Sequence[str] = (),
+        never: Sequence[str] = (),
+    ) -> PublicMap:
+        """Choose the fields, and take numbers as they are; NaN where they are missing.
+
+        Raises
+        ------
+        InvalidInput
+            As `of`; no field needs a range.
+        """
+        return cls._made(
+            _checked_schema(schema), target, always, never, _gap_but_ranges, unscaled_encoder_of
+        )
+
+    @classmethod
+    def _made(
+        cls,
+        schema: TableSchema,
+        target: str,
+        always: Sequence[str],
+        never: Sequence[str],
+        gap: Callable[[Field], str],
+        encoder: Callable[[Field], Encoder],
+    ) -> PublicMap:
+        aimed = schema.field(target, "target")
+        _require_complete([aimed], gap)
+        aim = _target_of(aimed, encoder(aimed))
         kept_in = _checked_names(schema, always, "always", target)
         left_out = _checked_names(schema, never, "never", target)
         both = sorted(kept_in & left_out)
@@ -110,11 +154,8 @@ class PublicMap:
             for field in schema.fields
             if field.name not in left_out and field.name not in (target, schema.privacy_unit)
         ]
-        _require_complete(used, narrowed)
-        encoders = [encoder_of(field, narrowed) for field in used]
-        unused = sorted(set(narrowed) - {field.name for field in used} - {target})
-        if unused:
-            raise InvalidInput(f"ranges: fields that are not used: {listed(unused)}")
+        _require_complete(used, gap)
+        encoders = [encoder(field) for field in used]
         features = tuple(e for e in encoders if e.field.name not in kept_in)
         if not features:
             raise InvalidInput("there is no field to choose from besides target, always and never")
@@ -147,6 +188,12 @@ class PublicMap:
         return tuple(blocks)
 
     @property
+    def dtype(self) -> type[np.float32] | type[np.float64]:
+        """Type of the columns: double where numbers are as they are."""
+        encoders = (*self.encoders, self.target.encoder)
+        return np.float64 if any(isinstance(e, Unscaled) for e in encoders) else np.float32
+
+    @property
     def names(self) -> tuple[str, ...]:
         """The columns of the table that are read."""
         unit = () if self.unit is None else (self.unit.name,)
@@ -170,32 +217,43 @@ class PublicMap:
             always_names=tuple(encoder.field.name for encoder in self.always),
         )
 
-    def encode(self, batch: pa.RecordBatch, X: NDArray[np.float32], y: NDArray[np.float64]) -> None:
+    def encode(
+        self, batch: pa.RecordBatch, X: NDArray[np.floating[Any]], y: NDArray[np.float64]
+    ) -> None:
         """Map a batch, whose columns are `names`, to rows of X and y; a missing y is NaN."""
         self.encode_inputs(batch, X)
         y[:] = self.target.encoder.scaled(batch.column(len(self.encoders)))
 
-    def encode_inputs(self, batch: pa.RecordBatch, X: NDArray[np.float32]) -> None:
+    def encode_inputs(self, batch: pa.RecordBatch, X: NDArray[np.floating[Any]]) -> None:
         """Map a batch, whose columns begin with `inputs`, to rows of X."""
         for k, (encoder, block) in enumerate(zip(self.encoders, self.blocks, strict=True)):
             encoder.encode(batch.column(k), X[:, block.start : block.stop])
 
 
-def _target_of(field: Field, ranges: Ranges) -> Target:
-    _require_complete([field], ranges)
-    encoder = encoder_of(field, ranges)
+def _target_of(field: Field, encoder: Encoder) -> Target:
     if isinstance(encoder, Indicators):
         raise InvalidInput(
             f"the target {shown(field.name)} must be a number with a range, ordered categories or "
             f"two classes; its schema has {encoder.levels} categories without an order"
         )
-    assert isinstance(encoder, Scaled | Ranked)
+    assert isinstance(encoder, Scaled | Unscaled | Ranked)
     if isinstance(encoder, Ranked) and encoder.levels == 2:
-        names = (field.categories or ("false", "true"))[:2]
-        low, high = (v if isinstance(v, str) else f"{v:.15g}" for v in names)
+        low, high = field.category_names[:2]
         return Target(encoder, (low, high), 1.0, 0.0)
     (column, *_) = encoder.columns()
     return Target(encoder, None, column.scale, column.offset)
+
+
+def _checked_schema(schema: TableSchema) -> TableSchema:
+    if not isinstance(schema, TableSchema):
+        raise InvalidInput(
+            f"schema must be a TableSchema, such as TableSchema.read(path); got {shown(schema)}"
+        )
+    return schema
+
+
+def _gap_but_ranges(field: Field) -> str:
+    return "" if field.is_number else field.gap
 
 
 def _checked_ranges(schema: TableSchema, ranges: Ranges) -> Ranges:
@@ -227,11 +285,11 @@ def _checked_names(
     return result
 
 
-def _require_complete(fields: Sequence[Field], ranges: Ranges) -> None:
+def _require_complete(fields: Sequence[Field], gap: Callable[[Field], str]) -> None:
     """Raise `InvalidInput` for all fields of which the schema says too little."""
-    lacking = [f for f in fields if f.gap and f.name not in ranges]
+    lacking = [f for f in fields if gap(f)]
     if lacking:
-        says = "; ".join(f"{shown(f.name)} needs {f.gap}" for f in lacking[:10])
+        says = "; ".join(f"{shown(f.name)} needs {gap(f)}" for f in lacking[:10])
         more = f" and {len(lacking) - 10} more" if len(lacking) > 10 else ""
         raise InvalidInput(
             "the schema says too little of fields that are used (fill it in from public "

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mipselect import disk
-from mipselect.errors import InvalidInput, MipselectError
+from mipselect.errors import InvalidInput
 from mipselect.json_objects import faults, read_json
 from mipselect.tables.fields import Field, field_of, values_of
 from mipselect.validation import LAST_INTEGER, did_you_mean, listed, shown
@@ -22,7 +22,7 @@ PRIVACY_UNIT = "csvw-eo:privacyUnit"
 
 @dataclass(frozen=True)
 class TableSchema:
-    """Public facts about a table: its fields, their ranges and categories.
+    """Public description of a table: its fields, their ranges and categories.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class TableSchema:
     Notes
     -----
     Ranges and categories must be public knowledge: from a codebook, or from the design of the
-    study. Taken from the data they break the promise of every release.
+    study. Taken from the data they void the guarantee of every release.
 
     References
     ----------
@@ -153,11 +153,7 @@ class TableSchema:
 
     def write(self, path: str | Path) -> None:
         """Write the file, whole or not at all, with all that `read` found in it."""
-        path = Path(path)
-        try:
-            disk.write_whole(path, self.text.encode())
-        except OSError as error:
-            raise MipselectError(f"{path} could not be written: {error}") from error
+        disk.save(Path(path), self.text.encode())
 
     @property
     def content(self) -> dict[str, Any]:

@@ -15,10 +15,9 @@ from typing import Any
 import pyarrow as pa
 
 from mipselect.errors import InvalidInput
-from mipselect.tables.pandas_columns import arrow_column
+from mipselect.tables.frame_columns import pandas_column, polars_batches, polars_type
 from mipselect.tables.parts import ROWS, Part, arrow_part, kind_of, pieces
 from mipselect.tables.places import Once, places_of_dataset
-from mipselect.tables.polars_columns import arrow_batches, arrow_type
 from mipselect.tables.stored_files import stored_parts
 
 KNOWN = (
@@ -111,31 +110,24 @@ def _dataset_part(source: Any) -> Part:
 
 
 def _pandas_part(frame: Any) -> Part:
-    positions = {
-        label: k for k, label in reversed(list(enumerate(frame.columns))) if isinstance(label, str)
-    }
-    names = [label for label in frame.columns if isinstance(label, str)]
-    dtypes = [
-        dtype
-        for label, dtype in zip(frame.columns, frame.dtypes, strict=True)
-        if isinstance(label, str)
-    ]
+    labels = [(label, k) for k, label in enumerate(frame.columns) if isinstance(label, str)]
+    positions = dict(reversed(labels))
     words = {"b": "boolean", "i": "integer", "u": "integer", "f": "number"}
     words |= {"M": "datetime", "m": "duration"}
-    kinds = [words.get(dtype.kind, "string") for dtype in dtypes]
+    kinds = tuple(words.get(frame.dtypes.iloc[k].kind, "string") for _, k in labels)
 
     def read(chosen: Sequence[str]) -> Iterator[pa.RecordBatch]:
         series = [frame.iloc[:, positions[name]] for name in chosen]
         for start in range(0, len(frame), ROWS):
-            columns = [arrow_column(one.iloc[start : start + ROWS]) for one in series]
+            columns = [pandas_column(one.iloc[start : start + ROWS]) for one in series]
             yield pa.record_batch(columns, list(chosen))
 
-    return Part("the data frame", tuple(names), tuple(kinds), len(frame), read)
+    return Part("the data frame", tuple(label for label, _ in labels), kinds, len(frame), read)
 
 
 def _polars_part(frame: Any) -> Part:
     def read(names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        return arrow_batches(frame, names)
+        return polars_batches(frame, names)
 
     return Part(
         "the data frame", tuple(frame.columns), _polars_kinds(frame.schema), frame.height, read
@@ -154,13 +146,13 @@ def _lazy_part(frame: Any) -> Part:
             computed = chosen.collect(engine="streaming")
         except polars.exceptions.PolarsError:
             raise InvalidInput(f"the lazy frame {FAILED}") from None
-        return arrow_batches(computed, names)
+        return polars_batches(computed, names)
 
     return Part("the lazy frame", tuple(schema.names()), _polars_kinds(schema), None, read)
 
 
 def _polars_kinds(schema: Any) -> tuple[str, ...]:
-    return tuple(kind_of(arrow_type(kind)) for kind in schema.dtypes())
+    return tuple(kind_of(polars_type(kind)) for kind in schema.dtypes())
 
 
 def _reader_part(label: str, reader: pa.RecordBatchReader) -> Part:

@@ -3,7 +3,7 @@
 What a value stands for depends on it and on the field alone, and not on how the column is stored,
 for a value in one row may decide that: as text, as integers or floats, as truth values, as a
 dictionary, or as a union of several kinds. So every number is read as a double first, and is
-written in one way (`written`) where texts are asked for. No kernel here fails on any value.
+written in one way (`written`) where texts are wanted. No kernel here fails on any value.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from pyarrow import compute
 
 from mipselect.tables.bignum import doubles, is_bignum
 from mipselect.tables.fields import NUMBER, Field
+from mipselect.tables.frames import is_numeric
 from mipselect.validation import LAST_INTEGER, TRUTHS
 
 MISSING, UNLISTED = -1, -2
@@ -97,7 +98,7 @@ def written(number: float) -> str | None:
 
 def _identities(column: pa.Array, field: Field) -> pa.Array:
     """The same for values of one kind."""
-    if _is_numeric(column.type):
+    if is_numeric(column.type):
         texts = _written(_doubles(column, field))
     else:
         texts = _texts(column)
@@ -125,7 +126,7 @@ def _written(values: NDArray[np.float64]) -> pa.Array:
 
 def _places(column: pa.Array, known: Sequence[str]) -> NDArray[np.int64]:
     """The place of each value, of one kind, in a list of texts, -1 where it is not in it."""
-    if _is_numeric(column.type):
+    if is_numeric(column.type):
         among = [k for k, text in enumerate(known) if _is_written(text)]
         found = _places_of_numbers(_as_doubles(column), [float(known[k]) for k in among])
         return np.array([*among, -1])[found]
@@ -157,7 +158,7 @@ def _places_of_numbers(values: NDArray[np.float64], listed: Sequence[float]) -> 
 
 def _doubles(column: pa.Array, field: Field) -> NDArray[np.float64]:
     """Values of one kind as doubles, NaN where there is no number."""
-    if _is_numeric(column.type):
+    if is_numeric(column.type):
         return _as_doubles(column)
     result: NDArray[np.float64] = _parsed(_texts(column), field).to_numpy(zero_copy_only=False)
     return result
@@ -251,11 +252,6 @@ def _texts(column: pa.Array) -> pa.Array:
 def dates(values: Any) -> Any:
     """Points of time, of any unit, as texts of ISO 8601 that are no longer than they need be."""
     return np.datetime_as_string(values, unit="auto")
-
-
-def _is_numeric(kind: Any) -> bool:
-    types = pa.types
-    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
 
 
 def _is_text(kind: Any) -> bool:

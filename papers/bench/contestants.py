@@ -14,9 +14,9 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from mipselect import Guarantee, Instance
-from mipselect.data.files import Problem
 from mipselect.mechanisms import SupportMechanism
 from mipselect.privacy.randomness import Rng, generator, uniform_subset
+from mipselect.problem.stored.files import StoredData
 from mipselect.selectors import (
     ExponentialSelector,
     KendallSelector,
@@ -79,7 +79,7 @@ class Contestant:
     unfit: Callable[[Instance], str] = lambda _: ""
     takes_codes: bool = False
 
-    def target(self, problem: Problem, instance: Instance) -> FloatArray:
+    def target(self, problem: StoredData, instance: Instance) -> FloatArray:
         """The target as the selector wants it, before clipping."""
         return instance.y if self.takes_codes and instance.classes is not None else problem.y
 

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from mipselect import Instance, mistake_levels
-from mipselect.data.files import Problem, load_problem
 from mipselect.errors import MipselectError, NotCertified, SolverFailure
 from mipselect.mechanisms.supports.mistakes import GAP_CONDITION
 from mipselect.mechanisms.supports.propose_test_release import exceeds_condition
+from mipselect.problem.stored.files import StoredData, load_problem
 
 from .contestants import CONTESTANTS, Rules, in_words
 from .trial_file import DONE, FAILED, NOT_CERTIFIED, Row
@@ -58,7 +58,7 @@ class DataSet:
     sensitive: bool
 
     @classmethod
-    def of(cls, source: str, problem: Problem, instance: Instance) -> DataSet:
+    def of(cls, source: str, problem: StoredData, instance: Instance) -> DataSet:
         """Describe a problem."""
         return cls(
             source=source,
@@ -90,7 +90,7 @@ class DataSet:
         """What stands before a message about sensitive data."""
         return "(sensitive) " if self.sensitive else ""
 
-    def load(self) -> Problem:
+    def load(self) -> StoredData:
         """Load the data, again."""
         if self.data_seed is None:
             return load_problem(self.source)
@@ -169,10 +169,10 @@ class Reference:
     gap_proven: bool
 
 
-def fingerprint(problem: Problem, instance: Instance) -> str:
+def fingerprint(problem: StoredData, instance: Instance) -> str:
     """A hash of the settings and the data, before clipping."""
     facts = {**problem.settings, "shape": problem.X.shape, "type": str(problem.X.dtype)}
-    if problem.made is not None:
+    if problem.mapped:
         # Its settings do not say what follows from the schema and the question.
         facts |= {"features": instance.feature_names, "groups": instance.groups}
         facts |= {"always": instance.always, "intercept": instance.intercept}
@@ -219,7 +219,7 @@ def cells_of(
 def run(
     cell: Cell,
     trials: Iterable[int],
-    problem: Problem,
+    problem: StoredData,
     instance: Instance,
     reference: Reference,
     rules: Rules,

@@ -5,30 +5,31 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Any, TypeVar
 
-import typer
 from rich.console import Console
 
 from mipselect.cli.extension import (
-    AUTO,
     SEARCH_PANEL,
     SENSITIVE,
-    AsJson,
     CountedProgress,
+    Delivery,
     InterruptedRun,
-    SolverName,
-    TimeLimit,
+    SearchArguments,
+    argument,
     banner,
     check_writable,
     checked_integer,
+    command,
     deliver,
+    group,
+    option,
+    options,
     require_positive,
     say,
-    search_options,
 )
-from mipselect.data.files import load_problem
 from mipselect.errors import InvalidInput, MipselectError, NotCertified
+from mipselect.problem.stored.files import load_problem
 
 from ..bench.contestants import CONTESTANTS, Rules
 from ..bench.record import Record
@@ -65,69 +66,52 @@ class _Plan:
         return [cell for cells in self.cells.values() for cell in cells]
 
 
-def bench(
-    instances: Annotated[
-        list[str],
-        typer.Argument(metavar="INSTANCE", help="Names of stored instances or .toml files."),
-    ],
-    epsilon: Annotated[
-        str, typer.Option("--epsilon", metavar="E,E,...", help="ε of one draw, each > 0.")
-    ] = "0.5,1,2,5",
-    trials: Annotated[
-        int, typer.Option("--trials", help="Draws for each selector and ε on each data set.")
-    ] = 50,
-    selectors: Annotated[
-        str,
-        typer.Option(
-            "--selectors",
-            metavar="NAME,NAME,...",
-            help=f"Of {', '.join(CONTESTANTS)}.",
-            show_default="all that apply",
-        ),
-    ] = "",
-    seed: Annotated[
-        int, typer.Option("--seed", help="All seeds of the experiment are derived from it.")
-    ] = 0,
-    rows: Annotated[
-        str | None,
-        typer.Option(
-            "--rows",
-            metavar="N,N,...",
-            help="Other numbers of rows.",
-            show_default="that of the instance",
-            rich_help_panel=DATA_PANEL,
-        ),
-    ] = None,
-    data_seeds: Annotated[
-        str | None,
-        typer.Option(
-            "--data-seeds",
-            metavar="K,K,...",
-            help="Other seeds; the summary is over all of them.",
-            show_default="that of the instance",
-            rich_help_panel=DATA_PANEL,
-        ),
-    ] = None,
-    solver: SolverName = AUTO,
-    time_limit: TimeLimit = None,
-    mcmc_steps: Annotated[
-        int,
-        typer.Option("--mcmc-steps", help="Steps of each chain.", rich_help_panel=SEARCH_PANEL),
-    ] = 5000,
-    mcmc_radius: Annotated[
-        float | None,
-        typer.Option(
-            "--mcmc-radius",
-            help="Bound on ‖β‖₁ in mcmc.",
-            show_default="coef_bound √s",
-            rich_help_panel=SEARCH_PANEL,
-        ),
-    ] = None,
-    output: Annotated[
-        Path, typer.Option("--output", metavar="FILE", help="Receives one line for each trial.")
-    ] = Path("bench.jsonl"),
-    as_json: AsJson = False,
-) -> None:
+@options
+class BenchArguments:
+    """Arguments of `bench`."""
+
+    instances: list[str] = argument("INSTANCE", "Names of stored instances or .toml files.")
+    epsilon: str = option(
+        "--epsilon", "ε of one draw, each > 0.", default="0.5,1,2,5", metavar="E,E,..."
+    )
+    trials: int = option("--trials", "Draws for each selector and ε on each data set.", default=50)
+    selectors: str = option(
+        "--selectors",
+        f"Of {', '.join(CONTESTANTS)}.",
+        default="",
+        metavar="NAME,NAME,...",
+        show_default="all that apply",
+    )
+    seed: int = option("--seed", "All seeds of the experiment are derived from it.", default=0)
+    rows: str | None = option(
+        "--rows",
+        "Other numbers of rows.",
+        metavar="N,N,...",
+        show_default="that of the instance",
+        panel=DATA_PANEL,
+    )
+    data_seeds: str | None = option(
+        "--data-seeds",
+        "Other seeds; the summary is over all of them.",
+        metavar="K,K,...",
+        show_default="that of the instance",
+        panel=DATA_PANEL,
+    )
+    search: SearchArguments = group(SearchArguments, without=("--pool-size", "--tolerance"))
+    mcmc_steps: int = option(
+        "--mcmc-steps", "Steps of each chain.", default=5000, panel=SEARCH_PANEL
+    )
+    mcmc_radius: float | None = option(
+        "--mcmc-radius", "Bound on ‖β‖₁ in mcmc.", show_default="coef_bound √s", panel=SEARCH_PANEL
+    )
+    output: Path = option(
+        "--output", "Receives one line for each trial.", default=Path("bench.jsonl"), metavar="FILE"
+    )
+    delivery: Delivery = group(Delivery, without=("--output",))
+
+
+@command
+def bench(arguments: BenchArguments) -> None:
     """Run every selector on the same data and compare what it finds with the certified optimum.
 
     An experiment, NOT PRIVATE: draws are seeded, and unless the data come from a
@@ -138,27 +122,25 @@ def bench(
     where it stopped, with the same numbers; other trials may be added to the same
     file later.
     """
-    epsilons = _list("--epsilon", epsilon, float)
+    trials, seed, output = arguments.trials, arguments.seed, arguments.output
+    epsilons = _list("--epsilon", arguments.epsilon, float)
     for value in epsilons:
         require_positive("--epsilon", value)
     checked_integer(trials, "--trials", 1, MOST_TRIALS)
     checked_integer(seed, "--seed", 0)
-    checked_integer(mcmc_steps, "--mcmc-steps", 1)
-    if mcmc_radius is not None:
-        require_positive("--mcmc-radius", mcmc_radius)
-    search_options(pool_size=None, solver=solver, tolerance=None, time_limit=time_limit)
+    rules = _rules(arguments)
     check_writable(output)
-    rules = Rules(solver, time_limit, mcmc_steps, mcmc_radius)
-    names = _selectors(selectors)
+    names = _selectors(arguments.selectors)
+    rows, seeds = arguments.rows, arguments.data_seeds
     all_rows = [None] if rows is None else _list("--rows", rows, int)
-    all_seeds = [None] if data_seeds is None else _list("--data-seeds", data_seeds, int)
+    all_seeds = [None] if seeds is None else _list("--data-seeds", seeds, int)
     plan = _Plan({}, [])
-    for name in instances:
+    for name in arguments.instances:
         for n in all_rows:
             for data_seed in all_seeds:
                 problem = load_problem(name, n=n, seed=data_seed)
                 instance = problem.instance()
-                if problem.made is not None and instance.classes is not None:
+                if problem.mapped and instance.classes is not None:
                     # Rows without a class have no intercept there, which no selector is told.
                     raise InvalidInput(
                         f"{name}: bench takes a table with a schema for losses of numbers, not "
@@ -179,10 +161,19 @@ def bench(
     with TrialFile(output) as file:
         record = Record(file, plan.all_cells)
         failures = _run(plan, record, rules, file)
-    _deliver(plan, record, failures, output, as_json=as_json)
+    _deliver(plan, record, failures, output, as_json=arguments.delivery.as_json)
     if failures:
         more = f" (and {len(failures) - 1} more)" if len(failures) > 1 else ""
         raise MipselectError(failures[0] + more)
+
+
+def _rules(arguments: BenchArguments) -> Rules:
+    """Check and collect what the selectors are told besides ε."""
+    checked_integer(arguments.mcmc_steps, "--mcmc-steps", 1)
+    if arguments.mcmc_radius is not None:
+        require_positive("--mcmc-radius", arguments.mcmc_radius)
+    search = arguments.search.settings()
+    return Rules(search.solver, search.time_limit, arguments.mcmc_steps, arguments.mcmc_radius)
 
 
 def _list(option: str, text: str, kind: Callable[[str], Number]) -> list[Number]:

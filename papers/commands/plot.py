@@ -6,23 +6,28 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
 from rich.console import Console
 
 from mipselect.cli.extension import (
     SENSITIVE,
-    AsJson,
+    Delivery,
+    argument,
     banner,
-    check_output,
+    check_figure,
+    command,
     deliver,
+    group,
+    option,
+    options,
     regular_file,
+    required,
     say,
     write_whole,
 )
 from mipselect.errors import InvalidInput
-from mipselect.pictures import SUFFIXES, Panel, Picture, Series, drawn, require_matplotlib
+from mipselect.pictures import Panel, Picture, Series, drawn
 
 from ..bench.contestants import CONTESTANTS
 from ..bench.summary import mean_and_error
@@ -78,50 +83,44 @@ MEASURES = {
 }
 
 
-def plot(
-    file: Annotated[
-        Path, typer.Argument(metavar="FILE.jsonl", help="What 'mipselect bench' has written.")
-    ],
-    output: Annotated[
-        Path, typer.Option("--output", metavar="FILE.svg|png|pdf", help="Receives the figure.")
-    ],
-    x: Annotated[
-        Across | None,
-        typer.Option(
-            "--x", help="Horizontal axis.", show_default="n if there are several, else epsilon"
-        ),
-    ] = None,
-    y: Annotated[
-        Measure,
-        typer.Option(
-            "--y",
-            help="exact: fraction of exact recoveries; f1; gap: loss above the optimum in units "
-            "of the sensitivity; seconds: time of one fit.",
-        ),
-    ] = Measure.EXACT,
-    instance: Annotated[
-        str | None,
-        typer.Option("--instance", metavar="NAME", help="Only this one.", show_default="all"),
-    ] = None,
-    epsilon: Annotated[
-        float | None,
-        typer.Option("--epsilon", help="With n across: only this ε.", show_default="all"),
-    ] = None,
-    as_json: AsJson = False,
-) -> None:
+@options
+class PlotArguments:
+    """Arguments of `plot`."""
+
+    file: Path = argument("FILE.jsonl", "What 'mipselect bench' has written.")
+    output: Path = required("--output", "Receives the figure.", metavar="FILE.svg|png|pdf")
+    x: Across | None = option(
+        "--x", "Horizontal axis.", show_default="n if there are several, else epsilon"
+    )
+    y: Measure = option(
+        "--y",
+        "exact: fraction of exact recoveries; f1; gap: loss above the optimum in units of the "
+        "sensitivity; seconds: time of one fit.",
+        default=Measure.EXACT,
+    )
+    instance: str | None = option(
+        "--instance", "Only this one.", metavar="NAME", show_default="all"
+    )
+    epsilon: float | None = option("--epsilon", "With n across: only this ε.", show_default="all")
+    delivery: Delivery = group(Delivery, without=("--output",))
+
+
+@command
+def plot(arguments: PlotArguments) -> None:
     """Draw the trials in FILE: a line for each selector, a panel for each instance.
 
     Error bars are standard errors. A figure of sensitive trials carries the word
     SENSITIVE. Needs matplotlib, which comes with mipselect's extra "plot".
     """
-    if output.suffix not in SUFFIXES:
-        raise InvalidInput(f"--output must end in {', '.join(SUFFIXES)}, got {str(output)!r}")
-    check_output(output, [file])
-    require_matplotlib()
+    file, output = arguments.file, arguments.output
+    x, y, epsilon = arguments.x, arguments.y, arguments.epsilon
+    check_figure(output, "--output", [file])
     read = TrialFile(regular_file(file))
     if read.rest:
         say(f"the last line of {file} is half-written and is left out")
-    rows = _chosen([row for _, row in read.rows], "instance", "--instance", instance, file)
+    rows = _chosen(
+        [row for _, row in read.rows], "instance", "--instance", arguments.instance, file
+    )
     if x is None:
         sizes = {(row["instance"], row["n"]) for row in rows}
         x = Across.N if len(sizes) > len({name for name, _ in sizes}) else Across.EPSILON
@@ -152,7 +151,7 @@ def plot(
         what = f"{output}: {picture.title}, {count} panel{'s' if count > 1 else ''}"
         console.print(what, markup=False, soft_wrap=True)
 
-    deliver(report, render, as_json=as_json, output=None)
+    deliver(report, render, as_json=arguments.delivery.as_json, output=None)
 
 
 def _chosen(

@@ -5,21 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
 from rich.console import Console
 
 from mipselect.cli.extension import (
     SENSITIVE,
-    AsJson,
     CountedProgress,
+    Delivery,
     InterruptedRun,
+    argument,
     banner,
     check_writable,
     checked_integer,
+    command,
     deliver,
+    group,
     heading,
+    option,
+    options,
     say,
     write_whole,
 )
@@ -65,20 +69,49 @@ mipselect reproduce all --quick --jobs 2
 """
 
 
-@dataclass(frozen=True)
-class _Asked:
-    """What the command line says beside the names."""
+@options
+class ReproduceArguments:
+    """Arguments of `reproduce`."""
 
-    quick: bool
-    data: Path | None
-    output: Path
-    processes: int
-    most_repeats: int | None
-    base_seed: int
-    data_seed: int
-    with_figures: bool
+    names: list[str] | None = argument("NAME", "Of --list, several, or 'all'.", default=None)
+    listing: bool = option("--list", "Name every experiment and how long it takes.", default=False)
+    quick: bool = option("--quick", "Few trials, within a minute each.", default=False)
+    data: Path | None = option(
+        "--data",
+        "A folder with scores/*.npy, microarray/*.npz and regression/*.csv.gz, or with such files "
+        "themselves, or one of them.",
+        metavar="PATH",
+        show_default="none: what needs data is left out of 'all'",
+    )
+    output: Path = option(
+        "--output", "Receives figures and tables.", default=Path("reproduced"), metavar="FOLDER"
+    )
+    processes: int = option(
+        "--jobs", "Processes. Set OMP_NUM_THREADS=1 where there are several.", default=1
+    )
+    repeats: int | None = option(
+        "--repeats",
+        "Only so many runs of each setting at most; the rest may follow later.",
+        show_default="all",
+    )
+    seed: int = option("--seed", "Of all draws; the data stay as they are.", default=0)
+    data_seed: int = option(
+        "--data-seed",
+        "Of generated data and of splits of tables; what is drawn with stays as it is.",
+        default=0,
+    )
+    delivery: Delivery = group(Delivery, without=("--output",))
+
+    def check_numbers(self) -> None:
+        """Raise `InvalidInput` for a number out of its range, naming the option."""
+        checked_integer(self.processes, "--jobs", 1, MOST_PROCESSES)
+        checked_integer(self.seed, "--seed", 0)
+        checked_integer(self.data_seed, "--data-seed", 0, LARGEST_DATA_SEED)
+        if self.repeats is not None:
+            checked_integer(self.repeats, "--repeats", 1)
 
     def path(self, experiment: Experiment, end: str) -> Path:
+        """File of an experiment."""
         scale = "-quick" if self.quick else ""
         return self.output / f"{experiment.name}{scale}{end}"
 
@@ -93,54 +126,8 @@ class _Work:
     missing: int
 
 
-def reproduce(
-    names: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="NAME", help="Of --list, several, or 'all'."),
-    ] = None,
-    listing: Annotated[
-        bool, typer.Option("--list", help="Name every experiment and how long it takes.")
-    ] = False,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Few trials, within a minute each.")
-    ] = False,
-    data: Annotated[
-        Path | None,
-        typer.Option(
-            "--data",
-            metavar="PATH",
-            help="A folder with scores/*.npy, microarray/*.npz and regression/*.csv.gz, or with "
-            "such files themselves, or one of them.",
-            show_default="none: what needs data is left out of 'all'",
-        ),
-    ] = None,
-    output: Annotated[
-        Path, typer.Option("--output", metavar="FOLDER", help="Receives figures and tables.")
-    ] = Path("reproduced"),
-    processes: Annotated[
-        int,
-        typer.Option("--jobs", help="Processes. Set OMP_NUM_THREADS=1 where there are several."),
-    ] = 1,
-    repeats: Annotated[
-        int | None,
-        typer.Option(
-            "--repeats",
-            help="Only so many runs of each setting at most; the rest may follow later.",
-            show_default="all",
-        ),
-    ] = None,
-    seed: Annotated[
-        int, typer.Option("--seed", help="Of all draws; the data stay as they are.")
-    ] = 0,
-    data_seed: Annotated[
-        int,
-        typer.Option(
-            "--data-seed",
-            help="Of generated data and of splits of tables; what is drawn with stays as it is.",
-        ),
-    ] = 0,
-    as_json: AsJson = False,
-) -> None:
+@command
+def reproduce(arguments: ReproduceArguments) -> None:
     """Make the papers' figures and tables again, and say what of their claims was seen.
 
     Each experiment NAME writes NAME.md (the verdict and the tables), NAME.csv,
@@ -152,7 +139,8 @@ def reproduce(
     in --data is SENSITIVE. Figures need matplotlib, which comes with mipselect's
     extra "plot".
     """
-    if listing:
+    names, data, as_json = arguments.names, arguments.data, arguments.delivery.as_json
+    if arguments.listing:
         if names:
             raise InvalidInput("--list takes no name")
         deliver_list(as_json=as_json)
@@ -160,24 +148,18 @@ def reproduce(
     if not names:
         raise InvalidInput("which experiment? A name, or 'all' (see mipselect reproduce --list)")
     chosen = _chosen(names)
-    checked_integer(processes, "--jobs", 1, MOST_PROCESSES)
-    checked_integer(seed, "--seed", 0)
-    checked_integer(data_seed, "--data-seed", 0, LARGEST_DATA_SEED)
-    if repeats is not None:
-        checked_integer(repeats, "--repeats", 1)
+    arguments.check_numbers()
     if data is not None and not data.exists():
         raise InvalidInput(_absent(chosen, data))
     sources, left_out = _sources(chosen, data, leave_out=ALL in names)
-    asked = _Asked(
-        quick, data, output, processes, repeats, seed, data_seed, _figures_can_be_drawn()
-    )
-    _prepare(asked, [experiment for experiment, _ in sources])
+    with_figures = _figures_can_be_drawn()
+    _prepare(arguments, [experiment for experiment, _ in sources])
     for reason in left_out:
         say(reason)
-    works = [_work(experiment, source, asked) for experiment, source in sources]
-    _say_time(works, quick=quick)
-    made = [_run(work, asked) for work in works]
-    _deliver(made, left_out, asked, as_json=as_json)
+    works = [_work(experiment, source, arguments) for experiment, source in sources]
+    _say_time(works, quick=arguments.quick)
+    made = [_run(work, arguments, with_figures=with_figures) for work in works]
+    _deliver(made, left_out, arguments, with_figures=with_figures)
     failures = [f"{one.experiment.name}: {reason}" for one in made for reason in one.missing]
     if failures:
         more = f" (and {len(failures) - 1} more)" if len(failures) > 1 else ""
@@ -227,9 +209,9 @@ def _figures_can_be_drawn() -> bool:
     return True
 
 
-def _prepare(asked: _Asked, experiments: Sequence[Experiment]) -> None:
+def _prepare(arguments: ReproduceArguments, experiments: Sequence[Experiment]) -> None:
     """Make the folder; complain before any work about what could not be written in the end."""
-    folder = asked.output
+    folder = arguments.output
     try:
         folder.mkdir(exist_ok=True)
     except FileNotFoundError as error:
@@ -240,24 +222,26 @@ def _prepare(asked: _Asked, experiments: Sequence[Experiment]) -> None:
         raise InvalidInput(f"--output {folder}: {error.strerror or error}") from error
     for experiment in experiments:
         for end in (".jsonl", ".md", ".csv", *_svgs(experiment)):
-            check_writable(asked.path(experiment, end))
+            check_writable(arguments.path(experiment, end))
 
 
 def _svgs(experiment: Experiment) -> list[str]:
     return [f"{figure.suffix}.svg" for figure in experiment.figures]
 
 
-def _work(experiment: Experiment, source: DataSource | None, asked: _Asked) -> _Work:
+def _work(
+    experiment: Experiment, source: DataSource | None, arguments: ReproduceArguments
+) -> _Work:
     """List the trials of an experiment and look which of them the file has already."""
     trials = trials_of(
         experiment,
         source,
-        quick=asked.quick,
-        base_seed=asked.base_seed,
-        data_seed=asked.data_seed,
-        most_repeats=asked.most_repeats,
+        quick=arguments.quick,
+        base_seed=arguments.seed,
+        data_seed=arguments.data_seed,
+        most_repeats=arguments.repeats,
     )
-    done = done_already(TrialFile(asked.path(experiment, ".jsonl"), LINES))
+    done = done_already(TrialFile(arguments.path(experiment, ".jsonl"), LINES))
     return _Work(experiment, source, trials, sum(t.identity not in done for t in trials))
 
 
@@ -273,9 +257,9 @@ def _say_time(works: Sequence[_Work], *, quick: bool) -> None:
         say(f"about {duration(seconds)} on one core")
 
 
-def _run(work: _Work, asked: _Asked) -> Made:
+def _run(work: _Work, arguments: ReproduceArguments, *, with_figures: bool) -> Made:
     experiment, trials = work.experiment, work.trials
-    path = asked.path(experiment, ".jsonl")
+    path = arguments.path(experiment, ".jsonl")
     missing: list[str] = []
     with TrialFile(path, LINES) as file:
         done = done_already(file)
@@ -285,7 +269,7 @@ def _run(work: _Work, asked: _Asked) -> Made:
             say(f"{kept:,} of {len(trials):,} trials are done already, in {path}")
         try:
             with CountedProgress(len(trials) - len(todo), len(trials)) as watch:
-                for trial, row in all_measured(todo, asked.processes):
+                for trial, row in all_measured(todo, arguments.processes):
                     file.append(row)
                     watch.begin(f"{experiment.name}: {trial.recipe.title}")
                     watch.advance()
@@ -306,29 +290,33 @@ def _run(work: _Work, asked: _Asked) -> Made:
         experiment=experiment,
         results=results,
         findings=[claim.judged(results) for claim in experiment.claims],
-        quick=asked.quick,
+        quick=arguments.quick,
         sensitive=work.source is not None,
         trials=len(rows),
         seconds=sum(row["seconds"] for row in rows),
-        base_seed=asked.base_seed,
-        data_seed=asked.data_seed,
+        base_seed=arguments.seed,
+        data_seed=arguments.data_seed,
         missing=missing,
-        most_repeats=asked.most_repeats,
+        most_repeats=arguments.repeats,
     )
-    _write(made, asked)
+    _write(made, arguments, with_figures=with_figures)
     return made
 
 
-def _write(made: Made, asked: _Asked) -> None:
+def _write(made: Made, arguments: ReproduceArguments, *, with_figures: bool) -> None:
     files = {".csv": as_csv(made.results).encode(), ".md": as_markdown(made).encode()}
-    if asked.with_figures:
+    if with_figures:
         files |= {f"{suffix}.svg": content for suffix, content in pictures(made)}
     for end, content in files.items():
-        write_whole(asked.path(made.experiment, end), content, sensitive=made.sensitive)
+        write_whole(arguments.path(made.experiment, end), content, sensitive=made.sensitive)
 
 
 def _deliver(
-    made: Sequence[Made], left_out: Sequence[str], asked: _Asked, *, as_json: bool
+    made: Sequence[Made],
+    left_out: Sequence[str],
+    arguments: ReproduceArguments,
+    *,
+    with_figures: bool,
 ) -> None:
     sensitive = any(one.sensitive for one in made)
     report: dict[str, Any] = {
@@ -337,15 +325,15 @@ def _deliver(
         "private": False,
         "randomness": "seeded",
         "warning": [SENSITIVE, EXPERIMENT] if sensitive else [EXPERIMENT],
-        "quick": asked.quick,
+        "quick": arguments.quick,
         "left_out": list(left_out),
-        "experiments": [_entry(one, asked) for one in made],
+        "experiments": [_entry(one, arguments, with_figures=with_figures) for one in made],
     }
 
     def render(console: Console) -> None:
         for warning in report["warning"]:
             banner(console, warning)
-        if asked.quick:
+        if arguments.quick:
             console.print(QUICK, markup=False, soft_wrap=True)
         for entry in report["experiments"]:
             heading(console, f"{entry['name']}: {entry['title']}")
@@ -356,13 +344,13 @@ def _deliver(
                 console.print(f"  not run: {reason}", markup=False, soft_wrap=True)
             console.print(f"  {', '.join(entry['files'])}", markup=False, soft_wrap=True)
 
-    deliver(report, render, as_json=as_json, output=None)
+    deliver(report, render, as_json=arguments.delivery.as_json, output=None)
 
 
-def _entry(made: Made, asked: _Asked) -> dict[str, Any]:
+def _entry(made: Made, arguments: ReproduceArguments, *, with_figures: bool) -> dict[str, Any]:
     experiment = made.experiment
-    ends = [".md", ".csv", *(_svgs(experiment) if asked.with_figures else []), ".jsonl"]
-    paths = [asked.path(experiment, end) for end in ends]
+    ends = [".md", ".csv", *(_svgs(experiment) if with_figures else []), ".jsonl"]
+    paths = [arguments.path(experiment, end) for end in ends]
     return {
         "name": experiment.name,
         "paper": experiment.paper,

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from commandline import Run
 
 from mipselect.privacy import Ledger
+from tests.support.commandline import Run
 
 SECRET = 123.456789
 
@@ -211,3 +211,13 @@ def test_a_release_by_a_schema(run: Run, folder: Path) -> None:
     assert "adding or removing all rows of one id" in card
     assert "by replacing one row" not in card.lower()
     assert "rows:" not in card
+
+
+def test_features_with_bounds_of_their_own_have_a_card(run: Run, folder: Path) -> None:
+    file = folder / "bounds.toml"
+    text = (folder / "instance.toml").read_text()
+    file.write_text(re.sub(r"x_bound = .*", "x_bound = [0.5, 1.0, 2.0]", text))
+    output = folder / "bounds.json"
+    assert run("release", file, "--epsilon", "1", "--output", output).code == 0
+    assert json.loads(output.read_text())["x_bound"] == [0.5, 1.0, 2.0]
+    assert "features are clipped to ±: 0.5 to 2, by feature" in run("card", output).out

@@ -8,16 +8,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from back_ends import back_ends
-from commandline import Run
 
 from mipselect import errors
 from mipselect.backends import discovery as backends
 from mipselect.backends.protocols import Capability, MasterSolution, MipStatus, SolverStatus
 from mipselect.cli import agreement
 from mipselect.cli import compare as compare_command
-from mipselect.data import files
+from mipselect.problem.stored import files
 from mipselect.search import MistakeLevels, mistake_levels
+from tests.support.back_ends import back_ends
+from tests.support.commandline import Run
 
 
 @pytest.fixture

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from commandline import Run
 from pyarrow import parquet
 
 from mipselect.tables import TableSchema
+from tests.support.commandline import Run
 
 
 @pytest.fixture

@@ -8,10 +8,12 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from commandline import BOUNDS, INSTANCE, TABLE, Run
 from pyarrow import parquet
 
+from mipselect.errors import InvalidInput
 from mipselect.mechanisms import Mechanism
+from mipselect.problem.stored.headers import header
+from tests.support.commandline import BOUNDS, INSTANCE, TABLE, Run
 
 METHODS: dict[str, tuple[int, tuple[str, ...]]] = {
     "exponential": (4, ()),
@@ -49,11 +51,7 @@ def test_it_agrees_with_the_release(run: Run, folder: Path, stored: str, method:
     dry, real = planned.report, run(*arguments, "--json").report
     assert set(dry) - ONLY_THERE == set(real) - NOT_THERE
     assert (dry["dry_run"], dry["budget"]["epsilon"]) == (True, 4.0)
-    unknown = {
-        "table": {"n", "sensitivity"},
-        "diabetes": {"features"},
-        "paper-p100": set[str](),
-    }[stored]
+    unknown = {"n", "sensitivity"} if stored == "table" else set[str]()
     for key in set(dry) - ONLY_THERE:
         if key in unknown:
             assert dry[key] is None
@@ -75,8 +73,8 @@ def test_it_reads_no_row_draws_nothing_and_charges_nobody(
 
     monkeypatch.setattr(Mechanism, "release", fail)
     monkeypatch.setattr("mipselect.cli.inputs.load_problem", fail)
-    monkeypatch.setattr("mipselect.cli.select.table_problem", fail)
-    monkeypatch.setattr("mipselect.methods.searched.top_supports", fail)
+    monkeypatch.setattr("mipselect.cli.inputs.load_table", fail)
+    monkeypatch.setattr("mipselect.selectors.searched.top_supports", fail)
     after = run(*select(folder, method), "--dry-run")
     assert (before.code, before.err) == (0, "")
     assert before.out == after.out
@@ -161,10 +159,10 @@ def test_a_seed_and_a_file(run: Run, folder: Path) -> None:
     answer = folder / "plan.json"
     outcome = run(*release("diabetes", "sis"), "--seed", "1", "--dry-run", "--output", answer)
     assert "NOT PRIVATE" in outcome.out
-    assert "no promise, for the draw was seeded" in outcome.out
+    assert "no guarantee, for the draw was seeded" in outcome.out
     assert '"dry_run": true' in answer.read_text()
 
 
-def test_a_long_line_is_no_header(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mipselect.data.outline.LONGEST_HEADER", 3)
-    run(*select(folder, "kendall"), "--dry-run").failed_with(2, "data.csv", "header")
+def test_a_long_line_is_no_header(folder: Path) -> None:
+    with pytest.raises(InvalidInput, match=r"data\.csv.*header|there is no column"):
+        header(folder / "data.csv", "y", None, longest=3)

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from commandline import LISTENING, TABLE, Outcome, Run
-from test_select_with_schema import DATA, HOSTILE, rows, written
-from wants import wants
 
 from mipselect.privacy import Guarantee, Ledger
 from mipselect.regression import ModelRelease, table_pair
 from mipselect.tables import TableSchema, map_table
+from tests.support.commandline import LISTENING, TABLE, Outcome, Run
+from tests.support.shared_data import TABLES, wants_data
+from tests.support.stays import HOSTILE, rows, written
 
 NUMBERS = ("--x-bound", "3", "--y-bound", "5")
 PLAIN = ("--target", "y", "--support-size", "1", "--epsilon", "200")
@@ -273,7 +273,7 @@ def test_a_dry_run_touches_nothing(run: Run, tmp_path: Path) -> None:
         assert "model" not in plan
     text = fit(run, path, "--ledger", tmp_path / "l", "--dry-run").out
     assert "The ledger has ε = 60 left, and would have ε = 0." in text
-    assert "Would be promised: 60-differentially private (pure)" in text
+    assert "Guarantee: 60-differentially private (pure)" in text
     assert ledger.entries == ()
     assert {file: file.read_bytes() for file in tmp_path.iterdir()} == before
     fit(run, path, "--dry-run", "--never", "who").failed_with(2, "never: the schema has no")
@@ -402,7 +402,7 @@ def test_an_interrupt_while_searching_charges_nothing(tmp_path: Path) -> None:
     assert ledger.entries == ()
 
 
-@wants("../shared/data", DATA.exists())
+@wants_data
 @pytest.mark.parametrize(
     ("data", "schema", "target", "size", "never", "least"),
     [
@@ -425,12 +425,12 @@ def test_real_tables_from_file_to_predictions(
     for draw in range(3):
         model, found = tmp_path / f"model{draw}.json", tmp_path / f"found{draw}.csv"
         outcome = run(
-            *("fit", DATA / data, "--schema", repository / f"docs/tables/{schema}.schema.json"),
+            *("fit", TABLES / data, "--schema", repository / f"docs/tables/{schema}.schema.json"),
             *("--target", target, "--support-size", size, "--epsilon", "4", *never),
             *("--output", model),
         )
         assert (outcome.code, outcome.err) == (0, "")
-        assert run("predict", model, DATA / data, "--output", found).code == 0
-        y, predicted = (pd.read_csv(path)[target].to_numpy() for path in (DATA / data, found))
+        assert run("predict", model, TABLES / data, "--output", found).code == 0
+        y, predicted = (pd.read_csv(path)[target].to_numpy() for path in (TABLES / data, found))
         explained.append(1.0 - ((y - predicted) ** 2).sum() / ((y - y.mean()) ** 2).sum())
     assert max(explained) > least

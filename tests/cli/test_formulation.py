@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from back_ends import back_ends
-from commandline import Run
 
 from mipselect.backends.protocols import Capability
+from tests.support.back_ends import back_ends
+from tests.support.commandline import Run
 
 
 @pytest.mark.parametrize("solver", back_ends(Capability.MISOCP))

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from commandline import Run
 
 from mipselect import load_instance
+from tests.support.commandline import Run
 
 FEATURES = ["ward", "dose", "site", "pressure", "pulse", "score"]
 

@@ -6,9 +6,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from hostile_cases import CASES, Case, call_falls_short, from_python
-from hostile_processes import PROCESSES
-from wants import wants
+
+from tests.support.hostile_cases import CASES, Case, call_falls_short, from_python
+from tests.support.hostile_processes import PROCESSES
+from tests.support.wants import wants
 
 on_linux = wants("/dev/full and /proc", sys.platform == "linux")
 

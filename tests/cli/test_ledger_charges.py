@@ -10,10 +10,10 @@ import time
 from pathlib import Path
 
 import pytest
-from commandline import BOUNDS, LISTENING, Run
 
 from mipselect.mechanisms import ExponentialMechanism
 from mipselect.privacy import Guarantee, Ledger
+from tests.support.commandline import BOUNDS, LISTENING, Run
 
 METHODS = {
     "exponential": 1.0,
@@ -166,8 +166,8 @@ def test_a_seeded_draw_is_marked_in_the_ledger(run: Run, folder: Path, file: Pat
     command = ("release", folder / "instance.toml", "--epsilon", "1", "--seed", "1")
     assert run(*command, "--ledger", file).code == 0
     shown = run("ledger", "show", file).out
-    assert "seeded: no promise" in shown
-    assert "of all of it together nothing is promised" in shown
+    assert "seeded: no guarantee" in shown
+    assert "all of it together has no guarantee" in shown
 
 
 def test_the_ledger_is_looked_at_before_the_data(run: Run, folder: Path, file: Path) -> None:

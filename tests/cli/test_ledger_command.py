@@ -6,9 +6,9 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from commandline import Run
 
 from mipselect.privacy import Guarantee, Ledger
+from tests.support.commandline import Run
 
 
 @pytest.fixture

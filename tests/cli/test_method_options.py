@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from commandline import BOUNDS, Run
 
 from mipselect.cli.options import MethodKind
-from mipselect.data.files import load_problem
+from mipselect.problem.stored.files import load_problem
 from mipselect.selectors import (
     KendallSelector,
     MCMCSelector,
     SampleAggregateSelector,
     SISSelector,
 )
+from tests.support.commandline import BOUNDS, Run
 
 VALUES: Mapping[str, str] = {
     "--sizes": "1-2",
@@ -165,7 +165,7 @@ def test_under_add_remove_the_number_of_rows_is_not_told(
 @pytest.mark.parametrize(
     ("method", "option", "value", "message"),
     [
-        ("sis", "--top-k", "laplace", "--top-k must be 'canonical' or 'peeling'"),
+        ("sis", "--top-k", "laplace", "--top-k must be one of 'canonical', 'peeling'"),
         ("sample-aggregate", "--top-k", "joint", "--top-k must be 'peeling' or 'laplace'"),
         ("sample-aggregate", "--alpha", "0", "--alpha must be a finite number > 0, got 0"),
         ("sample-aggregate", "--blocks", "0", "--blocks must be an integer ≥ 1, got 0"),

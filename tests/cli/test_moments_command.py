@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from commandline import Run
 from pyarrow import parquet
 
 from mipselect import Instance, top_supports
-from mipselect.moments import Moments
 from mipselect.tables import TableSchema
+from mipselect.tables.moments import Moments
+from tests.support.commandline import Run
 
 BETWEEN = {"type": "number", "constraints": {"minimum": -1, "maximum": 1, "required": True}}
 FIELDS = [{"name": name, **BETWEEN} for name in ("a", "b", "c", "d", "y")]
@@ -137,7 +137,7 @@ def test_an_interrupted_pass_goes_on_with_resume(run: Run, folder: Path) -> None
     """The third file is a pipe's length away: the process is interrupted while it waits for it."""
     script = (
         "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-        "from mipselect.moments import counting\n"
+        "from mipselect.tables.moments import counting\n"
         "import time\n"
         "was = counting._batches\n"
         "def slow(piece, people):\n"

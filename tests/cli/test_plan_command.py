@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from commandline import LISTENING, Run
 
 from mipselect.tables.defaults import default_coef_bound
+from tests.support.commandline import LISTENING, Run
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def test_text_and_json_say_the_same(run: Run, question: tuple[str | Path, ...]) 
     assert f"{first[0]['found']:.0%} ({first[0]['all_found']:.0%})" in text.out
     for asked, answer in report["answers"].items():
         assert f"{asked} {answer}." in text.out
-    assert "A plan is no promise" in text.out
+    assert "A plan guarantees nothing" in text.out
     assert "in which 4 fields repeat each other (correlation 0.98), with an R² of 0.8" in text.out
     assert report["repeated"] == 4
     assert [line["coef_bound"] for line in report["lines"] if line["about"] == "repeated"] == [
@@ -83,7 +83,7 @@ def test_the_plot_is_the_same_every_time(run: Run, question: tuple[str | Path, .
         b"right columns found",
         b"coef_bound, now",
         b"4 fields repeat",
-        b"blind",
+        b"chance level",
         b"No row of yours",
     ):
         assert words.lower() in first.lower()

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from commandline import Run
-from test_select_with_schema import HOSTILE, SCHEMA, rows, written
 
 from mipselect.cli import predict as predicting
 from mipselect.regression import ModelRelease
 from mipselect.tables import parts
+from tests.support.commandline import Run
+from tests.support.stays import HOSTILE, SCHEMA, rows, written
 
 
 @pytest.fixture

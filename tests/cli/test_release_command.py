@@ -9,14 +9,14 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
-from commandline import Run
 
 from mipselect import ExponentialMechanism, Ledger, errors
 from mipselect.backends.discovery import solver_by_name
 from mipselect.cli.output import SENSITIVE
 from mipselect.cli.sizes import parse_sizes, sizes_in_words
-from mipselect.data.files import load_instance
-from mipselect.methods import searched
+from mipselect.problem.stored.files import load_instance
+from mipselect.selectors import searched
+from tests.support.commandline import Run
 
 
 @pytest.mark.parametrize("method", ["top-r", "exponential"])
@@ -189,7 +189,7 @@ def test_a_draw_that_is_nearly_blind_on_all_data_is_told_from_public_numbers(
     blind, seeing = (run(*arguments, str(limit * factor)) for factor in (0.99, 1.01))
     assert (blind.report["nearly_blind"], seeing.report["nearly_blind"]) == (True, False)
     assert (blind.report["blind_sizes"], seeing.report["blind_sizes"]) == ([2], [])
-    assert blind.err.startswith("mipselect: warning: on no data is a draw much better than a blind")
+    assert blind.err.startswith("mipselect: warning: on no data is a draw much better than chance")
     assert ("τ" in blind.err) is (method == "top-r")
     assert (blind.err.count("\n"), seeing.err) == (1, "")
 

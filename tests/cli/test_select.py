@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from commandline import BOUNDS, TABLE, Run
 from pyarrow import parquet
 
 from mipselect.cli.table_options import split_names
 from mipselect.errors import InvalidInput
+from tests.support.commandline import BOUNDS, TABLE, Run
 
 COMMON = ("--target", "y", "--support-size", "2", "--epsilon", "1")
 

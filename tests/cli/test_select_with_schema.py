@@ -2,48 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-from commandline import Outcome, Run
-from wants import wants
 
-DATA = Path(__file__).parents[3] / "shared" / "data" / "regression"
-SCHEMA = {
-    "missingValues": ["", "NA"],
-    "csvw-eo:privacyUnit": "id",
-    "fields": [
-        {"name": "id", "type": "string"},
-        {"name": "age", "type": "integer", "constraints": {"minimum": 18, "maximum": 100}},
-        {"name": "sex", "type": "string", "categories": ["f", "m"]},
-        {"name": "ward", "type": "string", "categories": ["a", "b", "c", "d"]},
-        {"name": "noise, plain", "type": "number", "constraints": {"minimum": 0, "maximum": 1}},
-        {"name": "stay", "type": "number", "constraints": {"minimum": 0, "maximum": 60}},
-        {"name": "died", "type": "boolean"},
-    ],
-}
-
-
-def rows(n: int, seed: int = 0) -> list[list[str]]:
-    rng = np.random.default_rng(seed)
-    lines = []
-    for i in range(n):
-        age, ward = rng.integers(18, 100), rng.choice(list("abcd"))
-        stay = 20 + 30 * (ward in "ab") - 15 * (ward == "c") + rng.normal()
-        died = rng.random() < (age > 60) * 0.9
-        line = [f"p{i}", str(age), rng.choice(["f", "m", "NA"]), ward, f"{rng.random():.3f}"]
-        lines.append([*line, f"{stay:.2f}", str(died)])
-    return lines
-
-
-def written(path: Path, lines: list[list[str]]) -> Path:
-    names = [f'"{entry["name"]}"' for entry in SCHEMA["fields"]]  # type: ignore[index, attr-defined]
-    path.write_text("\n".join(",".join(line) for line in [names, *lines]) + "\n")
-    path.with_name("schema.json").write_text(json.dumps(SCHEMA))
-    return path
+from tests.support.commandline import Outcome, Run
+from tests.support.shared_data import TABLES, wants_data
+from tests.support.stays import HOSTILE, rows, written
 
 
 def select(run: Run, path: Path, *more: str, target: str = "stay") -> Outcome:
@@ -103,7 +69,7 @@ def test_the_question(run: Run, tmp_path: Path) -> None:
         (("--always", '"age'), "--always: a double quote has no partner"),
         (("--range", "age"), "--range must be a field with its ends"),
         (("--range", "age=9:1"), "a range must be lo < hi"),
-        (("--unit-rule", "any"), "unit_rule must be 'first' or 'last' or 'mean'"),
+        (("--unit-rule", "any"), "unit_rule must be one of 'first', 'last', 'mean'"),
         (("--loss", "hinge"), "the hinge loss needs a target of two classes"),
         (("--coef-bound", "0"), "coef_bound must be"),
     ],
@@ -117,15 +83,6 @@ def test_options_that_need_a_schema(run: Run, folder: Path) -> None:
     for more in (("--always", "a"), ("--no-intercept",), ("--range", "a=0:1")):
         run(*given, "--epsilon", "1", *more).failed_with(2, "needs --schema")
     run(*given, "--epsilon", "1").failed_with(2, "error: --schema (begin", "--x-bound")
-
-
-HOSTILE = [
-    ["p7", "old", "x", "?", "nan", "1e999", "perhaps"],
-    ["p7"] * 7,
-    ["p7", "", "", "", "", "", ""],
-    ["only", "three", "values"],
-    ["\x00", "-inf", "f", "a", "-1e300", "-1", "TRUE"],
-]
 
 
 def test_no_field_of_a_release_depends_on_the_rows(run: Run, tmp_path: Path) -> None:
@@ -232,7 +189,7 @@ def test_wrong_instance_files(run: Run, tmp_path: Path, old: str, new: str, frag
     run("release", path, "--epsilon", "1").failed_with(2, str(path), fragment)
 
 
-@wants("../shared/data", DATA.exists())
+@wants_data
 @pytest.mark.parametrize(
     ("data", "schema", "target", "never", "found"),
     [
@@ -244,7 +201,7 @@ def test_real_tables_from_file_to_release(
     run: Run, repository: Path, data: str, schema: str, target: str, never: tuple[str], found: str
 ) -> None:
     outcome = run(
-        *("select", DATA / data, "--schema", repository / f"docs/tables/{schema}.schema.json"),
+        *("select", TABLES / data, "--schema", repository / f"docs/tables/{schema}.schema.json"),
         *("--target", target, "--support-size", "3", "--epsilon", "5", "--json"),
         *(("--never", *never) if never else ()),
     )

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from commandline import Run
 
 from mipselect import TopR, errors, top_supports
 from mipselect.cli import solve as solve_command
-from mipselect.data import files
+from mipselect.problem.stored import files
+from tests.support.commandline import Run
 
 ENUMERABLE = ("diabetes", "tiny-active-norm", "tiny-duplicates", "tiny-plain")
 

@@ -14,14 +14,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from commandline import LISTENING, Run
-from wants import wants
 
 from mipselect import ExponentialMechanism
 from mipselect.cli import output
 from mipselect.cli.commands import imported, known_commands
 from mipselect.cli.search_progress import Watch
 from mipselect.search.progress import Progress
+from tests.support.commandline import LISTENING, Run
+from tests.support.wants import wants
 
 RELEASE = ("release", "diabetes", "--epsilon", "1")
 
@@ -47,7 +47,7 @@ RELEASE = ("release", "diabetes", "--epsilon", "1")
         ((*RELEASE, "--method", "mistakes", "--test-epsilon", "1"), "belong together"),
         (
             (*RELEASE, "--method", "mistakes", "--test-epsilon", "1", "--delta", "0.5"),
-            "--delta must lie strictly between 0 and 1/2",
+            "--delta must be a number strictly between 0 and 1/2",
         ),
         (
             (*RELEASE, "--method", "mistakes", "--test-epsilon", "0", "--delta", "0.1"),
@@ -165,7 +165,7 @@ def test_interrupt_before_the_answer_leaves_nothing(
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("mipselect.methods.searched.top_supports", interrupt)
+    monkeypatch.setattr("mipselect.selectors.searched.top_supports", interrupt)
     monkeypatch.setattr(ExponentialMechanism, "prepare", interrupt)
     for method in ("exponential", "top-r"):
         arguments = (*RELEASE, "--method", method, "--output", folder / "answer.json")

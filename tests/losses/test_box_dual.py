@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
-from by_cvxpy import value_by_cvxpy
-from designs import LOSSES, all_supports, of_classes, random_instance, random_loss_instance
 
-from mipselect.data.files import load_problem
 from mipselect.errors import InvalidInput, SolverFailure
-from mipselect.instance import Instance
 from mipselect.losses import (
     WITH_PARAMETER,
     WITHOUT_PARAMETER,
@@ -20,14 +14,23 @@ from mipselect.losses import (
     HuberLoss,
     Loss,
     QuantileLoss,
-    box_dual,
     loss_by_name,
-    open_rows,
 )
-from mipselect.losses.box_dual import PreparedBoxDual
-from mipselect.losses.fenchel import FenchelBounds
-from mipselect.losses.open_rows import solve
-from mipselect.losses.restricted import BoxDual
+from mipselect.problem.instance import Instance
+from mipselect.problem.stored.files import StoredData, load_problem
+from mipselect.restricted import box_dual, open_rows
+from mipselect.restricted.box_dual import PreparedBoxDual
+from mipselect.restricted.certified import BoxDual
+from mipselect.restricted.fenchel import FenchelBounds
+from mipselect.restricted.open_rows import solve
+from tests.support.by_cvxpy import value_by_cvxpy
+from tests.support.designs import (
+    LOSSES,
+    all_supports,
+    of_classes,
+    random_instance,
+    random_loss_instance,
+)
 
 SEEDS = range(24)
 
@@ -252,7 +255,8 @@ def test_a_loss_of_classes_is_known_by_what_it_wants(monkeypatch: pytest.MonkeyP
     assert not small(y, "huber(0.3)").of_classes
     monkeypatch.setitem(WITHOUT_PARAMETER, "rounded-hinge", RoundedHinge)
     problem = load_problem("tiny-plain")
-    problem = replace(problem, settings={**problem.settings, "loss": "rounded-hinge"})
+    settings = {**problem.settings, "loss": "rounded-hinge"}
+    problem = StoredData.of_arrays(problem.path, (problem.X, problem.y, None), settings)
     with pytest.raises(InvalidInput, match=r"\(sensitive\) the rounded-hinge loss needs a target"):
         problem.instance()
 

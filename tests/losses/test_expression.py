@@ -5,12 +5,12 @@ from __future__ import annotations
 import cvxpy as cp
 import numpy as np
 import pytest
-from designs import all_supports, random_loss_instance
 
 from mipselect import Instance, mistake_levels, top_supports
 from mipselect.errors import InvalidInput
 from mipselect.losses.expression import ExpressionLoss, PreparedExpression
-from mipselect.losses.fenchel import FenchelBounds
+from mipselect.restricted.fenchel import FenchelBounds
+from tests.support.designs import all_supports, random_loss_instance
 
 
 def quantile(y: np.ndarray, u: cp.Variable) -> cp.Expression:

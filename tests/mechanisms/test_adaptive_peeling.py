@@ -7,7 +7,6 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from enumeration import frequencies_agree, log_law, softmax, subsets
 from scipy.special import logsumexp
 
 from mipselect.errors import BudgetExceeded, InvalidInput
@@ -17,6 +16,7 @@ from mipselect.mechanisms.scores.utilities import spendable
 from mipselect.privacy import Guarantee, Ledger
 from mipselect.privacy.audit import ScoreVectors, law_of, worst_pair
 from mipselect.privacy.decimals import exact
+from tests.support.enumeration import frequencies_agree, log_law, softmax, subsets
 
 BASE = np.array([3.0, 1.0, 2.5, -4.0, 2.5, 0.0])
 AFFINITY = np.random.default_rng(1).normal(0.0, 2.0, (6, 6))

@@ -12,8 +12,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from exact_audit import levels_of, log_probabilities, pairs, pool_of, separated_pairs
-from test_relations import grown
 
 from mipselect.mechanisms import (
     CanonicalLipschitz,
@@ -30,6 +28,14 @@ from mipselect.mechanisms import (
 )
 from mipselect.mechanisms.scores.adaptive_peeling import AdaptivePeeling
 from mipselect.privacy.concentrated import bounded_range_rho, pure_rho
+from tests.support.exact_audit import (
+    grown,
+    levels_of,
+    log_probabilities,
+    pairs,
+    pool_of,
+    separated_pairs,
+)
 
 ORDERS = (1.0 + 1e-6, 1.1, 1.5, 2.0, 3.0, 5.0, 10.0, 30.0, 100.0, 1000.0)
 ROUNDING = 1e-9

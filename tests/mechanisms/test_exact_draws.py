@@ -12,15 +12,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from designs import LOSSES, of_classes, random_instance, random_loss_instance
-from enumeration import frequencies_agree
-from soft_draws import Judged, hostile, nothing_listed
 
 from mipselect import ExponentialMechanism, Instance, Ledger
 from mipselect.errors import BoundViolated, InvalidInput, NotCertified
-from mipselect.mechanisms.supports import exponential, rejection_sampler
-from mipselect.search.soft.least_squares import AdditionsFamily
+from mipselect.mechanisms.supports import rejection_sampler
+from mipselect.search.soft.least_squares import SquaredFamily
 from mipselect.search.soft.partition import Partition
+from tests.support.designs import LOSSES, of_classes, random_instance, random_loss_instance
+from tests.support.enumeration import frequencies_agree
+from tests.support.soft_draws import Judged, hostile
 
 
 def correlated(p: int, s: int, *, seed: int = 1, n: int = 40, loss: str = "squared") -> Instance:
@@ -40,34 +40,28 @@ def correlated(p: int, s: int, *, seed: int = 1, n: int = 40, loss: str = "squar
     )
 
 
-@pytest.fixture
-def raw(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is refined before the first draw."""
-    monkeypatch.setattr(rejection_sampler, "STEPS_BEFORE", 0)
-
-
 @pytest.mark.parametrize("convex", [False, True])
 @pytest.mark.parametrize("block", range(3))
-def test_one_try_has_exactly_the_law(block: int, convex: bool, raw: None) -> None:
+def test_one_try_has_exactly_the_law(block: int, convex: bool) -> None:
     """Every path that the random source can lead to, before and after refinement."""
     for seed in range(50 * block, 50 * block + (3 if convex else 6)):
-        judged = hostile(seed, convex=convex, max_p=6, max_s=3)
+        judged = hostile(seed, convex=convex, steps_before=0, max_p=6, max_s=3)
         judged.check_sampler()
         for _ in range(seed % 7):
             judged.partition.refine()
         judged.check_sampler()
 
 
-def test_one_try_has_exactly_the_law_at_small_acceptance(raw: None) -> None:
+def test_one_try_has_exactly_the_law_at_small_acceptance() -> None:
     """At ε = 3,000 with a bound of every single step: rejected nearly always, and still exact."""
-    judged = Judged(correlated(6, 3), 3000.0)
+    judged = Judged(correlated(6, 3), 3000.0, steps_before=0)
     judged.check_sampler()
     assert judged.try_once()[None] > 0.9
 
 
-def test_a_law_over_thousands_of_logs_is_never_zero(raw: None) -> None:
+def test_a_law_over_thousands_of_logs_is_never_zero() -> None:
     weights = 10.0 ** np.linspace(-100.0, 100.0, 6)
-    judged = Judged(correlated(6, 3), 30.0, prior_weights=weights)
+    judged = Judged(correlated(6, 3), 30.0, steps_before=0, prior_weights=weights)
     law = judged.try_once()
     assert set(law) - {None} == set(judged.supports)
     judged.check_cells()
@@ -95,17 +89,17 @@ def test_no_acceptance_is_too_small_for_a_double(
 
 
 @pytest.mark.parametrize("loss", ["squared", "hinge"])
-def test_frequencies_while_rejections_refine(loss: str, raw: None) -> None:
+def test_frequencies_while_rejections_refine(loss: str) -> None:
     """New objects all the time: most draws come from partitions in the midst of refinement."""
     instance = correlated(6, 3, loss=loss)
     source = random.Random(20261121)
-    judged = Judged(instance, 40.0)
+    judged = Judged(instance, 40.0, steps_before=0)
     most = 60 if of_classes(loss) else 1000
     held: list[Any] = []
 
     def draw() -> tuple[int, ...]:
         if len(held) == 0 or held[0].accepted >= 4:
-            held[:] = [Judged(instance, 40.0).draws]
+            held[:] = [Judged(instance, 40.0, steps_before=0).draws]
         return held[0].draw(source)
 
     logs = np.array([judged.log_law[support] for support in judged.supports])
@@ -149,10 +143,9 @@ def test_listed_and_drawn_by_cells_are_the_same_mechanism(convex: bool) -> None:
 def test_probabilities_of_sizes_and_features_reach_a_width_that_is_asked_for() -> None:
     instance, sizes = correlated(12, 3), (2, 3)
     listed = ExponentialMechanism(instance, 50.0, sizes=sizes)
-    with nothing_listed():
-        drawn = ExponentialMechanism(instance, 50.0, sizes=sizes)
-        by_size = drawn.size_probabilities(width=1e-3)
-        by_feature = drawn.inclusion_probabilities(width=1e-3)
+    drawn = ExponentialMechanism(instance, 50.0, sizes=sizes, most_listed=0)
+    by_size = drawn.size_probabilities(width=1e-3)
+    by_feature = drawn.inclusion_probabilities(width=1e-3)
     for size, exact in listed.size_probabilities().items():
         assert by_size[size].width <= 1e-3
         assert by_size[size].low <= exact.low <= by_size[size].high
@@ -183,15 +176,15 @@ def test_a_width_below_rounding_is_refused_when_nothing_is_left() -> None:
 @pytest.mark.parametrize("seed", range(4))
 def test_a_bound_that_is_too_tight_is_caught(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A value a little lower than its bound says: an error that names the cell, and no draw."""
-    floors = AdditionsFamily.floors
+    floors = SquaredFamily.floors
 
-    def wrong(family: AdditionsFamily) -> Any:
-        return [replace(bound, constant=bound.constant + 1e-3) for bound in floors(family)]
+    def wrong(family: SquaredFamily) -> Any:
+        return [replace(bound, constant=bound.constant - 1e-3) for bound in floors(family)]
 
     instance = correlated(6, 3, seed=seed)
-    monkeypatch.setattr(AdditionsFamily, "floors", wrong)
-    monkeypatch.setattr(AdditionsFamily, "centred", lambda *_: None)
-    monkeypatch.setattr(AdditionsFamily, "pairs", lambda *_: None)
+    monkeypatch.setattr(SquaredFamily, "floors", wrong)
+    monkeypatch.setattr(SquaredFamily, "centred", lambda *_: None)
+    monkeypatch.setattr(SquaredFamily, "pairs", lambda *_: None)
     judged = Judged(instance, 50.0)
     source = random.Random(seed)
     with pytest.raises(BoundViolated, match=r"bound of its cell \d+ by a factor exp\("):
@@ -210,17 +203,13 @@ def test_a_violation_below_what_is_allowed_is_no_error(monkeypatch: pytest.Monke
         judged.draws._log_acceptances([replace(proposal, log_bound=log - 1.1 * rounding)])
 
 
-def test_a_time_limit_in_a_draw_releases_nothing(
-    monkeypatch: pytest.MonkeyPatch, raw: None
-) -> None:
+def test_a_time_limit_in_a_draw_releases_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """It says how many tries were accepted; the draw before and the draw after are as ever."""
-    with nothing_listed():
-        mechanism = ExponentialMechanism(correlated(12, 5), 2e4, time_limit=30.0)
-        mechanism.prepare()
-        draws = mechanism._draws
+    judged = Judged(correlated(12, 5), 2e4, steps_before=0)
+    mechanism = judged.mechanism
     monkeypatch.setattr(Partition, "refine", lambda _: True)
     monkeypatch.setattr(Partition, "refine_cell", lambda *_: True)
-    monkeypatch.setattr(draws, "_time_limit", 0.05)
+    monkeypatch.setattr(judged.draws, "_time_limit", 0.05)
     ledger = Ledger(1e6)
     with pytest.raises(NotCertified, match=r"0 of \d+ tries were accepted.*") as refused:
         mechanism.release(ledger)
@@ -230,12 +219,11 @@ def test_a_time_limit_in_a_draw_releases_nothing(
 
 
 def test_a_time_limit_in_the_preparation_comes_before_any_charge() -> None:
-    with nothing_listed():
-        mechanism = ExponentialMechanism(correlated(12, 5), 100.0, time_limit=1e-9)
-        ledger = Ledger(1e6)
-        with pytest.raises(NotCertified, match="No try was made"):
-            mechanism.release(ledger)
-        assert ledger.entries == ()
+    mechanism = ExponentialMechanism(correlated(12, 5), 100.0, most_listed=0, time_limit=1e-9)
+    ledger = Ledger(1e6)
+    with pytest.raises(NotCertified, match="No try was made"):
+        mechanism.release(ledger)
+    assert ledger.entries == ()
 
 
 def test_a_time_limit_holds_while_supports_are_listed() -> None:
@@ -255,19 +243,19 @@ def test_an_estimate_that_runs_out_of_time_says_so(monkeypatch: pytest.MonkeyPat
     judged.check_intervals()
 
 
-def test_seeds_reproduce_a_history_of_draws(raw: None) -> None:
+def test_seeds_reproduce_a_history_of_draws() -> None:
     instance = correlated(8, 3)
     histories = []
     for _ in range(2):
-        mechanism = Judged(instance, 50.0).mechanism
+        mechanism = Judged(instance, 50.0, steps_before=0).mechanism
         source = random.Random(5)
         histories.append([mechanism.sample(source) for _ in range(30)])
     assert histories[0] == histories[1]
     assert len(set(histories[0])) > 1
 
 
-def test_threads_may_draw_from_one_object(raw: None) -> None:
-    judged = Judged(correlated(7, 3), 60.0)
+def test_threads_may_draw_from_one_object() -> None:
+    judged = Judged(correlated(7, 3), 60.0, steps_before=0)
     found: list[tuple[int, ...]] = []
     failed: list[BaseException] = []
 
@@ -296,11 +284,11 @@ def test_threads_may_draw_from_one_object(raw: None) -> None:
 
 
 def test_an_interrupt_in_a_draw_leaves_everything_usable(
-    raw: None, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     source = random.Random(2)
     for stop in range(6):
-        judged = Judged(correlated(8, 3), 300.0)
+        judged = Judged(correlated(8, 3), 300.0, steps_before=0)
         with monkeypatch.context() as patch:
             left = [stop]
 
@@ -324,11 +312,8 @@ def test_an_epsilon_below_the_digits_of_a_draw_is_refused(epsilon: float) -> Non
 
 
 def test_an_epsilon_at_which_no_try_would_be_accepted_is_refused() -> None:
-    with (
-        nothing_listed(),
-        pytest.raises(InvalidInput, match="too large for exact draws in double precision with n"),
-    ):
-        ExponentialMechanism(correlated(5, 2), 1e13)
+    with pytest.raises(InvalidInput, match="too large for exact draws in double precision with n"):
+        ExponentialMechanism(correlated(5, 2), 1e13, most_listed=0)
     assert len(ExponentialMechanism(correlated(5, 2), 1e13).sample(0)) == 2
 
 
@@ -338,8 +323,17 @@ def test_without_a_ridge_only_lists_can_be_drawn_from() -> None:
         X, X[:, 0], support_size=2, x_bound=1.0, y_bound=1.0, coef_bound=1.0, ridge=0.0
     )
     assert len(ExponentialMechanism(instance, 1.0).sample(0)) == 2
-    with nothing_listed(), pytest.raises(InvalidInput, match="ridge > 0"):
-        ExponentialMechanism(instance, 1.0)
+    with pytest.raises(InvalidInput, match="ridge > 0"):
+        ExponentialMechanism(instance, 1.0, most_listed=0)
+
+
+def test_how_many_supports_are_listed_can_be_stated() -> None:
+    instance = correlated(5, 2)
+    assert ExponentialMechanism(instance, 1.0, most_listed=10).listed
+    assert not ExponentialMechanism(instance, 1.0, most_listed=9).listed
+    for wrong in (-1, 10.0, True):
+        with pytest.raises(InvalidInput, match="most_listed must be an integer ≥ 0"):
+            ExponentialMechanism(instance, 1.0, most_listed=wrong)  # type: ignore[arg-type]
 
 
 def test_rounding_pays_for_the_prior_too() -> None:
@@ -422,4 +416,3 @@ def test_a_violated_bound_is_not_hidden_by_an_earlier_acceptance(
     monkeypatch.setattr(draws, "_accepts", lambda *_: len(made) > 1)
     with pytest.raises(BoundViolated):
         judged.mechanism.sample(0)
-    assert exponential.MAX_LISTED == 1_000_000

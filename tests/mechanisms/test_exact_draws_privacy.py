@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from exact_audit import Data, make, mirrored_pair, neighbours, pairs
-from soft_draws import Judged
 
 from mipselect import ExponentialMechanism, Instance
 from mipselect.mechanisms.supports import exponential
+from tests.support.exact_audit import Data, make, mirrored_pair, neighbours, pairs
+from tests.support.soft_draws import Judged
 
 ROUNDING = 1.0 + 1e-12
 BOX = ["hinge", "huber(0.3)", "quantile(0.5)", "quantile(0.9)"]

@@ -8,7 +8,9 @@ from math import comb
 
 import numpy as np
 import pytest
-from exact_audit import (
+
+from mipselect.mechanisms import ExponentialMechanism, Mistakes, SupportMechanism, TopR
+from tests.support.exact_audit import (
     Data,
     excess,
     levels_of,
@@ -19,8 +21,6 @@ from exact_audit import (
     separated_pairs,
     tied_pair,
 )
-
-from mipselect.mechanisms import ExponentialMechanism, Mistakes, SupportMechanism, TopR
 
 ROUNDING = 1.0 + 1e-9
 LATE = (0.0, 0.6, 1.0)

@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 import pytest
-from enumeration import log_law, normalized
 
 from mipselect.errors import InvalidInput
 from mipselect.mechanisms import (
@@ -21,6 +20,7 @@ from mipselect.mechanisms import (
     rule_of_thumb,
 )
 from mipselect.mechanisms.noise.noise import NOISES
+from tests.support.enumeration import log_law, normalized
 
 SCORES = np.array([3.0, 1.0, 2.5, -4.0, 2.5])
 WIDTHS = np.array([0.5, 2.0, 0.0, 1.0, 0.0])

@@ -10,16 +10,6 @@ from math import comb
 
 import numpy as np
 import pytest
-from exact_audit import (
-    Data,
-    all_supports,
-    levels_of,
-    log_probabilities,
-    make,
-    pool_of,
-    separated_pairs,
-    tied_pair,
-)
 from scipy.special import logsumexp
 from scipy.stats import chisquare, laplace
 
@@ -29,7 +19,6 @@ from mipselect.errors import (
     InvalidInput,
     NotCertified,
 )
-from mipselect.instance import Instance
 from mipselect.mechanisms import ExponentialMechanism, Mistakes, SupportMechanism, TopR
 from mipselect.mechanisms.supports.enumeration_sampler import CHUNK
 from mipselect.mechanisms.supports.exponential import MAX_LISTED
@@ -37,6 +26,17 @@ from mipselect.mechanisms.supports.mistakes import GAP_CONDITION
 from mipselect.mechanisms.supports.propose_test_release import GapTest
 from mipselect.privacy import Guarantee, Ledger, LedgerEntry
 from mipselect.privacy.randomness import IntegerWeights
+from mipselect.problem.instance import Instance
+from tests.support.exact_audit import (
+    Data,
+    all_supports,
+    levels_of,
+    log_probabilities,
+    make,
+    pool_of,
+    separated_pairs,
+    tied_pair,
+)
 
 
 def small(p: int = 6, s: int = 2, n: int = 60, seed: int = 3) -> Data:

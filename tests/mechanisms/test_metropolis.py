@@ -7,13 +7,13 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from enumeration import frequencies_agree, subsets
 
 from mipselect import Ledger
 from mipselect.errors import InvalidInput
 from mipselect.mechanisms import Distribution, MetropolisHastings
 from mipselect.mechanisms.supports.metropolis import happens
 from mipselect.privacy.audit import largest_loss, law_of
+from tests.support.enumeration import frequencies_agree, subsets
 
 
 def chain(values: Sequence[float], p: int = 5, s: int = 2, **options: float) -> MetropolisHastings:

@@ -7,8 +7,10 @@ from functools import cache
 
 import numpy as np
 import pytest
-from designs import LOSSES, of_classes
-from exact_audit import (
+
+from mipselect.mechanisms import ExponentialMechanism, Mistakes, SupportMechanism, TopR
+from tests.support.designs import LOSSES, of_classes
+from tests.support.exact_audit import (
     Data,
     levels_of,
     log_probabilities,
@@ -17,8 +19,6 @@ from exact_audit import (
     neighbours,
     pool_of,
 )
-
-from mipselect.mechanisms import ExponentialMechanism, Mistakes, SupportMechanism, TopR
 
 ROUNDING = 1.0 + 1e-7
 

@@ -13,17 +13,18 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from exact_audit import (
+
+from mipselect import Instance, Mistakes, TopR, mistake_levels, top_supports
+from mipselect.mechanisms import ExponentialMechanism, SupportMechanism
+from mipselect.problem import layout
+from mipselect.tables import TableSchema
+from tests.support.exact_audit import (
     Data,
     excess,
     levels_of,
     log_probabilities,
     pool_of,
 )
-
-from mipselect import Instance, Mistakes, TopR, layout, mistake_levels, top_supports
-from mipselect.mechanisms import ExponentialMechanism, SupportMechanism
-from mipselect.tables import TableSchema
 
 ROUNDING = 1.0 + 1e-9
 EPSILON = 1.0

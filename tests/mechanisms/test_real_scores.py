@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
-from wants import wants
 
 from mipselect.mechanisms import CanonicalLipschitz, OneShotTopK, Peeling
+from tests.support.shared_data import DATA, wants_data
 
-NETFLIX = Path(__file__).parents[3] / "shared" / "data" / "scores" / "netflix.npy"
+NETFLIX = DATA / "scores" / "netflix.npy"
 
-pytestmark = wants("../shared/data", NETFLIX.exists())
+pytestmark = wants_data
 
 
 def epsilon_at_half(probability: Callable[[float], float]) -> float:

@@ -3,56 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
 
 import numpy as np
 import pytest
-from designs import random_instance
-from exact_audit import Data, excess, levels_of, log_probabilities, make, mirrored_pair, pool_of
 
 from mipselect import ExponentialMechanism, Ledger, Mistakes, StableOptimum, TopR, top_supports
 from mipselect.errors import BudgetExceeded, InvalidInput, NotCertified, RelationMismatch
 from mipselect.mechanisms import NoisyMax
 from mipselect.mechanisms.supports.mistakes import GAP_CONDITION
+from tests.support.designs import random_instance
+from tests.support.exact_audit import (
+    Data,
+    excess,
+    grown,
+    levels_of,
+    log_probabilities,
+    make,
+    pool_of,
+    with_row,
+)
 
 EPSILON = 1.0
 TAU = 0.5
-
-
-def with_row(data: Data, x: np.ndarray, y: float) -> Data:
-    old = data.instance
-    return make(
-        np.vstack([old.X, x]),
-        np.append(old.y, y),
-        old.support_size,
-        old.coef_bound,
-        y_bound=old.y_bound,
-        ridge=old.ridge,
-        loss=old.loss,
-    )
-
-
-@cache
-def grown() -> tuple[tuple[Data, Data], ...]:
-    """500 pairs: a table, and the same with one row more, mostly at the bounds."""
-    rng = np.random.default_rng(40)
-    found = []
-    for k in range(20):
-        n, p, s = [(8, 6, 2), (30, 6, 2), (200, 6, 3), (1, 5, 2)][k % 4]
-        X = rng.uniform(-1.0, 1.0, (n, p))
-        if k % 3 == 0:
-            X[:, 1] = X[:, 0]
-        y = np.clip(X[:, 0] + 0.7 * X[:, 3] + rng.normal(0.0, 0.3, n), -1.0, 1.0)
-        data = make(X, y, s, [0.5, 3.0][k % 2], ridge=[1e-3, 1.0][k // 2 % 2])
-        for j in range(24):
-            x = rng.choice([-1.0, 1.0], p) if j % 4 else rng.uniform(-1.0, 1.0, p)
-            found.append((data, with_row(data, x, float(rng.choice([-1.0, 1.0])))))
-    for p in (4, 6, 8, 10):
-        for n in (5, 10, 20, 40, 80):
-            data, _ = mirrored_pair(p, n)
-            for x in (np.eye(p)[0] * 2.0 - 1.0, 1.0 - np.eye(p)[0] * 2.0):
-                found.append((data, with_row(data, x, 1.0)))
-    return tuple(found)
 
 
 def losses(build: object, pairs: tuple[tuple[Data, Data], ...]) -> np.ndarray:
@@ -128,6 +100,15 @@ def test_tested_draws_cost_less_with_either_relation_than_they_say() -> None:
             assert excess(logs, other, promise.epsilon) <= promise.delta
 
 
+def test_a_fallback_with_a_larger_tolerance_is_paid_for() -> None:
+    data = grown()[0][0]
+    levels, pool = levels_of(data), pool_of(data, 3, TAU)
+    tested = Mistakes(levels, EPSILON, test_epsilon=0.5, delta=1e-3, fallback=pool)
+    fallback = TopR(pool, EPSILON).guarantees["add-remove"].epsilon
+    assert fallback > 0.5 * EPSILON
+    assert tested.guarantees["add-remove"].epsilon == pytest.approx(0.25 + fallback, rel=1e-12)
+
+
 def test_a_ledger_pays_under_its_own_relation() -> None:
     data, _ = grown()[0]
     ledger = Ledger(0.5, relation="add-remove")
@@ -160,7 +141,7 @@ def test_the_stable_optimum_is_told_where_it_is_stable() -> None:
 
 
 def test_the_stable_optimum_passes_its_exact_audit_under_replace_one() -> None:
-    from exact_audit import pairs, separated_pairs, tied_pair
+    from tests.support.exact_audit import pairs, separated_pairs, tied_pair
 
     def stable(data: Data) -> StableOptimum:
         return StableOptimum(pool_of(data, 3), 0.5, 1e-3, exponential(data))

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from enumeration import log_law, rankings, subsets
 
 from mipselect.errors import InvalidInput
 from mipselect.mechanisms import (
@@ -29,6 +28,7 @@ from mipselect.mechanisms.scores.utilities import differences, reach, spendable
 from mipselect.mechanisms.scores.utility_classes import accumulated
 from mipselect.privacy.audit import largest_loss
 from mipselect.validation import checked_scores
+from tests.support.enumeration import log_law, rankings, subsets
 
 Build = Callable[..., Any]
 ROUNDING = 1.0 + 1e-8

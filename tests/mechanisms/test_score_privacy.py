@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from enumeration import rankings, subsets
 
 from mipselect.mechanisms import (
     CanonicalLipschitz,
@@ -26,6 +25,7 @@ from mipselect.mechanisms import (
 from mipselect.mechanisms.noise.noise import NOISES
 from mipselect.mechanisms.scores.utility_classes import HeadTailClasses
 from mipselect.privacy.audit import ScoreVectors, largest_loss, law_of, lower_bound, worst_pair
+from tests.support.enumeration import rankings, subsets
 
 ROUNDING = 1.0 + 1e-8
 WIDTHS = np.array([0.3, 1.0, 0.0, 0.6])

@@ -5,11 +5,9 @@ from __future__ import annotations
 import math
 import re
 from itertools import combinations
-from pathlib import Path
 
 import numpy as np
 import pytest
-from wants import wants
 
 from mipselect import ExponentialMechanism, Instance
 from mipselect.errors import InvalidInput
@@ -50,8 +48,10 @@ from mipselect_papers.reproduce.runs import Trial
 from mipselect_papers.sis.accuracy import OnSynth, synthetic
 from mipselect_papers.sis.instability import PICKED, Instability
 from mipselect_papers.sis.table import nearest
+from tests.support.shared_data import SHARED
+from tests.support.wants import wants
 
-LIST = Path(__file__).parents[3] / "shared" / "EXPERIMENTS.md"
+LIST = SHARED / "EXPERIMENTS.md"
 ROWS = (
     "Figure 1a",
     "Figure 1b, D.2 hinge",

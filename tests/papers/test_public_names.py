@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import ast
-import sys
 from importlib import import_module
 from pathlib import Path
 
-FOLDER = Path(__file__).parents[2]
-sys.path.insert(0, str(FOLDER / "docs"))
+from public_names import MODULES
 
-from public_names import MODULES  # noqa: E402
+FOLDER = Path(__file__).parents[2]
 
 FOR_COMMANDS = ("mipselect.cli.extension", "mipselect.pictures")
 
 STILL_PRIVATE = {
-    ("mipselect.data.files", "Problem"),
-    ("mipselect.data.files", "load_problem"),
+    ("mipselect.problem.stored.files", "StoredData"),
+    ("mipselect.problem.stored.files", "load_problem"),
     ("mipselect.mechanisms.noise.noise", "Noise"),
     ("mipselect.mechanisms.noise.noise", "noise_named"),
     ("mipselect.mechanisms.scores.joint", "Crossings"),
     ("mipselect.mechanisms.supports.mistakes", "GAP_CONDITION"),
     ("mipselect.mechanisms.supports.propose_test_release", "exceeds_condition"),
-    ("mipselect.methods.sample_aggregate", "lasso_ballot"),
+    ("mipselect.selectors.scores.ballots", "lasso_ballot"),
     ("mipselect.privacy.randomness", "Rng"),
     ("mipselect.privacy.randomness", "generator"),
     ("mipselect.privacy.randomness", "uniform_subset"),

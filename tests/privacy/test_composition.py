@@ -249,7 +249,7 @@ def test_notes_are_public_settings() -> None:
     assert ledger.entries[0].asked == {"epsilon": 0.1, "sizes": [1, 2]}
     assert ledger.entries[0].part == ("h", "A")
     for wrong in ({"x": math.nan}, {"x": object()}, {"x": "y" * 30_000}, 5):
-        with pytest.raises(InvalidInput, match="what was asked"):
+        with pytest.raises(InvalidInput, match="settings to note"):
             ledger.noting(wrong)
 
 

@@ -55,7 +55,7 @@ def test_the_mark_of_a_seeded_draw_stays() -> None:
     ):
         assert not derived.private
         assert derived.to_dict()["private"] is False
-        assert str(derived).startswith("no promise, for the draw was seeded; otherwise (")
+        assert str(derived).startswith("no guarantee, for the draw was seeded; otherwise (")
     assert Guarantee(0.5).times(2).private
     assert (Guarantee(0.5) + Guarantee(0.5)).to_dict()["private"] is True
     with pytest.raises(InvalidInput, match="private must be True or False"):
@@ -97,7 +97,7 @@ def test_what_cannot_be_converted() -> None:
     with pytest.raises(RelationMismatch):
         Guarantee(1.0).to("add-remove")
     for epsilon, delta in ((1.0, 0.5), (1000.0, 1e-9)):
-        with pytest.raises(InvalidInput, match="promises nothing"):
+        with pytest.raises(InvalidInput, match="guarantees nothing"):
             Guarantee(epsilon, delta, "add-remove").to("replace-one")
     same = Guarantee(1.0)
     assert same.to("replace-one") is same
@@ -147,7 +147,7 @@ def test_it_is_one_sentence_about_all_rows_of_a_person() -> None:
     both = Guarantee(1.0, 1e-6, "add-remove", ("the chain has mixed",), private=False)
     text = both.of_unit("patient")
     assert "adding or removing all rows of one patient; provided that: the chain" in text
-    assert text.startswith("no promise")
+    assert text.startswith("no guarantee")
     assert "one row" not in text
 
 

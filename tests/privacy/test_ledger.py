@@ -7,11 +7,11 @@ import sys
 from threading import Barrier, Thread
 
 import pytest
-from wants import wants
 
 from mipselect.errors import BudgetExceeded, InvalidInput, LedgerForked, RelationMismatch
 from mipselect.mechanisms import RandomizedResponse
 from mipselect.privacy import Guarantee, Ledger, LedgerEntry
+from tests.support.wants import wants
 
 
 def test_ten_tenths_are_one() -> None:

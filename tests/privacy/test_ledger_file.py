@@ -11,19 +11,18 @@ import sqlite3
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from threading import Barrier, Thread
 
 import numpy as np
 import pytest
 from joblib import Parallel, delayed
-from ledger_faults import forked, storms
 from sklearn.base import clone
 from sklearn.exceptions import FitFailedWarning
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import cross_validate
 from sklearn.pipeline import make_pipeline
-from wants import wants
 
 from mipselect.errors import (
     BudgetExceeded,
@@ -41,6 +40,8 @@ from mipselect.privacy.ledger import mounts
 from mipselect.privacy.ledger.ledger import _reopened
 from mipselect.privacy.ledger.rows import digest
 from mipselect.selectors import SISSelector
+from tests.soak.ledger_faults import forked, storms
+from tests.support.wants import wants
 
 NOBODY = 65534
 
@@ -437,7 +438,8 @@ def test_network_file_systems_are_refused(
     path: Path, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table = path.with_name("mountinfo")
-    monkeypatch.setattr(mounts, "MOUNTS", table)
+    found = partial(mounts.network_file_system, mounts=table)
+    monkeypatch.setattr(mounts, "network_file_system", found)
     line = "36 35 98:0 / {} rw,noatime shared:1 - {} source rw\n"
     odd = str(path.parent).replace(" ", "\\040")
     table.write_text(line.format("/", "ext4") + line.format(odd, "nfs4"))
@@ -447,9 +449,9 @@ def test_network_file_systems_are_refused(
         Ledger.create(path.with_name("another"), epsilon=1.0)
     assert Ledger.open(path).entries == ()
     table.write_text(line.format("/", "nfs") + line.format(odd, "fuse.sshfs"))
-    assert mounts.network_file_system(path) == "fuse.sshfs"
+    assert found(path) == "fuse.sshfs"
     table.write_text(line.format("/", "nfs") + line.format(odd, "xfs"))
-    assert mounts.network_file_system(path) is None
+    assert found(path) is None
     table.unlink()
     ledger.spend(Guarantee(0.1))
 
@@ -547,7 +549,7 @@ def test_creation_killed_at_any_moment(tmp_path: Path) -> None:
 
 
 def test_a_storm_of_kills(tmp_path: Path) -> None:
-    """`python tests/privacy/ledger_faults.py` does ten thousand."""
+    """`python -m tests.soak.ledger_faults` does ten thousand."""
     figures = storms(100, tmp_path)
     assert figures.hold, figures
     assert figures.killed_in_a_charge > 0

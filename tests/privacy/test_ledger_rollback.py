@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ledger_faults import forked
 
 from mipselect.errors import LedgerBroken
 from mipselect.privacy import Guarantee, Ledger
 from mipselect.privacy.ledger import file as ledger_file
+from tests.soak.ledger_faults import forked
 
 COST = Guarantee(0.25)
 

@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from mipselect.errors import InvalidInput
-from mipselect.privacy import randomness
 from mipselect.privacy.randomness import IntegerWeights, generator, log_ratio, uniform_subset
 
 HALF_ULP = Fraction(1, 2**51)
@@ -56,7 +55,7 @@ class Scripted(random.Random):
         return self.randrange(1 << bits)
 
 
-def exact_law(weights: IntegerWeights, mantissa_bits: int) -> dict[int, Fraction]:
+def exact_law(weights: IntegerWeights) -> dict[int, Fraction]:
     """The probability of every index, over all numbers that a draw can be given."""
     reached = Counter(weights.draw(Scripted(number, 0, 0)) for number in range(weights.total))
     law: dict[int, Fraction] = {}
@@ -64,7 +63,7 @@ def exact_law(weights: IntegerWeights, mantissa_bits: int) -> dict[int, Fraction
         number = next(n for n in range(weights.total) if weights.draw(Scripted(n, 0, 0)) == first)
         accepted: Counter[int] = Counter()
         for place in range(len(weights.mantissas)):
-            for bits in range(2 << mantissa_bits):
+            for bits in range(2 << weights.mantissa_bits):
                 try:
                     accepted[weights.draw(Scripted(number, place, bits))] += 1
                 except Rejected:
@@ -74,14 +73,11 @@ def exact_law(weights: IntegerWeights, mantissa_bits: int) -> dict[int, Fraction
     return law
 
 
-def test_every_integer_below_the_sum_belongs_to_its_index(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(randomness, "MANTISSA_BITS", 3)
-    monkeypatch.setattr(randomness, "HALF", 0)
-    weights = IntegerWeights(np.array([1, 2, 5]), np.zeros(3, dtype=np.int32), {})
+def test_every_integer_below_the_sum_belongs_to_its_index() -> None:
+    zeros = np.zeros(3, dtype=np.int32)
+    weights = IntegerWeights(np.array([1, 2, 5]), zeros, {}, mantissa_bits=3)
     assert weights.total == 8
-    assert exact_law(weights, 3) == {0: Fraction(1, 8), 1: Fraction(2, 8), 2: Fraction(5, 8)}
+    assert exact_law(weights) == {0: Fraction(1, 8), 1: Fraction(2, 8), 2: Fraction(5, 8)}
     for index, probability in enumerate((1 / 8, 2 / 8, 5 / 8)):
         assert weights.log_probability(index) == pytest.approx(log(probability), rel=1e-15)
         assert weights.log_probability(index, among=10**40) == pytest.approx(
@@ -147,12 +143,12 @@ def test_nothing_is_impossible_and_nothing_overflows() -> None:
     assert isfinite(same.log_probability(1))
 
 
-def test_the_floor_depends_on_the_number_of_weights_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(randomness, "MEMORY_BITS", 2000)
+def test_the_floor_depends_on_the_number_of_weights_alone() -> None:
     for scale in (1.0, 1e6):
-        weights = IntegerWeights.from_logs([0.0, -1e4 * scale, -1e4])
+        weights = IntegerWeights.from_logs([0.0, -1e4 * scale, -1e4], memory_bits=2000)
         assert weights.log_probability(1) == pytest.approx(-666 * log(2), rel=1e-14)
-    assert IntegerWeights.from_logs([0.0, -400.0]).log_probability(1) == pytest.approx(-400.0)
+    above = IntegerWeights.from_logs([0.0, -400.0], memory_bits=2000)
+    assert above.log_probability(1) == pytest.approx(-400.0)
 
 
 def test_fifty_thousand_weights_keep_their_place() -> None:
@@ -190,15 +186,13 @@ def test_log_ratio_is_precise(part: int, rest: int, digits: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_the_draw_is_exact(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_draw_is_exact(seed: int) -> None:
     """As likely as its weight says is every index, alone in its bin or not."""
-    monkeypatch.setattr(randomness, "MANTISSA_BITS", 3)
-    monkeypatch.setattr(randomness, "HALF", 0)
     rng = np.random.default_rng(seed)
     logs = rng.choice([0.0, -0.1, -0.4, -1.0, -2.5, -4.0], 20)
-    weights = IntegerWeights.from_logs(logs, {3: 17, 11: 2, 12: 1})
+    weights = IntegerWeights.from_logs(logs, {3: 17, 11: 2, 12: 1}, mantissa_bits=3)
     expected = [Fraction(weight, weights.total) for weight in weights_of(weights)]
-    law = exact_law(weights, 3)
+    law = exact_law(weights)
     assert [law[k] for k in range(20)] == expected
 
 

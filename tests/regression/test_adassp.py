@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from dataclasses import astuple
 from fractions import Fraction
 from typing import Any
 
@@ -14,7 +15,7 @@ from scipy.stats import kstest, norm
 
 from mipselect import Ledger
 from mipselect.errors import BudgetExceeded
-from mipselect.grid import exact_products, on_grid
+from mipselect.grid import GRID, exact_products, exact_sums, on_grid
 from mipselect.privacy.audit import delta_bound, log_gaussian_delta
 from mipselect.regression import (
     AdaSSPRegressor,
@@ -26,6 +27,7 @@ from mipselect.regression.gaussian_noise import largest_mu, plus_gaussian
 from mipselect.regression.noisy_moments import (
     SENSITIVITIES,
     SIZES,
+    Deviations,
     deviations,
     inverse_of_regularised,
     plus_symmetric_gaussian,
@@ -221,7 +223,11 @@ def test_the_audit_passes_the_noise_and_fails_half_of_it(
 
     assert 0.5 * delta < needed() <= delta
     assert delta_bound(draw, *pair, epsilon, draws=2000).delta <= delta
-    monkeypatch.setattr(noisy_moments, "SLACK", 0.5)
+
+    def halved(*given: Any, **more: Any) -> Deviations:
+        return Deviations(*(sigma / 2 for sigma in astuple(deviations(*given, **more))))
+
+    monkeypatch.setattr(adassp, "deviations", halved)
     assert needed() > 1.8 * delta
     found = delta_bound(draw, *pair, epsilon, draws=2000)
     print(found)
@@ -283,11 +289,11 @@ def test_sums_on_the_grid_are_exact_and_rows_stay_within_their_bound() -> None:
         assert np.array_equal(exact_products(many[order], many[order]), whole)
 
 
-def test_long_tables_are_added_up_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_tables_are_added_up_in_parts() -> None:
     table = on_grid(np.random.default_rng(6).uniform(-1.0, 1.0, (1000, 3)), 1.0)
-    whole = exact_products(table, table)
-    monkeypatch.setattr("mipselect.grid.EXACT_ROWS", 7)
-    assert np.array_equal(exact_products(table, table), whole)
+    whole = exact_sums(table, table)
+    assert np.array_equal(whole * GRID**2, exact_products(table, table))
+    assert np.array_equal(exact_sums(table, table, rows_at_once=7), whole)
 
 
 @pytest.mark.parametrize("private", [True, False])

@@ -9,13 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from patients import SCHEMA, patients
 from sklearn.base import is_classifier, is_regressor
 
 from mipselect import Instance, Ledger
 from mipselect.errors import BudgetExceeded, InvalidInput, RelationMismatch
 from mipselect.mechanisms.scores.adaptive_peeling import AdaptivePeeling
-from mipselect.methods import ExponentialMethod
 from mipselect.regression import (
     AdaSSPRegressor,
     BoostedAdaSSPRegressor,
@@ -36,6 +34,7 @@ from mipselect.selectors import (
     TopRSelector,
 )
 from mipselect.tables import PublicMap, map_table
+from tests.support.patients import SCHEMA, patients
 
 HUBER = ObjectivePerturbationRegressor(loss="huber(0.25)")
 REPLACE = {"relation": "replace-one"}
@@ -277,7 +276,7 @@ def test_the_promise_is_known_before_a_row_is_read_and_is_that_of_the_draw() -> 
     public = PublicMap.of(SCHEMA, target="stay")
     for relation, epsilon in (("replace-one", 3.0), ("add-remove", 2.5)):
         regressor = AdaSSPRegressor(epsilon=2.0, delta=1e-6, relation=relation)
-        plan = TablePlan(SCHEMA, public, ExponentialMethod(epsilon=1.0), regressor, 2)
+        plan = TablePlan(SCHEMA, public, ExponentialSelector(epsilon=1.0), regressor, 2)
         assert (plan.promise.epsilon, plan.promise.delta) == (epsilon, 1e-6)
         assert plan.promise.relation == relation
         instance = Instance.from_table(patients(50), SCHEMA, target="stay", support_size=2)

@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from all_regressors import REGRESSORS, all_models, selection
-from patients import SCHEMA, patients
 from scipy.stats import t
 
 from mipselect.errors import InvalidInput
@@ -21,8 +19,10 @@ from mipselect.regression import (
     confidence_intervals,
     mean_intervals,
 )
-from mipselect.regression.intervals import NoisyNormalEquations, fieller
+from mipselect.regression.normal_equations import NoisyNormalEquations, fieller
 from mipselect.selectors import ExponentialSelector
+from tests.support.all_regressors import REGRESSORS, all_models, selection
+from tests.support.patients import SCHEMA, patients
 
 RELATIONS = ["add-remove", "replace-one"]
 BETA = np.array([0.3, -0.2, 0.0])

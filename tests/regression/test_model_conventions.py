@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
 import json
+import re
 import warnings
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from all_regressors import CLASSIFIERS, REGRESSORS, all_classifiers, all_models
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
@@ -18,7 +19,8 @@ from sklearn.preprocessing import FunctionTransformer
 from mipselect import Guarantee, Ledger
 from mipselect.errors import BudgetExceeded, InvalidInput, RelationMismatch
 from mipselect.regression import ModelRelease, ObjectivePerturbationClassifier
-from mipselect.regression import base as regression_base
+from mipselect.regression.rows import RowMap
+from tests.support.all_regressors import CLASSIFIERS, REGRESSORS, all_classifiers, all_models
 
 NAMES = REGRESSORS + CLASSIFIERS
 RELATIONS = ["add-remove", "replace-one"]
@@ -36,6 +38,16 @@ def data(name: str, n: int = 60, p: int = 3) -> tuple[pd.DataFrame, np.ndarray]:
     if name in CLASSIFIERS:
         y = np.where(y > np.median(y), "sick", "well")
     return pd.DataFrame(X, columns=[f"feature {j}" for j in range(p)]), y
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_parameter_is_described_once(name: str) -> None:
+    model = models()[name]
+    section = (inspect.getdoc(model) or "").split("Parameters\n----------\n")[1].split("\n\n")[0]
+    described = re.findall(r"^(\w+) : ", section, re.MULTILINE)
+    assert sorted(described) == sorted(model.get_params(deep=False))
+    kinds = {one.kind for one in inspect.signature(type(model)).parameters.values()}
+    assert kinds == {inspect.Parameter.KEYWORD_ONLY}
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
@@ -161,6 +173,18 @@ def test_no_setting_of_scikit_learn_lets_missing_values_in(name: str) -> None:
             model.predict(pd.DataFrame(table, columns=X.columns))
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_what_only_looks_like_numbers_is_refused(name: str) -> None:
+    X, y = data(name)
+    masked = np.ma.masked_greater(X.to_numpy(), 0.9)
+    assert masked.mask.any()
+    dates = X.assign(when=np.arange(len(X)).astype("datetime64[D]"))
+    stored = X.rename(columns={"feature 0": "Unnamed: 0"})
+    for bad, says in ((masked, "is masked"), (dates, "when"), (stored, "Unnamed: 0")):
+        with pytest.raises(InvalidInput, match=says):
+            models()[name].fit(bad, y)
+
+
 def hostile(rng: np.random.Generator) -> np.ndarray:
     """A table whose last column is the target."""
     n, p = int(rng.integers(1, 9)), int(rng.integers(1, 4))
@@ -233,7 +257,7 @@ def release(**changes: Any) -> ModelRelease:
         "private": True,
         "coefficients": (0.5, -0.25),
         "intercept": 1.0,
-        "rows": regression_base.RowMap(2, x_bound=(1.0, 2.0), unit=(1.0, 2.0), row_bound=2.0),
+        "rows": RowMap(2, x_bound=(1.0, 2.0), unit=(1.0, 2.0), row_bound=2.0),
         "bounds": {"y_bound": 3.0},
     }
     return ModelRelease(**{**fields, **changes})
@@ -243,7 +267,7 @@ def test_a_feature_may_have_several_columns() -> None:
     of_three = release(
         columns=("age", "dose=low", "dose=high"),
         coefficients=(1.0, 2.0, 3.0),
-        rows=regression_base.RowMap(3, row_bound=9.0),
+        rows=RowMap(3, row_bound=9.0),
     )
     assert ModelRelease.from_dict(json.loads(json.dumps(of_three.to_dict()))) == of_three
     assert of_three.predict([[1.0, 0.0, 1.0]]).tolist() == [5.0]
@@ -266,7 +290,7 @@ def test_a_release_says_what_it_is() -> None:
         {"coefficients": (1.0, float("nan"))},
         {"intercept": float("inf")},
         {"bounds": {"y_bound": "3"}},
-        {"rows": regression_base.RowMap(3, row_bound=1.0)},
+        {"rows": RowMap(3, row_bound=1.0)},
         {"footnotes": ("two\nlines",)},
         {"statistics": {"gram": [[1.0, float("nan")]]}},
         {"feature_names": ("age",)},
@@ -307,13 +331,13 @@ def test_a_stored_model_is_checked(change: dict[str, Any]) -> None:
 def test_rows_are_mapped_one_by_one() -> None:
     rng = np.random.default_rng(1)
     X = rng.choice(VALUES, (40, 3))
-    row_map = regression_base.RowMap(3, x_bound=(2.0,) * 3, unit=(2.0,) * 3, row_bound=1.5)
+    row_map = RowMap(3, x_bound=(2.0,) * 3, unit=(2.0,) * 3, row_bound=1.5)
     whole = row_map(X)
     for i in range(40):
         assert np.array_equal(row_map(X[i : i + 1])[0], whole[i])
     assert np.linalg.norm(whole, axis=1).max() <= row_map.norm * (1.0 + 1e-15)
-    assert regression_base.RowMap(3, x_bound=(3.0, 4.0, 12.0)).norm == pytest.approx(170**0.5)
-    assert regression_base.RowMap(3).norm == np.inf
+    assert RowMap(3, x_bound=(3.0, 4.0, 12.0)).norm == pytest.approx(170**0.5)
+    assert RowMap(3).norm == np.inf
     coef, intercept = row_map.in_units_of_columns(np.array([1.0, 2.0, 3.0, 4.0]))
     assert coef.tolist() == [0.5, 1.0, 1.5]
     assert intercept == 4.0

@@ -18,7 +18,6 @@ from mipselect.privacy.audit import Box, MixedLaw, largest_delta
 from mipselect.privacy.audit.quadrature import integral
 from mipselect.regression import ObjectivePerturbationClassifier, ObjectivePerturbationRegressor
 from mipselect.regression.double_draws import euclidean_laplace, standard_normals
-from mipselect.regression.perturbed_laws import log_density, perturbed_law
 from mipselect.regression.perturbed_objective import (
     Perturbation,
     perturbation,
@@ -31,6 +30,7 @@ from mipselect.regression.smooth_losses import (
     SmoothLoss,
     Squared,
 )
+from tests.support.perturbed_laws import PerturbedMinimiser
 
 LOSSES: list[SmoothLoss] = [Squared(), Huber(0.4), LogisticLoss(), SmoothedHinge(0.3)]
 RELATIONS = ["add-remove", "replace-one"]
@@ -44,7 +44,7 @@ def gradients(loss: SmoothLoss, rows: Table, y: Table, beta: Table) -> Table:
 
 def logs_at(loss: SmoothLoss, table: Table, betas: Table, chosen: Perturbation) -> Table:
     """Log densities of minimisers inside of the ball."""
-    return log_density(loss, table[:, :-1], table[:, -1], betas, chosen)
+    return PerturbedMinimiser(loss, table[:, :-1], table[:, -1], chosen, 1.0).log_density(betas)
 
 
 def calibrated(
@@ -217,7 +217,7 @@ def test_the_published_constants_fail_under_replace_one() -> None:
 
 def law_of(loss: SmoothLoss, chosen: Perturbation, radius: float) -> Callable[[Table], MixedLaw]:
     """From a table to the whole law, with one or two columns."""
-    return lambda table: perturbed_law(loss, table[:, :-1], table[:, -1], chosen, radius)
+    return lambda table: PerturbedMinimiser(loss, table[:, :-1], table[:, -1], chosen, radius).law
 
 
 @pytest.mark.parametrize(("radius", "theirs"), [(0.001, 1.11), (0.01, 1.107), (0.05, 1.09)])
@@ -270,7 +270,7 @@ def test_no_pair_needs_a_delta(loss: SmoothLoss, relation: str, columns: int) ->
 def test_the_law_is_known_in_one_and_two_dimensions_only() -> None:
     chosen = Perturbation(1.0, 1.0, 0.0)
     with pytest.raises(InvalidInput, match="one and two columns"):
-        perturbed_law(Squared(), np.zeros((4, 3)), np.zeros(4), chosen, 1.0)
+        PerturbedMinimiser(Squared(), np.zeros((4, 3)), np.zeros(4), chosen, 1.0)
 
 
 @pytest.mark.parametrize("loss", [Squared(), LogisticLoss()], ids=lambda loss: loss.name)
@@ -279,7 +279,7 @@ def test_draws_in_a_disc_have_that_law(loss: SmoothLoss) -> None:
     chosen = calibrated(loss, 1.0, 0.0, "replace-one", 1.0, 1.0, radius, 2)
     table = hostile_pairs("replace-one", 2, 1.0, 9)[4][0]
     rows, y = table[:, :-1], table[:, -1]
-    inside, boundary = perturbed_law(loss, rows, y, chosen, radius).densities
+    inside, boundary = PerturbedMinimiser(loss, rows, y, chosen, radius).law.densities
     source = random.Random(1)
     draws = np.array([
         perturbed_minimiser(
@@ -306,7 +306,7 @@ def test_draws_have_that_law(loss: SmoothLoss) -> None:
     rows = rng.uniform(-1.0, 1.0, (6, 1))
     y, radius = np.sign(rows[:, 0] + 0.1), 0.8
     chosen = Perturbation(3.0, 1.0, 0.0)
-    law = perturbed_law(loss, rows, y, chosen, radius)
+    law = PerturbedMinimiser(loss, rows, y, chosen, radius).law
     source = random.Random(3)
     found = np.array([
         perturbed_minimiser(loss, rows, y, 3.0, euclidean_laplace(source, 1, 1.0), radius)[0]

@@ -18,10 +18,11 @@ import pytest
 
 from mipselect import Instance
 from mipselect.losses import HingeLoss
-from mipselect.methods import ExponentialMethod, KendallMethod, PrivateMethod, SISMethod, TopRMethod
 from mipselect.regression import ObjectivePerturbationClassifier, ObjectivePerturbationRegressor
 from mipselect.regression.pair import Pair, counted
 from mipselect.regression.table_pair import TablePlan
+from mipselect.selectors import ExponentialSelector, KendallSelector, SISSelector, TopRSelector
+from mipselect.selectors.base import PrivateSelector
 from mipselect.tables import PublicMap, TableSchema
 
 RANGE = {"minimum": 0, "maximum": 10}
@@ -55,7 +56,7 @@ HOSTILE: list[Row] = [
 EPSILON, RADIUS = 1.0, 0.8
 
 
-def plan(method: PrivateMethod, loss: str, relation: str) -> TablePlan:
+def plan(method: PrivateSelector, loss: str, relation: str) -> TablePlan:
     classes = loss in ("logistic", "smoothed-hinge")
     made = ObjectivePerturbationClassifier if classes else ObjectivePerturbationRegressor
     regressor = made(
@@ -71,7 +72,7 @@ def law(planned: TablePlan, rows: list[Row], grid: np.ndarray) -> dict[int, np.n
     target = planned.public.units.target_name
     asked = {"target": target, "never": ["y" if target == "ill" else "ill"]}
     # A selection by the hinge loss leaves nothing of rows without a class.
-    loss = "hinge" if planned.classifies and isinstance(planned.method, TopRMethod) else "squared"
+    loss = "hinge" if planned.classifies and isinstance(planned.method, TopRSelector) else "squared"
     instance = Instance.from_table(
         pa.table(dict(zip(NAMES, zip(*rows, strict=True), strict=True))), SCHEMA,
         support_size=1, intercept=False, loss=loss, **asked,
@@ -130,16 +131,16 @@ def worst(planned: TablePlan, relation: str) -> float:
     return largest
 
 
-METHODS: dict[str, dict[str, PrivateMethod]] = {
+METHODS: dict[str, dict[str, PrivateSelector]] = {
     "replace-one": {
-        "exponential": ExponentialMethod(epsilon=EPSILON),
-        "top-r": TopRMethod(epsilon=EPSILON),
-        "sis": SISMethod(epsilon=EPSILON, top_k="joint"),
-        "kendall": KendallMethod(epsilon=EPSILON),
+        "exponential": ExponentialSelector(epsilon=EPSILON),
+        "top-r": TopRSelector(epsilon=EPSILON),
+        "sis": SISSelector(epsilon=EPSILON, relation="replace-one", top_k="joint"),
+        "kendall": KendallSelector(epsilon=EPSILON, relation="replace-one"),
     },
     "add-remove": {
-        "exponential": ExponentialMethod(epsilon=EPSILON),
-        "sis": SISMethod(epsilon=EPSILON, relation="add-remove", top_k="joint"),
+        "exponential": ExponentialSelector(epsilon=EPSILON),
+        "sis": SISSelector(epsilon=EPSILON, relation="add-remove", top_k="joint"),
     },
 }
 CASES = [(relation, name) for relation, known in METHODS.items() for name in known]
@@ -170,7 +171,7 @@ def test_rows_without_a_class_count_for_no_model_after_any_loss_of_classes(
     )  # fmt: skip
     fitted: list[np.ndarray] = []
     monkeypatch.setattr(Pair, "release", lambda pair, X, y, *given: fitted.append(y) or [None])
-    pair = plan(TopRMethod(epsilon=1.0), "logistic", "replace-one").pair(
+    pair = plan(TopRSelector(epsilon=1.0), "logistic", "replace-one").pair(
         instance, random.Random(0), private=False
     )
     pair.release(None, (random.Random(1), random.Random(2)))
@@ -178,7 +179,7 @@ def test_rows_without_a_class_count_for_no_model_after_any_loss_of_classes(
 
 
 def test_densities_add_up_to_one() -> None:
-    planned = plan(ExponentialMethod(epsilon=EPSILON), "squared", "replace-one")
+    planned = plan(ExponentialSelector(epsilon=EPSILON), "squared", "replace-one")
     grid = np.linspace(-RADIUS, RADIUS, 20_001)
     total = 0.0
     for values in law(planned, [*BASE, HOSTILE[0]], grid).values():
@@ -188,7 +189,7 @@ def test_densities_add_up_to_one() -> None:
 
 
 def test_the_audit_finds_a_fifth_of_the_noise(monkeypatch: pytest.MonkeyPatch) -> None:
-    planned = plan(ExponentialMethod(epsilon=EPSILON), "squared", "replace-one")
+    planned = plan(ExponentialSelector(epsilon=EPSILON), "squared", "replace-one")
     honest = ObjectivePerturbationRegressor._perturbation
 
     def cut_down(model: Any, size: int) -> Any:

@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from all_regressors import all_classifiers
 
 from mipselect import Instance
 from mipselect.errors import InvalidInput
 from mipselect.losses import HingeLoss
 from mipselect.losses.classes import checked_classes, class_signs
 from mipselect.regression import ModelRelease, ObjectivePerturbationClassifier, SelectThenRegress
-from mipselect.regression.perturbed_laws import log_density
 from mipselect.selectors import ExponentialSelector, KendallSelector, SISSelector, TopRSelector
+from tests.support.all_regressors import all_classifiers
+from tests.support.perturbed_laws import PerturbedMinimiser
 
 STRANGE = [
     *(0.5, 2.0, -1.0, float("nan"), float("inf"), None, "x", "", b"1", 1j, 10**400, (0, 1)),
@@ -107,7 +107,8 @@ def test_neighbours_by_any_label_keep_epsilon(name: str) -> None:
     def law(x: float, label: Any) -> np.ndarray:
         labels = model._labelled(with_label([0, 0, 1, 1], label))
         table = np.array([[1.0], [x], [-1.0], [0.3]])
-        return log_density(loss, table, model._encoded(labels), betas, chosen)
+        minimiser = PerturbedMinimiser(loss, table, model._encoded(labels), chosen, 1.0)
+        return minimiser.log_density(betas)
 
     laws = [law(x, label) for x in (-1.0, 1.0) for label in (0, 1, 0.5, "x")]
     largest = max(np.abs(p - q).max() for p, q in combinations(laws, 2))

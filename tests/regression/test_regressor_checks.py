@@ -6,9 +6,10 @@ import warnings
 from typing import Any
 
 import pytest
-from all_regressors import all_classifiers, all_models, selection
 from sklearn.exceptions import SkipTestWarning
 from sklearn.utils.estimator_checks import check_estimator
+
+from tests.support.all_regressors import all_classifiers, all_models, selection
 
 MODELS = {
     **all_models(random_state=0),

@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from patients import SCHEMA, patients
 
 from mipselect.errors import InvalidInput
 from mipselect.regression import (
@@ -22,6 +21,7 @@ from mipselect.regression import (
 )
 from mipselect.selectors import ExponentialSelector, SISSelector
 from mipselect.tables import TableSchema, map_table
+from tests.support.patients import SCHEMA, patients
 
 
 def model_of(target: str, regressor: Any, schema: TableSchema = SCHEMA, **more: Any) -> Any:

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from designs import random_instance
-from searches import ENDLESS
 
-from mipselect.losses.squared import PreparedSquared
+from mipselect.restricted.squared import PreparedSquared
 from mipselect.search.collectors import BestSupports
 from mipselect.search.least_squares import branch_and_bound as module
-from mipselect.search.least_squares import near_columns, persistence
-from mipselect.search.least_squares.additions import additions_to
 from mipselect.search.least_squares.branch_and_bound import branch_and_bound
 from mipselect.search.least_squares.closed_form import ClosedForm
-from mipselect.search.least_squares.persistence import Persistence
-from mipselect.search.progress import Run
+from mipselect.search.least_squares.node import squared_node
+from mipselect.search.tuning import TUNING, Tuning
+from tests.support.designs import random_instance
+from tests.support.searches import ENDLESS, tree_of, tuned
 
 
 def instance_of(seed: int):
@@ -42,13 +41,13 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[object]]:
 
         monkeypatch.setattr(owner, name, watched)
 
-    for name in ("taken_or_left", "divided_by_clusters", "bound_at_once"):
+    for name in ("branch_in_or_out", "divided_by_clusters", "bound_at_once"):
         watch(module, name)
     watch(ClosedForm, "_settle_pairs_by_clusters")
     return seen
 
 
-def settle(seed: int, size: int, after: int) -> None:
+def settle(seed: int, size: int, tuning: Tuning) -> None:
     """Divide one subproblem and compare with the values of all its supports."""
     instance = instance_of(seed)
     problem, rng = instance.prepared, np.random.default_rng(seed)
@@ -62,9 +61,8 @@ def settle(seed: int, size: int, after: int) -> None:
     collector.offer(sets[known], values[known])
     live = np.sort(others)
     tops = problem.gram.row_tops(live, size, lambda: None) if rng.random() < 0.5 else None
-    sub = additions_to(problem, np.sort(base), size, live, 0.0, tops)
-    engine = ClosedForm(entries=200)
-    branch_and_bound(sub, collector, engine, Run.start(), Persistence(problem, after))
+    sub = squared_node(problem, np.sort(base), size, live, 0.0, tops, tuning)
+    branch_and_bound(sub, tree_of(problem, tuning, collector))
     _, found, rest = collector.result()
     np.testing.assert_allclose(found, np.sort(values)[:count], rtol=1e-9)
     assert rest >= np.sort(values)[count - 1] * (1.0 - 1e-9)
@@ -73,27 +71,26 @@ def settle(seed: int, size: int, after: int) -> None:
 @pytest.mark.parametrize("few", [0, 1000])
 @pytest.mark.parametrize("entries", [0, 30, 1000])
 def test_nothing_below_the_threshold_is_left_out(
-    entries: int, few: int, calls: dict[str, list[object]], monkeypatch: pytest.MonkeyPatch
+    entries: int, few: int, calls: dict[str, list[object]]
 ) -> None:
     """However many sets of near columns may be listed, and families be looked at one by one."""
-    monkeypatch.setattr(near_columns, "MOST_ENTRIES", entries)
-    monkeypatch.setattr(module, "FEW_OPEN", few)
+    near = replace(TUNING.near, entries=entries, open=few)
     for seed in SEEDS:
         for size in (2, 3, 4, 5):
-            settle(seed, size, -1)
+            settle(seed, size, tuned(cheap=-1, near=near, entries=200))
     assert len(calls["_settle_pairs_by_clusters"]) > 10
     if entries == 0:
-        assert len(calls["taken_or_left"]) > 10
+        assert len(calls["branch_in_or_out"]) > 10
     elif few:
         assert sum(map(bool, calls["divided_by_clusters"])) > 50
 
 
 def test_many_families_are_divided_by_clusters_at_once(
-    calls: dict[str, list[object]], monkeypatch: pytest.MonkeyPatch
+    calls: dict[str, list[object]],
 ) -> None:
     """Before cheap bounds have had their chance by number."""
-    monkeypatch.setattr(persistence, "HEAVY", 1)
+    near = replace(TUNING.near, heavy=1)
     for seed in SEEDS:
         for size in (3, 4):
-            settle(seed, size, ENDLESS)
+            settle(seed, size, tuned(cheap=ENDLESS, near=near, entries=200))
     assert sum(map(bool, calls["divided_by_clusters"])) > 10

@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from designs import random_instance
 
 from mipselect import MistakeLevels, SupportPool, TopR, mistake_levels, top_supports
 from mipselect.errors import InvalidInput
+from tests.support.designs import random_instance
 
 
 def pool() -> SupportPool:

@@ -7,14 +7,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from designs import random_instance
 
+from mipselect.search.bounds.modular import ModularBound
 from mipselect.search.collectors import BestSupports
-from mipselect.search.least_squares.additions import additions_to, gain_shares
-from mipselect.search.least_squares.centring import GainBound
 from mipselect.search.least_squares.closed_form import ClosedForm
 from mipselect.search.least_squares.near_columns import LiveSets, near_columns
+from mipselect.search.least_squares.node import gain_shares, squared_node
 from mipselect.search.progress import Run
+from mipselect.search.tuning import TUNING
+from tests.support.designs import random_instance
+from tests.support.searches import tuned
 
 
 def has_six_features(seed: int) -> bool:
@@ -39,11 +41,13 @@ def test_every_set_below_the_threshold_is_offered(seed: int, size: int) -> None:
     collector.offer(np.array(sets)[known], values[known])
     live = np.sort(others)
     tops = problem.gram.row_tops(live, size, lambda: None) if rng.random() < 0.5 else None
-    sub = additions_to(problem, np.sort(base), size, live, 0.0, tops)
+    sub = squared_node(problem, np.sort(base), size, live, 0.0, tops)
     if rng.random() < 0.5:
-        sub = replace(sub, near=LiveSets(near_columns(problem, int(rng.integers(1, 5)))))
-    engine = ClosedForm(entries=int(rng.choice([1, 200, 2**19])))
-    bound = GainBound(0.0, gain_shares(sub)) if size == 3 or rng.random() < 0.5 else None
+        near = replace(TUNING.near, degree=int(rng.integers(1, 5)))
+        sub = replace(sub, near=LiveSets(near_columns(problem, near)))
+    sub = replace(sub, tuning=tuned(entries=int(rng.choice([1, 200, 2**19]))))
+    engine = ClosedForm()
+    bound = ModularBound(0.0, gain_shares(sub)) if size == 3 or rng.random() < 0.5 else None
     assert engine.takes(sub, bound)
     assert engine.settle(sub, bound, collector, Run.start())
     _, found, rest = collector.result()

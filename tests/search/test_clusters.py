@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from designs import random_instance
 from numpy.typing import NDArray
 
 from mipselect import Instance
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.datasets import correlated_gaussian
-from mipselect.losses.squared import PreparedSquared
-from mipselect.search.least_squares import near_columns as module
-from mipselect.search.least_squares.additions import Additions, additions_to
+from mipselect.restricted.squared import PreparedSquared
 from mipselect.search.least_squares.clusters import (
     by_clusters,
     cheap_cluster_gains,
@@ -23,13 +21,19 @@ from mipselect.search.least_squares.clusters import (
     largest_by_first,
 )
 from mipselect.search.least_squares.near_columns import LiveSets, NearColumns, near_columns
-from mipselect.search.least_squares.odds import AGAIN, TRIALS, Odds
+from mipselect.search.least_squares.node import SquaredNode, squared_node
+from mipselect.search.tuning import TUNING, Near
+from tests.support.designs import random_instance
 
 
 def prepared(seed: int) -> PreparedSquared:
     problem = random_instance(seed, max_p=14, max_s=5).prepared
     assert isinstance(problem, PreparedSquared)
     return problem
+
+
+def near_by(degree: int) -> Near:
+    return replace(TUNING.near, degree=degree)
 
 
 def nearness(problem: PreparedSquared) -> FloatArray:
@@ -57,7 +61,7 @@ SEEDS = [seed for seed in range(60) if prepared(seed).features.count >= 3]
 @pytest.mark.parametrize("seed", SEEDS)
 def test_connected_sets_are_all_there_and_what_is_not_near_is_far(seed: int, degree: int) -> None:
     problem = prepared(seed)
-    found, R = near_columns(problem, degree), nearness(problem)
+    found, R = near_columns(problem, near_by(degree)), nearness(problem)
     p = len(R)
     near = np.zeros((p, p), dtype=bool)
     pairs = found.sets(2)
@@ -66,7 +70,7 @@ def test_connected_sets_are_all_there_and_what_is_not_near_is_far(seed: int, deg
     assert near.sum() <= degree * p
     # No pair that is left out is nearer than one that is listed.
     assert R[~near].max(initial=0.0) <= R[near].min(initial=1.0) * (1.0 + 1e-12)
-    far = -np.sort(-np.where(near, 0.0, R), axis=1)[:, : module.TOPS]
+    far = -np.sort(-np.where(near, 0.0, R), axis=1)[:, : TUNING.near.tops]
     np.testing.assert_allclose(found.far_entries[: far.shape[1]].T, far, rtol=1e-12)
     for q in range(2, min(p, 5) + 1):
         sets = found.sets(q)
@@ -81,20 +85,19 @@ def test_connected_sets_are_all_there_and_what_is_not_near_is_far(seed: int, deg
             assert least <= np.linalg.eigvalsh(C[np.ix_(K, K)])[0]
 
 
-def test_sets_that_are_too_many_are_not_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sets_that_are_too_many_are_not_listed() -> None:
     problem = next(filter(lambda problem: problem.features.count >= 10, map(prepared, SEEDS)))
-    whole = near_columns(problem, 4)
+    whole = near_columns(problem, near_by(4))
     triples = whole.sets(3)
     assert triples is not None
     most = triples.entries.size // problem.features.count
-    monkeypatch.setattr(module, "MOST_ENTRIES", most - 1)
-    few = near_columns(problem, 4)
+    few = near_columns(problem, replace(near_by(4), entries=most - 1))
     assert few.sets(2) is not None
     assert few.sets(3) is None
     assert few.sets(4) is None
     assert LiveSets(few).up_to(2) is not None
     assert LiveSets(few).up_to(3) is None
-    assert LiveSets(whole).up_to(module.TOPS + 1) is None
+    assert LiveSets(whole).up_to(TUNING.near.tops + 1) is None
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -135,11 +138,11 @@ def wide_problem(seed: int) -> tuple[PreparedSquared, IntArray]:
     return problem, np.sort(rng.choice(p, int(rng.integers(0, 4)), replace=False))
 
 
-def wide_subproblem(seed: int, size: int) -> tuple[Additions, NearColumns]:
+def wide_subproblem(seed: int, size: int) -> tuple[SquaredNode, NearColumns]:
     problem, base = wide_problem(seed)
     near = near_columns(problem)
     live = np.setdiff1d(np.arange(problem.features.count), base)
-    return additions_to(problem, base, size, live, 0.0, None), near
+    return squared_node(problem, base, size, live, 0.0, None), near
 
 
 @pytest.mark.parametrize("size", [2, 3, 5])
@@ -210,28 +213,15 @@ def test_few_features_leave_no_room_for_error(seed: int) -> None:
     assert isinstance(problem, PreparedSquared)
     none, everything = np.empty(0, dtype=np.intp), np.arange(p)
     for size in (p - 1, p):
-        sub = additions_to(problem, none, size, everything, 0.0, None)
+        sub = squared_node(problem, none, size, everything, 0.0, None)
         H, sets = sub.dense(), np.array(list(itertools.combinations(range(p), size)))
         blocks = H[sets[:, :, None], sets[:, None, :]]
         solved = np.linalg.solve(blocks, sub.g[sets][:, :, None])[:, :, 0]
         gains = np.einsum("kj,kj->k", sub.g[sets], solved)
         for degree in range(1, p - 1):
-            near = LiveSets(near_columns(problem, degree)).up_to(size)
+            near = LiveSets(near_columns(problem, near_by(degree))).up_to(size)
             assert near is not None
             for needed in (-np.inf, float(gains.max()), np.inf):
                 division, _ = by_clusters(sub, near, needed)
                 first = np.argsort(division.order)[sets].min(axis=1)
                 assert np.all(division.gains[first] >= gains * (1.0 - 1e-12))
-
-
-def test_what_does_not_pay_is_tried_rarely() -> None:
-    odds = Odds()
-    for _ in range(TRIALS):
-        assert odds.are_good(3)
-        odds.note(3, False)
-    asked = [odds.are_good(3) for _ in range(2 * AGAIN)]
-    assert sum(asked) == 2
-    assert odds.are_good(4)
-    for _ in range(TRIALS):
-        odds.note(3, True)
-    assert odds.are_good(3)

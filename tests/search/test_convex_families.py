@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from designs import LOSSES, all_supports, random_grouped_instance, random_loss_instance, with_loss
-from test_against_enumeration import check_levels, check_pool
 
-from mipselect.instance import Instance
-from mipselect.losses.fenchel import ScaledFenchelLoss
+from mipselect.problem.instance import Instance
+from mipselect.restricted.fenchel import ScaledFenchelLoss
+from mipselect.search.bounds.modular import Budget, ModularBound
 from mipselect.search.collectors import BestSupport
-from mipselect.search.convex.centring import Choice, best_centred, proven
-from mipselect.search.convex.completions import (
-    Batches,
-    Completions,
-    best_completions,
-    completions_of,
+from mipselect.search.convex.centring import best_centred, proven
+from mipselect.search.convex.node import (
+    FenchelNode,
+    fenchel_nodes,
     largest_after,
     screened_by_centre,
+)
+from mipselect.search.tuning import TUNING
+from tests.support.brute_force import check_levels, check_pool
+from tests.support.designs import (
+    LOSSES,
+    all_supports,
+    random_grouped_instance,
+    random_loss_instance,
+    with_loss,
 )
 
 
@@ -28,7 +36,7 @@ def scaled(instance: Instance) -> ScaledFenchelLoss:
 
 
 def check_family(instance: Instance, seed: int) -> None:
-    """A base, two choices of features, and all supports that agree with them."""
+    """A base, two budgets of features, and all supports that agree with them."""
     problem, rng = scaled(instance), np.random.default_rng(seed)
     supports = all_supports(instance)
     values = instance.objectives(supports)
@@ -41,14 +49,15 @@ def check_family(instance: Instance, seed: int) -> None:
     others = len(support) - len(base) - taken
     if others > len(outside):
         return
-    choices = [c for c in (Choice(inside, taken), Choice(outside, others)) if c.count]
+    budgets = [c for c in (Budget(inside, taken), Budget(outside, others)) if c.count]
     family = np.isin(base, supports).all() & np.array(
         [np.isin(base, row).all() and np.isin(inside, row).sum() == taken for row in supports]
     )
     first = problem.bounds(base[None])
-    found = best_centred(problem, base, choices, first, np.inf, steps=int(rng.integers(1, 6)))
-    assert proven(found, base, choices) >= proven(first, base, choices)
-    assert proven(found, base, choices) <= values[family].min() * (1 + 1e-9), seed
+    limits = replace(TUNING.dual_points, steps=int(rng.integers(1, 6)))
+    found = best_centred(problem, base, budgets, first, np.inf, limits)
+    assert proven(found, base, budgets) >= proven(first, base, budgets)
+    assert proven(found, base, budgets) <= values[family].min() * (1 + 1e-9), seed
     assert np.all(found.at(0, supports) <= values * (1 + 1e-9)), seed
 
 
@@ -60,10 +69,10 @@ def test_bounds_of_families_hold_at_every_support(loss: str) -> None:
         check_family(with_loss(random_grouped_instance(seed, max_p=6, max_s=3), loss), seed)
 
 
-def subproblem(instance: Instance, base: list[int], size: int) -> Completions:
+def subproblem(instance: Instance, base: list[int], size: int) -> FenchelNode:
     live = np.setdiff1d(np.arange(instance.n_features), base)
     bases = np.array([base], dtype=np.intp).reshape(1, -1)
-    return completions_of(scaled(instance), bases, size, [live])[0]
+    return fenchel_nodes(scaled(instance), bases, size, [live])[0]
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -95,7 +104,8 @@ def test_sums_of_credits() -> None:
     rng = np.random.default_rng(0)
     for size in range(1, 6):
         for credits in (rng.random(5), np.round(3 * rng.random(9)), np.zeros(6)):
-            best, after = best_completions(credits, size), largest_after(credits, size)
+            best = ModularBound(0.0, credits).with_each(size)
+            after = largest_after(credits, size)
             for k in range(len(credits)):
                 others = np.sort(np.delete(credits, k))[::-1][: size - 1].sum()
                 assert best[k] == pytest.approx(credits[k] + others)
@@ -115,15 +125,15 @@ def test_a_centre_settles_what_the_optimum_of_the_base_leaves_open(loss: str) ->
     )  # fmt: skip
     sub = subproblem(instance, [13], 2)
     value = instance.objective([3, 13, 23])
-    choices = [Choice(sub.live, 2)]
-    found = best_centred(scaled(instance), sub.base, choices, sub.bounds, value)
-    open_before = value - proven(sub.bounds, sub.base, choices)
-    assert value - proven(found, sub.base, choices) < 0.1 * open_before
+    budgets = [Budget(sub.live, 2)]
+    found = best_centred(scaled(instance), sub.base, budgets, sub.bounds, value)
+    open_before = value - proven(sub.bounds, sub.base, budgets)
+    assert value - proven(found, sub.base, budgets) < 0.1 * open_before
 
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_pools_and_levels_with_centres_everywhere(loss: str) -> None:
-    tuned = {"uncentred": 0, "many": 0, "batches": Batches(bases=3, supports=4)}
+    tuned = {"convex": 0, "many": 0, "bases": 3, "supports": 4}
     for seed in range(6):
         for instance in (
             random_loss_instance(seed, loss, max_s=4),

@@ -4,8 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from by_cvxpy import value_by_cvxpy
-from designs import (
+
+from mipselect import NotCertified, mistake_levels, top_supports
+from mipselect.errors import InvalidInput
+from mipselect.problem.instance import Instance
+from mipselect.restricted.fenchel import FenchelLoss
+from mipselect.search.convex.cuts import fenchel_cut
+from mipselect.search.convex.method import ConvexNeighbourhood, DivideAll
+from mipselect.search.scheduler import Scheduler
+from tests.support.brute_force import SOLVERS, check_levels, check_pool
+from tests.support.by_cvxpy import value_by_cvxpy
+from tests.support.designs import (
     LOSSES,
     all_supports,
     distances,
@@ -14,16 +23,7 @@ from designs import (
     random_loss_instance,
     with_loss,
 )
-from searches import ENDLESS, levels_by, run_of
-from test_against_enumeration import SOLVERS, check_levels, check_pool
-
-from mipselect import NotCertified, mistake_levels, top_supports
-from mipselect.errors import InvalidInput
-from mipselect.instance import Instance
-from mipselect.losses.fenchel import FenchelLoss
-from mipselect.search.convex.completions import Batches
-from mipselect.search.convex.cuts import fenchel_cut
-from mipselect.search.convex.method import ConvexNeighbourhood, DivideAll
+from tests.support.searches import ENDLESS, levels_by, run_of
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -63,11 +63,10 @@ def test_pools_and_levels(loss: str, solver: str, seed: int) -> None:
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_features_of_several_columns(loss: str, solver: str) -> None:
-    batches = Batches(bases=3, supports=4)
     for k in range(5):
         instance = with_loss(random_grouped_instance(k, max_p=7, max_s=3), loss)
         R = max(1, instance.number_of_supports // 3)
-        tuned = {"enumerated": 0, "batches": batches, "columns": 6, "patience": 4}
+        tuned = {"enumerated": 0, "bases": 3, "supports": 4, "columns": 6, "patience": 4}
         check_pool(instance, R, solver, 0.0, **tuned)
         check_levels(instance, solver, 0.05, **tuned)
 
@@ -76,11 +75,11 @@ def test_features_of_several_columns(loss: str, solver: str) -> None:
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_bounds_alone(loss: str, solver: str) -> None:
     """Without shortcuts for few choices, in tiny batches: masters and divisions decide."""
-    batches = Batches(bases=2, supports=2)
+    batches = {"bases": 2, "supports": 2}
     for k in range(5):
         instance = random_loss_instance(k, loss)
         for columns, patience in ((64, ENDLESS), (4, 2)):
-            tuned = {"columns": columns, "patience": patience, "enumerated": 0, "batches": batches}
+            tuned = {"columns": columns, "patience": patience, "enumerated": 0, **batches}
             R = max(1, instance.number_of_supports // 3)
             check_pool(instance, R, solver, 0.0, **tuned)
             check_levels(instance, solver, 0.0, **tuned)
@@ -96,7 +95,7 @@ def test_level_bounds_and_fenchel_cuts_hold(loss: str, seed: int) -> None:
     values = instance.objectives(supports)
     rng = np.random.default_rng(seed)
     k = int(rng.integers(len(supports)))
-    center = ConvexNeighbourhood(problem, DivideAll(), supports[k], float(values[k]))
+    center = ConvexNeighbourhood(problem, DivideAll(), supports[k], float(values[k]), Scheduler())
     level_of = distances(supports, supports[k])
     for level in range(center.levels):
         assert center.level_bound(level) <= values[level_of == level].min() * (1 + 1e-9)

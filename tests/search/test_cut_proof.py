@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 from mipselect.search.cut_proof import CutProof
 from mipselect.search.cuts import Cut
+from mipselect.search.tuning import TUNING
 
 
 def do_nothing() -> None:
@@ -35,7 +37,9 @@ def exact(cuts: list[Cut], choice: tuple[int, ...]) -> Fraction:
     ("seed", "rarely"), [*((k, True) for k in range(30)), (30, False), (31, False)]
 )
 def test_it_proves_what_is_true_and_finds_what_is_open(seed: int, rarely: bool) -> None:
-    tuned = {} if rarely else {"entries": 100, "between_rows": 0}
+    limits = replace(TUNING.masters, proof_nodes=10**6)
+    if not rarely:
+        limits = replace(limits, entries=100, between_rows=0)
     rng = np.random.default_rng(seed)
     columns, size = int(rng.integers(4, 10)), int(rng.integers(1, 5))
     size = min(size, columns)
@@ -48,9 +52,7 @@ def test_it_proves_what_is_true_and_finds_what_is_open(seed: int, rarely: bool) 
         below = {c for c, value in values.items() if value < Fraction(target)}
         visited: set[tuple[int, ...]] = set()
         while True:
-            verdict = CutProof(cuts, size, floor, visited, **tuned).decide(
-                target, 10**6, do_nothing
-            )
+            verdict = CutProof(cuts, size, floor, visited, limits).decide(target, do_nothing)
             if verdict.proven:
                 break
             assert verdict.open is not None
@@ -72,15 +74,15 @@ def test_a_target_one_rounding_above_a_choice_is_not_proven() -> None:
         target = float(value)
         while Fraction(target) <= value:
             target = float(np.nextafter(target, np.inf))
-        verdict = CutProof([cut], 3, cut.minimum(3) - 1.0, set()).decide(target, 99, do_nothing)
+        verdict = CutProof([cut], 3, cut.minimum(3) - 1.0, set()).decide(target, do_nothing)
         assert not verdict.proven
 
 
 def test_a_tree_that_gets_too_large_says_nothing() -> None:
     rng = np.random.default_rng(0)
     cuts = [Cut(1.0, -rng.uniform(0.1, 1.0, 30)) for _ in range(20)]
-    proof = CutProof(cuts, 6, -10.0, set())
-    verdict = proof.decide(0.5, 3, do_nothing)
+    proof = CutProof(cuts, 6, -10.0, set(), replace(TUNING.masters, proof_nodes=3))
+    verdict = proof.decide(0.5, do_nothing)
     assert (verdict.proven, verdict.open) == (False, None)
 
 
@@ -97,6 +99,6 @@ def test_many_columns_are_proven_by_few_beginnings() -> None:
         beginnings += 1
 
     noise = [Cut(0.1, -rng.uniform(0, 0.1, 60)) for _ in range(5)]
-    verdict = CutProof([*cuts, *noise], 6, -1.0, set()).decide(0.09, 10_000, tick)
+    verdict = CutProof([*cuts, *noise], 6, -1.0, set()).decide(0.09, tick)
     assert verdict.proven
     assert beginnings < 1000

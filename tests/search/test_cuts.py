@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from designs import DESIGNS, Design, all_supports, distances, random_instance
 
 from mipselect.arrays import FloatArray, IntArray
-from mipselect.instance import Instance
-from mipselect.losses.fenchel import FenchelBounds
-from mipselect.losses.squared import PreparedSquared
+from mipselect.problem.instance import Instance
+from mipselect.restricted.fenchel import FenchelBounds
+from mipselect.restricted.squared import PreparedSquared
 from mipselect.search import mistake_levels, top_supports
+from mipselect.search.bounds.modular import Budget
 from mipselect.search.convex.cuts import fenchel_cut
-from mipselect.search.least_squares.additions import (
-    Additions,
-    additions_to,
-    gain_shares,
-    screened,
-)
 from mipselect.search.least_squares.branch_and_bound import screened_around_centres
 from mipselect.search.least_squares.center import center_at
-from mipselect.search.least_squares.centring import Budget, best_centred
+from mipselect.search.least_squares.centring import best_centred
 from mipselect.search.least_squares.children import children_of
 from mipselect.search.least_squares.children_centring import best_centred_children
 from mipselect.search.least_squares.closed_form import ClosedForm
@@ -36,7 +31,12 @@ from mipselect.search.least_squares.measured_curvature import (
 )
 from mipselect.search.least_squares.method import LeastSquaresNeighbourhood
 from mipselect.search.least_squares.near_columns import LiveSets, near_columns
-from mipselect.search.least_squares.persistence import Persistence
+from mipselect.search.least_squares.node import (
+    SquaredNode,
+    gain_shares,
+    screened,
+    squared_node,
+)
 from mipselect.search.least_squares.root_cuts import (
     centred_cut,
     lean_cut,
@@ -46,6 +46,9 @@ from mipselect.search.least_squares.root_cuts import (
 from mipselect.search.least_squares.spectral_curvature import SpectralCurvature
 from mipselect.search.progress import Run
 from mipselect.search.removed_sets import removed_sets
+from mipselect.search.tuning import TUNING
+from tests.support.designs import DESIGNS, Design, all_supports, distances, random_instance
+from tests.support.searches import tree_of
 
 
 def do_nothing() -> None:
@@ -102,7 +105,7 @@ def test_sparse_diagonal_cuts_and_shares(seed: int, design: Design) -> None:
         live = np.sort(rng.choice(outside, rng.integers(size, len(outside) + 1), replace=False))
         multiplier = float(rng.choice([0.0, 3.0 * instance.ridge]))
         tops = problem.gram.row_tops(live, s, do_nothing) if problem.features.singles else None
-        sub = additions_to(problem, base, size, live, multiplier, tops)
+        sub = squared_node(problem, base, size, live, multiplier, tops)
         sets = np.array(list(itertools.combinations(range(len(live)), size)))
         supports = np.array([np.concatenate([base, live[row]]) for row in sets], dtype=np.intp)
         values = instance.objectives(supports)
@@ -118,8 +121,9 @@ def test_sparse_diagonal_cuts_and_shares(seed: int, design: Design) -> None:
         below = supports[values < threshold]
         assert set(below[:, base_size:].ravel()) <= set(kept.live)
         none, everything = np.empty(0, dtype=np.intp), np.arange(p)
-        whole = additions_to(problem, none, 1, everything, 0.0, None)
-        curvatures = [curvature_of(whole), *spectral_curvatures(whole, (1e-3, 0.1, 1.0))]
+        limits = replace(TUNING, spectrum=replace(TUNING.spectrum, shares=(1e-3, 0.1, 1.0)))
+        whole = squared_node(problem, none, 1, everything, 0.0, None, limits)
+        curvatures = [curvature_of(whole), *spectral_curvatures(whole)]
         if problem.features.plain:
             G = problem.gram.full()
             t = float(rng.choice([1e-2, 1.0])) * float(np.median(np.diagonal(G)))
@@ -131,18 +135,18 @@ def test_sparse_diagonal_cuts_and_shares(seed: int, design: Design) -> None:
         starts = (np.full(len(live), size / len(live)), np.eye(len(live))[0])
         for start, curvature in itertools.product(starts, curvatures):
             centred = best_centred(sub, curvature.at(sub), budgets, start, -np.inf)
-            gains = centred.constant + centred.shares[sets].sum(axis=1)
+            gains = centred.constant + centred.terms[sets].sum(axis=1)
             assert close_below(np.array([sub.lower_bound(float(gain)) for gain in gains]), values)
         if problem.features.singles and size > 1:
             check_children(sub, sets, values, curvatures, rng)
             check_clusters(sub, sets, values, rng)
-        kept, bound = screened_around_centres(sub, threshold, Persistence(problem), Run.start())
+        kept, bound = screened_around_centres(sub, threshold, tree_of(problem))
         assert set(below[:, base_size:].ravel()) <= set(kept.live)
-        assert len(bound.shares) == len(kept.live)
+        assert len(bound.terms) == len(kept.live)
 
 
 def check_children(
-    sub: Additions,
+    sub: SquaredNode,
     sets: IntArray,
     values: FloatArray,
     curvatures: list[Curvature],
@@ -159,19 +163,21 @@ def check_children(
     k, later = places[own, 0] - start, places[own, 1:] - start - 1
     for curvature in curvatures:
         needed = children.needed_gains(rng.choice(values)) - rng.exponential(1e6)
-        bounds = best_centred_children(children, curvature.of_children(children), needed)
-        assert not bounds.shares[~children.after].any()
-        gains = bounds.constants[k] + bounds.shares[k[:, None], later].sum(axis=1)
-        assert np.all(gains <= bounds.worst[k] * (1.0 + 1e-12))
+        convexity = curvature.of_children(children)
+        constants, terms, worst = best_centred_children(children, convexity, needed)
+        assert not terms[~children.after].any()
+        gains = constants[k] + terms[k[:, None], later].sum(axis=1)
+        assert np.all(gains <= worst[k] * (1.0 + 1e-12))
         proven = [sub.lower_bound(float(gain)) for gain in gains + children.step[k] ** 2]
         assert close_below(np.array(proven), values[own])
 
 
 def check_clusters(
-    sub: Additions, sets: IntArray, values: FloatArray, rng: np.random.Generator
+    sub: SquaredNode, sets: IntArray, values: FloatArray, rng: np.random.Generator
 ) -> None:
     """The division by clusters bounds every set by what its first feature says."""
-    near = LiveSets(near_columns(sub.problem, int(rng.integers(1, 5)))).up_to(sub.size)
+    degree = int(rng.integers(1, 5))
+    near = LiveSets(near_columns(sub.problem, replace(TUNING.near, degree=degree))).up_to(sub.size)
     if near is None:
         return
     for needed in (-np.inf, sub.needed_gain(float(rng.choice(values))), np.inf):
@@ -189,7 +195,7 @@ def test_a_cut_without_norm_constraint_is_tight_at_its_own_support(seed: int) ->
     assert isinstance(problem, PreparedSquared)
     s = instance.support_size
     everything = np.arange(instance.p)
-    sub = additions_to(
+    sub = squared_node(
         problem,
         np.empty(0, dtype=np.intp),
         s,
@@ -215,31 +221,34 @@ def test_root_cut_holds_at_every_distance(seed: int, design: Design) -> None:
     values = instance.objectives(supports)
     support = supports[np.random.default_rng(seed).integers(len(supports))]
     center = center_at(problem, support, instance.objective(support), Run.start())
-    persistence = Persistence(problem)
+    tree = tree_of(problem)
+    curvatures = tree.measures.curvatures
     level_of = distances(supports, support)
     for level in range(1, center.levels):
         cuts = []
         for known in (False, True):
             if known and problem.features.singles:
                 center.tops.find(do_nothing)
-            around = LeastSquaresNeighbourhood(center, ClosedForm(), persistence)
+            around = LeastSquaresNeighbourhood(center, ClosedForm(), tree.scheduler, tree.measures)
             plain = root_cut(center, level)
             cuts.append(plain)
-            cuts += [centred_cut(center, plain, by, np.inf) for by in persistence.curvatures]
+            cuts += [centred_cut(center, plain, level, by, np.inf) for by in curvatures]
             if problem.features.singles:
                 cuts.append(lean_cut(center, root_cut(center, 1), level))
             first = cuts[-1] if center.lean and level > 1 else plain
             # G may have been held since, whose columns are rounded in another order.
-            assert around.level_bound(level) == pytest.approx(level_bound(center, first), rel=1e-9)
+            assert around.level_bound(level) == pytest.approx(
+                level_bound(center, first, level), rel=1e-9
+            )
         for cut in cuts:
             for row, value in zip(
                 supports[level_of == level], values[level_of == level], strict=True
             ):
                 out = ~np.isin(support, row)
                 into = np.isin(center.candidates, row)
-                doubled = cut.costs[out].sum() - cut.credits[into].sum()
-                assert cut.value + doubled / (2 * instance.n) <= value * (1 + 1e-9)
-            assert level_bound(center, cut) <= values[level_of == level].min() * (1 + 1e-9)
+                changed = np.concatenate([out, into])
+                assert -cut.constant - cut.terms[changed].sum() <= value * (1 + 1e-9)
+            assert level_bound(center, cut, level) <= values[level_of == level].min() * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 6])
@@ -270,9 +279,8 @@ def test_a_pair_that_is_only_jointly_strong_is_not_cut_off() -> None:
     assert isinstance(problem, PreparedSquared)
     weak = np.array([0, 1])
     center = center_at(problem, weak, instance.objective(weak), Run.start())
-    assert (
-        level_bound(center, root_cut(center, 2)) <= instance.objective([2, 3]) < 0.2 * center.value
-    )
+    bound = level_bound(center, root_cut(center, 2), 2)
+    assert bound <= instance.objective([2, 3]) < 0.2 * center.value
     for solver in ("native", "highs"):
         assert top_supports(instance, 1, solver=solver).supports.tolist() == [[2, 3]]
         levels = mistake_levels(instance, solver=solver)

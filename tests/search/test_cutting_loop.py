@@ -6,7 +6,6 @@ import itertools
 
 import numpy as np
 import pytest
-from searches import levels_by, supports_by
 
 from mipselect import Instance, mistake_levels, top_supports
 from mipselect.arrays import FloatArray, IntArray
@@ -19,6 +18,7 @@ from mipselect.backends.protocols import (
     Visit,
 )
 from mipselect.errors import SolverFailure
+from tests.support.searches import levels_by, supports_by
 
 
 def noisy() -> Instance:

@@ -13,7 +13,7 @@ import pytest
 from mipselect import Instance, Mistakes, TopR, mistake_levels, top_supports
 from mipselect.errors import InvalidInput
 from mipselect.losses.expression import ExpressionLoss
-from mipselect.losses.gram import (
+from mipselect.restricted.gram import (
     SUMMED_ROWS,
     Gram,
     products,
@@ -112,16 +112,17 @@ def test_sums_over_rows_lose_no_more_than_is_counted(dtype: type) -> None:
         assert abs(Fraction(float(got)) - exact) <= allowed
 
 
-def test_products_do_not_depend_on_panels(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_products_do_not_depend_on_panels() -> None:
     rng = np.random.default_rng(2)
-    A, B = rng.standard_normal((50, 3)), rng.standard_normal((50, 7))
-    monkeypatch.setattr("mipselect.losses.gram.SUMMED_ROWS", 8)
-    monkeypatch.setattr("mipselect.losses.gram.BLOCK_BYTES", 8 * (3 + 8) * 2)
-    assert np.allclose(products(A, B), A.T @ B, rtol=1e-13, atol=1e-13)
-    assert products(A, B[:, :0]).shape == (3, 0)
-    assert np.allclose(products_of_pairs(B), B.T @ B, rtol=1e-13, atol=1e-13)
-    assert np.array_equal(products_of_pairs(B), products_of_pairs(B).T)
-    assert products_of_pairs(B[:, :0]).shape == (0, 0)
+    n = 2 * SUMMED_ROWS + 2
+    A, B = rng.standard_normal((n, 3)), rng.standard_normal((n, 7))
+    two_columns = 8 * (3 + SUMMED_ROWS) * 2
+    assert np.allclose(products(A, B, block_bytes=two_columns), A.T @ B, rtol=1e-13, atol=1e-11)
+    assert products(A, B[:, :0], block_bytes=two_columns).shape == (3, 0)
+    pairs = products_of_pairs(B, block_bytes=two_columns)
+    assert np.allclose(pairs, B.T @ B, rtol=1e-13, atol=1e-11)
+    assert np.array_equal(pairs, pairs.T)
+    assert products_of_pairs(B[:, :0], block_bytes=two_columns).shape == (0, 0)
 
 
 def test_what_is_paid_for_the_tolerance_is_next_to_nothing() -> None:

@@ -4,8 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from back_ends import back_ends
-from designs import (
+
+from mipselect.backends.discovery import solver_by_name
+from mipselect.backends.protocols import Capability, MipStatus, WholeSolution
+from mipselect.errors import InvalidInput, NotCertified, SolverFailure, UnknownSolver
+from mipselect.problem.instance import Instance
+from mipselect.problem.stored.files import load_instance
+from mipselect.search import mistake_levels
+from mipselect.search.monolithic.formulations import Form
+from mipselect.search.monolithic.whole import whole_levels, whole_optimum
+from mipselect.search.tuning import TUNING
+from tests.support.back_ends import back_ends
+from tests.support.designs import (
     DESIGNS,
     Design,
     all_supports,
@@ -14,17 +24,8 @@ from designs import (
     random_instance,
     with_loss,
 )
-from wants import skip_for_want_of
-
-from mipselect.backends.discovery import solver_by_name
-from mipselect.backends.protocols import Capability, MipStatus, SolverStatus, WholeSolution
-from mipselect.data.files import load_instance
-from mipselect.errors import InvalidInput, NotCertified, SolverFailure, UnknownSolver
-from mipselect.instance import Instance
-from mipselect.search import mistake_levels
-from mipselect.search.monolithic import whole
-from mipselect.search.monolithic.formulations import Form
-from mipselect.search.monolithic.whole import whole_levels, whole_optimum
+from tests.support.scripted_solvers import ScriptedWhole
+from tests.support.wants import skip_for_want_of
 
 
 @pytest.fixture(params=back_ends(Capability.MISOCP))
@@ -86,9 +87,37 @@ def test_a_tie_is_left_open(name: str) -> None:
 
 
 def test_the_time_limit_is_reported_with_what_is_proven(name: str) -> None:
-    with pytest.raises(NotCertified, match="time limit reached in stage 'optimum'") as caught:
+    with pytest.raises(NotCertified, match=r"time limit .* in stage 'optimum'") as caught:
         whole_optimum(load_instance("paper-p100"), solver=name, time_limit=1e-3)
     assert 0.0 <= caught.value.bound <= 0.0500437669
+
+
+class Tiring:
+    """A back end that runs out of time after so many models."""
+
+    def __init__(self, name: str, models: int) -> None:
+        self.solver, self.left = solver_by_name(name), models
+        self.status = self.solver.status
+
+    def solve(self, model: object, **limits: float) -> WholeSolution:
+        self.left -= 1
+        if self.left < 0:
+            return WholeSolution(MipStatus.TIME_LIMIT, False, -np.inf, 0, "tired")
+        return self.solver.solve(model, **limits)
+
+
+@pytest.mark.parametrize("models", [2, 3])
+def test_levels_that_are_proven_before_time_is_up_are_kept(name: str, models: int) -> None:
+    instance = load_instance("tiny-plain")
+    with pytest.raises(NotCertified, match=f"stopped in stage 'level {models}'") as caught:
+        whole_levels(instance, solver=Tiring(name, models))
+    assert str(caught.value).endswith(
+        f"levels 1 to {models - 1} of 3 around the optimum are certified"
+    )
+    found, all_levels = caught.value.partial, mistake_levels(instance)
+    assert found.values == pytest.approx(all_levels.values[:models], rel=1e-9)
+    assert found.certified_rows == models
+    assert found.values[0] <= caught.value.bound <= all_levels.values[models] * (1 + 1e-9)
 
 
 def test_threads_and_seeds_change_no_answer(name: str) -> None:
@@ -117,31 +146,15 @@ def test_a_licence_that_is_too_small_is_recognised_before_solving(solver: str) -
         whole_optimum(load_instance("paper-p100"), solver=solver, form=Form.PERSPECTIVE)
 
 
-class Scripted:
-    """A solver of whole models that finds the first features and claims a bound."""
-
-    status = SolverStatus(
-        "scripted", usable=True, capabilities=frozenset({Capability.MIQP, Capability.MISOCP})
-    )
-
-    def __init__(self, status: MipStatus, bound: float, *, found: bool = True) -> None:
-        self.answer = WholeSolution(status, found, bound, 0, "its own words")
-
-    def solve(self, model, *, time_limit: float, gap: float) -> WholeSolution:
-        for j in model.z:
-            model.z[j].set_value(float(j < 3))
-        return self.answer
-
-
 def test_back_ends_that_misbehave_are_named() -> None:
     instance = load_instance("tiny-plain")
-    wrong = Scripted(MipStatus.OPTIMAL, 10.0 * whole.UNITS)
+    wrong = ScriptedWhole(MipStatus.OPTIMAL, 10.0 * TUNING.whole_models.units)
     with pytest.raises(SolverFailure, match=r"scripted, whole .* its bound is wrong"):
         whole_optimum(instance, solver=wrong)
-    nothing = Scripted(MipStatus.FAILED, 1.0, found=False)
-    with pytest.raises(SolverFailure, match=r"'failed' \(its own words\) in stage 'optimum'"):
+    nothing = ScriptedWhole(MipStatus.FAILED, 1.0, found=False)
+    with pytest.raises(SolverFailure, match=r"'failed' \(its own words\) .* in stage 'optimum'"):
         whole_optimum(instance, solver=nothing)
-    weak = Scripted(MipStatus.FAILED, 0.0)
+    weak = ScriptedWhole(MipStatus.FAILED, 0.0)
     with pytest.raises(NotCertified, match="could only prove") as caught:
         whole_optimum(instance, solver=weak)
     assert caught.value.partial.supports.tolist() == [[0, 1, 2]]
@@ -151,8 +164,8 @@ def test_a_lie_that_contradicts_no_known_value_certifies_nothing() -> None:
     """The first features are called optimal, with a bound just below their own value."""
     instance = load_instance("tiny-plain")
     claim = instance.fit([0, 1, 2]).value
-    scale = whole.UNITS * 2 * instance.n / float(instance.y @ instance.y)
-    liar = Scripted(MipStatus.OPTIMAL, claim * scale)
+    scale = TUNING.whole_models.units * 2 * instance.n / float(instance.y @ instance.y)
+    liar = ScriptedWhole(MipStatus.OPTIMAL, claim * scale)
     with pytest.raises(NotCertified, match="the native search could only prove") as caught:
         whole_optimum(instance, solver=liar)
     assert caught.value.bound == pytest.approx(mistake_levels(instance).values[0], rel=1e-9)

@@ -9,17 +9,16 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from designs import all_supports
 from numpy.typing import ArrayLike
-from searches import levels_by, search_by, supports_by
 
 from mipselect import Instance, mistake_levels, top_supports
 from mipselect.errors import InvalidInput
-from mipselect.losses.squared import EPS, PreparedSquared
 from mipselect.mechanisms import ExponentialMechanism
-from mipselect.mechanisms.supports import exponential
-from mipselect.search.least_squares.additions import additions_to, definite_multiplier
+from mipselect.restricted.squared import EPS, PreparedSquared
+from mipselect.search.least_squares.node import definite_multiplier, squared_node
 from mipselect.selectors import MistakesSelector
+from tests.support.designs import all_supports
+from tests.support.searches import levels_by, search_by, supports_by
 
 DESIGNS: dict[str, np.ndarray] = {
     "one row": np.ones((1, 6)),
@@ -61,7 +60,7 @@ def test_bounds_are_lifted_only_where_rounding_leaves_none(ridge: float) -> None
     problem = instance_of(DESIGNS["copies"], 4, ridge).prepared
     assert isinstance(problem, PreparedSquared)
     base, rest = np.array([0, 1]), np.array([2, 3, 4, 5])
-    sub = additions_to(problem, base, 2, rest, 0.25 * ridge, None)
+    sub = squared_node(problem, base, 2, rest, 0.25 * ridge, None)
     if sub.ridge == 1.25 * ridge:
         assert ridge > EPS * problem.gram.diagonal.max()
     else:
@@ -80,11 +79,11 @@ def test_a_tiny_ridge_and_huge_bounds_do_not_break_selectors() -> None:
         assert selector.fit(X, y).support_.sum() == 3
 
 
-def test_draws_on_singular_designs_by_cells(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exponential, "MAX_LISTED", 0)
+def test_draws_on_singular_designs_by_cells() -> None:
     for X in DESIGNS.values():
         for ridge in RIDGES:
-            assert len(ExponentialMechanism(instance_of(X, 4, ridge), 1.0).sample()) == 4
+            mechanism = ExponentialMechanism(instance_of(X, 4, ridge), 1.0, most_listed=0)
+            assert len(mechanism.sample()) == 4
 
 
 def test_the_root_bound_of_a_level_survives_cancellation() -> None:
@@ -116,7 +115,6 @@ def test_a_pool_that_no_memory_holds_is_refused_at_once(pool_size: str | int) ->
 def test_public_calls_let_numpy_say_nothing_about_the_data(
     call: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(exponential, "MAX_LISTED", 0)
     monkeypatch.setattr(PreparedSquared, "values", loudly(PreparedSquared.values))
     instance = instance_of(DESIGNS["as many rows as columns"], 4, 1.0)
     before = np.geterr()
@@ -127,7 +125,7 @@ def test_public_calls_let_numpy_say_nothing_about_the_data(
     elif call == "levels":
         assert mistake_levels(instance).certified
     else:
-        mechanism = ExponentialMechanism(instance, 1.0)
+        mechanism = ExponentialMechanism(instance, 1.0, most_listed=0)
         mechanism.prepare()
         if call == "sample":
             assert len(mechanism.sample()) == 4

@@ -6,34 +6,31 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from back_ends import back_ends
-from designs import all_supports
-from searches import levels_by, run_of, search_by, supports_by
 
-from mipselect.backends.discovery import solver_by_name
 from mipselect.backends.protocols import (
     Capability,
-    Master,
-    MasterSolution,
     MipStatus,
-    SolverStatus,
 )
 from mipselect.errors import InvalidInput, NotCertified, SolverFailure, UnknownSolver
-from mipselect.instance import Instance
+from mipselect.problem.instance import Instance
 from mipselect.search import (
     Progress,
     available_solvers,
     mistake_levels,
     top_supports,
 )
+from mipselect.search.drivers import find_levels, find_supports
 from mipselect.search.enumeration import Enumeration
 from mipselect.search.least_squares import masters
-from mipselect.search.levels import find_levels
 from mipselect.search.progress import (
     TimeUp,
 )
 from mipselect.search.setup import Search
-from mipselect.search.supports import find_supports, number_of_listed
+from mipselect.search.supports import number_of_listed
+from tests.support.back_ends import back_ends
+from tests.support.designs import all_supports
+from tests.support.scripted_solvers import Scripted, change_of, weak_levels
+from tests.support.searches import levels_by, run_of, search_by, supports_by
 
 MASTERS = back_ends(Capability.MILP)
 
@@ -220,21 +217,6 @@ def test_unknown_solvers_are_named_with_what_would_work() -> None:
     assert {"native", "highs"} <= set(available_solvers())
 
 
-class Scripted:
-    """A back end whose master passes HiGHS' answers through a function."""
-
-    status = SolverStatus("scripted", usable=True, capabilities=frozenset({Capability.MILP}))
-
-    def __init__(self, change) -> None:
-        self.change = change
-
-    def master(self, columns: int, cardinality: int) -> Master:
-        master = solver_by_name("highs").master(columns, cardinality)
-        solve, change = master.solve, self.change
-        master.solve = lambda **limits: change(solve(**limits))
-        return master
-
-
 def test_the_scripted_back_end_works_when_it_changes_nothing() -> None:
     expected = mistake_levels(weak_levels(), solver="native")
     levels = levels_by(weak_levels(), Scripted(lambda solution: solution), enumerated=0)
@@ -242,25 +224,6 @@ def test_the_scripted_back_end_works_when_it_changes_nothing() -> None:
     assert levels.effort.masters > 0
     assert levels.effort.iterations > levels.effort.masters
     assert levels.effort.solver == "scripted"
-
-
-def weak_levels() -> Instance:
-    rng = np.random.default_rng(2)
-    X = rng.standard_normal((50, 12))
-    return Instance(
-        X, rng.standard_normal(50), support_size=4,
-        x_bound=2.0, y_bound=2.0, coef_bound=2.0, ridge=5.0,
-    )  # fmt: skip
-
-
-def change_of(**fields):
-    def change(solution: MasterSolution) -> MasterSolution:
-        if solution.status is not MipStatus.OPTIMAL:
-            return solution
-        values = {name: getattr(solution, name) for name in solution.__dataclass_fields__}
-        return MasterSolution(**{**values, **fields})
-
-    return change
 
 
 @pytest.mark.parametrize(

@@ -4,35 +4,32 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
-from searches import supports_by
-from test_formulations import Scripted as ScriptedWhole
-from test_limits_and_failures import Scripted, change_of, weak_levels
 
 from mipselect import Instance, NotCertified, load_instance
 from mipselect.backends.protocols import MipStatus
 from mipselect.errors import SolverFailure
-from mipselect.losses.fenchel import FenchelBounds
-from mipselect.losses.gram import KnownGram
-from mipselect.losses.squared import PreparedSquared
+from mipselect.restricted.fenchel import FenchelBounds
+from mipselect.restricted.gram import KnownGram
+from mipselect.restricted.squared import PreparedSquared
+from mipselect.search.bounds.modular import Budget, ModularBound
 from mipselect.search.collectors import BestSupport, BestSupports
-from mipselect.search.convex.completions import Completions, last_bounds
-from mipselect.search.convex.completions import screened as screened_completions
 from mipselect.search.convex.cuts import fenchel_cut
-from mipselect.search.convex.method import Centres, ConvexNeighbourhood, DivideAll, divide
+from mipselect.search.convex.method import ConvexNeighbourhood, DivideAll, divide
+from mipselect.search.convex.node import FenchelNode, last_bounds
+from mipselect.search.convex.node import screened as screened_completions
 from mipselect.search.cut_proof import CutProof
 from mipselect.search.cuts import Cut
 from mipselect.search.least_squares import removed_families
-from mipselect.search.least_squares.additions import Additions, additions_to, gain_shares, screened
 from mipselect.search.least_squares.branch_and_bound import (
     branch_and_bound,
     screened_around_centres,
 )
 from mipselect.search.least_squares.center import center_at
-from mipselect.search.least_squares.centring import Budget, GainBound, best_centred, worst_gain
+from mipselect.search.least_squares.centring import best_centred
 from mipselect.search.least_squares.children import children_of
 from mipselect.search.least_squares.children_centring import ChildrenCentring, best_centred_children
 from mipselect.search.least_squares.closed_form import ClosedForm
@@ -46,19 +43,24 @@ from mipselect.search.least_squares.measured_curvature import (
     spectral_curvatures,
 )
 from mipselect.search.least_squares.near_columns import LiveSets, near_columns
-from mipselect.search.least_squares.persistence import Persistence
-from mipselect.search.least_squares.removed_families import RemovedFamily, costs_of_leaving
-from mipselect.search.least_squares.root_cuts import RootCut, centred_cut, level_bound
+from mipselect.search.least_squares.node import SquaredNode, gain_shares, screened, squared_node
+from mipselect.search.least_squares.removed_families import costs_of_leaving
+from mipselect.search.least_squares.root_cuts import bound_on_changes, centred_cut, level_bound
 from mipselect.search.least_squares.spectral_curvature import SpectralCurvature
 from mipselect.search.monolithic.whole import whole_optimum
+from mipselect.search.node import Node
 from mipselect.search.progress import Run
-from mipselect.search.soft.bounds import LogWeight, ModularBound
+from mipselect.search.scheduler import Scheduler
+from mipselect.search.soft.bounds import LogWeight
 from mipselect.search.soft.cells import Cell, parts_of, tight
 from mipselect.search.soft.convex import modular_bounds
-from mipselect.search.soft.least_squares import AdditionsFamily
+from mipselect.search.soft.least_squares import SquaredFamily
 from mipselect.search.soft.pairs import PairLaw
 from mipselect.search.soft.partition import Partition
 from mipselect.search.soft.totals import LogInterval, Totals
+from mipselect.search.tree import TreeSearch
+from tests.support.scripted_solvers import Scripted, ScriptedWhole, change_of, weak_levels
+from tests.support.searches import ENDLESS, supports_by, tree_of, tuned
 
 BAD = [math.nan, math.inf, -math.inf]
 WRONG = 2
@@ -100,14 +102,14 @@ def problem_of() -> PreparedSquared:
     return problem
 
 
-def subproblem(size: int = 3) -> Additions:
+def subproblem(size: int = 3) -> SquaredNode:
     """One feature is in the base; of ten features nine are live."""
     problem, base = problem_of(), np.array([0])
     tops = problem.gram.row_tops(np.arange(1, 10), 4, lambda: None)
-    return additions_to(problem, base, size, np.arange(1, 10), 0.0, tops)
+    return squared_node(problem, base, size, np.arange(1, 10), 0.0, tops)
 
 
-def spoilt(sub: Additions, field: str, bad: float) -> Additions:
+def spoilt(sub: SquaredNode, field: str, bad: float) -> SquaredNode:
     """The same with one number that is none."""
     if field == "base_value":
         return replace(sub, base_value=bad)
@@ -116,7 +118,7 @@ def spoilt(sub: Additions, field: str, bad: float) -> Additions:
     return replace(sub, **{field: array})
 
 
-def in_doubt(sub: Additions, field: str) -> list[tuple[int, ...]]:
+def in_doubt(sub: SquaredNode, field: str) -> list[tuple[int, ...]]:
     """The sets of positions of which nothing is known."""
     every = itertools.combinations(range(len(sub.live)), sub.size)
     return [row for row in every if field == "base_value" or WRONG in row]
@@ -168,9 +170,9 @@ def test_every_set_in_doubt_is_looked_at(
         return  # The entries of H are bounded by its diagonal, from which all has been taken.
     found = Offered()
     # What all measures are tried for, and then the best of them for all children at once.
-    persistence = Persistence(sub.problem, after=after, least_size=1)
+    tree = tree_of(sub.problem, tuned(cheap=after, least_size=1), found, engine)
     for _ in range(4 if after < 0 else 1):
-        branch_and_bound(sub, found, engine, Run.start(), persistence)
+        branch_and_bound(sub, replace(tree, run=Run.start()))
     expected = {(0, *(sub.live[list(row)]).tolist()) for row in in_doubt(sub, field)}
     assert expected <= found.sets
 
@@ -182,12 +184,12 @@ def test_bounds_of_children(bad: float, field: str, by: str) -> None:
     children = children_of(sub, np.arange(9), 0, 7)
     curvature = curvature_by(by, sub.problem)
     needed = children.needed_gains(0.0)
-    bounds = best_centred_children(children, curvature.of_children(children), needed)
+    convexity = curvature.of_children(children)
+    constants, _, worst = best_centred_children(children, convexity, needed)
     among = np.arange(7) <= WRONG
     known = np.zeros(7, dtype=bool) if field == "base_value" else ~among
-    assert not (bounds.worst <= needed)[~known].any()
-    nothing = np.isinf(bounds.worst)
-    assert (bounds.constants[nothing] == math.inf).all()
+    assert not (worst <= needed)[~known].any()
+    assert (constants[np.isinf(worst)] == math.inf).all()
 
 
 @pytest.mark.parametrize("by", CURVATURES)
@@ -205,8 +207,8 @@ def test_children_without_numbers_are_unsettled(bad: float, part: str, by: str) 
     else:
         convexity._mu = math.nan
     needed = children.needed_gains(0.0)
-    bounds = best_centred_children(children, convexity, needed)
-    assert not (bounds.worst <= needed).any()
+    *_, worst = best_centred_children(children, convexity, needed)
+    assert not (worst <= needed).any()
 
 
 def test_centres_of_children_that_bound_nothing(
@@ -221,9 +223,9 @@ def test_centres_of_children_that_bound_nothing(
     monkeypatch.setattr(ChildrenCentring, "around", nothing)
     children = children_of(subproblem(), np.arange(9), 0, 7)
     convexity = UniformCurvature(0.5).of_children(children)
-    bounds = best_centred_children(children, convexity, np.full(7, 1e300))
-    assert (bounds.worst == math.inf).all()
-    assert (bounds.constants == math.inf).all()
+    constants, _, worst = best_centred_children(children, convexity, np.full(7, 1e300))
+    assert (worst == math.inf).all()
+    assert (constants == math.inf).all()
 
 
 @pytest.mark.parametrize("field", ["g", "h", "whitened"])
@@ -233,9 +235,9 @@ def test_bounds_around_centres(bad: float, field: str, by: str) -> None:
     start, budgets = np.full(9, 3.0 / 9.0), [Budget(np.arange(9), 3)]
     convexity = curvature_by(by, sub.problem).at(sub)
     bound = best_centred(sub, convexity, budgets, start, -math.inf)
-    assert worst_gain(bound, budgets) == math.inf
+    assert bound.largest(budgets) == math.inf
     if field != "h":  # A centre needs no h of features that it is not made of.
-        kept, bound = screened_around_centres(sub, 0.0, Persistence(sub.problem), Run.start())
+        kept, bound = screened_around_centres(sub, 0.0, tree_of(sub.problem))
         assert len(kept.live) == 9
         assert len(by_shares(bound, 3).open(sub.needed_gain(0.0))) == 7
 
@@ -253,8 +255,8 @@ def test_screening_shares_clusters_and_cuts(bad: float, field: str) -> None:
     rank, open_ = np.argsort(division.order), set(division.open(sub.needed_gain(0.0)).tolist())
     assert {int(rank[list(row)].min()) for row in in_doubt(sub, field)} <= open_
     if field != "base_value":
-        bound = GainBound(0.0, gain_shares(sub))
-        assert worst_gain(bound, [Budget(np.arange(9), 3)]) == math.inf
+        bound = ModularBound(0.0, gain_shares(sub))
+        assert bound.largest([Budget(np.arange(9), 3)]) == math.inf
 
 
 @pytest.mark.parametrize("part", ["constant", "shares"])
@@ -262,7 +264,7 @@ def test_a_gain_that_is_no_number_leaves_all_open(bad: float, part: str) -> None
     shares = np.linspace(0.1, 1.0, 9)
     if part == "shares":
         shares[WRONG] = bad
-    bound = GainBound(bad if part == "constant" else 0.0, shares)
+    bound = ModularBound(bad if part == "constant" else 0.0, shares)
     division, needed = by_shares(bound, 3), 1e300
     opened = set(division.open(needed).tolist())
     rank = np.argsort(division.order)
@@ -277,9 +279,9 @@ def test_curvature_of_what_is_no_number_is_none(bad: float) -> None:
     G[1, 2] = G[2, 1] = bad
     problem = PreparedSquared.of_sums(KnownGram(G), np.ones(6), 1.0, 40, ridge=1.0, radius=1.0)
     everything = np.arange(6)
-    whole = additions_to(problem, everything[:0], 1, everything, 0.0, None)
+    whole = squared_node(problem, everything[:0], 1, everything, 0.0, None)
     assert curvature_of(whole) == UniformCurvature(0.0)
-    assert spectral_curvatures(whole, (0.1, 0.3)) == []
+    assert spectral_curvatures(whole) == []
 
 
 @pytest.mark.parametrize("part", ["value", "costs", "credits"])
@@ -294,9 +296,9 @@ def test_cuts_of_levels(bad: float, part: str) -> None:
     problem = problem_of()
     center = center_at(problem, np.arange(4), 1.0, Run.start())
     for level in range(1, 5):
-        cut = RootCut(level, value, costs.copy(), credits.copy())
-        assert level_bound(center, cut) == 0.0
-        assert np.isfinite(cut.costs).all()
+        cut = bound_on_changes(center, value, costs, credits)
+        assert level_bound(center, cut, level) == 0.0
+        assert np.isfinite(cut.terms).all()
 
 
 def test_families_of_removed_sets_and_cuts_around_centres(
@@ -304,18 +306,18 @@ def test_families_of_removed_sets_and_cuts_around_centres(
 ) -> None:
     problem = problem_of()
     center = center_at(problem, np.arange(4), 1.0, Run.start())
-    made = removed_families.additions_to
+    made = removed_families.squared_node
     monkeypatch.setattr(
-        removed_families, "additions_to", lambda *given: spoilt(made(*given), "g", bad)
+        removed_families, "squared_node", lambda *given: spoilt(made(*given), "g", bad)
     )
-    family = RemovedFamily(np.array([0]), np.empty(0, dtype=np.intp), np.arange(1, 4), 2)
+    kept = Node(np.array([0]), 1, np.arange(1, 4))
     for after in (-1, 10**9):
-        persistence, run = Persistence(problem, after=after), Run.start()
-        assert costs_of_leaving(center, family, persistence, -1e300, run) is not None
-    plain = RootCut(2, 1.0, np.ones(4), np.ones(6))
+        tree = tree_of(problem, tuned(cheap=after))
+        assert costs_of_leaving(center, kept, -1e300, tree) is not None
+    plain = bound_on_changes(center, 1.0, np.ones(4), np.ones(6))
     wrong = replace(center, whole=spoilt(center.whole, "g", bad))
-    cut = centred_cut(wrong, plain, UniformCurvature(0.0), math.inf)
-    assert level_bound(center, cut) == 0.0
+    cut = centred_cut(wrong, plain, 2, UniformCurvature(0.0), math.inf)
+    assert level_bound(center, cut, 2) == 0.0
 
 
 def test_collectors(bad: float) -> None:
@@ -340,13 +342,12 @@ def test_masters_and_their_proofs(bad: float, part: str) -> None:
     assert cut.minimum(2) == 0.0
     for cuts in ([cut], [cut, Cut(0.5, np.full(5, -0.1))]):
         proof = CutProof(cuts, 2, 0.0, set())
-        verdict = proof.decide(1.0, 10**6, lambda: None)
+        verdict = proof.decide(1.0, lambda: None)
         assert not verdict.proven
         assert verdict.open is not None
     if not bad < 0.0:
-        assert not CutProof([Cut(0.5, np.full(5, -0.1))], 2, 0.0, set()).decide(
-            bad, 10**6, lambda: None
-        ).proven  # fmt: skip
+        proof = CutProof([Cut(0.5, np.full(5, -0.1))], 2, 0.0, set())
+        assert not proof.decide(bad, lambda: None).proven
 
 
 @pytest.mark.parametrize("chosen", [True, False])
@@ -410,16 +411,16 @@ def test_every_completion_in_doubt_is_looked_at(bad: float, part: str, centred: 
     """By dual points of bases and of centres, family by family."""
     bounds = dual_bounds(part, bad)
     problem = SpoiltDual(bounds)
-    centres = Centres(-1, 0) if centred else Centres(10**9)
+    scheduler = Scheduler(tuned(convex=-1, many=0) if centred else tuned(convex=ENDLESS))
     for size in (1, 2, 3):
         found = Offered()
         order = np.argsort(-bounds.weights[0], kind="stable")
-        sub = Completions(problem, order[:0], size, order, problem.bounds(np.zeros((1, 0))), 0)
+        sub = FenchelNode(order[:0], size, order, problem, problem.bounds(np.zeros((1, 0))), 0)
         assert WRONG in screened_completions(sub, found, 0.0).live
-        divide([sub], found, DivideAll(), Run.start(), centres)
+        divide([sub], TreeSearch(found, DivideAll(), Run.start(), scheduler))
         every = itertools.combinations(range(10), size)
         assert {row for row in every if part != "weights" or WRONG in row} <= found.sets
-    around = ConvexNeighbourhood(problem, DivideAll(), np.arange(4), 1.0)
+    around = ConvexNeighbourhood(problem, DivideAll(), np.arange(4), 1.0, Scheduler())
     assert around.level_bound(2) == -math.inf
     found = Offered()
     around.search_level(2, found, Run.start())
@@ -433,7 +434,7 @@ def test_cuts_and_shares_of_dual_points(bad: float, part: str) -> None:
     cut = fenchel_cut(bounds, 0, own, bounds.weights[0][live], math.sqrt(own))
     assert cut.minimum(3) <= 0.0
     found = [ModularBound(0.0, np.full(7, bad))]
-    found += modular_bounds(bounds, 0, np.array([WRONG]), live, 2)
+    found += modular_bounds(bounds, 0, Node(np.array([WRONG]), 2, live))
     cell = tight(SpoiltFamily(live, found), [], TARGET)
     assert cell.log_upper == tight(SpoiltFamily(live, [NOTHING]), [], TARGET).log_upper
 
@@ -442,7 +443,7 @@ def test_one_more_column(bad: float) -> None:
     problem = SpoiltDual(dual_bounds("none", bad))
     problem.bounds_with_one_more = lambda base, point, some: np.full(len(some), bad)
     bounds = problem.bounds(np.zeros((1, 0)))
-    sub = Completions(problem, np.empty(0, dtype=np.intp), 1, np.arange(9, -1, -1), bounds, 0)
+    sub = FenchelNode(np.empty(0, dtype=np.intp), 1, np.arange(9, -1, -1), problem, bounds, 0)
     assert (last_bounds(sub, 1e300) == sub.best_bounds).all()
 
 
@@ -457,9 +458,12 @@ class SpoiltFamily:
     live: np.ndarray
     bounds: list[ModularBound]
     bad: float = math.nan
-    base: np.ndarray = field(default_factory=lambda: np.arange(0))
     size: int = 2
     exact: bool = False
+
+    @property
+    def node(self) -> Node:
+        return Node(np.arange(0), self.size, self.live)
 
     def floors(self) -> list[ModularBound]:
         return self.bounds
@@ -485,22 +489,22 @@ class SpoiltSpace:
         return self.family
 
     def families(self, cuts: list) -> list:
-        return [replace(self.family, live=cut.parent.live[cut.keep]) for cut in cuts]
+        return [replace(self.family, live=cut.parent.node.live[cut.keep]) for cut in cuts]
 
     def evaluated(self, family: object) -> None:
         return None
 
-    def ceiling(self, base: np.ndarray, live: np.ndarray, size: int) -> ModularBound:
-        return ModularBound(self.family.bad, np.full(len(live), self.family.bad))
+    def ceiling(self, node: Node) -> ModularBound:
+        return ModularBound(self.family.bad, np.full(len(node.live), self.family.bad))
 
 
 @pytest.mark.parametrize("field", FIELDS)
 def test_cells_of_least_squares(bad: float, field: str) -> None:
     for size in (1, 2, 3):
         sub = subproblem(size)
-        clean, wrong = (AdditionsFamily(one, UniformCurvature(0.0)) for one in
+        clean, wrong = (SquaredFamily(one, UniformCurvature(0.0)) for one in
                         (sub, spoilt(sub, field, bad)))  # fmt: skip
-        nothing = tight(SpoiltFamily(clean.live, [NOTHING_OF_NINE], size=size), [], TARGET)
+        nothing = tight(SpoiltFamily(clean.node.live, [NOTHING_OF_NINE], size=size), [], TARGET)
         cell = tight(wrong, [], TARGET)
         assert math.isfinite(cell.log_upper)
         if not (field == "whitened" and size == 1):

@@ -6,21 +6,27 @@ from functools import partial
 
 import numpy as np
 import pytest
-from designs import random_instance
-from searches import supports_by
-from test_against_enumeration import check_levels, check_pool
 
 from mipselect import TopR
 from mipselect.datasets import correlated_gaussian
 from mipselect.errors import NotCertified
-from mipselect.instance import Instance
-from mipselect.losses import gram as gram_module
-from mipselect.losses import row_tops
-from mipselect.losses.gram import Gram
+from mipselect.problem.instance import Instance
+from mipselect.restricted import gram as gram_module
+from mipselect.restricted import row_tops
+from mipselect.restricted.gram import Gram, GramMemory
 from mipselect.search import mistake_levels, top_supports
-from mipselect.search.least_squares.additions import Screening
 from mipselect.search.pool import SupportPool
 from mipselect.search.progress import Deadline, Reporter, Run, Statistics
+from mipselect.search.tuning import Screening
+from tests.support.brute_force import check_levels, check_pool
+from tests.support.designs import random_instance
+from tests.support.searches import supports_by
+
+
+def holding(instance: Instance, memory: GramMemory) -> Instance:
+    """Limit the memory of an instance's Gram matrix; return the instance."""
+    instance.prepared.gram.memory = memory
+    return instance
 
 
 @pytest.mark.parametrize("solver", ["native", "highs"])
@@ -29,14 +35,11 @@ def test_exact_without_holding_the_gram_matrix(
     solver: str, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Lazily computed columns, dropped again and again, and every kind of bound on row sums."""
-    monkeypatch.setattr(gram_module, "FULL_GRAM_BYTES", 0)
-    monkeypatch.setattr(gram_module, "KEPT_BYTES", 500)
-    monkeypatch.setattr(gram_module, "BLOCK_BYTES", 400)
     narrow = partial(row_tops.streamed_row_tops, width=3)
     monkeypatch.setattr(gram_module, "streamed_row_tops", narrow)
     for k in range(10):
         screening = Screening(dense=3 * (k % 3), tops_columns=100 * (k % 2))
-        instance = random_instance(seed + k)
+        instance = holding(random_instance(seed + k), GramMemory(full=0, kept=500, block=400))
         assert not instance.prepared.gram.fits
         R = max(1, instance.number_of_supports // 3)
         check_pool(instance, R, solver, 0.05, screening=screening)
@@ -94,15 +97,13 @@ def test_streamed_row_tops_are_upper_bounds(dtype: type, height: int) -> None:
             assert np.all(row <= others + 1e-5 * lengths[j] * lengths[candidates].max())
 
 
-def test_row_tops_agree_with_sorting(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_row_tops_agree_with_sorting() -> None:
     rng = np.random.default_rng(0)
     X = rng.standard_normal((20, 13))
     candidates = np.array([0, 2, 3, 5, 8, 9, 12])
     G = np.abs(X.T @ X)
     for budget in (2**30, 0):
-        monkeypatch.setattr(gram_module, "FULL_GRAM_BYTES", budget)
-        monkeypatch.setattr(gram_module, "BLOCK_BYTES", 200)
-        gram = Gram(X)
+        gram = Gram(X, GramMemory(full=budget, block=200))
         if gram.fits:
             gram.full()
         for count in (1, 3, 6, 9):
@@ -116,17 +117,17 @@ def test_row_tops_agree_with_sorting(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("fits", [True, False])
-def test_float32_data_give_what_their_float64_copy_gives(
-    fits: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_float32_data_give_what_their_float64_copy_gives(fits: bool) -> None:
     """Products are formed in float64, so the bounds hold for the data as they are stored."""
-    monkeypatch.setattr(gram_module, "FULL_GRAM_BYTES", 2**30 if fits else 0)
+    memory = GramMemory(full=2**30 if fits else 0)
     X, y = correlated_gaussian(300, 40, rho=0.3, snr=2.0, support_size=3, seed=3)
     single = X.astype(np.float32)
     public = {
         "support_size": 3, "x_bound": 0.5, "y_bound": 0.5, "coef_bound": 1.1, "ridge": 9.0
     }  # fmt: skip
-    narrow, wide = Instance(single, y, **public), Instance(single.astype(np.float64), y, **public)
+    narrow, wide = (
+        holding(Instance(X, y, **public), memory) for X in (single, single.astype(np.float64))
+    )
     assert narrow.X.dtype == np.float32
     one, two = top_supports(narrow), top_supports(wide)
     assert np.array_equal(one.supports, two.supports)
@@ -153,10 +154,10 @@ def test_native_and_highs_agree_at_p_1000(seed: int) -> None:
 def test_wide_data_stop_in_time_with_what_was_proven(monkeypatch: pytest.MonkeyPatch) -> None:
     """Between two looks at the clock no more of G is formed than one block of it."""
     rng = np.random.default_rng(4)
-    monkeypatch.setattr(gram_module, "FULL_GRAM_BYTES", 0)
     X = rng.standard_normal((100, 8_000), dtype=np.float32)
     y = X[:, :4] @ np.full(4, 0.5) + rng.standard_normal(100)
     instance = Instance(X, y, support_size=4, x_bound=0.5, y_bound=0.5, coef_bound=1.0, ridge=5.0)
+    holding(instance, GramMemory(full=0))
     formed = [0]
     for owner, name in ((Gram, "product"), (Gram, "block"), (row_tops, "_products")):
         original = getattr(owner, name)

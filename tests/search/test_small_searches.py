@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from designs import LOSSES, all_supports, random_instance, random_loss_instance
-from searches import levels_by, search_by, supports_by
 
 from mipselect import Instance, mistake_levels, top_supports
 from mipselect.search.convex.method import ConvexMethod, DivideAll
 from mipselect.search.convex.remembered import Remembered
+from mipselect.search.drivers import find_levels, find_supports
 from mipselect.search.enumeration import Enumeration
-from mipselect.search.levels import find_levels
 from mipselect.search.options import SearchOptions
 from mipselect.search.progress import Run
 from mipselect.search.setup import Search, set_up
-from mipselect.search.supports import find_supports
+from tests.support.designs import LOSSES, all_supports, random_instance, random_loss_instance
+from tests.support.searches import levels_by, search_by, supports_by
 
 
 @pytest.mark.parametrize("loss", ["squared", *LOSSES])

@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from designs import random_instance
-from soft_draws import Judged, hostile
 
 from mipselect import Instance
 from mipselect.search.progress import Run
@@ -17,6 +15,8 @@ from mipselect.search.soft.pairs import PairLaw
 from mipselect.search.soft.partition import Partition
 from mipselect.search.soft.polynomials import SubsetLaw
 from mipselect.search.soft.spaces import space_of
+from tests.support.designs import random_instance
+from tests.support.soft_draws import Judged, hostile
 
 
 def refine_randomly(judged: Judged, rng: random.Random, steps: int) -> None:
@@ -31,12 +31,9 @@ def refine_randomly(judged: Judged, rng: random.Random, steps: int) -> None:
 
 @pytest.mark.parametrize("block", range(6))
 @pytest.mark.parametrize("convex", [False, True])
-def test_cells_of_hostile_designs(
-    block: int, convex: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("mipselect.mechanisms.supports.rejection_sampler.STEPS_BEFORE", 0)
+def test_cells_of_hostile_designs(block: int, convex: bool) -> None:
     for seed in range(100 * block, 100 * block + (5 if convex else 14)):
-        judged = hostile(seed, convex=convex, **({"max_p": 6} if convex else {"max_p": 8}))
+        judged = hostile(seed, convex=convex, steps_before=0, max_p=6 if convex else 8)
         rng = random.Random(seed)
         judged.check_cells()
         refine_randomly(judged, rng, rng.randrange(10))
@@ -49,12 +46,11 @@ def test_cells_of_hostile_designs(
 
 @pytest.mark.parametrize("block", range(4))
 @pytest.mark.parametrize("convex", [False, True])
-def test_cells_of_features_of_several_columns(
-    block: int, convex: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("mipselect.mechanisms.supports.rejection_sampler.STEPS_BEFORE", 0)
+def test_cells_of_features_of_several_columns(block: int, convex: bool) -> None:
     for seed in range(100 * block, 100 * block + (4 if convex else 10)):
-        judged = hostile(seed, convex=convex, grouped=True, max_p=5 if convex else 7)
+        judged = hostile(
+            seed, convex=convex, grouped=True, steps_before=0, max_p=5 if convex else 7
+        )
         rng = random.Random(seed)
         judged.check_cells()
         refine_randomly(judged, rng, rng.randrange(14))
@@ -121,7 +117,6 @@ def test_an_interrupt_anywhere_leaves_the_partition_as_it_was(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Stop in every function that refining calls, then go on: no cell and no chance is lost."""
-    monkeypatch.setattr("mipselect.mechanisms.supports.rejection_sampler.STEPS_BEFORE", 0)
     rng = np.random.default_rng(1)
     X = rng.standard_normal((30, 8)) + rng.standard_normal((30, 1))
     instance = instance_of(X, X[:, 0] + X[:, 1] + rng.standard_normal(30), 4)
@@ -132,7 +127,7 @@ def test_an_interrupt_anywhere_leaves_the_partition_as_it_was(
         ("mipselect.search.soft.cells._inherited", 1),
     ]
     for name, calls in places:
-        judged = Judged(instance, 20.0)
+        judged = Judged(instance, 20.0, steps_before=0)
         partition = judged.partition
         before = dict(partition.numbered)
         with monkeypatch.context() as patch:

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from mipselect import Instance
-from mipselect.losses.squared import PreparedSquared
-from mipselect.search.soft.bounds import LogWeight, ModularBound
+from mipselect.restricted.squared import PreparedSquared
+from mipselect.search.bounds.modular import ModularBound
+from mipselect.search.soft.bounds import LogWeight
 from mipselect.search.soft.cells import Origin
-from mipselect.search.soft.least_squares import AdditionsFamily, LeastSquaresSpace
+from mipselect.search.soft.least_squares import LeastSquaresSpace, SquaredFamily
 
 RIDGES = [1.0, 1e-3, 1e-6, 1e-9, 1e-11, 1e-12, 1e-13, 1e-14, 1e-15, 1e-16, 1e-18, 1e-25, 1e-50]
 RADIUS = 1e3
@@ -91,14 +92,14 @@ def test_bounds_hold_at_every_support(kind: int, ridge: float) -> None:
     grandchildren = [
         space.families([Origin(child, taken, np.delete(np.arange(5), taken))])[0]
         for child in children
-        if child.size == 2
+        if child.node.size == 2
         for taken in range(5)
     ]
     for family in [*families, *children, *grandchildren]:
-        assert isinstance(family, AdditionsFamily)
+        assert isinstance(family, SquaredFamily)
         bounds = list(family.floors())
         for _ in range(4):
-            inclusion = rng.choice([1e-3, 0.011, 0.3, 0.99, 1.0], len(family.live))
+            inclusion = rng.choice([1e-3, 0.011, 0.3, 0.99, 1.0], len(family.node.live))
             if (found := family.centred(inclusion)) is not None:
                 bounds.append(found)
         for bound in bounds:
@@ -107,32 +108,32 @@ def test_bounds_hold_at_every_support(kind: int, ridge: float) -> None:
 
 
 def check(
-    family: AdditionsFamily,
+    family: SquaredFamily,
     bound: ModularBound,
     exact: dict[tuple[int, ...], Fraction],
     allowed: Fraction,
 ) -> None:
-    for positions in itertools.combinations(range(len(family.live)), family.size):
+    for positions in itertools.combinations(range(len(family.node.live)), family.node.size):
         at = list(positions)
-        T = tuple(sorted([*family.base.tolist(), *family.live[at].tolist()]))
-        low = bound.constant - float(bound.shares[at].sum())
+        T = tuple(sorted([*family.node.base.tolist(), *family.node.live[at].tolist()]))
+        low = -bound.constant - float(bound.terms[at].sum())
         assert Fraction(low) <= exact[T] + allowed, T
 
 
 def check_pairs(
-    family: AdditionsFamily, exact: dict[tuple[int, ...], Fraction], allowed: Fraction
+    family: SquaredFamily, exact: dict[tuple[int, ...], Fraction], allowed: Fraction
 ) -> None:
     """The logs of a pair at rate 1, as its row has them, are -R or more."""
     target = LogWeight(1.0, 0.0, {1: 0.0, 2: 0.0, 3: 0.0}, np.zeros(6))
     law = family.pairs(target)
     if law is None:
-        assert family.size != 2 or family.blurred
+        assert family.node.size != 2 or family.blurred
         return
-    for j, k in itertools.combinations(range(len(family.live)), 2):
-        T = tuple(sorted([*family.base.tolist(), int(family.live[j]), int(family.live[k])]))
+    for j, k in itertools.combinations(range(len(family.node.live)), 2):
+        T = tuple(family.node.supports(np.array([[j, k]]))[0].tolist())
         log = float(law.row(j)[k - j - 1])
         assert Fraction(-log) <= exact[T] + allowed, T
-    rows = [np.logaddexp.reduce(law.row(j)) for j in range(len(family.live) - 1)]
+    rows = [np.logaddexp.reduce(law.row(j)) for j in range(len(family.node.live) - 1)]
     # A row's total as it was summed once covers the row as it is computed again.
-    extra = 2.0 * family._second_sum() / (2.0 * family.sub.problem.n) + law.rounding
+    extra = 2.0 * family._second_sum() / (2.0 * family.node.problem.n) + law.rounding
     assert np.all(np.abs(rows - law.log_rows) <= extra)

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import mpmath
 import numpy as np
 import pytest
-from designs import all_supports
-from searches import levels_by, supports_by
 
 from mipselect import Instance
-from mipselect.losses.squared import PreparedSquared
-from mipselect.search.least_squares import measured_curvature
-from mipselect.search.least_squares.additions import Additions, additions_to
+from mipselect.restricted.squared import PreparedSquared
 from mipselect.search.least_squares.children import children_of
 from mipselect.search.least_squares.measured_curvature import parallel_sum, spectral_curvatures
+from mipselect.search.least_squares.node import SquaredNode, squared_node
+from mipselect.search.tuning import TUNING
+from tests.support.designs import all_supports
+from tests.support.searches import levels_by, supports_by
 
-SHARES = (0.03, 0.1, 0.3)
 RNG = np.random.default_rng(4)
 DESIGNS = {
     "zeros": np.zeros((3, 9)),
@@ -38,28 +39,29 @@ def instance_of(X: np.ndarray, always: int, ridge: float) -> Instance:
     )  # fmt: skip
 
 
-def additions(instance: Instance, base: np.ndarray, size: int) -> Additions:
+def additions(instance: Instance, base: np.ndarray, size: int) -> SquaredNode:
     problem = instance.prepared
     assert isinstance(problem, PreparedSquared)
     others = np.setdiff1d(np.arange(problem.features.count), base)
-    return additions_to(problem, base, size, others, 0.0, None)
+    return squared_node(problem, base, size, others, 0.0, None)
 
 
-@pytest.fixture(params=["eigenvalues", "parallel sums"])
-def _by(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    if request.param == "parallel sums":
-        monkeypatch.setattr(measured_curvature, "EIGENVALUE_COLUMNS", 2)
+BY = {
+    "eigenvalues": TUNING.spectrum,
+    "parallel sums": replace(TUNING.spectrum, eigenvalue_columns=2),
+}
 
 
-@pytest.mark.usefixtures("_by")
+@pytest.mark.parametrize("by", BY)
 @pytest.mark.parametrize("always", [0, 2])
 @pytest.mark.parametrize("design", DESIGNS)
-def test_a_spectrum_of_rounding_is_none(design: str, always: int) -> None:
+def test_a_spectrum_of_rounding_is_none(design: str, always: int, by: str) -> None:
     """Whatever is found is at most what is there, and leaves every base a Cholesky factor."""
     for ridge in RIDGES:
         instance = instance_of(DESIGNS[design], always, float(ridge))
         whole = additions(instance, np.empty(0, dtype=np.intp), 1)
-        for curvature in spectral_curvatures(whole, SHARES):
+        whole = replace(whole, tuning=replace(TUNING, spectrum=BY[by]))
+        for curvature in spectral_curvatures(whole):
             slack = float(curvature.slack)
             assert np.linalg.eigvalsh(curvature.E)[0] >= -slack
             assert least_eigenvalue(left_of(instance), curvature.E) >= -slack
@@ -91,17 +93,17 @@ def least_eigenvalue(G: mpmath.matrix, E: np.ndarray) -> float:
         return float(min(mpmath.eigsy(G - mpmath.matrix(E.tolist()), eigvals_only=True)))
 
 
-@pytest.mark.usefixtures("_by")
+@pytest.mark.parametrize("by", BY)
 @pytest.mark.parametrize("design", DESIGNS)
-def test_searches_that_measure_curvature_at_once_are_right(design: str) -> None:
+def test_searches_that_measure_curvature_at_once_are_right(design: str, by: str) -> None:
     for always in (0, 2):
         for ridge in (1.0, 1e-6, 1e-9):
             solver = "native" if ridge != 1e-6 else "highs"
             instance = instance_of(DESIGNS[design], always, ridge)
             with np.errstate(all="ignore"):
                 values = np.sort(instance.objectives(all_supports(instance)))
-                pool = supports_by(instance, 4, solver, cheap=0)
-                levels = levels_by(instance, solver, cheap=0)
+                pool = supports_by(instance, 4, solver, cheap=0, spectrum=BY[by])
+                levels = levels_by(instance, solver, cheap=0, spectrum=BY[by])
             rounding = 1e-9 * instance.sensitivity
             assert pool.certified
             assert levels.certified

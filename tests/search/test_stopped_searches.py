@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from designs import all_supports, distances, random_instance, with_loss
-from searches import run_of, search_by, supports_by
 
 from mipselect.errors import InvalidInput, NotCertified
-from mipselect.instance import Instance
-from mipselect.search.convex.completions import Batches
-from mipselect.search.levels import find_levels
+from mipselect.problem.instance import Instance
+from mipselect.search.drivers import find_levels, find_supports
 from mipselect.search.pool import MistakeLevels, SupportPool
 from mipselect.search.progress import TimeUp
-from mipselect.search.supports import find_supports
+from tests.support.designs import all_supports, distances, random_instance, with_loss
+from tests.support.searches import run_of, search_by, supports_by
 
 LOSSES = ["squared", "huber(1.35)"]
 
@@ -41,7 +39,7 @@ def test_a_stopped_pool_is_proven_as_far_as_it_says(loss: str, cheap: int) -> No
     supports = all_supports(instance)
     values = instance.objectives(supports)
     ranked = np.sort(values)
-    tuned = {"cheap": cheap, "batches": Batches(bases=2, supports=2, long=10 * cheap)}
+    tuned = {"cheap": cheap, "bases": 2, "supports": 2}
     some = 0
     for looks in range(1, 90, 1 if loss == "squared" else 6):
         pool, refused = stopped(lambda s: find_supports(s, 34), instance, looks, **tuned)
@@ -69,7 +67,7 @@ def test_stopped_levels_are_proven_as_far_as_they_say(loss: str, cheap: int) -> 
     instance = instance_of(loss)
     supports = all_supports(instance)
     values = instance.objectives(supports)
-    tuned = {"cheap": cheap, "batches": Batches(bases=2, supports=2, long=10 * cheap)}
+    tuned = {"cheap": cheap, "bases": 2, "supports": 2}
     some = 0
     for looks in range(1, 90, 1 if loss == "squared" else 6):
         levels, refused = stopped(find_levels, instance, looks, **tuned)

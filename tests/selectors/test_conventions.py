@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from all_selectors import NAMES, all_selectors
 from scipy import sparse
 from sklearn import config_context
 from sklearn.base import clone
@@ -19,6 +18,7 @@ from sklearn.preprocessing import FunctionTransformer
 from mipselect import Ledger, MipselectError
 from mipselect.errors import BudgetExceeded, InvalidInput
 from mipselect.selectors import MistakesSelector, TopRSelector
+from tests.support.all_selectors import NAMES, all_selectors
 
 
 def data(n: int = 40, p: int = 5) -> tuple[pd.DataFrame, np.ndarray]:

@@ -6,12 +6,12 @@ import warnings
 from typing import Any
 
 import pytest
-from all_selectors import BOUNDS, NAMES, all_selectors
 from sklearn.exceptions import SkipTestWarning
 from sklearn.utils.estimator_checks import check_estimator
 
 from mipselect.errors import ConditionNotMet
 from mipselect.selectors import ExponentialSelector, MistakesSelector, TopRSelector
+from tests.support.all_selectors import BOUNDS, NAMES, all_selectors
 
 
 def checked(estimator: Any) -> list[dict[str, Any]]:
@@ -44,7 +44,7 @@ def test_a_choice_of_sizes_fails_only_by_wanting_two_columns() -> None:
 
 
 def test_the_published_mistakes_selector_fails_only_by_refusing() -> None:
-    """The data of the checks have no gap, so that nothing may be promised on them."""
+    """The data of the checks have no gap, so that no guarantee holds on them."""
     found = checked(MistakesSelector(1, random_state=0, **BOUNDS))
     failed = [one for one in found if one["status"] == "failed"]
     assert failed

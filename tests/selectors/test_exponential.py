@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from all_selectors import BOUNDS
 from sklearn.base import clone
 from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
@@ -17,6 +16,7 @@ from mipselect.errors import InvalidInput
 from mipselect.privacy import Guarantee
 from mipselect.privacy.audit import ReplacedRow, worst_pair
 from mipselect.selectors import ExponentialSelector
+from tests.support.all_selectors import BOUNDS
 
 
 def data(n: int = 60, p: int = 6) -> tuple[np.ndarray, np.ndarray]:

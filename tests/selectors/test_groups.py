@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from all_selectors import NAMES, all_selectors
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.linear_model import Ridge
@@ -23,6 +22,7 @@ from mipselect.selectors import (
     SISSelector,
     TopRSelector,
 )
+from tests.support.all_selectors import NAMES, all_selectors
 
 GROUPS = [[3, 0, 5], [1], [6, 2], [8]]
 BOUNDS: dict[str, Any] = {

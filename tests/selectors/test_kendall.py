@@ -14,15 +14,16 @@ from scipy.sparse import csr_matrix
 from scipy.stats import chisquare, kendalltau
 from sklearn.utils.estimator_checks import check_estimator
 
-from mipselect import methods
 from mipselect.errors import BudgetExceeded, InvalidInput, RelationMismatch
 from mipselect.mechanisms import Peeling
 from mipselect.mechanisms.scores.adaptive_peeling import AdaptivePeeling
-from mipselect.methods.kendall import OfAllRows, RelevanceLessRedundancy
-from mipselect.methods.kendall_tau import GRID, Rankings, inversions
 from mipselect.privacy import Guarantee, Ledger
 from mipselect.privacy.audit import largest_loss, law_of
+from mipselect.problem import data
+from mipselect.problem.problem import Problem
 from mipselect.selectors import KendallSelector
+from mipselect.selectors.scores.kendall_tau import GRID, Rankings, inversions
+from mipselect.selectors.scores.relevance_redundancy import OfAllRows, RelevanceLessRedundancy
 
 SIZES = [1, 2, 3, 4, 5, 7, 8, 9, 31, 32, 33, 127, 128, 129, 255, 256, 257, 300]
 RELATIONS = ["add-remove", "replace-one"]
@@ -383,7 +384,7 @@ def test_bad_data_and_parameters_are_refused() -> None:
         KendallSelector(2).fit(csr_matrix(X), y)
     with pytest.raises(InvalidInput, match="y must hold real numbers"):
         KendallSelector(2).fit(X, ["a"] * 400)
-    with pytest.raises(InvalidInput, match="relation must be 'add-remove' or 'replace-one'"):
+    with pytest.raises(InvalidInput, match="relation must be 'replace-one' or 'add-remove'"):
         KendallSelector(2, relation="swap").fit(X, y)
     for wrong in ("median", None, ["max"]):
         with pytest.raises(InvalidInput, match="redundancy must be 'max' or 'mean'"):
@@ -402,6 +403,6 @@ def test_seeds_have_256_bits() -> None:
             asked.append(k)
             return super().getrandbits(k)
 
-    rows = methods.Rows(np.ones((3, 2)), np.ones(3), 1)
-    methods.KendallMethod(epsilon=1.0).mechanism(rows, Counting(1))
+    problem = Problem.of_columns(2, None, support_size=1, loss=None)
+    KendallSelector().law(problem, data.Rows(np.ones((3, 2)), np.ones(3)), Counting(1))
     assert asked == [256, 256]

@@ -11,9 +11,9 @@ import pytest
 from sklearn.utils.estimator_checks import check_estimator
 
 from mipselect.errors import InvalidInput
-from mipselect.methods.residual_squares import ResidualSquares, nearest_in_ball
 from mipselect.privacy.audit import ReplacedRow, lower_bound, worst_pair
 from mipselect.selectors import MCMCSelector
+from mipselect.selectors.scores.residual_squares import ResidualSquares, nearest_in_ball
 
 BOUNDS = {"x_bound": 1.0, "y_bound": 1.0, "coef_bound": 1.0}
 
@@ -72,12 +72,12 @@ def test_a_tiny_target_and_columns_that_depend_on_each_other(exponent: int) -> N
         assert 0.0 <= values(support) <= y @ y + 1e-20
 
 
-def test_products_of_each_support_are_the_same_as_one_gram_matrix(monkeypatch: Any) -> None:
+def test_products_of_each_support_are_the_same_as_one_gram_matrix() -> None:
     rng = np.random.default_rng(2)
     X, y = rng.uniform(-1.0, 1.0, (12, 6)), rng.uniform(-1.0, 1.0, 12)
     whole = [ResidualSquares(X, y, 0.7)(support) for support in combinations(range(6), 3)]
-    monkeypatch.setattr("mipselect.methods.residual_squares.GRAM_LIMIT", 5)
-    parts = [ResidualSquares(X, y, 0.7)(support) for support in combinations(range(6), 3)]
+    apart = ResidualSquares(X, y, 0.7, gram_limit=5)
+    parts = [apart(support) for support in combinations(range(6), 3)]
     np.testing.assert_allclose(parts, whole, rtol=1e-12)
 
 

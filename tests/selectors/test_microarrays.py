@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from statistics import fmean
 
 import pytest
-from wants import wants
 
 from mipselect_papers.reproduce.sources import MICROARRAYS, DataSource
 from mipselect_papers.sis.accuracy import FIVE, OnMicroarray
 from mipselect_papers.sis.setting import DP_SIS, TWO_STAGE
+from tests.support.shared_data import DATA, wants_data
 
-FOLDER = Path(__file__).parents[3] / "shared" / "data" / "microarray"
-
-pytestmark = wants("../shared/data", FOLDER.exists())
+pytestmark = wants_data
 
 
 @pytest.mark.parametrize("name", ["christensen", "sorlie"])
 def test_screening_finds_more_of_the_reference_than_two_stages(name: str) -> None:
-    source = DataSource.found(MICROARRAYS, FOLDER)
+    source = DataSource.found(MICROARRAYS, DATA / "microarray")
     recipe = OnMicroarray((7.0, 10.0), log_d=False, table=name)
     readings = [r for seed in range(40) for r in recipe.measure(1, seed, source)]
     assert {reading.metric for reading in readings} == {FIVE.key}

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from all_selectors import NAMES, all_selectors
 
 from mipselect.errors import InvalidInput
+from tests.support.all_selectors import NAMES, all_selectors
 
 X, Y = np.eye(4), np.array([1.0, -1.0, 1.0, -1.0])
 NEVER = [-1.0, np.nan, np.inf, -np.inf, 10**400, True, "1"]

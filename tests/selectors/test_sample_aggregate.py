@@ -17,9 +17,9 @@ from sklearn.utils.estimator_checks import check_estimator
 from mipselect import Ledger
 from mipselect.errors import InvalidInput
 from mipselect.mechanisms import OneShotTopK, Peeling, SampleAggregate
-from mipselect.methods.sample_aggregate import lasso_ballot, path_ballot, penalty_ballot
 from mipselect.privacy.audit import largest_loss, lower_bound
 from mipselect.selectors import SampleAggregateSelector
+from mipselect.selectors.scores.ballots import lasso_ballot, path_ballot, penalty_ballot
 
 Table = np.ndarray
 WIDTH = 12

@@ -12,15 +12,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from all_selectors import NAMES, all_selectors
 from numpy.typing import ArrayLike
 
 from mipselect import Instance
 from mipselect.mechanisms import Mechanism, SupportMechanism
 from mipselect.mechanisms.base import Support
-from mipselect.methods import SupportMethod
 from mipselect.privacy import Guarantee
 from mipselect.selectors.base import PrivateSelector
+from mipselect.selectors.problem import ProblemSelector
+from tests.support.all_selectors import NAMES, all_selectors
 
 VALUES = [0.0, 1.0, -1.0, 3.0, 5e-324, 1e-310, 1e-160, 1e-16, 1e16, 1e154, 1e308, -1e308, 1.7e308]
 
@@ -63,8 +63,8 @@ class LoudSelector(PrivateSelector):
         return Loud()
 
 
-class LoudMethod(SupportMethod):
-    def _mechanism(self, instance: Instance, progress: Any) -> SupportMechanism:
+class LoudMethod(ProblemSelector):
+    def _law(self, instance: Instance, progress: Any) -> SupportMechanism:
         overflowing()
         return Loud()
 
@@ -80,7 +80,7 @@ def test_selectors_methods_and_releases_are_silent_and_leave_the_state_as_it_was
     instance = Instance(X, y, support_size=1, x_bound=1.0, y_bound=1.0, coef_bound=1.0, ridge=1.0)
     assert LoudSelector().fit(X, y).release_.support == (0,)
     assert isinstance(LoudSelector().mechanism(X, y), Loud)
-    assert isinstance(LoudMethod(epsilon=1.0).mechanism(instance), Loud)
+    assert isinstance(LoudMethod(epsilon=1.0).on(instance), Loud)
     assert Loud().release().support == (0,)
     assert np.geterr() == before
     with pytest.raises(RuntimeWarning):

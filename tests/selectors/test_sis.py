@@ -14,9 +14,9 @@ from sklearn.utils.estimator_checks import check_estimator
 from mipselect import Ledger
 from mipselect.errors import InvalidInput, RelationMismatch
 from mipselect.mechanisms import CanonicalLipschitz, JointExponential, OneShotTopK, Peeling
-from mipselect.methods.correlations import exact_correlations, in_units_of
 from mipselect.privacy.audit import largest_loss, law_of
 from mipselect.selectors import SISSelector
+from mipselect.selectors.scores.correlations import exact_correlations, in_units_of
 
 BOUNDS = {"x_bound": 1.0, "y_bound": 1.0}
 
@@ -120,7 +120,7 @@ def test_every_top_k_by_name_or_as_a_callable() -> None:
     special = partial(CanonicalLipschitz, noise="logistic", gamma=1.0)
     assert SISSelector(3, top_k=special, **BOUNDS).mechanism(X, y).name.endswith("logistic")
     for wrong in ("lasso", None, 3):
-        with pytest.raises(InvalidInput, match="top_k must be one of 'canonical'"):
+        with pytest.raises(InvalidInput, match="top_k must be 'canonical'"):
             SISSelector(3, top_k=wrong, **BOUNDS).fit(X, y)
 
 

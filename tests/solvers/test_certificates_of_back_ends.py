@@ -1,12 +1,12 @@
-"""Certificates against enumeration where columns and ridges hurt; the long run is a benchmark."""
+"""Certificates against enumeration where columns and ridges hurt; the long run is a soak."""
 
 from __future__ import annotations
 
 import pytest
-from back_ends import back_ends
 
-from benchmarks.certificates import Liar, check, grouped_problem
 from mipselect.backends import Capability, solver_by_name
+from tests.soak.certificates import Liar, check, grouped_problem
+from tests.support.back_ends import back_ends
 
 
 @pytest.mark.parametrize("name", back_ends(Capability.MILP))

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from wants import skip_for_want_of, wants
 
 from mipselect.backends import MipStatus, available_solvers, solver_by_name
+from tests.support.wants import skip_for_want_of, wants
 
 pytestmark = wants("shell scripts and signals", os.name == "posix")
 

@@ -7,11 +7,11 @@ import math
 
 import numpy as np
 import pytest
-from back_ends import back_ends
 
 from mipselect.backends.discovery import known_solvers, solver_by_name
 from mipselect.backends.protocols import Answer, Capability, MipStatus
 from mipselect.errors import SolverFailure
+from tests.support.back_ends import back_ends
 
 SLACK = 0.05
 """Units, of which τ has 100: how far a bound may stay below the optimum."""

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from back_ends import back_ends
-from designs import DESIGNS, Design, all_supports, distances, random_grouped_instance, with_loss
-from searches import ENDLESS, levels_by, supports_by
 
 from mipselect.backends.discovery import solver_by_name
 from mipselect.backends.protocols import Capability
-from mipselect.data.files import load_instance
-from mipselect.instance import Instance
+from mipselect.problem.instance import Instance
+from mipselect.problem.stored.files import load_instance
 from mipselect.search import mistake_levels
+from tests.support.back_ends import back_ends
+from tests.support.designs import (
+    DESIGNS,
+    Design,
+    all_supports,
+    distances,
+    random_grouped_instance,
+    with_loss,
+)
+from tests.support.searches import ENDLESS, levels_by, supports_by
 
 EXECUTABLES = ("cbc", "glpk")
 """Each solve starts a process: fewer instances do."""

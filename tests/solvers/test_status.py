@@ -12,8 +12,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from searches import levels_by
-from wants import skip_for_want_of
 
 from mipselect import available_solvers, load_instance, mistake_levels
 from mipselect.backends.discovery import known_solvers, solver_by_name, usable_solver
@@ -21,6 +19,8 @@ from mipselect.backends.protocols import Capability, MipStatus
 from mipselect.errors import UnknownSolver
 from mipselect.search.monolithic.formulations import Form, LeastSquaresModels
 from mipselect_solvers import gurobi, scip
+from tests.support.searches import levels_by
+from tests.support.wants import skip_for_want_of
 
 DOCUMENTED = ("native", "highs", "gurobi", "scip", "cbc", "glpk")
 

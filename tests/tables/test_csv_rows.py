@@ -5,15 +5,19 @@ from __future__ import annotations
 import gzip
 import warnings
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from one_row_at_a_time import HOSTILE
 
 from mipselect.errors import InvalidInput
-from mipselect.tables import FeatureTable, TableSchema, csv_rows, map_table
+from mipselect.tables import FeatureTable, PublicMap, TableSchema, map_table
+from mipselect.tables.csv_rows import BLOCK, CsvRows
+from mipselect.tables.mapping import read_rows
+from mipselect.tables.parts import Part
+from tests.support.one_row_at_a_time import HOSTILE
 
 SCHEMA = TableSchema.of(
     {
@@ -65,19 +69,35 @@ def mapped(folder: Path, rows: list[bytes], header: bytes = HEADER) -> FeatureTa
         return map_table(path, SCHEMA, target="y")
 
 
-@pytest.fixture(params=[1 << 22, 64, 300])
-def block(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
-    monkeypatch.setattr(csv_rows, "BLOCK", request.param)
-    return request.param
+class Columns(NamedTuple):
+    X: np.ndarray
+    y: np.ndarray
 
 
+def in_blocks(folder: Path, rows: list[bytes], block: int) -> Columns:
+    """The same, of a file that is read by so many bytes at a time."""
+    path = folder / "t.csv"
+    path.write_bytes(HEADER + b"".join(rows))
+    records = CsvRows("t.csv", lambda: path.open("rb"), compressed=False, block=block)
+    kinds = ("string",) * len(records.header)
+    part = Part("t.csv", records.header, kinds, None, records.batches)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        X, y = read_rows([part], PublicMap.of(SCHEMA, target="y"), "first")
+    return Columns(X, np.nan_to_num(y))
+
+
+BLOCKS = pytest.mark.parametrize("block", [BLOCK, 64, 300])
+
+
+@BLOCKS
 @pytest.mark.parametrize("record", [*RAGGED, *STRANGE], ids=lambda record: repr(record[:20]))
 def test_a_record_changes_its_row_only(tmp_path: Path, record: bytes, block: int) -> None:
-    before = mapped(tmp_path, GOOD)
+    before = in_blocks(tmp_path, GOOD, block)
     for i in (0, 17, 39):
         rows = list(GOOD)
         rows[i] = record
-        after = mapped(tmp_path, rows)
+        after = in_blocks(tmp_path, rows, block)
         others = np.arange(40) != i
         np.testing.assert_array_equal(before.X[others], after.X[others])
         np.testing.assert_array_equal(before.y[others], after.y[others])
@@ -89,18 +109,20 @@ def test_a_record_changes_its_row_only(tmp_path: Path, record: bytes, block: int
             assert after.y[i] == 0.0
 
 
+@BLOCKS
 def test_many_ragged_records_in_a_row_keep_their_places(tmp_path: Path, block: int) -> None:
     rows = [*RAGGED * 5, *GOOD, *RAGGED[:4] * 30, *GOOD[:3], *RAGGED[5:8] * 20]
-    table = mapped(tmp_path, rows)
+    table = in_blocks(tmp_path, rows, block)
     assert len(table.y) == len(rows)
     whole = np.array([row in GOOD for row in rows])
     np.testing.assert_array_equal(table.X[:, 1] == 0.0, whole)
-    alone = mapped(tmp_path, [row for row in rows if row in GOOD])
+    alone = in_blocks(tmp_path, [row for row in rows if row in GOOD], block)
     np.testing.assert_array_equal(table.X[whole], alone.X)
 
 
+@BLOCKS
 def test_only_ragged_records(tmp_path: Path, block: int) -> None:
-    assert len(mapped(tmp_path, RAGGED * 50).y) == 50 * len(RAGGED)
+    assert len(in_blocks(tmp_path, RAGGED * 50, block).y) == 50 * len(RAGGED)
 
 
 def test_quoted_line_breaks_and_bytes_reach_their_category(tmp_path: Path) -> None:
@@ -168,10 +190,11 @@ def test_columns_that_are_not_used_may_be_called_the_same(tmp_path: Path) -> Non
     assert table.X[0, 2] == 1.0
 
 
+@BLOCKS
 def test_an_unclosed_quote_raises_nothing(tmp_path: Path, block: int) -> None:
     for value in HOSTILE:
         row = b'5,"' + value.encode("utf-8", "surrogateescape") + b"\n"
-        table = mapped(tmp_path, [*GOOD[:3], row, *GOOD[3:]])
+        table = in_blocks(tmp_path, [*GOOD[:3], row, *GOOD[3:]], block)
         np.testing.assert_array_equal(table.X[:3, 1], np.zeros(3))
 
 

@@ -12,8 +12,8 @@ import pytest
 from pyarrow import dataset, fs, parquet
 
 from mipselect.errors import InvalidInput
-from mipselect.moments import Moments
 from mipselect.tables import TableSchema, map_table
+from mipselect.tables.moments import Moments
 from mipselect.tables.places import Once, place_elsewhere
 
 LIMITS = {"constraints": {"minimum": 0, "maximum": 9}}

@@ -16,12 +16,12 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hostile_pairs import failures
 from pyarrow import parquet
 
 from mipselect.tables import TableSchema, map_table
 from mipselect.tables.fields import field_of
 from mipselect.tables.values import MISSING, UNLISTED, codes, identities, numbers, written
+from tests.soak.hostile_pairs import failures
 
 CODE, LONG = 12345678901, 10**18 + 1
 Columns = dict[str, list[Any]]

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from one_row_at_a_time import HOSPITAL, HOSTILE, ROWS
 from pyarrow import parquet
 
 from mipselect import ExponentialMechanism, Instance, mistake_levels, top_supports
 from mipselect.errors import InvalidInput
 from mipselect.tables import TableSchema, map_table
+from tests.support.one_row_at_a_time import HOSPITAL, HOSTILE, ROWS
 
 SCHEMA = TableSchema.of(HOSPITAL)
 NAMES = [field.name for field in SCHEMA.fields]

@@ -11,7 +11,8 @@ import pyarrow as pa
 import pytest
 
 from mipselect.errors import InvalidInput
-from mipselect.tables import FeatureTable, TableSchema, map_table, mapping
+from mipselect.tables import FeatureTable, PublicMap, TableSchema, map_table
+from mipselect.tables.mapping import open_table, read_rows
 
 CONTENT: dict[str, Any] = {
     "csvw-eo:privacyUnit": "id",
@@ -42,10 +43,13 @@ VISITS = [
 ]
 
 
-def mapped(rows: list[Any], rule: str) -> FeatureTable:
+def arrow(rows: list[Any]) -> pa.Table:
     names = [field.name for field in SCHEMA.fields]
-    columns = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
-    return map_table(pa.table(columns), SCHEMA, target="y", unit_rule=rule)
+    return pa.table(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)))
+
+
+def mapped(rows: list[Any], rule: str) -> FeatureTable:
+    return map_table(arrow(rows), SCHEMA, target="y", unit_rule=rule)
 
 
 @pytest.mark.parametrize(
@@ -91,17 +95,18 @@ def test_rules_by_hand(rule: str, X: list[list[float]], y: list[float]) -> None:
     assert "id" not in table.feature_names
 
 
-def of_people(table: FeatureTable) -> Counter[Any]:
-    return Counter((tuple(x), y) for x, y in zip(table.X.tolist(), table.y.tolist(), strict=True))
+def of_people(rows: list[Any], rule: str, rows_at_once: int) -> Counter[Any]:
+    """Mapped rows, from a stream of unknown length with so many rows in a batch."""
+    public = PublicMap.of(SCHEMA, target="y")
+    source = arrow(rows).to_reader(max_chunksize=rows_at_once)
+    X, y = read_rows(open_table(source, public), public, rule, first_rows=2)
+    targets = np.nan_to_num(y).tolist()
+    return Counter((tuple(x), target) for x, target in zip(X.tolist(), targets, strict=True))
 
 
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("rows_at_once", [1, 3, 1 << 16])
-def test_one_changed_person_changes_one_row(
-    rule: str, rows_at_once: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("mipselect.tables.parts.ROWS", rows_at_once)
-    monkeypatch.setattr(mapping, "FIRST_ROWS", 2)
+def test_one_changed_person_changes_one_row(rule: str, rows_at_once: int) -> None:
     draw = random.Random(rows_at_once)
 
     def visit(who: str | None) -> Any:
@@ -117,7 +122,7 @@ def test_one_changed_person_changes_one_row(
             rows = list(rest)
             for _ in range(draw.randint(1, 9)):
                 rows.insert(draw.randint(0, len(rows)), visit("changed"))
-            tables.append(of_people(mapped(rows, rule)))
+            tables.append(of_people(rows, rule, rows_at_once))
         before, after = tables
         assert before.total() == after.total() == len({row[0] for row in rest}) + 1
         assert (before - after).total() <= 1

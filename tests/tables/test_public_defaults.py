@@ -7,13 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from wants import wants
 
 from mipselect import Instance
 from mipselect.tables import TableSchema
 from mipselect.tables.defaults import DEFAULT_RIDGE, default_coef_bound
-
-DATA = Path(__file__).parents[3] / "shared" / "data" / "regression"
+from tests.support.shared_data import TABLES, wants_data
 
 
 @pytest.mark.parametrize("size", [1, 5, 20])
@@ -37,7 +35,7 @@ def test_predictions_reach_as_far_whatever_the_size(size: int, always: int) -> N
         assert instance.sensitivity == pytest.approx(0.5 * (1 + reach) ** 2 / 40)
 
 
-@wants("../shared/data", DATA.exists())
+@wants_data
 @pytest.mark.parametrize(("size", "at_least"), [(1, 0.20), (3, 0.09), (5, 0.05)])
 def test_they_find_more_in_wine_than_a_looser_bound(
     repository: Path, size: int, at_least: float
@@ -47,7 +45,7 @@ def test_they_find_more_in_wine_than_a_looser_bound(
     def share(reach: float | None) -> float:
         """The mean R² of a draw at ε = 1, as a share of the best."""
         instance = Instance.from_table(
-            DATA / "winequality_white.csv.gz",
+            TABLES / "winequality_white.csv.gz",
             schema,
             target="quality",
             support_size=size,

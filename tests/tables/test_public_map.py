@@ -15,13 +15,13 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from one_row_at_a_time import HOSPITAL, HOSTILE, ROWS, mapped_row
 from pyarrow import parquet
 
 from mipselect.errors import InvalidInput
 from mipselect.tables import FeatureTable, PublicMap, TableSchema, map_table
 from mipselect.tables.fields import field_of
 from mipselect.tables.values import numbers
+from tests.support.one_row_at_a_time import HOSPITAL, HOSTILE, ROWS, mapped_row
 
 SCHEMA = TableSchema.of(HOSPITAL)
 NAMES = [field.name for field in SCHEMA.fields]
@@ -275,7 +275,7 @@ Question = dict[str, Any]
         ({"ranges": {"sex": (0, 1)}}, "must be one of numbers without categories"),
         ({"ranges": {"age": (0, 1)}, "never": ["age"]}, "fields that are not used: age"),
         ({"unit_rule": "mean"}, "needs csvw-eo:privacyUnit"),
-        ({"unit_rule": "middle"}, "unit_rule must be 'first' or 'last' or 'mean'"),
+        ({"unit_rule": "middle"}, "unit_rule must be one of 'first', 'last', 'mean'"),
     ],
 )
 def test_a_wrong_question_is_one_line_before_a_row_is_read(

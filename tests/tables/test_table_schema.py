@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from one_row_at_a_time import HOSPITAL
 
 from mipselect.errors import InvalidInput, MipselectError
 from mipselect.tables import TableSchema
+from tests.support.one_row_at_a_time import HOSPITAL
 
 
 def changed(path: list[Any], value: Any) -> dict[str, Any]:

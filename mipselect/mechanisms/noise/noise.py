@@ -39,13 +39,13 @@ class Noise(ABC):
     """
 
     lowest: float = -math.inf
-    """Where the support begins: 0 for the one-sided noises."""
+    """Lower end of the support: 0 for the one-sided noises."""
 
     tail: float = FAR
     """From here on t(x) is a constant less x, in double precision."""
 
     kinked: bool = False
-    """Whether F has a kink inside its support, at zero."""
+    """True if F has a kink inside its support, at zero."""
 
     @abstractmethod
     def log_exponent(self, x: FloatArray) -> FloatArray:

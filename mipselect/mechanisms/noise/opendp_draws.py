@@ -39,7 +39,7 @@ def laplace(value: float, epsilon: float, sensitivity: float) -> float:
 def gaussian(values: FloatArray, deviation: float) -> FloatArray:
     """Draw values + independent Gaussian noise of this deviation by `make_gaussian`.
 
-    Its sampler is exact; what the noise promises is the caller's to compute.
+    Its sampler is exact; the caller computes the guarantee of the noise.
     """
     dp = _opendp()
     space = dp.vector_domain(dp.atom_domain(T=float, nan=False)), dp.l2_distance(T=float)

@@ -1,4 +1,4 @@
-"""Which noisy utilities come out on top, by one-dimensional integrals."""
+"""Probabilities that noisy utilities are the largest, by one-dimensional integrals."""
 
 from __future__ import annotations
 

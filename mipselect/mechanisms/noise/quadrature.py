@@ -19,7 +19,7 @@ REACH = 40.0
 """Integrands are followed this far from their centres, on the scale of the noise."""
 
 OFFSETS = np.concatenate([2.0 ** np.arange(-6, 1), np.arange(2.0, REACH + 1.0)])
-"""Where edges are around a centre: 2^-6, 2^-5, ..., 1, and then one apart."""
+"""Distances of edges from a centre: 2^-6, 2^-5, ..., 1, and then one apart."""
 
 ROUNDING = 1e-13
 

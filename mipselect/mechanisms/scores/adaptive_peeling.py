@@ -2,33 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from itertools import combinations
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mipselect.arrays import ScoreArray
+from mipselect.arrays import IntArray, ScoreArray
 from mipselect.errors import InvalidInput
 from mipselect.mechanisms.base import Support
-from mipselect.mechanisms.scores.base import Estimate, ScoreMechanism, set_checked
+from mipselect.mechanisms.scores.base import Estimate
+from mipselect.mechanisms.scores.rounds import log_in_any_order
+from mipselect.mechanisms.scores.selection import SelectionMechanism
 from mipselect.mechanisms.scores.utilities import spendable, utilities
 from mipselect.privacy.concentrated import bounded_range_rho
 from mipselect.privacy.decimals import exact, round_down
-from mipselect.privacy.guarantee import checked_relation
+from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.randomness import IntegerWeights, Rng, generator
 from mipselect.validation import (
-    checked_count,
-    checked_epsilon,
     checked_items,
     checked_scores,
     checked_sensitivity_of_draws,
+    set_fields,
 )
-
-IntArray = np.ndarray[Any, np.dtype[np.intp]]
 
 MAX_FOLLOWED = 12
 """Up to this k the 2^k sets that the draws can pass through are all followed."""
@@ -38,7 +35,7 @@ KEPT_SETS = 64
 
 
 @dataclass(frozen=True, eq=False)
-class AdaptivePeeling(ScoreMechanism[Support]):
+class AdaptivePeeling(SelectionMechanism):
     """k draws without replacement, scored anew after each; the outcome is a set.
 
     Round t draws one of the items that are left with probability proportional to
@@ -90,29 +87,24 @@ class AdaptivePeeling(ScoreMechanism[Support]):
     epsilon: float
     sensitivities: ArrayLike = field(kw_only=True)
     relation: str = field(default="replace-one", kw_only=True)
+    name = "adaptive-peeling"
+    exact = True
 
     def __post_init__(self) -> None:
-        set_checked(self, epsilon=checked_epsilon(self.epsilon))
-        checked_relation(self.relation)
-        set_checked(self, k=checked_count(self.k, self._size))
+        epsilon = self.guarantee.epsilon
         sensitivities = checked_sensitivity_of_draws(self.sensitivities, self.k)
-        set_checked(self, sensitivities=sensitivities)
-        spendable(self._share)
+        set_fields(self, k=int(self.k), epsilon=epsilon, sensitivities=sensitivities)
 
-    @property
-    def name(self) -> str:
-        """Name of the mechanism in a release."""
-        return "adaptive-peeling"
-
-    @property
-    def rho(self) -> float | None:
+    @classmethod
+    def _rho(cls, p: int, k: int, epsilon: float) -> float | None:
         """ε²/8k: of k exponential mechanisms at ε/k."""
-        return bounded_range_rho(self.epsilon, self.k)
+        spendable(share_of_round(epsilon, k))
+        return bounded_range_rho(epsilon, k)
 
     @property
-    def exact(self) -> bool:
-        """True: probabilities are in closed form."""
-        return True
+    def guarantee(self) -> Guarantee:
+        """The guarantee that `stated` returns for these public numbers."""
+        return self.stated(self._size, self.k, self.epsilon, relation=self.relation)
 
     def sample(self, rng: Rng = None) -> Support:
         """Draw k sorted indices. See `Mechanism.sample`."""
@@ -126,8 +118,7 @@ class AdaptivePeeling(ScoreMechanism[Support]):
     def estimate(self, outcome: ArrayLike) -> Estimate:
         """Log of the probability of a set of k indices. See `ScoreMechanism.estimate`.
 
-        P(T) = Σ_{j ∈ T} P(T \\ {j}) P(j is drawn next after T \\ {j}) for every subset T of the
-        outcome, as the order within T does not matter to later scores.
+        The order within a set that was drawn does not matter to later scores.
 
         Raises
         ------
@@ -140,18 +131,15 @@ class AdaptivePeeling(ScoreMechanism[Support]):
                 f"probabilities need the scores of 2^k sets; k must be at most {MAX_FOLLOWED} for "
                 f"that, got {self.k}"
             )
-        reached: dict[Support, float] = {(): 0.0}
-        for size in range(self.k):
-            for chosen in combinations(items, size):
-                left, weights = self._round(chosen)
-                for item in set(items).difference(chosen):
-                    grown = tuple(sorted((*chosen, item)))
-                    log = weights.log_probability(int(np.searchsorted(left, item)))
-                    before = reached.get(grown, -np.inf)
-                    reached[grown] = float(np.logaddexp(before, reached[chosen] + log))
-        return Estimate(reached[tuple(items)], 0.0, "closed form")
 
-    @property
+        def following(chosen: Support) -> Iterator[tuple[int, float]]:
+            left, weights = self._round(chosen)
+            for item in set(items).difference(chosen):
+                yield item, weights.log_probability(int(np.searchsorted(left, item)))
+
+        return Estimate(log_in_any_order(items, following), 0.0, "closed form")
+
+    @cached_property
     def _size(self) -> int:
         return self._kept_scores(()).size
 
@@ -159,10 +147,9 @@ class AdaptivePeeling(ScoreMechanism[Support]):
     def _kept_scores(self) -> Callable[[Support], ScoreArray]:
         return lru_cache(KEPT_SETS)(lambda chosen: checked_scores(self.scores(chosen)))
 
-    @cached_property
+    @property
     def _share(self) -> float:
-        """ε/k, rounded so that k of them are no more than ε."""
-        return round_down(exact(self.epsilon) / self.k)
+        return share_of_round(self.epsilon, self.k)
 
     def _round(self, chosen: Support) -> tuple[IntArray, IntegerWeights]:
         """The items that are left, sorted, and the law of the next draw."""
@@ -176,3 +163,8 @@ class AdaptivePeeling(ScoreMechanism[Support]):
         sensitivity = np.asarray(self.sensitivities)[len(chosen)]
         logs = utilities(scores[left], self._share, float(sensitivity))
         return left, IntegerWeights.from_logs(logs)
+
+
+def share_of_round(epsilon: float, k: int) -> float:
+    """ε/k, rounded so that k of them are no more than ε."""
+    return round_down(exact(epsilon) / k)

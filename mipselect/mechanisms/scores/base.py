@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
+import numpy as np
 from numpy.typing import ArrayLike
 
+from mipselect.arrays import FloatArray
 from mipselect.mechanisms.base import Distribution, Mechanism, Outcome
 from mipselect.privacy.guarantee import Guarantee
+from mipselect.privacy.randomness import IntegerWeights, Rng, generator
+from mipselect.validation import checked_index
 
 
 @dataclass(frozen=True)
@@ -35,6 +40,14 @@ class Estimate:
     log_probability: float
     error: float
     method: Literal["closed form", "quadrature", "Monte Carlo"]
+
+
+def averaged(logs: FloatArray) -> Estimate:
+    """Return the log of the mean of independent exp(log), with two standard errors of it."""
+    weights = np.exp(logs - logs.max())
+    spread = float(weights.std(ddof=1) / (weights.mean() * math.sqrt(logs.size)))
+    log = float(logs.max() + math.log(weights.mean()))
+    return Estimate(log, 2.0 * spread, "Monte Carlo")
 
 
 class ScoreDistribution(Distribution[Outcome]):
@@ -66,13 +79,7 @@ class ScoreDistribution(Distribution[Outcome]):
         """
 
     def log_probability(self, outcome: ArrayLike) -> float:
-        """Log of the probability that `sample` returns `outcome`. Sensitive.
-
-        Raises
-        ------
-        InvalidInput
-            If `sample` never returns anything like `outcome`.
-        """
+        """Log of the probability that `sample` returns `outcome`; see `estimate`. Sensitive."""
         return self.estimate(outcome).log_probability
 
 
@@ -103,7 +110,22 @@ class ScoreMechanism(ScoreDistribution[Outcome], Mechanism[Outcome]):
         return Guarantee(self.epsilon, relation=self.relation, rho=self.rho)
 
 
-def set_checked(instance: Any, **fields: Any) -> None:
-    """Put checked values in place of what a frozen dataclass was given."""
-    for name, value in fields.items():
-        object.__setattr__(instance, name, value)
+class WeightedItem(ScoreMechanism[int]):
+    """One item by integer weights: draws are exact, and probabilities in closed form."""
+
+    scores: ArrayLike
+    exact = True
+
+    @property
+    @abstractmethod
+    def _weights(self) -> IntegerWeights:
+        """The weight of every item."""
+
+    def sample(self, rng: Rng = None) -> int:
+        """Draw an index. See `Mechanism.sample`."""
+        return self._weights.draw(generator(rng)[0])
+
+    def estimate(self, outcome: ArrayLike) -> Estimate:
+        """Log of the probability of an index. See `ScoreMechanism.estimate`."""
+        index = checked_index(outcome, np.size(self.scores))
+        return Estimate(self._weights.log_probability(index), 0.0, "closed form")

@@ -5,37 +5,29 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 
-from mipselect.arrays import FloatArray
+from mipselect.arrays import FloatArray, IntArray
 from mipselect.errors import InvalidInput
 from mipselect.mechanisms.base import Support
 from mipselect.mechanisms.noise.noise import noise_named
 from mipselect.mechanisms.noise.order_statistics import Competitors
-from mipselect.mechanisms.scores.base import Estimate, ScoreMechanism, set_checked
+from mipselect.mechanisms.scores.base import Estimate
+from mipselect.mechanisms.scores.selection import TopKMechanism
 from mipselect.mechanisms.scores.utilities import ranked_gaps, reach, spendable
 from mipselect.mechanisms.scores.utility_classes import Classes, HeadTailClasses, TailClasses
-from mipselect.privacy.guarantee import checked_relation
 from mipselect.privacy.randomness import IntegerWeights, Rng, generator
-from mipselect.validation import (
-    checked_count,
-    checked_epsilon,
-    checked_items,
-    checked_scores,
-    checked_sensitivity,
-    checked_share,
-)
+from mipselect.validation import checked_items, checked_share, set_fields
 
 CHUNK = 1 << 17
 """Classes that get their noise in one go."""
 
 
 @dataclass(frozen=True, eq=False)
-class CanonicalLipschitz(ScoreMechanism[Support]):
+class CanonicalLipschitz(TopKMechanism):
     """The k-subset with the largest -ε loss/2 + noise, of all C(d, k) subsets.
 
     With scores x = q/Δ in descending order, the loss of a subset is (1 - γ) x_[h+1] - γ x_[t]:
@@ -44,20 +36,14 @@ class CanonicalLipschitz(ScoreMechanism[Support]):
 
     Parameters
     ----------
-    scores : array_like of float, shape (d,)
-        q; larger is better. Finite. Sensitive.
     k : int
         1 ≤ k ≤ d.
-    epsilon : float
-        ε > 0, finite.
-    sensitivity : float
-        Δ > 0: how far a score can move between neighbours; for counts see `NoisyMax`.
+    scores, epsilon, sensitivity, relation
+        As for `NoisyMax`.
     noise : {"exponential", "gumbel", "laplace", "logistic", "half-logistic"}
     gamma : float
         γ in [0, 1]. ½ compares the best missing with the worst present item; 1 looks at the
         worst present item alone and takes O(d).
-    relation : {"replace-one", "add-remove"}
-        The relation under which Δ is meant.
 
     Raises
     ------
@@ -69,10 +55,9 @@ class CanonicalLipschitz(ScoreMechanism[Support]):
     All subsets with the same (h, t) share their loss, so a draw needs the largest noise of each
     class, then a uniform member of the winning class; O(dk) time and memory.
 
-    Draws with Gumbel noise are made in integers, and probabilities are in closed form. The
-    other noises are drawn in double precision, from 64 random bits for each class: the tails
-    end at 2^-65 and sums are rounded, so that ε holds up to events of a probability near
-    d k 2^-64; probabilities are then quadratures. The member is always drawn exactly. What
+    Draws with Gumbel noise are made in integers, and probabilities are in closed form. With the
+    others, one for each class, ε holds up to events of a probability near d k 2^-64, see
+    `NoisyMax`, and probabilities are quadratures. The member is always drawn exactly. What
     rounding may cost, of scores and of the logs of the class sizes, is taken off ε first.
 
     References
@@ -91,27 +76,21 @@ class CanonicalLipschitz(ScoreMechanism[Support]):
     1.0
     """
 
-    scores: ArrayLike = field(repr=False)
-    k: int
-    epsilon: float
-    sensitivity: float = field(default=1.0, kw_only=True)
     noise: str = field(default="exponential", kw_only=True)
     gamma: float = field(default=0.5, kw_only=True)
-    relation: str = field(default="replace-one", kw_only=True)
 
     def __post_init__(self) -> None:
-        scores = checked_scores(self.scores)
-        set_checked(
-            self,
-            scores=scores,
-            k=checked_count(self.k, scores.size),
-            epsilon=checked_epsilon(self.epsilon),
-            sensitivity=checked_sensitivity(self.sensitivity),
-            gamma=checked_share(self.gamma, "gamma", closed=True),
-        )
-        spendable(self.epsilon, self._log_outcomes)
-        noise_named(self.noise)
-        checked_relation(self.relation)
+        super().__post_init__()
+        set_fields(self, gamma=float(self.gamma))
+
+    @classmethod
+    def _rho(
+        cls, p: int, k: int, epsilon: float, *, noise: str = "exponential", gamma: float = 0.5
+    ) -> None:
+        """Nothing is claimed beyond ε."""
+        spendable(epsilon, log_subsets(p, k))
+        noise_named(noise)
+        checked_share(gamma, "gamma", closed=True)
 
     @property
     def name(self) -> str:
@@ -202,12 +181,12 @@ class CanonicalLipschitz(ScoreMechanism[Support]):
         return float(np.exp(logsumexp(logs + shares[some])))
 
     @cached_property
-    def _order(self) -> np.ndarray[Any, np.dtype[np.int64]]:
+    def _order(self) -> IntArray:
         """Indices, best first; of equal scores the earlier."""
         return np.argsort(-np.asarray(self.scores), kind="stable")
 
     @cached_property
-    def _ranks(self) -> np.ndarray[Any, np.dtype[np.int64]]:
+    def _ranks(self) -> IntArray:
         """The rank of each index, from 1."""
         ranks = np.empty_like(self._order)
         ranks[self._order] = np.arange(1, ranks.size + 1)
@@ -234,4 +213,9 @@ class CanonicalLipschitz(ScoreMechanism[Support]):
 
     @property
     def _log_outcomes(self) -> float:
-        return math.log(math.comb(np.size(self.scores), self.k))
+        return log_subsets(np.size(self.scores), self.k)
+
+
+def log_subsets(d: int, k: int) -> float:
+    """log C(d, k)."""
+    return math.log(math.comb(d, k))

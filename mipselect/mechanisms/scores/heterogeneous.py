@@ -11,21 +11,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mipselect.arrays import FloatArray, ScoreArray
-from mipselect.mechanisms.scores.base import (
-    Estimate,
-    ScoreMechanism,
-    set_checked,
-)
+from mipselect.mechanisms.scores.base import WeightedItem
 from mipselect.mechanisms.scores.utilities import LARGEST, differences, reach, scaled, spendable
 from mipselect.privacy.concentrated import bounded_range_rho
 from mipselect.privacy.guarantee import checked_relation
-from mipselect.privacy.randomness import IntegerWeights, Rng, generator
+from mipselect.privacy.randomness import IntegerWeights
 from mipselect.validation import (
     checked_epsilon,
-    checked_index,
     checked_scores,
     checked_sensitivities,
     checked_share,
+    set_fields,
 )
 
 CHUNK = 4_000_000
@@ -33,7 +29,25 @@ CHUNK = 4_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class GeneralizedExponential(ScoreMechanism[int]):
+class HeterogeneousScores:
+    """Scores with sensitivities of their own; its subclasses document the fields."""
+
+    scores: ArrayLike = field(repr=False)
+    sensitivities: ArrayLike = field(repr=False)
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        scores = checked_scores(self.scores)
+        set_fields(
+            self,
+            scores=scores,
+            sensitivities=checked_sensitivities(self.sensitivities, scores.size),
+            epsilon=checked_epsilon(self.epsilon),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class GeneralizedExponential(HeterogeneousScores, WeightedItem):
     """GEM: the exponential mechanism on scores normalised by their own sensitivities.
 
     With t = (2/ε) ln(d/β) and losses l = -q, the normalised loss of item a is
@@ -82,48 +96,21 @@ class GeneralizedExponential(ScoreMechanism[int]):
     (0, True)
     """
 
-    scores: ArrayLike = field(repr=False)
-    sensitivities: ArrayLike = field(repr=False)
-    epsilon: float
     beta: float = field(default=0.05, kw_only=True)
     optimistic: bool = field(default=False, kw_only=True)
     relation: str = field(default="replace-one", kw_only=True)
+    name = "generalized-exponential"
 
     def __post_init__(self) -> None:
-        scores = checked_scores(self.scores)
-        set_checked(
-            self,
-            scores=scores,
-            sensitivities=checked_sensitivities(self.sensitivities, scores.size),
-            epsilon=checked_epsilon(self.epsilon),
-            beta=checked_share(self.beta, "beta", closed=False),
-        )
+        super().__post_init__()
+        set_fields(self, beta=checked_share(self.beta, "beta", closed=False))
         spendable(self.epsilon, self._log_margin)
         checked_relation(self.relation)
-
-    @property
-    def name(self) -> str:
-        """Name of the mechanism in a release."""
-        return "generalized-exponential"
 
     @property
     def rho(self) -> float | None:
         """ε²/8: it is an exponential mechanism."""
         return bounded_range_rho(self.epsilon)
-
-    @property
-    def exact(self) -> bool:
-        """True: probabilities are in closed form."""
-        return True
-
-    def sample(self, rng: Rng = None) -> int:
-        """Draw an index. See `Mechanism.sample`."""
-        return self._weights.draw(generator(rng)[0])
-
-    def estimate(self, outcome: ArrayLike) -> Estimate:
-        """Log of the probability of an index. See `ScoreMechanism.estimate`."""
-        index = checked_index(outcome, np.size(self.scores))
-        return Estimate(self._weights.log_probability(index), 0.0, "closed form")
 
     @cached_property
     def _weights(self) -> IntegerWeights:

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import math
+import random
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mipselect.arrays import FloatArray
+from mipselect.arrays import FloatArray, IntArray
 from mipselect.mechanisms.noise.noise import noise_named
-from mipselect.mechanisms.scores.base import Estimate, ScoreDistribution, set_checked
+from mipselect.mechanisms.scores.base import Estimate, ScoreDistribution
+from mipselect.mechanisms.scores.heterogeneous import HeterogeneousScores
 from mipselect.mechanisms.scores.utilities import differences
 from mipselect.privacy.randomness import Rng, generator
-from mipselect.validation import (
-    checked_epsilon,
-    checked_index,
-    checked_scores,
-    checked_sensitivities,
-)
+from mipselect.validation import checked_index, set_fields
 
 CHUNK = 4_000_000
 """Noises that are drawn in one go."""
@@ -31,7 +28,7 @@ SMOOTH_BOTH_WAYS = ("laplace", "logistic")
 
 
 @dataclass(frozen=True, eq=False)
-class HeterogeneousNoisyMax(ScoreDistribution[int]):
+class HeterogeneousNoisyMax(HeterogeneousScores, ScoreDistribution[int]):
     """RNMH, not ε-private: the largest q_a + (2Δ_a/ε) noise, each item with its own scale.
 
     Its law is private for ``privacy_loss``, which is ε(1 + max Δ / min Δ)/2 in place of ε, and
@@ -42,10 +39,8 @@ class HeterogeneousNoisyMax(ScoreDistribution[int]):
 
     Parameters
     ----------
-    scores : array_like of float, shape (d,)
-        q; larger is better. Finite. Sensitive.
-    sensitivities : array_like of float, shape (d,)
-        Δ_a ≥ 0.
+    scores, sensitivities
+        As for `GeneralizedExponential`.
     epsilon : float
         ε > 0, finite; it scales the noise and is not what the law costs.
     noise : {"exponential", "gumbel", "laplace", "logistic", "half-logistic"}
@@ -76,19 +71,12 @@ class HeterogeneousNoisyMax(ScoreDistribution[int]):
     1.4
     """
 
-    scores: ArrayLike = field(repr=False)
-    sensitivities: ArrayLike = field(repr=False)
-    epsilon: float
     noise: str = field(default="exponential", kw_only=True)
+    exact = False
 
     def __post_init__(self) -> None:
-        scores = differences(checked_scores(self.scores), 0.0)
-        set_checked(
-            self,
-            scores=scores,
-            sensitivities=checked_sensitivities(self.sensitivities, scores.size),
-            epsilon=checked_epsilon(self.epsilon),
-        )
+        super().__post_init__()
+        set_fields(self, scores=differences(np.asarray(self.scores), 0.0))
         noise_named(self.noise)
 
     @property
@@ -108,17 +96,9 @@ class HeterogeneousNoisyMax(ScoreDistribution[int]):
             return shifted
         return min(shifted, 0.5 * self.epsilon * int(np.count_nonzero(widths)))
 
-    @property
-    def exact(self) -> bool:
-        """False: probabilities are Monte Carlo."""
-        return False
-
     def sample(self, rng: Rng = None) -> int:
         """Draw an index, for comparisons only. See `Mechanism.sample`."""
-        source, _ = generator(rng)
-        scores = np.asarray(self.scores)
-        noise = noise_named(self.noise).largest(source, np.zeros(scores.size))
-        return int(np.argmax(scores + noise * self._scales))
+        return int(self._largest(generator(rng)[0], 1)[0])
 
     def estimate(self, outcome: ArrayLike) -> Estimate:
         """Log of the probability of an index. See `ScoreMechanism.estimate`."""
@@ -129,19 +109,21 @@ class HeterogeneousNoisyMax(ScoreDistribution[int]):
         error = 2.0 * math.sqrt((1.0 - share) / (share * MONTE_CARLO))
         return Estimate(math.log(share), error, "Monte Carlo")
 
-    @property
-    def _scales(self) -> FloatArray:
-        return 2.0 * np.asarray(self.sensitivities) / self.epsilon
+    def _largest(self, source: random.Random, draws: int) -> IntArray:
+        """Draw several indices; shape (draws,)."""
+        scores = np.asarray(self.scores)
+        noise = noise_named(self.noise).largest(source, np.zeros(draws * scores.size))
+        scales = 2.0 * np.asarray(self.sensitivities) / self.epsilon
+        winners: IntArray = np.argmax(scores + noise.reshape(draws, scores.size) * scales, axis=1)
+        return winners
 
     @cached_property
     def _frequencies(self) -> FloatArray:
         source, _ = generator(0)
-        scores = np.asarray(self.scores)
-        drawn = np.zeros(scores.size)
-        step = max(1, CHUNK // scores.size)
+        size = np.size(self.scores)
+        drawn = np.zeros(size)
+        step = max(1, CHUNK // size)
         for start in range(0, MONTE_CARLO, step):
-            rows = min(step, MONTE_CARLO - start)
-            noise = noise_named(self.noise).largest(source, np.zeros(rows * scores.size))
-            noisy = scores + noise.reshape(rows, scores.size) * self._scales
-            drawn += np.bincount(np.argmax(noisy, axis=1), minlength=scores.size)
+            winners = self._largest(source, min(step, MONTE_CARLO - start))
+            drawn += np.bincount(winners, minlength=size)
         return drawn / MONTE_CARLO

@@ -7,48 +7,33 @@ import random
 from bisect import bisect_right, insort
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mipselect.arrays import FloatArray
+from mipselect.arrays import FloatArray, IntArray
 from mipselect.mechanisms.base import Support
-from mipselect.mechanisms.scores.base import Estimate, ScoreMechanism, set_checked
+from mipselect.mechanisms.scores.base import Estimate
+from mipselect.mechanisms.scores.selection import TopKMechanism
 from mipselect.mechanisms.scores.utilities import differences, reach, scaled, spendable
 from mipselect.mechanisms.scores.utility_classes import accumulated
 from mipselect.privacy.concentrated import bounded_range_rho
-from mipselect.privacy.guarantee import checked_relation
 from mipselect.privacy.randomness import IntegerWeights, Rng, generator
-from mipselect.validation import (
-    checked_count,
-    checked_epsilon,
-    checked_items,
-    checked_scores,
-    checked_sensitivity,
-)
-
-Indices = np.ndarray[Any, np.dtype[np.int64]]
+from mipselect.validation import checked_items
 
 
 @dataclass(frozen=True, eq=False)
-class JointExponential(ScoreMechanism[Support]):
+class JointExponential(TopKMechanism):
     """The exponential mechanism on ordered k-tuples, with utility -max_i (q_(i) - q_{s_i}).
 
     q_(i) is the i-th largest score and s_i the item in place i.
 
     Parameters
     ----------
-    scores : array_like of float, shape (d,)
-        q; larger is better. Finite. Sensitive.
     k : int
         1 ≤ k ≤ d.
-    epsilon : float
-        ε > 0, finite.
-    sensitivity : float
-        Δ > 0: how far a score can move between neighbours; for counts see `NoisyMax`.
-    relation : {"replace-one", "add-remove"}
-        The relation under which Δ is meant.
+    scores, epsilon, sensitivity, relation
+        As for `NoisyMax`.
 
     Raises
     ------
@@ -57,8 +42,8 @@ class JointExponential(ScoreMechanism[Support]):
 
     Notes
     -----
-    q_(i) and q_{s_i} can both move by Δ, so the utility has sensitivity 2Δ and a tuple has
-    probability ∝ exp(ε utility / 4Δ). For counts with Δ = ½ that is the paper's exp(ε utility/2).
+    The utility has sensitivity 2Δ: a tuple has probability ∝ exp(ε utility / 4Δ), which is the
+    paper's exp(ε utility/2) for counts with Δ = ½.
 
     An outcome has its items in order of rank. Draws are made in integers and probabilities are
     in closed form, with logs of the multiplicities that are right to about 1e-12. O(dk log dk)
@@ -79,38 +64,14 @@ class JointExponential(ScoreMechanism[Support]):
     True
     """
 
-    scores: ArrayLike = field(repr=False)
-    k: int
-    epsilon: float
-    sensitivity: float = field(default=1.0, kw_only=True)
-    relation: str = field(default="replace-one", kw_only=True)
+    name = "joint-exponential"
+    exact = True
 
-    def __post_init__(self) -> None:
-        scores = checked_scores(self.scores)
-        set_checked(
-            self,
-            scores=scores,
-            k=checked_count(self.k, scores.size),
-            epsilon=checked_epsilon(self.epsilon),
-            sensitivity=checked_sensitivity(self.sensitivity),
-        )
-        spendable(self.epsilon, self._log_outcomes)
-        checked_relation(self.relation)
-
-    @property
-    def name(self) -> str:
-        """Name of the mechanism in a release."""
-        return "joint-exponential"
-
-    @property
-    def rho(self) -> float | None:
+    @classmethod
+    def _rho(cls, p: int, k: int, epsilon: float) -> float | None:
         """ε²/8: it is an exponential mechanism."""
-        return bounded_range_rho(self.epsilon)
-
-    @property
-    def exact(self) -> bool:
-        """True: probabilities are in closed form."""
-        return True
+        spendable(epsilon, log_rankings(p, k))
+        return bounded_range_rho(epsilon)
 
     def sample(self, rng: Rng = None) -> Support:
         """Draw k indices in order of rank. See `Mechanism.sample`."""
@@ -128,7 +89,7 @@ class JointExponential(ScoreMechanism[Support]):
         return Estimate(log, 0.0, "closed form")
 
     @cached_property
-    def _order(self) -> Indices:
+    def _order(self) -> IntArray:
         """Indices, best first."""
         return np.argsort(-np.asarray(self.scores), kind="stable")
 
@@ -150,7 +111,12 @@ class JointExponential(ScoreMechanism[Support]):
 
     @property
     def _log_outcomes(self) -> float:
-        return math.log(math.perm(np.size(self.scores), self.k))
+        return log_rankings(np.size(self.scores), self.k)
+
+
+def log_rankings(d: int, k: int) -> float:
+    """log of d! / (d - k)!"""
+    return math.log(math.perm(d, k))
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,7 +156,7 @@ class Crossings:
         before = np.append(0.0, allowed[:-1])[: places.size]
         return np.append(0.0, before - np.log(ranks - places))
 
-    def index(self, ranks: Indices) -> int:
+    def index(self, ranks: IntArray) -> int:
         """Return a crossing that has the largest gap of a tuple of ranks."""
         every = np.arange(self.k)
         gaps = np.where(ranks > every, self.losses[every, ranks], -1.0)
@@ -221,7 +187,7 @@ class Crossings:
         return tuple_
 
     @cached_property
-    def _sequence(self) -> tuple[Indices, Indices]:
+    def _sequence(self) -> tuple[IntArray, IntArray]:
         """The place and the rank of every crossing, in order."""
         k, d = self.losses.shape
         places, ranks = np.nonzero(np.arange(d) > np.arange(k)[:, None])

@@ -13,7 +13,7 @@ from mipselect.arrays import FloatArray
 from mipselect.mechanisms.noise import opendp_draws
 from mipselect.mechanisms.noise.noise import noise_named
 from mipselect.mechanisms.noise.order_statistics import Competitors
-from mipselect.mechanisms.scores.base import Estimate, ScoreMechanism, set_checked
+from mipselect.mechanisms.scores.base import Estimate, ScoreMechanism
 from mipselect.mechanisms.scores.permute_and_flip import (
     permute_and_flip,
     permute_and_flip_log_probability,
@@ -22,7 +22,13 @@ from mipselect.mechanisms.scores.utilities import spendable, utilities
 from mipselect.privacy.concentrated import bounded_range_rho
 from mipselect.privacy.guarantee import checked_relation
 from mipselect.privacy.randomness import IntegerWeights, Rng, generator
-from mipselect.validation import checked_epsilon, checked_index, checked_scores, checked_sensitivity
+from mipselect.validation import (
+    checked_epsilon,
+    checked_index,
+    checked_scores,
+    checked_sensitivity,
+    set_fields,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +87,7 @@ class NoisyMax(ScoreMechanism[int]):
     relation: str = field(default="replace-one", kw_only=True)
 
     def __post_init__(self) -> None:
-        set_checked(
+        set_fields(
             self,
             scores=checked_scores(self.scores),
             epsilon=checked_epsilon(self.epsilon),

@@ -14,17 +14,11 @@ from numpy.typing import ArrayLike
 from mipselect.arrays import FloatArray, ScoreArray
 from mipselect.mechanisms.noise.noise import Laplace, plus_laplace
 from mipselect.mechanisms.noise.quadrature import OFFSETS, Panels, summed_in_chunks
-from mipselect.mechanisms.scores.base import Estimate, ScoreMechanism, set_checked
+from mipselect.mechanisms.scores.base import Estimate, ScoreMechanism
+from mipselect.mechanisms.scores.heterogeneous import HeterogeneousScores
 from mipselect.privacy.guarantee import checked_relation
 from mipselect.privacy.randomness import Rng, generator
-from mipselect.validation import (
-    LAST_INTEGER,
-    checked_epsilon,
-    checked_index,
-    checked_scores,
-    checked_sensitivities,
-    checked_share,
-)
+from mipselect.validation import LAST_INTEGER, checked_index, checked_share, set_fields
 
 LAPLACE = Laplace()
 
@@ -33,7 +27,7 @@ FAR = 1600.0
 
 
 @dataclass(frozen=True, eq=False)
-class RandomStopping(ScoreMechanism[int]):
+class RandomStopping(HeterogeneousScores, ScoreMechanism[int]):
     """RS_γ: noisy scores of random items until a coin says stop; the best one seen.
 
     Repeat: pick an item uniformly, add Laplace noise of scale 3Δ_a/ε to its score, and stop with
@@ -41,16 +35,10 @@ class RandomStopping(ScoreMechanism[int]):
 
     Parameters
     ----------
-    scores : array_like of float, shape (d,)
-        q; larger is better. Finite. Sensitive.
-    sensitivities : array_like of float, shape (d,)
-        Δ_a ≥ 0: how far each score can move between neighbours. Public.
-    epsilon : float
-        ε > 0, finite.
+    scores, sensitivities, epsilon, relation
+        As for `GeneralizedExponential`.
     gamma : float
         0 < γ < 1; 1/γ items are looked at on average.
-    relation : {"replace-one", "add-remove"}
-        The relation under which the sensitivities are meant.
 
     Raises
     ------
@@ -60,8 +48,8 @@ class RandomStopping(ScoreMechanism[int]):
     Notes
     -----
     The best of a geometric number of runs of an ε₁-DP mechanism is 3ε₁-DP, so each look may
-    cost ε/3. A scale of 2Δ_a/ε, an ε/2 for each look, is **not** ε-DP: the best of the looks
-    has density γ h / (γ + (1 - γ)(1 - H))², where h, and 1 - H twice, each move by e^{ε/2}.
+    cost ε/3. A scale of 2Δ_a/ε, an ε/2 for each look, is **not** ε-DP
+    (docs/mathematics/score-mechanisms.md, (9)).
 
     Every look adds noise to a double. Integers beyond ±2^53, which are not all doubles, count as
     ±2^53: that moves no two neighbours apart.
@@ -87,32 +75,16 @@ class RandomStopping(ScoreMechanism[int]):
     'quadrature'
     """
 
-    scores: ArrayLike = field(repr=False)
-    sensitivities: ArrayLike = field(repr=False)
-    epsilon: float
     gamma: float = field(default=0.05, kw_only=True)
     relation: str = field(default="replace-one", kw_only=True)
+    name = "random-stopping"
+    exact = False
 
     def __post_init__(self) -> None:
-        scores = _as_doubles(checked_scores(self.scores))
-        set_checked(
-            self,
-            scores=scores,
-            sensitivities=checked_sensitivities(self.sensitivities, scores.size),
-            epsilon=checked_epsilon(self.epsilon),
-            gamma=checked_share(self.gamma, "gamma", closed=False),
-        )
+        super().__post_init__()
+        gamma = checked_share(self.gamma, "gamma", closed=False)
+        set_fields(self, scores=_as_doubles(np.asarray(self.scores)), gamma=gamma)
         checked_relation(self.relation)
-
-    @property
-    def name(self) -> str:
-        """Name of the mechanism in a release."""
-        return "random-stopping"
-
-    @property
-    def exact(self) -> bool:
-        """False: probabilities are quadratures."""
-        return False
 
     def sample(self, rng: Rng = None) -> int:
         """Draw an index. See `Mechanism.sample`."""

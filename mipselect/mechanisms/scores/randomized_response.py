@@ -8,15 +8,15 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mipselect.mechanisms.scores.base import Estimate, ScoreMechanism, set_checked
+from mipselect.mechanisms.scores.base import WeightedItem
 from mipselect.mechanisms.scores.utilities import ALLOWANCE
 from mipselect.privacy.guarantee import checked_relation
-from mipselect.privacy.randomness import IntegerWeights, Rng, generator
-from mipselect.validation import checked_epsilon, checked_index, checked_scores
+from mipselect.privacy.randomness import IntegerWeights
+from mipselect.validation import checked_epsilon, checked_scores, set_fields
 
 
 @dataclass(frozen=True, eq=False)
-class RandomizedResponse(ScoreMechanism[int]):
+class RandomizedResponse(WeightedItem):
     """k-ary randomised response: the best item with probability e^ε / (e^ε + d - 1).
 
     All other items are equally likely. Of equal scores the earlier index is the best.
@@ -56,29 +56,11 @@ class RandomizedResponse(ScoreMechanism[int]):
     scores: ArrayLike = field(repr=False)
     epsilon: float
     relation: str = field(default="replace-one", kw_only=True)
+    name = "randomized-response"
 
     def __post_init__(self) -> None:
-        set_checked(self, scores=checked_scores(self.scores), epsilon=checked_epsilon(self.epsilon))
+        set_fields(self, scores=checked_scores(self.scores), epsilon=checked_epsilon(self.epsilon))
         checked_relation(self.relation)
-
-    @property
-    def name(self) -> str:
-        """Name of the mechanism in a release."""
-        return "randomized-response"
-
-    @property
-    def exact(self) -> bool:
-        """True: probabilities are in closed form."""
-        return True
-
-    def sample(self, rng: Rng = None) -> int:
-        """Draw an index. See `Mechanism.sample`."""
-        return self._weights.draw(generator(rng)[0])
-
-    def estimate(self, outcome: ArrayLike) -> Estimate:
-        """Log of the probability of an index. See `ScoreMechanism.estimate`."""
-        index = checked_index(outcome, np.size(self.scores))
-        return Estimate(self._weights.log_probability(index), 0.0, "closed form")
 
     @cached_property
     def _weights(self) -> IntegerWeights:

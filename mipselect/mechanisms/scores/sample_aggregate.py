@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from numbers import Integral
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,38 +18,30 @@ from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
 from mipselect.mechanisms.base import Support
 from mipselect.mechanisms.noise.noise import plus_laplace
-from mipselect.mechanisms.scores.base import Estimate, ScoreMechanism, set_checked
+from mipselect.mechanisms.scores.base import Estimate, ScoreMechanism, averaged
+from mipselect.mechanisms.scores.selection import TopK, stated_by
 from mipselect.mechanisms.scores.top_k import Peeling
-from mipselect.privacy.guarantee import checked_relation
+from mipselect.privacy.guarantee import Guarantee, checked_relation
 from mipselect.privacy.randomness import Rng, generator
 from mipselect.validation import (
     checked_choice,
-    checked_count,
     checked_epsilon,
     checked_integer,
     checked_items,
+    set_fields,
 )
 
 Ballot = Callable[[FloatArray, FloatArray], Sequence[int]]
 """From the rows of a block, shapes (m, p) and (m,), to the items it votes for."""
 
 COUNT_SHARE = 0.05
-"""What a noisy number of rows costs, of ε."""
+"""Cost of a noisy number of rows, as a share of ε."""
 
 MOST_ROWS = 2.0**48
 """A noisy number of rows above it counts as this."""
 
 PARTITIONS = 64
 """So many partitions a probability is averaged over."""
-
-
-class TopK(Protocol):
-    """Builds a mechanism that selects k items from scores of the given sensitivity."""
-
-    def __call__(
-        self, scores: ArrayLike, k: int, epsilon: float, *, sensitivity: float, relation: str
-    ) -> ScoreMechanism[Any]:
-        """Return the mechanism."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,11 +82,9 @@ class SampleAggregate(ScoreMechanism[Support]):
     Under replace-one a random permutation of the rows is cut into blocks of nearly equal size.
     Under add-remove rows are sent to the places of m blocks by a random injection
     (`random_blocks`), k places for "n/k" and ⌈ñ/m⌉ for None; with a public m, where no noisy n is
-    paid for, every row goes to a block of its own choice, independently. Given what happens to
-    all other rows, one row changes the ballot of one block, or takes the place of another row in
-    it. So each vote count moves by at most 1, under both relations. The counts are **not**
-    monotone, under add-remove neither: with one row more a block may drop one item and vote for
-    another. Half the sensitivity, which counts otherwise allow, would not be private.
+    paid for, every row goes to a block of its own choice, independently. So each vote count moves
+    by at most 1, under both relations. The counts are **not** monotone: half the sensitivity, which
+    counts otherwise allow, would not be private (docs/mathematics/score-mechanisms.md, (13)).
 
     The law is a mixture over partitions. `estimate` averages the law of `top_k` over 64 of them,
     drawn with a fixed seed; the error bar is two standard errors. Probabilities of all outcomes
@@ -132,6 +122,8 @@ class SampleAggregate(ScoreMechanism[Support]):
     top_k: TopK = field(default=Peeling, kw_only=True)
     relation: str = field(default="add-remove", kw_only=True)
     n_items: int | None = field(default=None, kw_only=True)
+    name = "sample-aggregate"
+    exact = False
 
     def __post_init__(self) -> None:
         table, target = np.asarray(self.X), np.asarray(self.y)
@@ -140,28 +132,36 @@ class SampleAggregate(ScoreMechanism[Support]):
                 f"X must have shape (n, p) and y (n,), got {table.shape} and {target.shape}"
             )
         items = table.shape[1] if self.n_items is None else self.n_items
-        set_checked(
-            self,
-            X=table,
-            y=target,
-            n_items=checked_integer(items, "n_items", 1),
-            k=checked_count(self.k, items),
-            epsilon=checked_epsilon(self.epsilon),
-        )
-        checked_blocks(self.n_blocks)
+        set_fields(self, X=table, y=target, n_items=checked_integer(items, "n_items", 1))
+        set_fields(self, epsilon=self.guarantee.epsilon, k=int(self.k))
         if isinstance(self.n_blocks, Integral):
-            set_checked(self, n_blocks=int(self.n_blocks))
-        checked_relation(self.relation)
+            set_fields(self, n_blocks=int(self.n_blocks))
+
+    @classmethod
+    def stated(
+        cls,
+        p: int,
+        k: int,
+        epsilon: float,
+        *,
+        n_blocks: int | str | None = None,
+        top_k: TopK = Peeling,
+        relation: str = "add-remove",
+    ) -> Guarantee:
+        """Return the guarantee of one draw for p items from public numbers, without rows: (ε, 0).
+
+        It refuses what the class, or `top_k` at what is left of ε, would refuse.
+        """
+        epsilon = checked_epsilon(epsilon)
+        left = vote_epsilon(epsilon, checked_blocks(n_blocks), checked_relation(relation))
+        stated_by(top_k, p, k, left, sensitivity=1.0, relation=relation)
+        return Guarantee(epsilon, relation=relation)
 
     @property
-    def name(self) -> str:
-        """Name of the mechanism in a release."""
-        return "sample-aggregate"
-
-    @property
-    def exact(self) -> bool:
-        """False: probabilities are Monte Carlo."""
-        return False
+    def guarantee(self) -> Guarantee:
+        """The guarantee that `stated` returns for these public numbers."""
+        public = {name: getattr(self, name) for name in ("n_blocks", "top_k", "relation")}
+        return self.stated(self.n_items or 0, self.k, self.epsilon, **public)
 
     def sample(self, rng: Rng = None) -> Support:
         """Draw k indices. See `Mechanism.sample`."""
@@ -174,10 +174,7 @@ class SampleAggregate(ScoreMechanism[Support]):
         checked_items(outcome, self.k, self.n_items or 0)
         laws = [(mechanism.log_probability(outcome), count) for mechanism, count in self._laws]
         logs = np.repeat([log for log, _ in laws], [count for _, count in laws])
-        weights = np.exp(logs - logs.max())
-        spread = float(weights.std(ddof=1) / (weights.mean() * math.sqrt(PARTITIONS)))
-        log = float(logs.max() + math.log(weights.mean()))
-        return Estimate(log, 2.0 * spread, "Monte Carlo")
+        return averaged(logs)
 
     def votes(self, blocks: Sequence[Sequence[int]]) -> FloatArray:
         """Count the blocks, each a list of rows, that vote for each item. Sensitive.
@@ -197,9 +194,8 @@ class SampleAggregate(ScoreMechanism[Support]):
 
     def selection(self, votes: FloatArray) -> ScoreMechanism[Any]:
         """Return the private top-k of these votes, at what is left of ε."""
-        return self.top_k(
-            votes, self.k, self._vote_epsilon, sensitivity=1.0, relation=self.relation
-        )
+        left = vote_epsilon(self.epsilon, self.n_blocks, self.relation)
+        return self.top_k(votes, self.k, left, sensitivity=1.0, relation=self.relation)
 
     def _draw_votes(self, source: random.Random, private: bool) -> FloatArray:
         rows = np.asarray(self.X).shape[0]
@@ -225,20 +221,8 @@ class SampleAggregate(ScoreMechanism[Support]):
 
     def _noisy_rows(self, rows: int, source: random.Random, private: bool) -> int:
         """ñ, at least 1."""
-        noisy = plus_laplace(float(rows), self._count_epsilon, 1.0, source, private=private)
+        noisy = plus_laplace(float(rows), COUNT_SHARE * self.epsilon, 1.0, source, private=private)
         return int(min(max(noisy, 1.0), MOST_ROWS))
-
-    @property
-    def _count_epsilon(self) -> float:
-        """Part of ε that the number of blocks costs; 0 where no noisy n is needed."""
-        free = isinstance(self.n_blocks, int) or self.relation == "replace-one"
-        return 0.0 if free else COUNT_SHARE * self.epsilon
-
-    @property
-    def _vote_epsilon(self) -> float:
-        """The rest, rounded down."""
-        count = self._count_epsilon
-        return math.nextafter(self.epsilon - count, 0.0) if count else self.epsilon
 
     @cached_property
     def _laws(self) -> list[tuple[ScoreMechanism[Any], int]]:
@@ -259,10 +243,8 @@ def random_blocks(rows: int, count: int, height: int, source: random.Random) -> 
 
     Notes
     -----
-    With one row more, the others can keep their places if there is one left: the row takes a
-    free one, each equally likely. If there is none it takes that of a random row, or is left
-    out. So two data sets that differ by one row, and the same random numbers but for it, have
-    blocks that differ in one place.
+    Data sets that differ by one row, and the same random numbers but for it, have blocks that
+    differ in one place (docs/mathematics/score-mechanisms.md, (13)).
     """
     total = count * height
     taken = source.sample(range(total), rows) if rows <= total else range(total)
@@ -273,9 +255,15 @@ def random_blocks(rows: int, count: int, height: int, source: random.Random) -> 
     return list(blocks.values())
 
 
-def checked_blocks(n_blocks: int | str | None) -> None:
-    """Raise `InvalidInput` unless this is a positive number, "n/k" or None."""
+def vote_epsilon(epsilon: float, n_blocks: int | str | None, relation: str) -> float:
+    """Return what a noisy number of rows, where it is needed, leaves of ε; rounded down."""
+    if isinstance(n_blocks, Integral) or relation == "replace-one":
+        return epsilon
+    return math.nextafter(epsilon - COUNT_SHARE * epsilon, 0.0)
+
+
+def checked_blocks(n_blocks: int | str | None, name: str = "n_blocks") -> int | str | None:
+    """Return a positive number, "n/k" or None; raise `InvalidInput` for anything else."""
     if isinstance(n_blocks, str):
-        checked_choice(n_blocks, "n_blocks", ("n/k",))
-    elif n_blocks is not None:
-        checked_integer(n_blocks, "n_blocks", 1)
+        return checked_choice(n_blocks, name, ("n/k",))
+    return None if n_blocks is None else checked_integer(n_blocks, name, 1)

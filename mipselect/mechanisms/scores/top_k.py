@@ -2,38 +2,29 @@
 
 from __future__ import annotations
 
-import math
 import random
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from itertools import combinations
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mipselect.arrays import FloatArray
+from mipselect.arrays import FloatArray, IntArray
 from mipselect.mechanisms.base import Support
 from mipselect.mechanisms.noise import opendp_draws
 from mipselect.mechanisms.noise.noise import noise_named
 from mipselect.mechanisms.noise.order_statistics import Competitors
-from mipselect.mechanisms.scores.base import Estimate, ScoreMechanism, set_checked
+from mipselect.mechanisms.scores.base import Estimate, averaged
 from mipselect.mechanisms.scores.permute_and_flip import permute_and_flip
+from mipselect.mechanisms.scores.rounds import log_in_any_order, without_replacement
+from mipselect.mechanisms.scores.selection import TopKMechanism
 from mipselect.mechanisms.scores.utilities import spendable, utilities
 from mipselect.privacy.concentrated import bounded_range_rho
-from mipselect.privacy.guarantee import checked_relation
 from mipselect.privacy.randomness import IntegerWeights, Rng, generator
-from mipselect.validation import (
-    checked_count,
-    checked_epsilon,
-    checked_items,
-    checked_scores,
-    checked_sensitivity,
-)
-
-IntArray = np.ndarray[tuple[int], np.dtype[np.int64]]
+from mipselect.validation import checked_items
 
 MAX_ORDERED = 8
 """Up to here the 2^k subsets that peeling can pass through are all followed."""
@@ -42,38 +33,18 @@ REPEATS = 64
 
 
 @dataclass(frozen=True, eq=False)
-class _NoisyTopK(ScoreMechanism[Support]):
+class _NoisyTopK(TopKMechanism):
     """Common part of one-shot and peeling; with Gumbel noise they are the same law."""
 
-    scores: ArrayLike = field(repr=False)
-    k: int
-    epsilon: float
-    sensitivity: float = field(default=1.0, kw_only=True)
     noise: str = field(default="gumbel", kw_only=True)
-    relation: str = field(default="replace-one", kw_only=True)
+    exact = False
 
-    def __post_init__(self) -> None:
-        scores = checked_scores(self.scores)
-        set_checked(
-            self,
-            scores=scores,
-            k=checked_count(self.k, scores.size),
-            epsilon=checked_epsilon(self.epsilon),
-            sensitivity=checked_sensitivity(self.sensitivity),
-        )
-        spendable(self.epsilon / self.k)
-        noise_named(self.noise)
-        checked_relation(self.relation)
-
-    @property
-    def rho(self) -> float | None:
+    @classmethod
+    def _rho(cls, p: int, k: int, epsilon: float, *, noise: str = "gumbel") -> float | None:
         """ε²/8k with Gumbel noise, k exponential mechanisms at ε/k; else nothing is claimed."""
-        return bounded_range_rho(self.epsilon, self.k) if self.noise == "gumbel" else None
-
-    @property
-    def exact(self) -> bool:
-        """False: a quadrature, good to about 1e-12, or Monte Carlo."""
-        return False
+        spendable(epsilon / k)
+        noise_named(noise)
+        return bounded_range_rho(epsilon, k) if noise == "gumbel" else None
 
     def estimate(self, outcome: ArrayLike) -> Estimate:
         """Log of the probability of a set of k indices. See `ScoreMechanism.estimate`."""
@@ -106,13 +77,12 @@ class _NoisyTopK(ScoreMechanism[Support]):
 
     def _peel_with_gumbel(self, source: random.Random) -> Support:
         """Draw without replacement, each time with probability proportional to exp(utility)."""
-        left = np.arange(self._utilities.size)
-        chosen = []
-        for _ in range(self.k):
-            place = IntegerWeights.from_logs(self._utilities[left]).draw(source)
-            chosen.append(int(left[place]))
-            left = np.delete(left, place)
-        return tuple(sorted(chosen))
+        return self._drawn(
+            lambda left: IntegerWeights.from_logs(self._utilities[left]).draw(source)
+        )
+
+    def _drawn(self, place: Callable[[IntArray], int]) -> Support:
+        return without_replacement(self._utilities.size, self.k, place)
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,17 +91,10 @@ class OneShotTopK(_NoisyTopK):
 
     Parameters
     ----------
-    scores : array_like of float, shape (d,)
-        q; larger is better. Finite. Sensitive.
     k : int
         1 ≤ k ≤ d.
-    epsilon : float
-        ε > 0, finite.
-    sensitivity : float
-        Δ > 0: how far a score can move between neighbours; for counts see `NoisyMax`.
-    noise : {"gumbel", "exponential", "laplace", "logistic", "half-logistic"}
-    relation : {"replace-one", "add-remove"}
-        The relation under which Δ is meant.
+    scores, epsilon, sensitivity, noise, relation
+        As for `NoisyMax`.
 
     Raises
     ------
@@ -140,11 +103,9 @@ class OneShotTopK(_NoisyTopK):
 
     Notes
     -----
-    With Gumbel noise this is the same law as `Peeling`, and drawn in integers. The other noises
-    are drawn in double precision from 64 random bits each: the tails end at 2^-65 and sums are
-    rounded, so that ε holds up to events of a probability near d 2^-64.
-
-    Probabilities are quadratures with an error bar.
+    With Gumbel noise this is the same law as `Peeling`, and drawn in integers. With all others ε
+    holds up to events of a probability near d 2^-64; see `NoisyMax`. Probabilities are quadratures
+    with an error bar.
 
     References
     ----------
@@ -183,17 +144,12 @@ class Peeling(_NoisyTopK):
 
     Parameters
     ----------
-    scores : array_like of float, shape (d,)
-        q; larger is better. Finite. Sensitive.
     k : int
         1 ≤ k ≤ d.
     epsilon : float
         ε > 0, finite; for all k draws together.
-    sensitivity : float
-        Δ > 0: how far a score can move between neighbours; for counts see `NoisyMax`.
-    noise : {"gumbel", "exponential", "laplace", "logistic", "half-logistic"}
-    relation : {"replace-one", "add-remove"}
-        The relation under which Δ is meant.
+    scores, sensitivity, noise, relation
+        As for `NoisyMax`.
 
     Raises
     ------
@@ -204,9 +160,8 @@ class Peeling(_NoisyTopK):
     -----
     Draws with Gumbel noise are made in integers. With exponential noise a draw from the
     operating system is OpenDP's `make_noisy_top_k`, exact in rational numbers, and a seeded one
-    is permute-and-flip in fractions. The other noises are drawn in double precision from 64
-    random bits each: the tails end at 2^-65 and sums are rounded, so that ε holds up to events
-    of a probability near k d 2^-64.
+    is permute-and-flip in fractions. With the other noises ε holds up to events of a probability
+    near k d 2^-64; see `NoisyMax`.
 
     Probabilities are quadratures with an error bar; with another noise than Gumbel and k above
     `MAX_ORDERED` the order of the draws is sampled, with a fixed seed, and the error bar is two
@@ -240,12 +195,14 @@ class Peeling(_NoisyTopK):
         if self.noise == "exponential" and private:
             return opendp_draws.noisy_top_k(self._utilities, self.k)
         if self.noise == "exponential":
-            return _peel_exactly([Fraction(u) for u in self._utilities.tolist()], self.k, source)
-        left = np.arange(self._utilities.size)
-        for _ in range(self.k):
+            fractions = [Fraction(u) for u in self._utilities.tolist()]
+            return self._drawn(lambda left: permute_and_flip([fractions[j] for j in left], source))
+
+        def largest(left: IntArray) -> int:
             noise = noise_named(self.noise).largest(source, np.zeros(left.size))
-            left = np.delete(left, np.argmax(self._utilities[left] + noise))
-        return tuple(np.delete(np.arange(self._utilities.size), left).tolist())
+            return int(np.argmax(self._utilities[left] + noise))
+
+        return self._drawn(largest)
 
     def _estimate(self, chosen: IntArray) -> Estimate:
         if self.noise == "gumbel":
@@ -264,18 +221,16 @@ class Peeling(_NoisyTopK):
 
     def _over_all_orders(self, chosen: list[int]) -> Estimate:
         """Sum over the sets that can have been drawn before the last, second last, ... item."""
-        reached = {frozenset[int](): 0.0}
-        error = 0.0
-        for size in range(self.k):
-            for gone in map(frozenset, combinations(chosen, size)):
-                wanted = [j for j in chosen if j not in gone]
-                logs, bar = self._next(list(gone), wanted)
-                error = max(error, bar)
-                for item, log in zip(wanted, logs.tolist(), strict=True):
-                    grown = gone | {item}
-                    before = reached.get(grown, -math.inf)
-                    reached[grown] = float(np.logaddexp(before, reached[gone] + log))
-        return Estimate(reached[frozenset(chosen)], self.k * error, "quadrature")
+        bars = []
+
+        def following(gone: Support) -> Iterator[tuple[int, float]]:
+            wanted = [j for j in chosen if j not in gone]
+            logs, bar = self._next(gone, wanted)
+            bars.append(bar)
+            return zip(wanted, logs.tolist(), strict=True)
+
+        log = log_in_any_order(chosen, following)
+        return Estimate(log, self.k * max(bars), "quadrature")
 
     def _over_some_orders(self, chosen: list[int]) -> Estimate:
         """Average Π_i P(the i-th draw is in the set | the ones before), seeded."""
@@ -289,15 +244,4 @@ class Peeling(_NoisyTopK):
                 together = float(np.logaddexp.reduce(each))
                 logs[repeat] += together
                 gone.append(int(rng.choice(wanted, p=np.exp(each - together))))
-        weights = np.exp(logs - logs.max())
-        spread = float(weights.std(ddof=1) / (weights.mean() * math.sqrt(REPEATS)))
-        return Estimate(float(logs.max() + math.log(weights.mean())), 2.0 * spread, "Monte Carlo")
-
-
-def _peel_exactly(utilities: list[Fraction], k: int, source: random.Random) -> Support:
-    left = list(range(len(utilities)))
-    chosen = []
-    for _ in range(k):
-        place = permute_and_flip([utilities[j] for j in left], source)
-        chosen.append(left.pop(place))
-    return tuple(sorted(chosen))
+        return averaged(logs)

@@ -1,23 +1,12 @@
 """Utilities from scores: no digit is lost that ε depends on, and what rounding costs is paid.
 
-Scores count for their differences alone, and a mechanism multiplies them by ε/2Δ. Three things
-keep that private in double precision.
-
-**Differences first.** q_a - q_b is formed from the two scores themselves and rounded once, so it is
-right to 2^-53 of itself. Beside a score of 1e18 the difference of 65 and 64 is still 1.
-
-**A public reach.** Utilities are cut off beyond ±r, with an r that depends on public numbers only.
-Then an error of 2^-53 of a utility is at most 2^-53 r. The cut costs no privacy: q_a, the k-th
-largest score q_[k] and q_[k] ± c each move by at most Δ between neighbours, hence so does the
-middle one of q_a, q_[k] - c and q_[k] + c, and a mechanism that is private for scores of
-sensitivity Δ is private for these. The same holds for the utilities of outcomes that are cut off
-below that of the best outcome. Nor does it cost accuracy at any ε above 1e-5, where r = 2,048: what
-is cut off had a probability below e^-r anyway. Below, scores of 2^28 sensitivities apart are cut.
-
-**An allowance.** Every utility is formed in at most seven roundings, so with weights and sizes of
-classes its log weight is off by no more than η = 7·2^-53 r. A probability is a weight over a sum
-of weights, on two neighbours: the loss is at most ε + 4η. So mechanisms work with an ε that is
-smaller by 2^-48 r ≥ 4η; see `spendable` and docs/mathematics/score-mechanisms.md, (14).
+Scores count for their differences alone, and a mechanism multiplies them by ε/2Δ. Differences are
+formed first, from the scores themselves, and rounded once: beside a score of 1e18 the difference of
+65 and 64 is still 1. Utilities are cut off beyond a public reach r, those of outcomes below that of
+the best, which makes an error of 2^-53 of one at most 2^-53 r. It costs no accuracy at any ε above
+1e-5, where r = 2,048: what is cut off had a probability below e^-r anyway. Below, scores of 2^28
+sensitivities apart are cut. What rounding may then cost is taken off ε; the proof is in
+docs/mathematics/score-mechanisms.md, (14).
 """
 
 from __future__ import annotations
@@ -35,10 +24,10 @@ REACH = 2.0**11
 """No outcome is more than this many units of log probability below the best one."""
 
 SENSITIVITIES_AWAY = 2.0**28
-"""What `REACH` is for a small ε, as a multiple of it."""
+"""Value of `REACH` for a small ε, as a multiple of it."""
 
 ALLOWANCE = 2.0**-48
-"""What rounding may cost, of the reach and of ε itself."""
+"""Most that rounding may cost, as a share of the reach and of ε itself."""
 
 LARGEST = 1e300
 """Nothing that is still to be multiplied or added is larger."""

@@ -11,10 +11,11 @@ import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.errors import NotCertified
-from mipselect.losses.base import PreparedLoss
+from mipselect.mechanisms.supports.intervals import Interval
 from mipselect.mechanisms.supports.law import Prior, Rate
 from mipselect.mechanisms.supports.ranks import rank, unrank
 from mipselect.privacy.randomness import IntegerWeights
+from mipselect.restricted.prepared import PreparedLoss
 from mipselect.search.progress import Run, TimeUp
 
 CHUNK = 4096
@@ -76,22 +77,28 @@ class ListedDraws:
         """Log of the probability of a support of one of the sizes."""
         return self._weights.log_probability(self._starts[len(support)] + rank(support, self._p))
 
-    def size_probabilities(self) -> dict[int, float]:
-        """By size."""
-        chances = self._probabilities()
-        return {
-            size: float(chances[start : start + math.comb(self._p, size)].sum())
-            for size, start in self._starts.items()
-        }
+    def estimate(self, support: IntArray, width: float | None) -> Interval:
+        """The log probability of a support, an interval of no width at all."""
+        log = self.log_probability(tuple(support.tolist()))
+        return Interval(log, log)
 
-    def inclusion_probabilities(self) -> FloatArray:
-        """By feature, shape (p,)."""
+    def size_probabilities(self, width: float | None) -> dict[int, Interval]:
+        """By size; see `estimate`."""
+        chances = self._probabilities()
+        found = {}
+        for size, start in self._starts.items():
+            chance = float(chances[start : start + math.comb(self._p, size)].sum())
+            found[size] = Interval(chance, chance)
+        return found
+
+    def inclusion_probabilities(self, width: float | None) -> Interval:
+        """By feature, shape (p,); see `estimate`."""
         chances, found, start = self._probabilities(), np.zeros(self._p), 0
         for supports in self._chunks():
             share = chances[start : start + len(supports)]
             np.add.at(found, supports, share[:, None])
             start += len(supports)
-        return found
+        return Interval(found, found)
 
     def _probabilities(self) -> FloatArray:
         return np.asarray(np.exp(self._weights.log_probabilities()))

@@ -11,8 +11,6 @@ from numpy.typing import ArrayLike
 
 from mipselect.arrays import IntArray
 from mipselect.errors import InvalidInput, NotCertified
-from mipselect.instance import Instance
-from mipselect.losses.squared import PreparedSquared
 from mipselect.mechanisms.base import Support, SupportMechanism
 from mipselect.mechanisms.supports.enumeration_sampler import ListedDraws
 from mipselect.mechanisms.supports.intervals import Interval
@@ -28,9 +26,12 @@ from mipselect.mechanisms.supports.relations import both_relations, one_directio
 from mipselect.privacy.concentrated import bounded_range_rho
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.randomness import Rng, generator
+from mipselect.problem.instance import Instance
+from mipselect.restricted.squared import PreparedSquared
 from mipselect.search.progress import ProgressCallback, Run
 from mipselect.validation import (
     checked_epsilon,
+    checked_integer,
     checked_nonnegative,
     checked_positive,
     checked_support,
@@ -49,12 +50,15 @@ LARGEST_ALLOWANCE = 20.0
 
 
 class ExponentialMechanism(SupportMechanism):
-    """P(S) ∝ μ(S) exp(-ε R(S) / 2Δ) over all supports, of one public size or of several.
+    """P(S) ∝ μ(S) exp(-ε R(S) / 2w) over all supports, of one public size or of several.
 
     Pure ε, without a condition, a tolerance or an assumption, for any number of supports. Few
     supports are listed. Otherwise all supports are divided into cells whose weights are bounded
     by a law that is easy to draw from; what is drawn is accepted with probability
     weight / bound, and accepted draws have exactly the stated law, whatever the cells are.
+
+    w is the `oscillation` of the instance, at most Δ: where one row is replaced the changes of R
+    lie, for all supports, in an interval of length 2w.
 
     Parameters
     ----------
@@ -64,13 +68,17 @@ class ExponentialMechanism(SupportMechanism):
         ε > 0, finite.
     sizes : iterable of int, optional
         Public sizes, such as range(1, 9): one draw gives the size and the support, at no
-        further ε. Δ is that of the largest. Default: the instance's support size.
+        further ε. w is that of the largest. Default: the instance's support size.
     complexity : float
         a ≥ 0 of the prior μ(S) = p^(-a|S|) / C(p, |S|): larger prefers smaller supports. It
         matters only where there are several sizes.
     prior_weights : array_like of shape (p,), optional
         ω_j > 0, public: μ(S) is multiplied by Π_{j∈S} ω_j (and divided by the sum of these
         products over the supports of that size). Default: equal.
+    most_listed : int, optional
+        Up to so many supports are listed, more are drawn from by cells; the law is the same.
+        Default: what memory and time allow, 1,000,000 values of single columns and 5,000 where
+        every value is an optimisation problem.
     time_limit : float, optional
         Seconds for the preparation, and for every draw.
     progress : callable, optional
@@ -85,7 +93,7 @@ class ExponentialMechanism(SupportMechanism):
     Notes
     -----
     The draw is paid for with ε in full, the errors of arithmetic included: c is
-    (ε - 4η) / (2Δ(1 + 4γ)) in place of ε/2Δ, with η and γ public and far below 1e-5
+    (ε - 4η) / (2w(1 + 4γ)) in place of ε/2w, with η and γ public and far below 1e-5
     (`Rate`). Adding or removing a row moves n R(S) in one direction only, so that the same draw
     costs ε/2 under add-remove (`guarantees`).
 
@@ -109,6 +117,8 @@ class ExponentialMechanism(SupportMechanism):
     0.5
     """
 
+    name = "exponential"
+
     def __init__(
         self,
         instance: Instance,
@@ -117,9 +127,13 @@ class ExponentialMechanism(SupportMechanism):
         sizes: Iterable[int] | None = None,
         complexity: float = 1.0,
         prior_weights: ArrayLike | None = None,
+        most_listed: int | None = None,
         time_limit: float | None = None,
         progress: ProgressCallback | None = None,
     ) -> None:
+        if most_listed is not None:
+            most_listed = checked_integer(most_listed, "most_listed", 0)
+        self._most_listed = most_listed
         self._instance = instance
         self._epsilon = checked_epsilon(epsilon)
         self._sizes = checked_sizes(sizes, instance)
@@ -141,11 +155,6 @@ class ExponentialMechanism(SupportMechanism):
                 f"epsilon = {self._epsilon:g} is too large for exact draws in double precision "
                 f"with n = {instance.n:,}: what values may be off would reject nearly every try"
             )
-
-    @property
-    def name(self) -> str:
-        """Name of the mechanism in a release."""
-        return "exponential"
 
     @property
     def epsilon(self) -> float:
@@ -175,6 +184,8 @@ class ExponentialMechanism(SupportMechanism):
     @property
     def listed(self) -> bool:
         """True if all supports are listed, so that `log_probability` is known."""
+        if self._most_listed is not None:
+            return self.number_of_supports <= self._most_listed
         problem = self._largest.prepared
         if not isinstance(problem, PreparedSquared):
             return self.number_of_supports <= MAX_LISTED_SOLVED
@@ -189,7 +200,8 @@ class ExponentialMechanism(SupportMechanism):
     @property
     def guarantees(self) -> dict[str, Guarantee]:
         """ε/2 under add-remove, since a further row can only raise n R(S); see `exact_rate`."""
-        return both_relations(self.guarantee, one_direction(self._epsilon))
+        relations = self._instance.problem.relations
+        return both_relations(self.guarantee, one_direction(self._epsilon), relations)
 
     @np.errstate(all="ignore")
     def prepare(self) -> None:
@@ -249,13 +261,7 @@ class ExponentialMechanism(SupportMechanism):
         NotCertified
             If the time limit passes before that width is reached, or it cannot be reached.
         """
-        support = self._checked(outcome)
-        if isinstance(self._draws, ListedDraws):
-            exact = self._draws.log_probability(tuple(support.tolist()))
-            return Interval(exact, exact)
-        if width is not None:
-            width = checked_positive(width, "width")
-        return self._draws.estimate(support, width)
+        return self._draws.estimate(self._checked(outcome), _checked_width(width))
 
     @np.errstate(all="ignore")
     def size_probabilities(self, *, width: float | None = None) -> dict[int, Interval]:
@@ -263,11 +269,7 @@ class ExponentialMechanism(SupportMechanism):
 
         `width` as in `estimate`.
         """
-        width = None if width is None else checked_positive(width, "width")
-        if isinstance(self._draws, ListedDraws):
-            exact = self._draws.size_probabilities()
-            return {size: Interval(chance, chance) for size, chance in exact.items()}
-        return self._draws.size_probabilities(width)
+        return self._draws.size_probabilities(_checked_width(width))
 
     @np.errstate(all="ignore")
     def inclusion_probabilities(self, *, width: float | None = None) -> Interval:
@@ -275,11 +277,7 @@ class ExponentialMechanism(SupportMechanism):
 
         `width` as in `estimate`.
         """
-        width = None if width is None else checked_positive(width, "width")
-        if isinstance(self._draws, ListedDraws):
-            exact = self._draws.inclusion_probabilities()
-            return Interval(exact, exact)
-        return self._draws.inclusion_probabilities(self._instance.n_features, width)
+        return self._draws.inclusion_probabilities(_checked_width(width))
 
     @property
     def acceptance(self) -> float:
@@ -300,3 +298,7 @@ class ExponentialMechanism(SupportMechanism):
             sizes = ", ".join(map(str, self._sizes))
             raise InvalidInput(f"a support has one of the sizes {sizes}, got {shown(outcome)}")
         return np.array(checked_support(outcome, size, self._instance.n_features), dtype=np.intp)
+
+
+def _checked_width(width: float | None) -> float | None:
+    return None if width is None else checked_positive(width, "width")

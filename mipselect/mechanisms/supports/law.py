@@ -14,7 +14,8 @@ from numpy.typing import ArrayLike
 
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.errors import InvalidInput
-from mipselect.instance import Instance
+from mipselect.problem.instance import Instance
+from mipselect.problem.problem import Problem
 from mipselect.search.soft.polynomials import subset_law
 
 EPS = float(np.finfo(np.float64).eps)
@@ -69,20 +70,18 @@ def complexity_prior(
     return Prior(tuple(sizes), {size: log - top for size, log in of_sizes.items()}, logs)
 
 
-def checked_sizes(sizes: Iterable[int] | None, instance: Instance) -> tuple[int, ...]:
-    """The sizes as a rising tuple, the instance's own if none are given."""
+def checked_sizes(sizes: Iterable[int] | None, asked: Problem | Instance) -> tuple[int, ...]:
+    """The sizes as a rising tuple, the problem's own if none are given."""
     if sizes is None:
-        return (instance.support_size,)
+        return (asked.support_size,)
     if isinstance(sizes, str) or not isinstance(sizes, Iterable):
         raise InvalidInput(f"sizes must be support sizes such as range(1, 9), got {sizes!r}")
     found = list(sizes)
     for size in found:
         if isinstance(size, bool) or not isinstance(size, int | np.integer):
-            raise InvalidInput(f"sizes must be integers in 1..{instance.n_features}, got {size!r}")
-        if not 1 <= size <= instance.n_features:
-            raise InvalidInput(
-                f"sizes must be in 1..{instance.n_features}, the features; got {size}"
-            )
+            raise InvalidInput(f"sizes must be integers in 1..{asked.n_features}, got {size!r}")
+        if not 1 <= size <= asked.n_features:
+            raise InvalidInput(f"sizes must be in 1..{asked.n_features}, the features; got {size}")
     if not found:
         raise InvalidInput("sizes must have at least one support size")
     return tuple(sorted({int(size) for size in found}))
@@ -95,11 +94,11 @@ class Rate:
     Attributes
     ----------
     rate : float
-        c = (ε - 4η) / (2Δ (1 + 4γ)).
+        c = (ε - 4η) / (2w (1 + 4γ)), w ≤ Δ half of the range of R' - R over all supports.
     rounding : float
         η: by how much the log of a weight may be off through rounding. Public.
     error : float
-        γΔ: by how much a value of R may be off. Public.
+        γw: by how much a value of R may be off. Public.
     """
 
     rate: float
@@ -115,12 +114,9 @@ class Rate:
 def exact_rate(epsilon: float, instance: Instance, prior: Prior) -> Rate:
     """Return the rate that is left of ε after the public errors of values and of rounding.
 
-    A value is within γΔ of R, so it moves by at most Δ(1 + 2γ). A weight is within a factor e^η
-    of its own, and so is the sum of all, which costs 4η in a ratio of probabilities.
-
-    Under add-remove n is not the same for neighbours, and c·n moves with γ: there double
-    precision adds a footnote. The draw costs ε/2 and less than 8n(n̄ + 1024)·2⁻⁵² of it more, n̄ the
-    roundings of a sum over n rows: 6e-8 of it at n = 6,000, 1e-5 at n = 10⁶.
+    Under add-remove n is not the same for neighbours, and c·n moves with γ: the draw costs ε/2 and
+    less than 8n(n̄ + 1024)·2⁻⁵² of it more, n̄ the roundings of a sum over n rows: 6e-8 of it at
+    n = 6,000, 1e-5 at n = 10⁶ (docs/mathematics/exact-draws.md, (6)).
 
     Parameters
     ----------
@@ -150,7 +146,8 @@ def exact_rate(epsilon: float, instance: Instance, prior: Prior) -> Rate:
             f"epsilon = {epsilon:g} is too small for exact draws in double precision with n = "
             f"{n:,} and this prior: rounding alone costs {4.0 * rounding:.1g}"
         )
-    return Rate(left / (2.0 * sensitivity * (1.0 + 4.0 * error / sensitivity)), rounding, error)
+    moved = instance.oscillation
+    return Rate(left / (2.0 * moved * (1.0 + 4.0 * error / moved)), rounding, error)
 
 
 def _checked_weights(weights: ArrayLike, p: int) -> FloatArray:

@@ -6,7 +6,7 @@ import math
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import combinations
 
 import numpy as np
@@ -27,6 +27,7 @@ from mipselect.validation import (
     checked_positive,
     checked_share,
     checked_support,
+    set_fields,
 )
 
 MIXING_CONDITION = (
@@ -75,10 +76,9 @@ class MetropolisHastings(Mechanism[Support]):
 
     Notes
     -----
-    Let π and π' be the stationary laws on two neighbours, π(A) ≤ e^ε π'(A), and let the laws of
-    the chain, P and P', be within total variation η of them. Then
-    P(A) ≤ π(A) + η ≤ e^ε π'(A) + η ≤ e^ε P'(A) + (1 + e^ε) η. So (ε, δ) needs η ≤ δ/(1 + e^ε).
-    Nothing here checks that so many steps are enough: it is a condition of the guarantee.
+    (ε, δ) needs laws of the chain within total variation δ/(1 + e^ε) of the stationary ones
+    (docs/mathematics/top-r-and-mistakes.md, (9)). Nothing here checks that so many steps are
+    enough: it is a condition of the guarantee.
 
     The law of `sample` is that of the chain after `n_steps`, which nobody knows, so there is no
     `log_probability`, and no audit can have one. `stationary_log_probability` is where the chain
@@ -107,19 +107,19 @@ class MetropolisHastings(Mechanism[Support]):
     delta: float = field(kw_only=True)
     sensitivity: float = field(kw_only=True)
     n_steps: int = field(kw_only=True)
+    name = "metropolis-hastings"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "names", checked_feature_names(self.names, len(self.names)))
-        object.__setattr__(self, "support_size", checked_count(self.support_size, len(self.names)))
-        object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
-        object.__setattr__(self, "delta", checked_share(self.delta, "delta", closed=False))
-        object.__setattr__(self, "sensitivity", checked_positive(self.sensitivity, "sensitivity"))
-        checked_integer(self.n_steps, "n_steps", 1)
-
-    @property
-    def name(self) -> str:
-        """Name of the mechanism in a release."""
-        return "metropolis-hastings"
+        size = len(self.names)
+        set_fields(
+            self,
+            names=checked_feature_names(self.names, size),
+            support_size=checked_count(self.support_size, size),
+            epsilon=checked_epsilon(self.epsilon),
+            delta=checked_share(self.delta, "delta", closed=False),
+            sensitivity=checked_positive(self.sensitivity, "sensitivity"),
+            n_steps=checked_integer(self.n_steps, "n_steps", 1),
+        )
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -181,19 +181,13 @@ class MetropolisHastings(Mechanism[Support]):
         stationary: FloatArray = logs - logsumexp(logs)
         return stationary
 
-    def _value(self, support: Support) -> float:
-        known = self._known
-        if support not in known:
-            known[support] = self.values(support)
-        return known[support]
-
     @cached_property
-    def _known(self) -> dict[Support, float]:
-        return {}
+    def _value(self) -> Callable[[Support], float]:
+        return cache(self.values)
 
 
 def mixing_guarantee(epsilon: float, delta: float, n_steps: int) -> Guarantee:
-    """Return the promise of a chain of `n_steps` steps, on the condition that it has mixed."""
+    """Return the guarantee of a chain of `n_steps` steps, on the condition that it has mixed."""
     distance = delta * math.exp(-epsilon) / (1.0 + math.exp(-epsilon))
     # Three digits round up by half a percent at most; a condition may only be too strict.
     condition = MIXING_CONDITION.format(steps=n_steps, distance=f"{0.995 * distance:.3g}")

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import random
 from functools import cached_property
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from mipselect.errors import ConditionNotMet, InvalidInput, NotCertified
+from mipselect.errors import ConditionNotMet, InvalidInput
 from mipselect.mechanisms.base import Support, SupportMechanism, score_log_weights
 from mipselect.mechanisms.supports.propose_test_release import (
-    GapTest,
-    checked_test_delta,
+    DrawOnTest,
     exceeds_condition,
+    gap_test,
 )
-from mipselect.mechanisms.supports.relations import (
-    both_relations,
-    gap_in_one_direction,
-    one_direction,
-)
+from mipselect.mechanisms.supports.relations import both_relations, one_direction
 from mipselect.mechanisms.supports.top_r import TopR
 from mipselect.privacy.concentrated import bounded_range_rho
-from mipselect.privacy.decimals import exact, round_up
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.randomness import IntegerWeights, Rng, generator, uniform_subset
 from mipselect.search.pool import MistakeLevels, SupportPool
@@ -70,13 +64,10 @@ class Mistakes(SupportMechanism):
 
     Notes
     -----
-    With a gap above 2Δ all neighbours have the same optimum, hence the same levels, and each
-    level's smallest value has sensitivity Δ. Inside a level all supports are equally likely:
-    to return the level's best support instead would not be private.
-
-    The condition says most of it: where it holds the bare optimum is the same on all neighbours,
-    and publishing it would be private at ε = 0 in the same sense. `StableOptimum` does so after
-    a private test, and `ExponentialMechanism` needs no condition.
+    Inside a level all supports are equally likely: to return the level's best support instead
+    would not be private. The condition says most of it: where it holds the bare optimum is the
+    same on all neighbours (docs/mathematics/top-r-and-mistakes.md, (5)). `StableOptimum` publishes
+    it after a private test, and `ExponentialMechanism` needs no condition.
 
     References
     ----------
@@ -112,15 +103,8 @@ class Mistakes(SupportMechanism):
             )
         self._levels = levels
         self._epsilon = checked_epsilon(epsilon)
-        if not levels.certified:
-            raise NotCertified(
-                "nothing may be released from mistake levels that are not certified: the proven "
-                f"bounds are not within {levels.tolerance:g} sensitivities of the values, or do "
-                "not prove the optimum; search again with more time or another solver",
-                bound=float(np.min(levels.bounds)),
-                incumbent=float(levels.values[0]),
-            )
-        self._tested: _Tested | None = None
+        levels.require_certified()
+        self._tested: DrawOnTest | None = None
         given = {"test_epsilon": test_epsilon, "delta": delta, "fallback": fallback}
         missing = [what for what, value in given.items() if value is None]
         if test_epsilon is not None and delta is not None and fallback is not None:
@@ -147,27 +131,30 @@ class Mistakes(SupportMechanism):
         if self._tested is None:
             rho = bounded_range_rho(self._epsilon)
             return Guarantee(self._epsilon, conditions=(GAP_CONDITION,), rho=rho)
-        test = self._tested.test
-        return Guarantee(test.epsilon, test.delta) + Guarantee(self._epsilon)
+        return self._tested.guarantee
 
     @property
     def guarantees(self) -> dict[str, Guarantee]:
         """Under add-remove (ε/2)(1 + τ/(Δ+τ)), and about half of ε₀ for the test."""
-        tolerance = self._levels.tolerance
-        cost = one_direction(self._epsilon, tolerance)
-        if self._tested is not None:
-            test = gap_in_one_direction(self._tested.test.epsilon, tolerance)
-            cost = round_up(exact(test) + exact(cost))
-        return both_relations(self.guarantee, cost)
+        cost = one_direction(self._epsilon, self._levels.tolerance)
+        if self._tested is None:
+            return both_relations(self.guarantee, cost, self._levels.relations)
+        return self._tested.guarantees(cost)
 
     def sample(self, rng: Rng = None) -> Support:
         """Draw a support: s sorted column indices. See `Mechanism.sample`.
 
-        In the published form it draws on any data, also where nothing is promised.
+        In the published form it draws on any data, also where no guarantee holds.
         """
         source, _ = generator(rng)
-        if self._tested is not None and not self._tested.test.passes(source):
-            return self._tested.fallback.sample(source)
+        return (
+            self._drawn(source)
+            if self._tested is None
+            else self._tested.sample(source, self._drawn)
+        )
+
+    def _drawn(self, source: random.Random) -> Support:
+        """Draw a level, then a uniform member of it."""
         level = self._weights.draw(source)
         optimum, outside = self._optimum, self._outside
         removed = set(uniform_subset(source, len(optimum), level))
@@ -180,14 +167,7 @@ class Mistakes(SupportMechanism):
         support = checked_support(outcome, len(self._optimum), self._levels.n_features)
         level = self._levels.level_of(support)
         mistakes = self._weights.log_probability(level, among=self._levels.sizes[level])
-        if self._tested is None:
-            return mistakes
-        test, fallback = self._tested.test, self._tested.fallback
-        return float(
-            np.logaddexp(
-                test.log_pass + mistakes, test.log_fail + fallback.log_probability(support)
-            )
-        )
+        return mistakes if self._tested is None else self._tested.log_probability(support, mistakes)
 
     def prepare(self) -> None:
         """Refuse where the condition is not proven. See `Mechanism.release`.
@@ -224,22 +204,13 @@ class Mistakes(SupportMechanism):
         return [j for j in range(self._levels.n_features) if j not in inside]
 
 
-@dataclass(frozen=True)
-class _Tested:
-    """Additions of propose-test-release: the test of the condition, and the law if it fails."""
-
-    test: GapTest
-    fallback: TopR
-
-
 def _tested(
     levels: MistakeLevels,
     epsilon: float,
     test_epsilon: float,
     delta: float,
     fallback: TopR | SupportPool,
-) -> _Tested:
-    delta = checked_test_delta(delta)
+) -> DrawOnTest:
     if isinstance(fallback, SupportPool):
         fallback = TopR(fallback, epsilon)
     if not isinstance(fallback, TopR):
@@ -255,11 +226,6 @@ def _tested(
             "fallback must be a pool of the same instance as the levels, with the same number of "
             "features, support size, sensitivity and feature names"
         )
-    test = GapTest(
-        gap=levels.gap,
-        sensitivity=levels.sensitivity,
-        tolerance=levels.tolerance,
-        epsilon=checked_epsilon(test_epsilon, "test_epsilon"),
-        delta=delta,
+    return DrawOnTest(
+        gap_test(levels, checked_epsilon(test_epsilon, "test_epsilon"), delta), fallback
     )
-    return _Tested(test, fallback)

@@ -1,13 +1,22 @@
-"""The test of propose-test-release: is the gap of the optimum large enough, privately?"""
+"""Private test of propose-test-release: a gap of the optimum that no row can close."""
 
 from __future__ import annotations
 
 import math
 import random
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mipselect.mechanisms.base import Support, SupportMechanism
+from mipselect.mechanisms.supports.relations import both_relations, gap_in_one_direction
+from mipselect.privacy.decimals import exact, round_up
+from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.randomness import IntegerWeights
+from mipselect.search.pool import MistakeLevels, SupportPool
 from mipselect.validation import checked_number
 
 ROUNDING = 1e-9
@@ -17,13 +26,6 @@ ROUNDING = 1e-9
 def exceeds_condition(gap: float, sensitivity: float) -> bool:
     """Return whether `gap` > 2Δ, beyond rounding errors."""
     return gap > 2.0 * sensitivity * (1.0 + ROUNDING)
-
-
-def checked_test_delta(delta: float) -> float:
-    """Return a number with 0 < δ < 1/2, or raise `InvalidInput`."""
-    return checked_number(
-        delta, "delta", "a number with 0 < delta < 1/2", lambda number: 0.0 < number < 0.5
-    )
 
 
 @dataclass(frozen=True)
@@ -46,13 +48,9 @@ class GapTest:
 
     Notes
     -----
-    The exact gap moves by at most 2Δ when a row is replaced, so q moves by at most 1; with a
-    bound that is τ lower at most, by 1 + τ/2Δ; that `ROUNDING` is subtracted before the maximum
-    is taken changes nothing about it. Where the gap is at most 2Δ, q = 0 and the test passes
-    with probability δ.
-
     Only the outcome is released, so no Laplace noise is drawn but its two probabilities, in
-    closed form (docs/mathematics/top-r-and-mistakes.md, (6)).
+    closed form (docs/mathematics/top-r-and-mistakes.md, (6)). That `ROUNDING` is subtracted before
+    the maximum is taken changes nothing about how far q moves.
 
     References
     ----------
@@ -65,6 +63,10 @@ class GapTest:
     tolerance: float
     epsilon: float
     delta: float
+
+    def __post_init__(self) -> None:
+        wanted = "a number with 0 < delta < 1/2"
+        checked_number(self.delta, "delta", wanted, lambda number: 0.0 < number < 0.5)
 
     def passes(self, source: random.Random) -> bool:
         """Draw the outcome."""
@@ -88,3 +90,56 @@ class GapTest:
         rare = math.log(0.5) - abs(margin)
         common = math.log1p(-math.exp(rare))
         return IntegerWeights.from_logs([common, rare] if margin > 0.0 else [rare, common])
+
+
+def gap_test(found: MistakeLevels | SupportPool, epsilon: float, delta: float) -> GapTest:
+    """Return the test of the gap between the best two supports, which is proven within τ."""
+    if isinstance(found, MistakeLevels):
+        gap = found.gap
+    else:
+        gap = float(np.min(found.values[1:], initial=found.rest_bound) - found.values[0])
+    return GapTest(gap, found.sensitivity, found.tolerance, epsilon, delta)
+
+
+@dataclass(frozen=True)
+class DrawOnTest:
+    """A draw that needs a gap above 2Δ where the test passes, and the fallback's where it fails.
+
+    Attributes
+    ----------
+    test : GapTest
+    fallback : SupportMechanism
+        Without conditions; the other draw costs no more than it.
+    """
+
+    test: GapTest
+    fallback: SupportMechanism
+
+    def sample(self, source: random.Random, passed: Callable[[random.Random], Support]) -> Support:
+        """Draw by `passed` or by the fallback."""
+        return passed(source) if self.test.passes(source) else self.fallback.sample(source)
+
+    def log_probability(self, outcome: ArrayLike, log_passed: float) -> float:
+        """Log of the probability of a support, given that where the test passes. Sensitive."""
+        otherwise = self.test.log_fail + self.fallback.log_probability(outcome)
+        return float(np.logaddexp(self.test.log_pass + log_passed, otherwise))
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """(ε₀, δ) and the fallback's together, without conditions; under replace-one."""
+        return Guarantee(self.test.epsilon, self.test.delta) + self.fallback.guarantee
+
+    def guarantees(self, passed: float = 0.0) -> dict[str, Guarantee]:
+        """The same under both relations, if the fallback states both.
+
+        Parameters
+        ----------
+        passed : float
+            What the draw where the test passes costs under add-remove.
+        """
+        other = self.fallback.guarantees.get("add-remove")
+        if other is None:
+            return {self.guarantee.relation: self.guarantee}
+        test = gap_in_one_direction(self.test.epsilon, self.test.tolerance)
+        dearer = max(passed, other.epsilon)
+        return both_relations(self.guarantee, round_up(exact(test) + exact(dearer)))

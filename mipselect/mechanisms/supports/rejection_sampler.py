@@ -12,10 +12,10 @@ import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.errors import BoundViolated, NotCertified
-from mipselect.losses.base import PreparedLoss
 from mipselect.mechanisms.supports.intervals import Interval
 from mipselect.mechanisms.supports.law import Prior, Rate
 from mipselect.privacy.randomness import rising_index
+from mipselect.restricted.prepared import PreparedLoss
 from mipselect.search.progress import ProgressCallback, Run, TimeUp
 from mipselect.search.soft import LogInterval, LogWeight, Partition, Totals, space_of
 
@@ -56,6 +56,8 @@ class SoftDraws:
         Seconds for the preparation, and for every draw.
     progress : callable, optional
         Receives a `Progress` now and then.
+    steps_before : int
+        Most refinements before the first draw.
     """
 
     def __init__(
@@ -65,6 +67,8 @@ class SoftDraws:
         rate: Rate,
         time_limit: float | None,
         progress: ProgressCallback | None,
+        *,
+        steps_before: int = STEPS_BEFORE,
     ) -> None:
         self._problem, self._rate = problem, rate
         self._time_limit, self._progress = time_limit, progress
@@ -75,7 +79,7 @@ class SoftDraws:
             self._space, reference = space_of(problem, prior.sizes[-1], run)
             self._target = LogWeight(rate.rate, reference, prior.log_sizes, prior.log_features)
             self._partition = Partition(self._space, self._target, prior.sizes, self._tick)
-            self._refine_at_first(run)
+            self._refine_at_first(run, steps_before)
         except TimeUp as stop:
             raise self._refusal() from stop
         self._totals = Totals(self._partition, self._space, rate.allowance)
@@ -152,10 +156,11 @@ class SoftDraws:
         with self._lock:
             return self._refined(by_size, width)
 
-    def inclusion_probabilities(self, p: int, width: float | None) -> Interval:
+    def inclusion_probabilities(self, width: float | None) -> Interval:
         """Proven intervals of the probability of each feature, shape (p,); see `estimate`."""
 
         def by_feature() -> dict[int, Interval]:
+            p = len(self._target.log_features)
             parts, whole = self._totals.of_features(p), self._totals.whole()
             return {0: _probability(parts.share(whole, self._totals.slack))}
 
@@ -190,10 +195,10 @@ class SoftDraws:
     def _tick(self) -> None:
         self._run.tick()
 
-    def _refine_at_first(self, run: Run) -> None:
-        for step in range(STEPS_BEFORE):
+    def _refine_at_first(self, run: Run, steps: int) -> None:
+        for step in range(steps):
             run.statistics.subproblems = len(self._partition)
-            run.reporter.done, run.reporter.total = step, STEPS_BEFORE
+            run.reporter.done, run.reporter.total = step, steps
             if self._partition.log_upper - self._partition.log_guess < TIGHT:
                 break
             if not self._partition.refine():

@@ -1,24 +1,29 @@
-"""Promise of a draw of a support when a row is added or removed.
+"""Guarantee of a draw of a support when a row is added or removed.
 
-n R(S) = Σ losses + (λ/2)‖β‖² does not contain n, and a further row raises it, for every S, by
-at most nΔ. Log weights -ε nR / 2(nΔ + nτ) therefore all move in one direction, so that half of
-what two directions would cost is saved; what τ leaves open may still be on either side
+A further row raises n R(S), for every S, by at most nΔ: all log weights move in one direction, so
+that half of what two directions would cost is saved; what τ leaves open may still be on either side
 (docs/mathematics/top-r-and-mistakes.md, (4)).
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from mipselect.privacy.concentrated import bounded_range_rho
 from mipselect.privacy.decimals import exact, round_up
-from mipselect.privacy.guarantee import Guarantee
+from mipselect.privacy.guarantee import RELATIONS, Guarantee
 
 
-def both_relations(guarantee: Guarantee, epsilon_add_remove: float) -> dict[str, Guarantee]:
-    """A guarantee under replace-one, and the same draw's ε under add-remove.
+def both_relations(
+    guarantee: Guarantee, epsilon_add_remove: float, relations: Collection[str] = RELATIONS
+) -> dict[str, Guarantee]:
+    """A guarantee under replace-one, and the same draw's ε under add-remove if that is stated.
 
     Where the draw states a ρ it is of bounded range, and so it is in one direction: the log
     weights that move by between 0 and ε of add-remove are no more than that apart.
     """
+    if "add-remove" not in relations:
+        return {guarantee.relation: guarantee}
     rho = None if guarantee.rho is None else bounded_range_rho(epsilon_add_remove)
     other = Guarantee(
         epsilon_add_remove, guarantee.delta, "add-remove", guarantee.conditions, rho=rho

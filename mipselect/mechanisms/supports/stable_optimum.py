@@ -7,11 +7,9 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mipselect.errors import InvalidInput, NotCertified
+from mipselect.errors import InvalidInput
 from mipselect.mechanisms.base import Support, SupportMechanism
-from mipselect.mechanisms.supports.propose_test_release import GapTest, checked_test_delta
-from mipselect.mechanisms.supports.relations import both_relations, gap_in_one_direction
-from mipselect.privacy.decimals import exact, round_up
+from mipselect.mechanisms.supports.propose_test_release import DrawOnTest, gap_test
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.randomness import Rng, generator
 from mipselect.search.pool import MistakeLevels, SupportPool
@@ -21,8 +19,8 @@ from mipselect.validation import checked_epsilon, shown
 class StableOptimum(SupportMechanism):
     """The optimum, if the gap to the second best passes a private test; else a fallback's draw.
 
-    Where the gap exceeds 2Δ all neighbouring data have the same optimum, so that it may be told
-    as it is. The test costs (ε, δ), the fallback what it promises itself.
+    Where the gap exceeds 2Δ all neighbouring data have the same optimum, so that it may be
+    released as it is. The test costs (ε, δ), the fallback its own guarantee.
 
     Parameters
     ----------
@@ -70,13 +68,7 @@ class StableOptimum(SupportMechanism):
             raise InvalidInput(
                 f"the optimum comes from MistakeLevels or a SupportPool, got {shown(found)}"
             )
-        if not found.certified:
-            raise NotCertified(
-                "nothing may be released from an optimum that is not certified; search again "
-                "with more time or another solver",
-                bound=-math.inf,
-                incumbent=float(found.values[0]),
-            )
+        found.require_certified()
         if isinstance(found, SupportPool) and len(found) == 1 and found.number_unlisted > 0:
             # All that its rest bound has to reach is the best value less τ.
             raise InvalidInput(
@@ -93,19 +85,13 @@ class StableOptimum(SupportMechanism):
             )
         self._optimum: Support = tuple(found.supports[0].tolist())
         self._names = found.feature_names
-        self._fallback = fallback
-        self._test = GapTest(
-            gap=_gap(found),
-            sensitivity=found.sensitivity,
-            tolerance=found.tolerance,
-            epsilon=checked_epsilon(epsilon),
-            delta=checked_test_delta(delta),
-        )
+        test = gap_test(found, checked_epsilon(epsilon), delta)
+        self._tested = DrawOnTest(test, fallback)
 
     @property
     def name(self) -> str:
         """Name of the mechanism in a release; the outcome of the test is not in it."""
-        return f"stable optimum, {self._fallback.name}"
+        return f"stable optimum, {self._tested.fallback.name}"
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -115,32 +101,19 @@ class StableOptimum(SupportMechanism):
     @property
     def guarantee(self) -> Guarantee:
         """(ε, δ) and the fallback's together, without conditions; under replace-one."""
-        return Guarantee(self._test.epsilon, self._test.delta) + self._fallback.guarantee
+        return self._tested.guarantee
 
     @property
     def guarantees(self) -> dict[str, Guarantee]:
         """The same under both relations, if the fallback states both."""
-        other = self._fallback.guarantees.get("add-remove")
-        if other is None:
-            return super().guarantees
-        test = gap_in_one_direction(self._test.epsilon, self._test.tolerance)
-        return both_relations(self.guarantee, round_up(exact(test) + exact(other.epsilon)))
+        return self._tested.guarantees()
 
     def sample(self, rng: Rng = None) -> Support:
         """Draw a support: sorted column indices. See `Mechanism.sample`."""
         source, _ = generator(rng)
-        return self._optimum if self._test.passes(source) else self._fallback.sample(source)
+        return self._tested.sample(source, lambda _: self._optimum)
 
     def log_probability(self, outcome: ArrayLike) -> float:
         """Log of the probability of any support, where the fallback's is known. Sensitive."""
-        otherwise = self._test.log_fail + self._fallback.log_probability(outcome)
-        if tuple(sorted(np.asarray(outcome).tolist())) != self._optimum:
-            return otherwise
-        return float(np.logaddexp(self._test.log_pass, otherwise))
-
-
-def _gap(found: MistakeLevels | SupportPool) -> float:
-    """A lower bound on second best minus best, within τ of it where the first row is the best."""
-    if isinstance(found, MistakeLevels):
-        return found.gap
-    return float(np.min(found.values[1:], initial=found.rest_bound) - found.values[0])
+        is_it = tuple(sorted(np.asarray(outcome).tolist())) == self._optimum
+        return self._tested.log_probability(outcome, 0.0 if is_it else -math.inf)

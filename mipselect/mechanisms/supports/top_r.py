@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mipselect.errors import InvalidInput, NotCertified
+from mipselect.errors import InvalidInput
 from mipselect.mechanisms.base import Support, SupportMechanism, score_log_weights
 from mipselect.mechanisms.supports.ranks import rank, unrank
 from mipselect.mechanisms.supports.relations import both_relations, one_direction
@@ -18,7 +18,7 @@ from mipselect.privacy.concentrated import bounded_range_rho
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.randomness import IntegerWeights, Rng, generator, uniform_subset
 from mipselect.search.pool import MistakeLevels, SupportPool
-from mipselect.validation import checked_epsilon, checked_support
+from mipselect.validation import checked_epsilon, checked_support, set_fields
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,10 +42,8 @@ class TopR(SupportMechanism):
 
     Notes
     -----
-    With the R-th smallest value T*, the score s* = min(R(S), T*) has sensitivity Δ. What the
-    pool gives lies between s* and s* + τ, so it has sensitivity Δ + τ, and ε-DP needs no more
-    (docs/mathematics/top-r-and-mistakes.md, (2)).
-    τ must have been chosen without looking at the data.
+    What the pool gives has sensitivity Δ + τ (docs/mathematics/top-r-and-mistakes.md, (2)). τ must
+    have been chosen without looking at the data.
 
     References
     ----------
@@ -65,6 +63,7 @@ class TopR(SupportMechanism):
 
     pool: SupportPool
     epsilon: float
+    name = "top-r"
 
     def __post_init__(self) -> None:
         if not isinstance(self.pool, SupportPool):
@@ -73,20 +72,8 @@ class TopR(SupportMechanism):
                 "TopR draws from the SupportPool that top_supports returns, got "
                 f"{type(self.pool).__name__}{'; use Mistakes(levels, epsilon)' if levels else ''}"
             )
-        object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
-        if not self.pool.certified:
-            raise NotCertified(
-                "nothing may be released from a pool that is not certified: the proven bound for "
-                f"the unlisted supports is not within {self.pool.tolerance:g} sensitivities of "
-                "the last value; search again with more time or another solver",
-                bound=self.pool.rest_bound,
-                incumbent=float(self.pool.values[-1]),
-            )
-
-    @property
-    def name(self) -> str:
-        """Name of the mechanism in a release."""
-        return "top-r"
+        set_fields(self, epsilon=checked_epsilon(self.epsilon))
+        self.pool.require_certified()
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -102,7 +89,7 @@ class TopR(SupportMechanism):
     def guarantees(self) -> dict[str, Guarantee]:
         """Under add-remove (ε/2)(1 + τ/(Δ+τ)), since a further row can only raise n R(S)."""
         cost = one_direction(self.epsilon, self.pool.tolerance)
-        return both_relations(self.guarantee, cost)
+        return both_relations(self.guarantee, cost, self.pool.relations)
 
     def sample(self, rng: Rng = None) -> Support:
         """Draw a support: s sorted column indices. See `Mechanism.sample`."""

@@ -24,11 +24,15 @@ from numpy.typing import ArrayLike
 
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
+from mipselect.privacy.audit.privacy_loss import (
+    MOST_MISSED,
+    NO_PAIRS,
+    check_total,
+    losses,
+    mass,
+)
 from mipselect.privacy.audit.quadrature import Box, integral
 from mipselect.privacy.gaussian_curve import gaussian_delta
-
-MOST_MISSED = 1e-6
-"""By so much, and its own error, a law may miss a sum of 1."""
 
 LOGARITHM = Context(prec=40, Emax=MAX_EMAX, Emin=MIN_EMIN)
 """With more digits than a double, so that a logarithm in it is off by less than one."""
@@ -161,8 +165,7 @@ def largest_delta(
     """
     if not epsilon >= 0.0:
         raise InvalidInput(f"epsilon must be at least 0, got {epsilon!r}")
-    worst = None
-    count, loss = 0, 0.0
+    worst, count, loss = None, 0, 0.0
     for data, other in pairs:
         count += 1
         one, two = (_checked(law(side), tolerance) for side in (data, other))
@@ -171,7 +174,7 @@ def largest_delta(
         if worst is None or delta > worst[0]:
             worst = delta, error, data, other
     if worst is None:
-        raise InvalidInput("an audit needs at least one pair of neighbours")
+        raise InvalidInput(NO_PAIRS)
     return Divergence(worst[0], worst[1], loss, epsilon, *worst[2:], count)
 
 
@@ -235,12 +238,11 @@ def _checked(law: MixedLaw | ArrayLike, tolerance: float) -> MixedLaw:
     logs = np.asarray(found.logs, dtype=np.float64)
     if logs.ndim != 1 or np.isnan(logs).any() or not (logs.size or found.densities):
         raise InvalidInput("a law must return log probabilities, densities, or both")
-    total, error = float(np.exp(np.minimum(logs, 1.0)).sum()), 0.0
+    total, error = mass(logs), 0.0
     for part in found.densities:
-        mass, missed = integral(_density(part), part.box, max(tolerance, MOST_MISSED / 10.0))
-        total, error = total + mass, error + missed
-    if not abs(total - 1.0) <= MOST_MISSED + error:
-        raise InvalidInput(f"the probabilities that the law returned sum to {total:.9g}, not to 1")
+        more, missed = integral(_density(part), part.box, max(tolerance, MOST_MISSED / 10.0))
+        total, error = total + more, error + missed
+    check_total(total, error)
     return MixedLaw(logs, found.densities)
 
 
@@ -251,7 +253,7 @@ def _of_pair(
     boxes = [[part.box for part in law.densities] for law in (one, two)]
     if one.logs.shape != two.logs.shape or boxes[0] != boxes[1]:
         raise InvalidInput("the laws of neighbours must have the same outcomes and the same boxes")
-    loss = _largest(one.logs, two.logs)
+    loss = float(losses(one.logs, two.logs).max(initial=0.0))
     found = []
     for first, second in ((one, two), (two, one)):
         delta, error = math.fsum(_positive(first.logs, second.logs, epsilon)), 0.0
@@ -279,7 +281,7 @@ def _excess_of_densities(
     def excess(points: FloatArray) -> FloatArray:
         nonlocal loss
         logs = part.log_density(points), other.log_density(points)
-        loss = max(loss, _largest(*logs))
+        loss = max(loss, float(losses(*logs).max(initial=0.0)))
         return _positive(*logs, epsilon)
 
     return (*integral(excess, part.box, tolerance), loss)
@@ -289,10 +291,3 @@ def _positive(one: FloatArray, other: FloatArray, epsilon: float) -> FloatArray:
     """max(0, P - e^ε Q) from logs."""
     result: FloatArray = np.maximum(0.0, np.exp(one) - np.exp(np.minimum(epsilon + other, 700.0)))
     return result
-
-
-def _largest(one: FloatArray, other: FloatArray) -> float:
-    """The largest |log P - log Q|; two impossible outcomes do not differ."""
-    both = (one == -np.inf) & (other == -np.inf)
-    losses = np.abs(np.where(both, 0.0, one) - np.where(both, 0.0, other))
-    return float(losses.max(initial=0.0))

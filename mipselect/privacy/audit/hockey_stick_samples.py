@@ -21,7 +21,7 @@ EVENTS = 3
 """So many events are judged; each with its part of the risk."""
 
 SMALLEST_EIGENVALUE = 1e-9
-"""Of a correlation matrix, for directions in which the draws hardly vary."""
+"""Smallest eigenvalue of a correlation matrix; below it the draws hardly vary."""
 
 
 @dataclass(frozen=True)
@@ -33,14 +33,10 @@ class DeltaBound:
     delta : float
         0 if nothing was found.
     epsilon : float
-    confidence : float
-        The probability with which a statement of this kind is right.
     event : str
         What the event looks at.
-    counts : (int, int)
-        How often it came up on the data where it is likely and on its neighbour.
-    draws : int
-        How many times each of them was drawn from, for these counts.
+    confidence, counts, draws
+        As for `LowerBound`.
 
     Examples
     --------
@@ -105,16 +101,12 @@ def delta_bound(
     sampler : callable
         ``sampler(data, rng)`` draws an outcome: numbers of one shape, such as coefficients with
         noise. `rng` is a seeded numpy generator that it may or may not use.
-    data, other : Any
-        Neighbours.
     epsilon : float
         The ε ≥ 0 of the guarantee under test.
     draws : int
         From each neighbour, ≥ 4.
-    confidence : float
-        Between 0 and 1.
-    seed : int
-        Makes the audit reproducible, as far as the sampler uses `rng`.
+    data, other, confidence, seed
+        As for `lower_bound`.
 
     Raises
     ------

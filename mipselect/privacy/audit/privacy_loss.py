@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
-from mipselect.privacy.audit.neighbours import NeighbourSpace
+from mipselect.privacy.audit.neighbours import Array, NeighbourSpace
 
-Array = NDArray[np.float64]
 Law = Callable[[Any], ArrayLike]
+
+NO_PAIRS = "an audit needs at least one pair of neighbours"
+
+MOST_MISSED = 1e-6
+"""By so much, and its own error, a law may miss a sum of 1."""
 
 
 class HasLogProbability(Protocol):
@@ -61,7 +66,7 @@ class PrivacyLoss:
 
 def law_of(
     build: Callable[[Any], HasLogProbability], outcomes: Sequence[Any]
-) -> Callable[[Any], Array]:
+) -> Callable[[Any], FloatArray]:
     """Return the law of a distribution of this package.
 
     Parameters
@@ -80,7 +85,7 @@ def law_of(
     [-0.693, -0.693]
     """
 
-    def law(data: Any) -> Array:
+    def law(data: Any) -> FloatArray:
         mechanism = build(data)
         return np.array([mechanism.log_probability(outcome) for outcome in outcomes])
 
@@ -113,16 +118,15 @@ def largest_loss(law: Law, pairs: Iterable[tuple[Any, Any]]) -> PrivacyLoss:
     >>> round(largest_loss(law, [(np.array([0.0, 0.0]), np.array([1.0, -1.0]))]).epsilon, 3)
     1.434
     """
-    worst = None
-    count = 0
+    worst, count = None, 0
     for data, other in pairs:
         count += 1
-        loss, outcome = _loss(law, data, other)
-        if worst is None or loss > worst.epsilon:
-            worst = PrivacyLoss(loss, outcome, data, other, 0)
+        loss = _loss(law, data, other)
+        if worst is None or loss.epsilon > worst.epsilon:
+            worst = loss
     if worst is None:
-        raise InvalidInput("an audit needs at least one pair of neighbours")
-    return PrivacyLoss(worst.epsilon, worst.outcome, worst.data, worst.other, count)
+        raise InvalidInput(NO_PAIRS)
+    return replace(worst, pairs=count)
 
 
 def worst_pair(
@@ -171,8 +175,7 @@ def worst_pair(
     def loss_at(point: Array) -> PrivacyLoss:
         nonlocal pairs
         pairs += 1
-        data, other = space.pair(point)
-        return PrivacyLoss(*_loss(law, data, other), data, other, 0)
+        return _loss(law, *space.pair(point))
 
     found = []
     for _ in range(starts):
@@ -190,26 +193,40 @@ def worst_pair(
             if not before < best.epsilon < math.inf:
                 break
         found.append(best)
-    worst = max(found, key=lambda loss: loss.epsilon)
-    return PrivacyLoss(worst.epsilon, worst.outcome, worst.data, worst.other, pairs)
+    return replace(max(found, key=lambda loss: loss.epsilon), pairs=pairs)
 
 
-def _loss(law: Law, data: Any, other: Any) -> tuple[float, int]:
-    """Return the largest |log ratio| and its outcome; two impossible outcomes do not differ."""
+def _loss(law: Law, data: Any, other: Any) -> PrivacyLoss:
+    """Return the largest loss of one pair."""
     one, two = _distribution(law(data)), _distribution(law(other))
     if one.shape != two.shape:
         raise InvalidInput(f"the law returned {one.size} and {two.size} outcomes for neighbours")
+    found = losses(one, two)
+    outcome = int(np.argmax(found))
+    return PrivacyLoss(float(found[outcome]), outcome, data, other, 1)
+
+
+def losses(one: FloatArray, two: FloatArray) -> FloatArray:
+    """|log P - log Q| of every outcome; two impossible outcomes do not differ."""
     both = (one == -np.inf) & (two == -np.inf)
-    losses = np.abs(np.where(both, 0.0, one) - np.where(both, 0.0, two))
-    outcome = int(np.argmax(losses))
-    return float(losses[outcome]), outcome
+    found: FloatArray = np.abs(np.where(both, 0.0, one) - np.where(both, 0.0, two))
+    return found
 
 
-def _distribution(log_probabilities: ArrayLike) -> Array:
+def _distribution(log_probabilities: ArrayLike) -> FloatArray:
     logs = np.asarray(log_probabilities, dtype=np.float64)
     if logs.ndim != 1 or logs.size == 0 or np.isnan(logs).any():
         raise InvalidInput("a law must return a non-empty list of log probabilities")
-    total = float(np.exp(np.minimum(logs, 1.0)).sum())
-    if abs(total - 1.0) > 1e-6:
-        raise InvalidInput(f"the probabilities that the law returned sum to {total:.9g}, not to 1")
+    check_total(mass(logs))
     return logs
+
+
+def mass(logs: FloatArray) -> float:
+    """Sum of probabilities, from their logs."""
+    return float(np.exp(np.minimum(logs, 1.0)).sum())
+
+
+def check_total(total: float, error: float = 0.0) -> None:
+    """Raise `InvalidInput` unless all probabilities sum to 1, up to `MOST_MISSED` and an error."""
+    if not abs(total - 1.0) <= MOST_MISSED + error:
+        raise InvalidInput(f"the probabilities that the law returned sum to {total:.9g}, not to 1")

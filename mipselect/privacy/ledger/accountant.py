@@ -72,7 +72,7 @@ class Account:
         terms, guarantee = self.terms, entry.guarantee
         if guarantee.relation != terms.relation:
             remedy = (
-                "convert it with guarantee.to('replace-one'), or ask a selector for "
+                "convert it with guarantee.to('replace-one'), or give a selector "
                 "relation='replace-one'"
                 if terms.relation == "replace-one"
                 else "it cannot be converted; use a ledger under replace-one"
@@ -104,7 +104,7 @@ class Account:
         return round_up(self._sums[name].at(None))
 
     def spent(self, part: Part | None = None) -> Guarantee:
-        """Return the joint promise of the entries that touch a part, or of all entries.
+        """Return the joint guarantee of the entries that touch a part, or of all entries.
 
         With ρ counted it is the (ε, δ) that follows from the sum; else the sum of ε and of δ.
         """
@@ -124,7 +124,7 @@ class Account:
         return replace(promised, conditions=conditions, private=private)
 
     def remaining(self, part: Part | None = None) -> Guarantee:
-        """The largest promise that is still admitted, for a part or for the whole table.
+        """The largest guarantee that is still admitted, for a part or for the whole table.
 
         With ρ counted, ε is the largest of which nothing but ε is known.
         """

@@ -19,13 +19,14 @@ from mipselect.validation import (
     checked_name,
     checked_nonnegative,
     checked_share,
+    set_fields,
     shown,
 )
 
 CHARGED, DRAWN, FAILED = "charged", "drawn", "failed"
 
 LONGEST_NOTE = 20_000
-"""Characters of JSON in what was asked."""
+"""Characters of JSON in the settings of an entry."""
 
 LONGEST_WHAT = 1_000
 """Characters of the line that says what was released."""
@@ -37,7 +38,7 @@ INVISIBLE = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u2800\u3164\ufe00-\ufe0f\uffa0"
     "\U00016fe4\U0001d159\U000e0100-\U000e01ef]"
 )
-"""What nobody sees although Python calls it printable: fillers, selectors of variants, blanks."""
+"""Characters that nobody sees although Python calls them printable: fillers, variants, blanks."""
 
 
 @dataclass(frozen=True)
@@ -68,13 +69,12 @@ class Terms:
             raise InvalidInput("a ledger needs a budget in epsilon or in rho: one of them")
         if self.epsilon is not None:
             budget = Guarantee(self.epsilon, self.delta, self.relation)
-            object.__setattr__(self, "epsilon", budget.epsilon)
-            object.__setattr__(self, "delta", budget.delta)
+            set_fields(self, epsilon=budget.epsilon, delta=budget.delta)
         if self.rho is not None:
-            object.__setattr__(self, "rho", checked_nonnegative(self.rho, "rho"))
-            object.__setattr__(self, "delta", checked_share(self.delta, "delta", closed=False))
+            rho = checked_nonnegative(self.rho, "rho")
+            set_fields(self, rho=rho, delta=checked_share(self.delta, "delta", closed=False))
         checked_relation(self.relation)
-        object.__setattr__(self, "unit", checked_name(self.unit, "unit"))
+        set_fields(self, unit=checked_name(self.unit, "unit"))
 
     @property
     def currency(self) -> str:
@@ -85,13 +85,13 @@ class Terms:
 
     @property
     def budget(self) -> Guarantee:
-        """Largest cost allowed for all releases together, as a promise."""
+        """Largest cost allowed for all releases together, as a guarantee."""
         if self.epsilon is not None:
             return Guarantee(self.epsilon, self.delta, self.relation)
         return self.promised(exact(cast(float, self.rho)))
 
     def promised(self, rho: Fraction) -> Guarantee:
-        """The (ε, δ) that a sum of ρ promises at the δ of a ledger in ρ."""
+        """The (ε, δ) that a sum of ρ gives at the δ of a ledger in ρ."""
         stated = round_up(rho)
         epsilon = rho_epsilon(stated, self.delta)
         return Guarantee(epsilon, self.delta, self.relation, rho=stated)
@@ -143,7 +143,7 @@ def checked_entry(
     """Return an entry as it may be charged.
 
     A row may be replaced by one of another part, which would then cost both parts: so under
-    replace-one the promise of a part has a condition.
+    replace-one the guarantee of a part has a condition.
     """
     if not isinstance(guarantee, Guarantee):
         raise InvalidInput(f"a ledger is charged with a Guarantee, got {shown(guarantee)}")
@@ -186,10 +186,10 @@ def checked_note(asked: Mapping[str, Any]) -> dict[str, Any]:
     try:
         text = json.dumps(dict(asked), allow_nan=False)
     except (TypeError, ValueError) as error:
-        raise InvalidInput(f"what was asked must be ready for JSON: {error}") from None
+        raise InvalidInput(f"settings to note must be ready for JSON: {error}") from None
     if len(text) > LONGEST_NOTE:
         raise InvalidInput(
-            f"what was asked has {len(text):,} characters of JSON, more than {LONGEST_NOTE:,}"
+            f"settings to note have {len(text):,} characters of JSON, more than {LONGEST_NOTE:,}"
         )
     copy: dict[str, Any] = json.loads(text)
     return copy

@@ -267,7 +267,7 @@ class FileBook:
 
     def _check_writable(self) -> None:
         mode = self._check_file().st_mode
-        # To the owner of the machine everything is writable, so the mode is asked too.
+        # To the owner of the machine everything is writable, so the mode counts too.
         if not (os.access(self.path, os.W_OK) and mode & ANYBODY_WRITES):
             raise LedgerNotWritten(
                 f"{self.path}: is read-only, so nothing can be charged; nothing was drawn"

@@ -61,7 +61,7 @@ class Ledger:
     1 + 1e-12. Two threads cannot both spend the last of it, and copies are the ledger itself.
     What was charged stays charged, also if the draw fails afterwards.
 
-    Conditions are not a matter of the budget: `spent` carries those of every entry, and promises
+    Conditions are not a matter of the budget: `spent` carries those of every entry, and guarantees
     nothing if one of them was a seeded draw.
 
     A ledger in memory can be charged only in the process that made it. A forked child may read
@@ -299,14 +299,14 @@ class Ledger:
         Parameters
         ----------
         guarantee : Guarantee
-            What the release promises.
+            Of the release.
         what : str
             What is released; for people.
 
         Raises
         ------
         BudgetExceeded
-            If less is left than is asked for; nothing is charged.
+            If less is left than the release costs; nothing is charged.
         RelationMismatch
             If the guarantee is under another relation than the budget; nothing is charged.
         InvalidInput
@@ -319,7 +319,7 @@ class Ledger:
         self._charge(guarantee, what)
 
     def promised(self, guarantee: Guarantee) -> Guarantee:
-        """Return the promise of a draw that this ledger pays: for a part, with its condition."""
+        """Return the guarantee of a draw that this ledger pays: for a part, with its condition."""
         return checked_entry(guarantee, "", self._part, self._asked).guarantee
 
     def check(self, guarantee: Guarantee) -> None:
@@ -350,7 +350,7 @@ class Ledger:
         Yields
         ------
         Guarantee
-            What is promised: with a further condition if the ledger is that of a part.
+            That of the release: with a further condition if the ledger is that of a part.
         """
         number, promised = self._charge(guarantee, what)
         try:
@@ -378,7 +378,7 @@ class Ledger:
 
     @property
     def spent(self) -> Guarantee:
-        """Joint promise of all entries, with all their conditions.
+        """Joint guarantee of all entries, with all their conditions.
 
         For the ledger of a part: of those that touch it. Where ρ is counted, the ε is that which
         follows at `delta`.
@@ -387,7 +387,7 @@ class Ledger:
 
     @property
     def remaining(self) -> Guarantee:
-        """The largest promise that `spend` still accepts.
+        """The largest guarantee that `spend` still accepts.
 
         Where ρ is counted, ε is the largest of a draw of which nothing but its ε is known.
         """
@@ -430,17 +430,17 @@ class Ledger:
             self._book.require_key()
 
 
-def checked_ledger(ledger: Ledger | None) -> Ledger | None:
+def checked_ledger(ledger: Ledger | None, what: str = "ledger") -> Ledger | None:
     """Return a ledger or None; raise `InvalidInput` for anything else."""
     if not (ledger is None or isinstance(ledger, Ledger)):
-        raise InvalidInput(f"ledger must be a Ledger or None, got {shown(ledger)}")
+        raise InvalidInput(f"{what} must be a Ledger or None, got {shown(ledger)}")
     return ledger
 
 
 def paid(
     ledger: Ledger | None, guarantee: Guarantee, what: str
 ) -> AbstractContextManager[Guarantee]:
-    """Charge a ledger, if there is one, for what is drawn inside; yields what is promised."""
+    """Charge a ledger, if there is one, for what is drawn inside; yields the guarantee."""
     return nullcontext(guarantee) if ledger is None else ledger.charged(guarantee, what)
 
 

@@ -1,4 +1,4 @@
-"""Which file system a path is on, where the system tells: locks do not hold on all of them."""
+"""File system of a path, where the system tells: locks do not hold on all of them."""
 
 from __future__ import annotations
 
@@ -15,10 +15,13 @@ NETWORK = re.compile(
 MOUNTS = Path("/proc/self/mountinfo")
 
 
-def network_file_system(path: Path) -> str | None:
-    """The kind of network file system that `path` is on; None if none is known."""
+def network_file_system(path: Path, *, mounts: Path = MOUNTS) -> str | None:
+    """The kind of network file system that `path` is on; None if none is known.
+
+    `mounts` is the table of mounted file systems, in the format of Linux.
+    """
     try:
-        lines = MOUNTS.read_text(errors="surrogateescape").splitlines()
+        lines = mounts.read_text(errors="surrogateescape").splitlines()
     except OSError:
         return None
     kind, deepest = "", -1

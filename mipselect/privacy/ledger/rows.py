@@ -21,7 +21,7 @@ from mipselect.privacy.ledger.key import LedgerKey
 
 CODE = "hmac"
 NOTHING = "0" * 64
-"""What row 0 has in place of the hash of its predecessor."""
+"""Stands in row 0 for the hash of its predecessor."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Stores of the entries of a ledger: what every book offers, and the one in memory."""
+"""Stores of the entries of a ledger: the interface of every store, and the one in memory."""
 
 from __future__ import annotations
 

@@ -10,66 +10,30 @@ it is the best dual point of the whole family (docs/mathematics/cuts.md, (16)).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from mipselect.arrays import FloatArray, IntArray
-from mipselect.losses.fenchel import FenchelBounds, ScaledFenchelLoss
-from mipselect.search.simplex import largest_sum, on_capped_simplex, step_along
-
-PRECISION = 1e-5
-"""Of the centres: relative duality gap that is aimed at."""
-
-STEPS = 10
-"""Centres that are tried for one family."""
-
-HOPELESS = 4
-"""Steps that are taken towards a bound that no centre reaches, to bound more of the features."""
-
-ADMITTED = 6
-"""Features that a centre is made of, in those that are to be added."""
+from mipselect.arrays import IntArray
+from mipselect.restricted.fenchel import FenchelBounds, ScaledFenchelLoss
+from mipselect.search.bounds.expansion import Before, ascended
+from mipselect.search.bounds.modular import Budget
+from mipselect.search.tuning import TUNING, DualPoints
 
 
-@dataclass(frozen=True, eq=False)
-class Choice:
-    """So many of these features are in.
-
-    Attributes
-    ----------
-    features : ndarray of int
-    count : int
-    """
-
-    features: IntArray
-    count: int
-
-    def largest(self, weights: FloatArray) -> float:
-        """The largest Σ w_j² of so many of them."""
-        return largest_sum(weights[self.features], self.count)
-
-    def likely(self, weights: FloatArray, count: int) -> IntArray:
-        """Positions of those with the largest weights."""
-        own = weights[self.features]
-        count = min(count, len(own))
-        return np.argpartition(-own, count - 1)[:count]
-
-
-def proven(bounds: FenchelBounds, base: IntArray, choices: Sequence[Choice]) -> float:
+def proven(bounds: FenchelBounds, base: IntArray, budgets: Sequence[Budget]) -> float:
     """Bound R from below on all supports of the family by the only dual point of `bounds`."""
     own = bounds.own(0, base)
-    largest = sum(choice.largest(bounds.weights[0]) for choice in choices)
+    largest = sum(budget.largest(bounds.weights[0]) for budget in budgets)
     return float(bounds.bound(0, np.asarray(own + largest)))
 
 
 def best_centred(
     problem: ScaledFenchelLoss,
     base: IntArray,
-    choices: Sequence[Choice],
+    budgets: Sequence[Budget],
     first: FenchelBounds,
-    enough: float,
-    *,
-    steps: int = STEPS,
+    cutoff: float,
+    limits: DualPoints = TUNING.dual_points,
 ) -> FenchelBounds:
     """A dual point whose bound on a family of supports is high: `first` or a better one.
 
@@ -78,46 +42,47 @@ def best_centred(
     problem : ScaledFenchelLoss
     base : ndarray of int, shape (k,)
         In every support.
-    choices : sequence of Choice
-        Disjoint.
+    budgets : sequence of Budget
+        Disjoint; positions are features.
     first : FenchelBounds
         One dual point, where the centre begins.
-    enough : float
+    cutoff : float
         A bound on R that needs no improvement.
-    steps : int
+    limits : DualPoints
     """
-    best, highest = first, proven(first, base, choices)
-    features = np.concatenate([choice.features for choice in choices])
-    ends = np.cumsum([len(choice.features) for choice in choices])
+    best, highest = first, proven(first, base, budgets)
+    features = np.concatenate([budget.positions for budget in budgets])
+    ends = np.cumsum([len(budget.positions) for budget in budgets])
     places = np.split(np.arange(len(features)), ends[:-1])
-    z, admitted = np.zeros(len(features)), np.zeros(len(features), dtype=bool)
-    for choice, place in zip(choices, places, strict=True):
-        start = place[choice.likely(first.weights[0], 2 * choice.count)]
-        z[start] = choice.count / len(start)
-        admitted[place[choice.likely(first.weights[0], ADMITTED * choice.count)]] = True
-    before: tuple[FloatArray, FloatArray] | None = None
-    for step in range(steps):
-        if highest >= enough:
+    z, admitted = np.zeros(len(features)), np.zeros((1, len(features)), dtype=bool)
+    for budget, place in zip(budgets, places, strict=True):
+        start = place[budget.likely(first.weights[0], limits.likely * budget.count)]
+        z[start] = budget.count / len(start)
+        begun = budget.likely(first.weights[0], limits.admitted * budget.count)
+        admitted[0, place[begun]] = True
+    counts = [Budget(place, budget.count) for budget, place in zip(budgets, places, strict=True)]
+    before: Before = None
+    for step in range(limits.steps):
+        if highest >= cutoff:
             break
         inside = np.flatnonzero(z)
         scales = np.sqrt(np.concatenate([np.ones(len(base)), z[inside]]))
         bounds = problem.scaled_bounds(
-            np.concatenate([base, features[inside]]), scales, reach=1.0, precision=PRECISION
+            np.concatenate([base, features[inside]]),
+            scales,
+            reach=1.0,
+            precision=limits.precision,
         )
-        value = proven(bounds, base, choices)
+        value = proven(bounds, base, budgets)
         if value > highest:
             best, highest = bounds, value
         weights = bounds.weights[0]
         shares = weights[features]
         reachable = float(bounds.bound(0, np.asarray(bounds.own(0, base) + z @ shares)))
-        if reachable < enough and step >= HOPELESS:
+        if reachable < cutoff and step >= limits.hopeless:
             break
-        for choice, place in zip(choices, places, strict=True):
-            admitted[place[choice.likely(weights, choice.count + 4)]] = True
-        length = step_along(z, shares, before)
-        before = z, shares
-        z = np.zeros_like(z)
-        for choice, place in zip(choices, places, strict=True):
-            here = place[admitted[place]]
-            z[here] = on_capped_simplex(before[0][here] + length * shares[here], choice.count)
+        for budget, place in zip(budgets, places, strict=True):
+            admitted[0, place[budget.likely(weights, budget.count + limits.promising)]] = True
+        here = z[None], shares[None]
+        z, before = ascended(*here, before, counts, admitted)[0], here
     return best

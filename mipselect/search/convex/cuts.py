@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mipselect.arrays import FloatArray
-from mipselect.losses.fenchel import EPS, FenchelBounds
+from mipselect.restricted.fenchel import EPS, FenchelBounds
 from mipselect.search.cuts import Cut
 
 

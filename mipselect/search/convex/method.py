@@ -1,6 +1,6 @@
 """The search for any convex loss: depth-first branch and bound with Fenchel bounds.
 
-A subproblem is screened, then handed to an engine that can settle it, or divided by the first
+A node is screened, then handed to an engine that can settle it, or divided by the first
 feature that is added; every child is bounded by the optimum on its own, larger base.
 """
 
@@ -8,21 +8,18 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from mipselect.arrays import IntArray
-from mipselect.losses.fenchel import EPS, FenchelBounds, FenchelLoss
+from mipselect.restricted.fenchel import EPS, FenchelBounds, FenchelLoss
 from mipselect.search.collectors import BestSupport, Collector
-from mipselect.search.convex.completions import (
-    BATCHES,
-    Batches,
-    Completions,
-    completions_of,
+from mipselect.search.convex.node import (
+    FenchelNode,
+    fenchel_nodes,
     offer_last_additions,
     screened,
     screened_by_centre,
@@ -30,6 +27,10 @@ from mipselect.search.convex.completions import (
 from mipselect.search.neighbourhood import Engine, offer_nearby
 from mipselect.search.progress import Run, Stopped
 from mipselect.search.removed_sets import removed_sets
+from mipselect.search.scheduler import Scheduler
+from mipselect.search.strategies import Strategy
+from mipselect.search.tree import TreeSearch
+from mipselect.search.tuning import TUNING, Tuning
 
 
 class DivideAll:
@@ -37,100 +38,59 @@ class DivideAll:
 
     name = "native"
 
-    def takes(self, sub: Completions) -> bool:
+    def takes(self, node: FenchelNode) -> bool:
         """Nothing is settled otherwise."""
         return False
 
-    def settle(self, sub: Completions, collector: Collector, run: Run) -> bool:
+    def settle(self, node: FenchelNode, collector: Collector, run: Run) -> bool:
         """Never asked to."""
         return False
 
 
-PATIENCE = 20
-"""Subproblems that are tried with the optimum on their base alone."""
-
-MANY = 300
-"""Completions: fewer take less time than a centre."""
-
-TRIALS = 3
-"""Centres for each size, before it is asked whether they drop enough features."""
-
-AGAIN = 20
-"""Where they did not, they are tried again once in so many."""
+ConvexTree = TreeSearch[Engine[FenchelNode]]
 
 
-class Centres:
-    """When a subproblem is worth a dual point of its own: where such points drop features."""
-
-    def __init__(self, patience: int = PATIENCE, many: int = MANY) -> None:
-        self._patience, self._many = patience, many
-        self._asked: Counter[int] = Counter()
-        self._tried: Counter[int] = Counter()
-        self._before: Counter[int] = Counter()
-        self._dropped: Counter[int] = Counter()
-
-    def worth(self, sub: Completions, run: Run) -> bool:
-        """Tell whether a subproblem that is screened is worth a dual point of its own."""
-        m, live = sub.size, len(sub.live)
-        if run.statistics.subproblems <= self._patience or math.comb(live, m) <= self._many:
-            return False
-        self._asked[m] += 1
-        if self._tried[m] < TRIALS or self._asked[m] % AGAIN == 0:
-            return True
-        needed = 0.5 if m == 2 else 0.1
-        return self._dropped[m] > needed * self._before[m]
-
-    def screened(self, sub: Completions, collector: Collector, limit: float) -> Completions:
-        """Drop the features whose best completion is not below `limit` by such a point."""
-        found = screened_by_centre(sub, collector, limit)
-        self._tried[sub.size] += 1
-        self._before[sub.size] += len(sub.live)
-        self._dropped[sub.size] += len(sub.live) - len(found.live)
-        return found
+def worth_a_dual_point(node: FenchelNode, tree: ConvexTree) -> bool:
+    """Tell whether a node that is screened is worth a dual point of its own."""
+    tuning = tree.tuning
+    if not (tree.is_beyond(tuning.patience.convex) and tuning.uses(Strategy.DUAL_POINTS)):
+        return False
+    if math.comb(len(node.live), node.size) <= tuning.dual_points.many:
+        return False
+    return tree.scheduler.worth(Strategy.DUAL_POINTS, node.size)
 
 
-def divide(
-    subs: list[Completions],
-    collector: Collector,
-    engine: Engine[Completions],
-    run: Run,
-    centres: Centres,
-) -> None:
-    """Settle sibling subproblems, which have the same size."""
-    run.statistics.subproblems += len(subs)
-    run.tick()
-    if subs[0].size == 1:
-        offer_last_additions(subs, collector, run)
+def divide(nodes: list[FenchelNode], tree: ConvexTree) -> None:
+    """Settle sibling nodes, which have the same size."""
+    collector, run, scheduler = tree.collector, tree.run, tree.scheduler
+    tree.visit(len(nodes))
+    if nodes[0].size == 1:
+        offer_last_additions(nodes, collector, run)
         return
-    for whole in subs:
-        limit = run.limit(collector, whole.batches.long)
-        sub = screened(whole, collector, limit)
-        if centres.worth(sub, run):
-            sub = centres.screened(sub, collector, limit)
-        if len(sub.live) < sub.size:
+    for whole in nodes:
+        cutoff = tree.cutoff
+        node = screened(whole, collector, cutoff)
+        if worth_a_dual_point(node, tree):
+            before = len(node.live)
+            node = screened_by_centre(node, collector, cutoff)
+            scheduler.note(Strategy.DUAL_POINTS, node.size, before - len(node.live), before)
+        if len(node.live) < node.size:
             continue
-        if not (engine.takes(sub) and engine.settle(sub, collector, run)):
-            _divide_by_first_feature(sub, collector, engine, run, centres)
+        if not (tree.engine.takes(node) and tree.engine.settle(node, collector, run)):
+            _divide_by_first_feature(node, tree)
 
 
-def _divide_by_first_feature(
-    sub: Completions,
-    collector: Collector,
-    engine: Engine[Completions],
-    run: Run,
-    centres: Centres,
-) -> None:
-    families, siblings = sub.family_bounds, sub.batches.bases
+def _divide_by_first_feature(node: FenchelNode, tree: ConvexTree) -> None:
+    families, siblings = node.family_bounds, node.tuning.dual_points.bases
     for start in range(0, len(families), siblings):
         bounds = families[start : start + siblings]
-        open_ = bounds < run.limit(collector, sub.batches.long)
-        collector.settle(float(np.min(bounds[~open_], initial=np.inf)))
+        open_ = bounds < tree.cutoff
+        tree.collector.settle(float(np.min(bounds[~open_], initial=np.inf)))
         firsts = start + np.flatnonzero(open_)
         if len(firsts):
-            bases = np.array([np.append(sub.base, sub.live[k]) for k in firsts])
-            live = [sub.live[k + 1 :] for k in firsts]
-            children = completions_of(sub.problem, bases, sub.size - 1, live, sub.batches)
-            divide(children, collector, engine, run, centres)
+            bases = np.array([np.append(node.base, node.live[k]) for k in firsts])
+            live = [node.live[k + 1 :] for k in firsts]
+            divide(fenchel_nodes(node.problem, bases, node.size - 1, live, node.tuning), tree)
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,18 +100,17 @@ class ConvexNeighbourhood:
     Attributes
     ----------
     problem : FenchelLoss
-    engine : Engine of Completions
+    engine : Engine of FenchelNode
     support : ndarray of int, shape (s,)
     value : float
-    batches : Batches
+    scheduler : Scheduler
     """
 
     problem: FenchelLoss
-    engine: Engine[Completions]
+    engine: Engine[FenchelNode]
     support: IntArray
     value: float
-    batches: Batches = BATCHES
-    centres: Centres = field(default_factory=Centres)
+    scheduler: Scheduler
 
     @property
     def levels(self) -> int:
@@ -171,7 +130,9 @@ class ConvexNeighbourhood:
 
     def fill(self, collector: Collector, count: int, run: Run) -> None:
         """Offer supports made of Ŝ and the features that enter most gainfully by its cut."""
-        offer_nearby(self.support, self.entering, self.problem, collector, count, run)
+        offer_nearby(
+            self.support, self.entering, self.problem, collector, count, run, self.scheduler.tuning
+        )
 
     def level_bound(self, level: int) -> float:
         """Bound R from below on a whole level by the dual optimum on Ŝ, at the cost of a sort."""
@@ -179,25 +140,29 @@ class ConvexNeighbourhood:
         return self._root_bound(float(costs[:level].sum()), level)
 
     def search_level(self, level: int, collector: Collector, run: Run) -> None:
-        """Offer every support at distance `level` below the threshold, and settle the rest.
+        """Offer every support at distance `level` below the cutoff, and settle the rest.
 
         Where it is stopped, it settles what is proven of all that is open.
         """
+        tree = TreeSearch(collector, self.engine, run, self.scheduler)
+        tuning = self.scheduler.tuning
         costs, proven = self.root.weights[0][self.support], self.level_bound(level)
         try:
-            for batch in _batches(removed_sets(costs, level), self.batches.bases):
+            for batch in _batches(removed_sets(costs, level), tuning.dual_points.bases):
                 proven = self._root_bound(batch[0][0], level)
                 run.reporter.bound, run.reporter.incumbent = proven, collector.threshold
                 run.tick()
-                if proven >= run.limit(collector, self.batches.long):
+                if proven >= tree.cutoff:
                     collector.settle(proven)
                     return
                 bases = np.array([np.delete(self.support, removed) for _, removed in batch])
                 live = [self.entering] * len(batch)
-                subs = completions_of(self.problem, bases, level, live, self.batches)
-                greedy = np.concatenate([sub.supports(np.arange(level)[None]) for sub in subs])
-                collector.offer(greedy, self.problem.values(greedy))
-                divide(subs, collector, self.engine, run, self.centres)
+                nodes = fenchel_nodes(self.problem, bases, level, live, tuning)
+                if tuning.uses(Strategy.COMPLETIONS):
+                    likely = np.arange(level)[None]
+                    greedy = np.concatenate([node.supports(likely) for node in nodes])
+                    collector.offer(greedy, self.problem.values(greedy))
+                divide(nodes, tree)
                 run.reporter.done += len(batch)
         except Stopped:
             collector.settle(proven)
@@ -219,20 +184,13 @@ class ConvexMethod:
     Attributes
     ----------
     problem : FenchelLoss
-    engine : Engine of Completions
-    batches : Batches
-    few : int
-        Evaluating so many supports takes less time than bounding them.
-    patience, many : int
-        See `Centres`.
+    engine : Engine of FenchelNode
+    tuning : Tuning
     """
 
     problem: FenchelLoss
-    engine: Engine[Completions]
-    batches: Batches = BATCHES
-    few: int = 100
-    patience: int = PATIENCE
-    many: int = MANY
+    engine: Engine[FenchelNode]
+    tuning: Tuning = TUNING
 
     @property
     def name(self) -> str:
@@ -248,7 +206,7 @@ class ConvexMethod:
             weights[support] = -1.0
             support = np.sort(np.append(support, int(np.argmax(weights))))
         center = self.center_at(support, float(self.problem.values(support[None])[0]), run)
-        while center.levels > 1:
+        while center.levels > 1 and self.tuning.uses(Strategy.SWAPS):
             best = BestSupport(0.0)
             best.offer(center.support[None], np.array([center.value]))
             center.search_level(1, best, run)
@@ -259,14 +217,12 @@ class ConvexMethod:
 
     def center_at(self, support: IntArray, value: float, run: Run) -> ConvexNeighbourhood:
         """The neighbourhood of a support whose value is known."""
-        return ConvexNeighbourhood(
-            self.problem, self.engine, support, value, self.batches, self.centres
-        )
+        return ConvexNeighbourhood(self.problem, self.engine, support, value, self.scheduler)
 
     @cached_property
-    def centres(self) -> Centres:
-        """Record of where centres drop features, shared by all neighbourhoods of the search."""
-        return Centres(self.patience, self.many)
+    def scheduler(self) -> Scheduler:
+        """Record of where dual points drop features, shared by all neighbourhoods."""
+        return Scheduler(self.tuning)
 
 
 def _batches(

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
-from mipselect.losses.base import RestrictedFit
-from mipselect.losses.fenchel import (
+from mipselect.restricted.fenchel import (
     FenchelBounds,
     FenchelLoss,
     ScaledFenchelLoss,
     SteppingLoss,
 )
+from mipselect.restricted.prepared import RestrictedFit
 
 
 class Remembered:

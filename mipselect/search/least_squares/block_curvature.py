@@ -14,7 +14,7 @@ import numpy as np
 from scipy.linalg import block_diag
 
 from mipselect.arrays import FloatArray, IntArray
-from mipselect.search.least_squares.additions import Additions
+from mipselect.search.least_squares.node import SquaredNode
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,21 +23,21 @@ class BlockConvexity:
 
     Attributes
     ----------
-    sub : Additions
+    node : SquaredNode
     blocks : tuple of ndarray, each of shape (k, w, w)
         D_j of the live features of each width, in the order of `Features.by_width`.
     least : float
         ρ - a.
     """
 
-    sub: Additions
+    node: SquaredNode
     blocks: tuple[FloatArray, ...]
     least: float
 
     @cached_property
     def _own(self) -> dict[int, FloatArray]:
         """D_j by position."""
-        classes = self.sub.problem.features.by_width(self.sub.live)
+        classes = self.node.problem.features.by_width(self.node.live)
         return {
             int(j): D
             for (here, _), blocks in zip(classes, self.blocks, strict=True)
@@ -46,8 +46,8 @@ class BlockConvexity:
 
     def columns(self, places: IntArray) -> FloatArray:
         """P on these live columns, shape (C, K), all those of some features."""
-        result = np.zeros((len(self.sub.g), len(places)))
-        offsets = self.sub.problem.features.offsets(self.sub.live)
+        result = np.zeros((len(self.node.g), len(places)))
+        offsets = self.node.problem.features.offsets(self.node.live)
         positions = np.unique(np.searchsorted(offsets, places, side="right") - 1)
         order = np.argsort(places, kind="stable")
         result[np.ix_(places[order], order)] = self.block(positions)
@@ -59,10 +59,10 @@ class BlockConvexity:
 
     def gains(self, slope: FloatArray) -> FloatArray:
         """slope_jᵀ D_j⁻¹ slope_j, shape (L,)."""
-        gains = np.empty(len(self.sub.live))
-        classes = self.sub.problem.features.by_width(self.sub.live)
+        gains = np.empty(len(self.node.live))
+        classes = self.node.problem.features.by_width(self.node.live)
         for (here, columns), blocks in zip(classes, self.blocks, strict=True):
-            own = slope[self.sub.places(here)].reshape(columns.shape)
+            own = slope[self.node.places(here)].reshape(columns.shape)
             solved = np.linalg.solve(blocks, own[:, :, None])[:, :, 0]
             gains[here] = np.einsum("ji,ji->j", own, solved)
         return gains
@@ -86,12 +86,12 @@ class BlockCurvature:
     rank: IntArray
     lost: float
 
-    def at(self, sub: Additions) -> BlockConvexity:
+    def at(self, node: SquaredNode) -> BlockConvexity:
         """D_j = (ρ - a)I + E_j."""
-        classes, least = sub.problem.features.by_width(sub.live), sub.ridge - self.lost
+        classes, least = node.problem.features.by_width(node.live), node.ridge - self.lost
         blocks = (
-            self.blocks[columns.shape[1]][self.rank[sub.live[here]]]
+            self.blocks[columns.shape[1]][self.rank[node.live[here]]]
             + least * np.eye(columns.shape[1])
             for here, columns in classes
         )
-        return BlockConvexity(sub, tuple(blocks), least)
+        return BlockConvexity(node, tuple(blocks), least)

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
-from mipselect.losses.gram import Gram
-from mipselect.losses.squared import PreparedSquared
-from mipselect.search.least_squares.additions import SCREENING, Additions, Screening, additions_to
+from mipselect.restricted.gram import Gram
+from mipselect.restricted.squared import PreparedSquared
+from mipselect.search.least_squares.node import SquaredNode, squared_node
 from mipselect.search.progress import Run
+from mipselect.search.tuning import TUNING, Tuning
 
 
 class RowTops:
@@ -54,14 +55,12 @@ class Center:
         Of the columns of Ŝ.
     multiplier : float
         ν.
-    whole : Additions
+    whole : SquaredNode
         All supports of its size, with the ν of Ŝ.
     candidates : ndarray of int, shape (p-s,)
         The features outside Ŝ.
     tops : RowTops
         Of G among the candidates.
-    screening : Screening
-        Of its subproblems.
     """
 
     problem: PreparedSquared
@@ -69,15 +68,19 @@ class Center:
     value: float
     coef: FloatArray
     multiplier: float
-    whole: Additions
+    whole: SquaredNode
     candidates: IntArray
     tops: RowTops
-    screening: Screening = SCREENING
 
     @property
     def levels(self) -> int:
         """L = min(s, p-s) + 1."""
         return min(len(self.support), len(self.candidates)) + 1
+
+    @property
+    def tuning(self) -> Tuning:
+        """The numbers of the search."""
+        return self.whole.tuning
 
     @property
     def ridge(self) -> float:
@@ -98,21 +101,15 @@ class Center:
 
 
 def center_at(
-    problem: PreparedSquared,
-    support: IntArray,
-    value: float,
-    run: Run,
-    screening: Screening = SCREENING,
+    problem: PreparedSquared, support: IntArray, value: float, run: Run, tuning: Tuning = TUNING
 ) -> Center:
     """Solve the restricted problem at `support` and gather what its cut needs."""
     fit = problem.fit(support)
     everything = np.arange(problem.features.count)
     candidates = np.setdiff1d(everything, support)
     none = np.empty(0, dtype=np.intp)
-    whole = additions_to(problem, none, len(support), everything, fit.multiplier, None)
+    whole = squared_node(problem, none, len(support), everything, fit.multiplier, None, tuning)
     tops = RowTops(problem.gram, candidates, max(1, min(len(support), len(candidates))))
     if problem.gram.held and problem.features.singles:
         tops.find(run.tick)
-    return Center(
-        problem, support, value, fit.coef, fit.multiplier, whole, candidates, tops, screening
-    )
+    return Center(problem, support, value, fit.coef, fit.multiplier, whole, candidates, tops)

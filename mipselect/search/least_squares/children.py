@@ -1,4 +1,4 @@
-"""The subproblems that begin with one of some features, all at once."""
+"""The nodes that begin with one of some features, all at once."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mipselect.arrays import FloatArray, IntArray
-from mipselect.search.least_squares.additions import Additions
+from mipselect.search.least_squares.node import SquaredNode
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,7 +21,7 @@ class Children:
 
     Attributes
     ----------
-    parent : Additions
+    parent : SquaredNode
     first : ndarray of int, shape (F, 1)
         Positions of what every child takes; of shape (1, 0) for the parent itself.
     later : ndarray of int, shape (L,)
@@ -34,7 +34,7 @@ class Children:
         g_k / √H_kk, so that child k has g_l - row_kl step_k in place of g_l.
     """
 
-    parent: Additions
+    parent: SquaredNode
     first: IntArray
     later: IntArray
     since: IntArray
@@ -67,22 +67,22 @@ class Children:
             self, later=self.later[places], row=self.row[:, places], since=self.since[places]
         )
 
-    def needed_gains(self, threshold: float) -> FloatArray:
+    def needed_gains(self, cutoff: float) -> FloatArray:
         """The gains that their additions must exceed, shape (F,)."""
-        needed = self.parent.needed_gain(threshold) - self.step**2
+        needed = self.parent.needed_gain(cutoff) - self.step**2
         return np.where(needed < np.inf, needed, -np.inf)
 
 
-def children_of(sub: Additions, order: IntArray, start: int, stop: int) -> Children:
+def children_of(node: SquaredNode, order: IntArray, start: int, stop: int) -> Children:
     """Those that take order[start:stop]; a feature is added by none after the one that takes it."""
     first, later = order[start:stop], order[start + 1 :]
-    root = np.sqrt(sub.h[first])
-    row = sub.rectangle(first, later) / root[:, None]
-    return Children(sub, first[:, None], later, np.arange(len(later)), row, sub.g[first] / root)
+    root = np.sqrt(node.h[first])
+    row = node.rectangle(first, later) / root[:, None]
+    return Children(node, first[:, None], later, np.arange(len(later)), row, node.g[first] / root)
 
 
-def itself(sub: Additions) -> Children:
-    """The subproblem as its own only child, which takes nothing."""
-    L = len(sub.live)
+def itself(node: SquaredNode) -> Children:
+    """The node as its own only child, which takes nothing."""
+    L = len(node.live)
     none = np.empty((1, 0), dtype=np.intp)
-    return Children(sub, none, np.arange(L), np.arange(L), np.zeros((1, L)), np.zeros(1))
+    return Children(node, none, np.arange(L), np.arange(L), np.zeros((1, L)), np.zeros(1))

@@ -1,4 +1,4 @@
-"""Bounds around centres for many children of one subproblem at once.
+"""Bounds around centres for many children of one node at once.
 
 Each has its own centre, made of features that all of them share, so that products with H are those
 of matrices; else it is `best_centred`, (9) to (11) of docs/mathematics/cuts.md.
@@ -6,37 +6,15 @@ of matrices; else it is `best_centred`, (9) to (11) of docs/mathematics/cuts.md.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
-from mipselect.search.least_squares.centring import ADMITTING, CLOSE, MEMBERS, STEPS, Rounding
+from mipselect.search.bounds.expansion import ascended
+from mipselect.search.bounds.modular import Budget
+from mipselect.search.least_squares.centring import Rounding
 from mipselect.search.least_squares.children import Children
 from mipselect.search.least_squares.curvature import ChildrenConvexity
 from mipselect.search.least_squares.dominance import largest_sums
-from mipselect.search.simplex import on_capped_simplices, steps_along
-
-CLOSE_IF_OPEN = 0.05
-"""In place of `CLOSE` for a child that no centre can settle."""
-
-
-@dataclass(frozen=True, eq=False)
-class ChildrenBounds:
-    """gain(T) ≤ constants_k + Σ_{j∈T} shares_kj for the additions T of child k.
-
-    Attributes
-    ----------
-    constants : ndarray of shape (F,)
-    shares : ndarray of shape (F, L)
-        Zero for features that a child may not add.
-    worst : ndarray of shape (F,)
-        The largest of these bounds; ``inf``, as the constant, where none was found.
-    """
-
-    constants: FloatArray
-    shares: FloatArray
-    worst: FloatArray
 
 
 class ChildrenCentring:
@@ -57,9 +35,9 @@ class ChildrenCentring:
     def admit(self, places: IntArray) -> None:
         """Let centres be made of these features as well."""
         new = np.setdiff1d(places, self.members)
-        sub, later = self._children.parent, self._children.later
-        H = sub.rectangle(later[new], later)
-        H[np.arange(len(new)), new] = sub.h[later[new]]
+        node, later = self._children.parent, self._children.later
+        H = node.rectangle(later[new], later)
+        H[np.arange(len(new)), new] = node.h[later[new]]
         self.members = np.concatenate([self.members, new])
         self._H = np.vstack([self._H, H])
         self._convexity.admit(new)
@@ -97,41 +75,46 @@ class ChildrenCentring:
 
 def best_centred_children(
     children: Children, convexity: ChildrenConvexity, needed: FloatArray
-) -> ChildrenBounds:
-    """Centres whose bounds on the gains of the children are small, or below `needed`, (F,)."""
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Centres whose bounds on the gains of the children are small, or below `needed`, (F,).
+
+    Returns the constants of the bounds, shape (F,), their terms, shape (F, L), zero for features
+    that a child may not add, and the largest bounds on what the children gain, shape (F,). These
+    and the constants are ``inf`` where no bound was found.
+    """
     centring, size = ChildrenCentring(children, convexity), children.size
-    F, L = children.row.shape
+    limits, (F, L) = children.parent.tuning.centred, children.row.shape
     # The last child has no more than these.
     fewest = L - F + 1
     alone = np.where(children.after, children.g**2 / children.h, 0.0)
-    likely = _largest(alone, min(2 * size, fewest))
+    likely = _largest(alone, min(limits.likely * size, fewest))
     centring.admit(np.unique(likely))
     z: FloatArray = np.zeros((F, L))
     np.put_along_axis(z, likely, size / likely.shape[1], axis=1)
-    best = ChildrenBounds(np.full(F, np.inf), np.zeros((F, L)), np.full(F, np.inf))
+    constant, terms, lowest = np.full(F, np.inf), np.zeros((F, L)), np.full(F, np.inf)
     k, before = np.arange(F), np.empty((0, F, L))
-    for step in range(STEPS):
+    for step in range(limits.steps):
         constants, shares, reachable = centring.around(k, z[:, centring.members])
         worst = constants + largest_sums(shares.copy(), size)
-        better = (-np.inf < worst) & (worst < best.worst[k])
-        best.constants[k[better]], best.shares[k[better]] = constants[better], shares[better]
-        best.worst[k[better]] = worst[better]
-        missing = best.worst[k] - needed[k]
-        close = np.where(reachable > needed[k], CLOSE_IF_OPEN, CLOSE)
-        open_ = (missing > 0.0) & (best.worst[k] - reachable > close * missing)
+        better = (-np.inf < worst) & (worst < lowest[k])
+        constant[k[better]], terms[k[better]] = constants[better], shares[better]
+        lowest[k[better]] = worst[better]
+        missing = lowest[k] - needed[k]
+        close = np.where(reachable > needed[k], limits.close_if_open, limits.close)
+        open_ = (missing > 0.0) & (lowest[k] - reachable > close * missing)
         if not open_.any():
             break
         k, z, shares, before = k[open_], z[open_], shares[open_], before[:, open_]
-        if step in ADMITTING and len(centring.members) < MEMBERS:
-            centring.admit(np.unique(_largest(shares, min(size + 4, fewest))))
+        if step in limits.admitting and len(centring.members) < limits.members:
+            centring.admit(np.unique(_largest(shares, min(size + limits.promising, fewest))))
         members = centring.members
         here, along = z[:, members], shares[:, members]
         past = (before[0][:, members], before[1][:, members]) if len(before) else None
-        moved = here + steps_along(here, along, past)[:, None] * along
-        moved[~children.after[k[:, None], members]] = -np.inf
+        budgets = [Budget(np.arange(len(members)), size)]
+        admitted = children.after[k[:, None], members]
         before, z = np.stack([z, shares]), np.zeros_like(z)
-        z[:, members] = on_capped_simplices(moved, size)
-    return best
+        z[:, members] = ascended(here, along, past, budgets, admitted)
+    return constant, terms, lowest
 
 
 def _largest(rows: FloatArray, count: int) -> IntArray:

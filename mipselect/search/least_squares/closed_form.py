@@ -6,106 +6,79 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mipselect.arrays import FloatArray, IntArray
+from mipselect.search.bounds.modular import ModularBound
 from mipselect.search.collectors import Collector
-from mipselect.search.least_squares.additions import Additions
 from mipselect.search.least_squares.branch_and_bound import offer_additions
-from mipselect.search.least_squares.centring import GainBound
 from mipselect.search.least_squares.children import Children, children_of, itself
 from mipselect.search.least_squares.clusters import by_clusters
 from mipselect.search.least_squares.division import by_shares
 from mipselect.search.least_squares.dominance import safe_share
 from mipselect.search.least_squares.near_columns import LiveSets
+from mipselect.search.least_squares.node import SquaredNode
 from mipselect.search.progress import Run
-
-MANY_OPEN = 8
-"""A bound that leaves more features of a child open is worth another one."""
-
-ANY = 10**9
-"""More features than there are."""
+from mipselect.search.strategies import Strategy
 
 
 class ClosedForm:
-    """Settles a subproblem of two or three additions by the gains of its pairs or triples.
-
-    Parameters
-    ----------
-    of_pairs, of_triples : int
-        Most live features of a subproblem that is settled, not divided.
-    unknown : int
-        The same where nothing is known of the rows of G.
-    entries : int
-        Of arrays that are formed at once.
-    long : int
-        Subproblems after which a search is long; see `Run.limit`.
-    """
+    """Settles a node of two or three additions by the gains of its pairs or triples."""
 
     name = "native"
 
-    def __init__(
-        self,
-        *,
-        of_pairs: int = ANY,
-        of_triples: int = ANY,
-        unknown: int = 512,
-        entries: int = 2**16,
-        long: int = 1000,
-    ) -> None:
-        self._most = {2: of_pairs, 3: of_triples}
-        self._unknown, self._entries, self._long = unknown, entries, long
-
-    def takes(self, sub: Additions, bound: GainBound | None) -> bool:
+    def takes(self, node: SquaredNode, bound: ModularBound | None) -> bool:
         """Features of one column each; pairs need no other bound, triples should have one."""
-        if (bound is None and sub.size != 2) or not sub.problem.features.singles:
+        if (bound is None and node.size != 2) or not node.problem.features.singles:
             return False
-        most = self._most.get(sub.size, 0)
-        return len(sub.live) <= (most if sub.row_tops is not None else min(most, self._unknown))
+        return len(node.live) <= _most(node)
 
     def settle(
-        self, sub: Additions, bound: GainBound | None, collector: Collector, run: Run
+        self, node: SquaredNode, bound: ModularBound | None, collector: Collector, run: Run
     ) -> bool:
-        """Evaluate those whose gain could bring the value below the threshold."""
-        if sub.size == 2:
+        """Evaluate those whose gain could bring the value below the cutoff."""
+        if node.size == 2:
             run.statistics.subproblems += 1
-            near = None if sub.near is None else sub.near.up_to(2)
+            known = node.near if node.tuning.uses(Strategy.CLUSTERS_OF_PAIRS) else None
+            near = None if known is None else known.up_to(2)
             if near is None:
-                self._settle_pairs(itself(sub), collector, run)
+                self._settle_pairs(itself(node), collector, run)
             else:
-                self._settle_pairs_by_clusters(sub, near, collector, run)
+                self._settle_pairs_by_clusters(node, near, collector, run)
         else:
             assert bound is not None
-            self._settle_triples(sub, bound, collector, run)
-        # No limit on the way was below this one.
-        collector.settle(run.limit(collector, self._long))
+            self._settle_triples(node, bound, collector, run)
+        # No cutoff on the way was below this one.
+        collector.settle(run.limit(collector, node.tuning))
         return True
 
     def _settle_triples(
-        self, sub: Additions, bound: GainBound, collector: Collector, run: Run
+        self, node: SquaredNode, bound: ModularBound, collector: Collector, run: Run
     ) -> None:
         """The first feature by its share is added, then pairs of those after it are looked at."""
         division, start = by_shares(bound, 3), 0
         while True:
-            needed = sub.needed_gain(run.limit(collector, self._long))
+            needed = node.needed_gain(run.limit(collector, node.tuning))
             stop = len(division.open(needed))
             if start >= stop:
                 return
             last = division.last(start, needed)
-            stop = min(stop, start + max(1, self._entries // (last - start)))
+            stop = min(stop, start + max(1, node.tuning.together.entries // (last - start)))
             run.statistics.subproblems += stop - start
-            self._settle_pairs(children_of(sub, division.order[:last], start, stop), collector, run)
+            self._settle_pairs(
+                children_of(node, division.order[:last], start, stop), collector, run
+            )
             start = stop
 
     def _settle_pairs_by_clusters(
-        self, sub: Additions, near: LiveSets, collector: Collector, run: Run
+        self, node: SquaredNode, near: LiveSets, collector: Collector, run: Run
     ) -> None:
         """Look at every pair whose first feature, by the order of clusters, is open."""
-        if len(sub.live) < 2:
+        if len(node.live) < 2:
             return
-        division, _ = by_clusters(sub, near, sub.needed_gain(run.limit(collector, self._long)))
-        rank, children = np.argsort(division.order), itself(sub)
-        start, height = 0, max(1, self._entries // len(rank))
+        division, _ = by_clusters(node, near, node.needed_gain(run.limit(collector, node.tuning)))
+        rank, children = np.argsort(division.order), itself(node)
+        start, height = 0, max(1, node.tuning.together.entries // len(rank))
         while True:
             run.tick()
-            needed = sub.needed_gain(run.limit(collector, self._long))
+            needed = node.needed_gain(run.limit(collector, node.tuning))
             taken = division.open(needed, start)[:height]
             if len(taken) == 0:
                 return
@@ -113,7 +86,7 @@ class ClosedForm:
             better = better_pairs(children, np.zeros_like(first), first, np.array([needed]))
             at, other = np.nonzero(better & (rank > taken[:, None]))
             if len(at):
-                offer_additions(sub, np.stack([first[at], other], axis=1), collector)
+                offer_additions(node, np.stack([first[at], other], axis=1), collector)
             start = int(taken[-1]) + 1
 
     def _settle_pairs(self, children: Children, collector: Collector, run: Run) -> None:
@@ -121,9 +94,10 @@ class ClosedForm:
 
         Pairs whose shares say that they matter are decided by their gains, in the order of j's.
         """
+        tuning = children.parent.tuning
         if len(children.later) < 2:
             return
-        needed = children.needed_gains(run.limit(collector, self._long))
+        needed = children.needed_gains(run.limit(collector, tuning))
         shares = pair_shares(children, needed)
         most = shares.max(axis=1)
         partners = np.flatnonzero((shares > (needed - most)[:, None]).any(axis=0))
@@ -133,10 +107,10 @@ class ClosedForm:
         child, place = np.nonzero(shares > np.maximum(0.5 * needed, needed - most)[:, None])
         by_share = np.argsort(needed[child] - shares[child, place], kind="stable")
         child, place = child[by_share], place[by_share]
-        height = max(1, self._entries // len(partners))
+        height = max(1, tuning.together.entries // len(partners))
         for start in range(0, len(child), height):
             run.tick()
-            needed = children.needed_gains(run.limit(collector, self._long))
+            needed = children.needed_gains(run.limit(collector, tuning))
             k, j = child[start : start + height], place[start : start + height]
             still = shares[k, j] > np.maximum(0.5 * needed, needed - most)[k]
             k, j = k[still], j[still]
@@ -152,6 +126,18 @@ class ClosedForm:
                 offer_additions(children.parent, added, collector)
 
 
+def _most(node: SquaredNode) -> int:
+    """Return how many live features may be settled: fewer where no row sums of G are known."""
+    limits = node.tuning.closed_form
+    if node.size == 2 and node.tuning.uses(Strategy.PAIRS):
+        most = limits.pairs
+    elif node.size == 3 and node.tuning.uses(Strategy.TRIPLES):
+        most = limits.triples
+    else:
+        return 0
+    return most if node.row_tops is not None else min(most, limits.unknown)
+
+
 def pair_shares(children: Children, needed: FloatArray) -> FloatArray:
     """u with gain({j, l}) ≤ u_j + u_l for the pairs of every child, (F, L); -inf if not after.
 
@@ -160,17 +146,17 @@ def pair_shares(children: Children, needed: FloatArray) -> FloatArray:
     takes from it, or g_j²/h_j / (1 - c_j) where c_j bounds all |H_jl|/√(h_j h_l)
     (docs/mathematics/cuts.md, (7)).
     """
-    sub, later, ridge, h = children.parent, children.later, children.parent.ridge, children.h
+    node, later, ridge, h = children.parent, children.later, children.parent.ridge, children.h
     D = h - ridge
     off_sums = np.sqrt(D)
     off_sums *= off_sums.max(axis=1, keepdims=True)
-    if sub.row_tops is not None:
-        W = sub.whitened[:, later]
+    if node.row_tops is not None and node.tuning.uses(Strategy.ROW_TOPS):
+        W = node.whitened[:, later]
         taken = children.row**2
         taken += np.einsum("kj,kj->j", W, W)
         np.sqrt(taken, out=taken)
         taken *= taken.max(axis=1, keepdims=True)
-        taken += sub.row_tops[sub.live[later], 0]
+        taken += node.row_tops[node.live[later], 0]
         np.minimum(off_sums, taken, out=off_sums)
     D -= off_sums
     D *= safe_share(D, ridge)
@@ -178,7 +164,8 @@ def pair_shares(children: Children, needed: FloatArray) -> FloatArray:
     squares = children.g**2
     shares, half = np.divide(squares, D, out=D), 0.5 * needed[:, None]
     open_ = np.count_nonzero(shares > half, axis=1)
-    if len(many := np.flatnonzero(open_ > MANY_OPEN)):
+    many = np.flatnonzero(open_ > node.tuning.closed_form.many_open)
+    if len(many) and node.tuning.uses(Strategy.CORRELATIONS):
         kept = 1.0 - ridge / h[many]
         closest = np.sqrt(kept * kept.max(axis=1, keepdims=True))
         by_correlation = squares[many] / (h[many] * (1.0 - closest))

@@ -10,27 +10,24 @@ from __future__ import annotations
 import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
-from mipselect.losses.squared import EPS
-from mipselect.search.least_squares.additions import Additions, gains_alone
+from mipselect.restricted.squared import EPS
 from mipselect.search.least_squares.division import Division
 from mipselect.search.least_squares.near_columns import LiveSets
+from mipselect.search.least_squares.node import SquaredNode, gains_alone
 
 LEAST_PIVOT = 0.05
 """Relative to the diagonal; a cluster with a smaller one is not bounded."""
 
-LOOKED_AT = 16
-"""So many rows of features that have most in common with the base, and of those that gain most."""
 
-
-def by_clusters(sub: Additions, near: LiveSets, needed: float) -> tuple[Division, LiveSets]:
+def by_clusters(node: SquaredNode, near: LiveSets, needed: float) -> tuple[Division, LiveSets]:
     """By the shares of single features and the gains of clusters, the largest share first.
 
     Parameters
     ----------
-    sub : Additions
+    node : SquaredNode
         At least two additions, of features of one column each.
     near : LiveSets
-        Of all live features, or more, up to `sub.size`.
+        Of all live features, or more, up to `node.size`.
     needed : float
         Clusters that cannot matter for gains above it are bounded by less work.
 
@@ -40,13 +37,13 @@ def by_clusters(sub: Additions, near: LiveSets, needed: float) -> tuple[Division
     LiveSets
         Of the live features only.
     """
-    m, L = sub.size, len(sub.live)
+    m, L = node.size, len(node.live)
     place = np.full(len(near.columns.scale), -1, dtype=np.intp)
-    place[sub.live] = np.arange(L)
+    place[node.live] = np.arange(L)
     near, places = near.among(place)
-    alone = gains_alone(sub)
-    omega = np.einsum("kj,kj->j", sub.whitened, sub.whitened) / sub.h
-    far = far_sums(sub, near, place, alone, omega)
+    alone = gains_alone(node)
+    omega = np.einsum("kj,kj->j", node.whitened, node.whitened) / node.h
+    far = far_sums(node, near, place, alone, omega)
     left = 1.0 - far[m - 1]
     shares = alone / np.maximum(left, LEAST_PIVOT)
     shares[~(left > LEAST_PIVOT) | np.isnan(shares)] = np.inf
@@ -61,7 +58,7 @@ def by_clusters(sub: Additions, near: LiveSets, needed: float) -> tuple[Division
         gains = cheap_cluster_gains(sets.least[which], at, alone, omega, taken)
         doubtful = np.flatnonzero(gains + with_first[0][: m - q].sum() > needed)
         entries = sets.entries[:, which[doubtful]]
-        gains[doubtful] = cluster_gains(sub, entries, at[:, doubtful], taken)
+        gains[doubtful] = cluster_gains(node, entries, at[:, doubtful], taken)
         firsts = rank.take(at[0])
         for others in at[1:]:
             np.minimum(firsts, rank.take(others), out=firsts)
@@ -93,7 +90,7 @@ def largest_by_first(with_first: list[FloatArray]) -> FloatArray:
 
 
 def far_sums(
-    sub: Additions, near: LiveSets, place: IntArray, alone: FloatArray, omega: FloatArray
+    node: SquaredNode, near: LiveSets, place: IntArray, alone: FloatArray, omega: FloatArray
 ) -> FloatArray:
     """At least the sums of the c largest |H_jl|/√(h_jh_l) over l that are not near to j; (m, L).
 
@@ -102,45 +99,44 @@ def far_sums(
 
     Parameters
     ----------
-    sub : Additions
+    node : SquaredNode
     near : LiveSets
     place : ndarray of int, shape (p,)
         Of every feature among the live ones.
     alone, omega : ndarray of shape (L,)
         g_j²/h_j, and ‖W_j‖²/h_j.
     """
-    count, L = sub.size - 1, len(sub.live)
-    rows = np.arange(L)
-    if L > 2 * LOOKED_AT:
+    count, L = node.size - 1, len(node.live)
+    rows, some = np.arange(L), node.tuning.near.looked_at
+    if 2 * some < L:
         rows = np.union1d(
-            np.argpartition(-omega, LOOKED_AT)[:LOOKED_AT],
-            np.argpartition(-alone, LOOKED_AT)[:LOOKED_AT],
+            np.argpartition(-omega, some)[:some], np.argpartition(-alone, some)[:some]
         )
-    C = _far_entries(sub, near, place, rows)
+    C = _far_entries(node, near, place, rows)
     entries = _largest(C, count)
     others = np.delete(np.arange(L), rows)
     if len(others):
-        kappa, root = near.columns.scale[sub.live] / np.sqrt(sub.h), np.sqrt(omega)
+        kappa, root = near.columns.scale[node.live] / np.sqrt(node.h), np.sqrt(omega)
         shrunk = np.zeros((count, 1))
         shrunk[: len(others), 0] = np.sort(root[others])[::-1][:count]
-        unseen = near.columns.far_entries[:count, sub.live] * (kappa * kappa[others].max())
+        unseen = near.columns.far_entries[:count, node.live] * (kappa * kappa[others].max())
         unseen += root * shrunk
         entries = _largest(np.concatenate([entries, unseen]), count)
         entries[:, rows] = _largest(np.ascontiguousarray(C.T), count)
-    growth = 1.0 + sub.problem.largest_trace / sub.ridge
-    allowance = 16.0 * EPS * (len(sub.whitened) + sub.size + 1) * growth
+    growth = 1.0 + node.problem.largest_trace / node.ridge
+    allowance = 16.0 * EPS * (len(node.whitened) + node.size + 1) * growth
     return np.asarray(np.cumsum(np.append(np.full((1, L), allowance), entries, axis=0), axis=0))
 
 
-def _far_entries(sub: Additions, near: LiveSets, place: IntArray, rows: IntArray) -> FloatArray:
+def _far_entries(node: SquaredNode, near: LiveSets, place: IntArray, rows: IntArray) -> FloatArray:
     """|H_jl|/√(h_jh_l) of some rows j, zero where l is j or near to it; shape (len(rows), L)."""
-    root = np.sqrt(sub.h)
-    C = np.abs(sub.rectangle(rows, np.arange(len(sub.live))))
+    root = np.sqrt(node.h)
+    C = np.abs(node.rectangle(rows, np.arange(len(node.live))))
     C /= root[rows][:, None]
     C /= root
     C[np.arange(len(rows)), rows] = 0.0
     row = np.full(len(place), -1, dtype=np.intp)
-    row[sub.live[rows]] = np.arange(len(rows))
+    row[node.live[rows]] = np.arange(len(rows))
     pairs = near.members[0]
     for first, second in (pairs, pairs[::-1]):
         some = np.flatnonzero(row[first] >= 0)
@@ -183,12 +179,14 @@ def cheap_cluster_gains(
     return gains
 
 
-def cluster_gains(sub: Additions, entries: FloatArray, at: IntArray, far: FloatArray) -> FloatArray:
+def cluster_gains(
+    node: SquaredNode, entries: FloatArray, at: IntArray, far: FloatArray
+) -> FloatArray:
     """g_Kᵀ (H_KK - diag(f_jh_j))⁻¹ g_K of every cluster K, inf where a pivot is too small; (N,).
 
     Parameters
     ----------
-    sub : Additions
+    node : SquaredNode
     entries : ndarray of shape (q(q-1)/2, N)
         G between the members, in the order of `itertools.combinations`.
     at : ndarray of int, shape (q, N)
@@ -197,7 +195,7 @@ def cluster_gains(sub: Additions, entries: FloatArray, at: IntArray, far: FloatA
         f.
     """
     q, N = at.shape
-    h, g, W = sub.h[at], sub.g[at], [sub.whitened[:, members] for members in at]
+    h, g, W = node.h[at], node.g[at], [node.whitened[:, members] for members in at]
     upper = np.empty((q, q, N))
     upper[np.triu_indices(q, 1)] = entries
     for a in range(q):

@@ -13,12 +13,12 @@ from typing import Protocol
 import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
-from mipselect.search.least_squares.additions import Additions
 from mipselect.search.least_squares.children import Children
+from mipselect.search.least_squares.node import SquaredNode
 
 
 class Convexity(Protocol):
-    """P and D on the live columns of one subproblem."""
+    """P and D on the live columns of one node."""
 
     @property
     def least(self) -> float:
@@ -37,8 +37,8 @@ class Convexity(Protocol):
 class Curvature(Protocol):
     """E of one problem."""
 
-    def at(self, sub: Additions) -> Convexity:
-        """Return the P and D that E gives for a subproblem."""
+    def at(self, node: SquaredNode) -> Convexity:
+        """Return the P and D that E gives for a node."""
 
 
 class ChildrenConvexity(Protocol):
@@ -62,7 +62,7 @@ class ChildrenCurvature(Curvature, Protocol):
     """E of a problem whose features have one column each."""
 
     def of_children(self, children: Children) -> ChildrenConvexity:
-        """Return the P and D that E gives for many subproblems, the children of one."""
+        """Return the P and D that E gives for many nodes, the children of one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,9 +108,9 @@ class UniformCurvature:
 
     excess: float
 
-    def at(self, sub: Additions) -> DiagonalConvexity:
+    def at(self, node: SquaredNode) -> DiagonalConvexity:
         """(ρ + e)I."""
-        return DiagonalConvexity(np.full(len(sub.g), sub.ridge + self.excess))
+        return DiagonalConvexity(np.full(len(node.g), node.ridge + self.excess))
 
     def of_children(self, children: Children) -> UniformChildren:
         """(ρ + e)I."""

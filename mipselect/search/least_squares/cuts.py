@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
-from mipselect.losses.squared import EPS
+from mipselect.restricted.squared import EPS
 from mipselect.search.cuts import Cut
-from mipselect.search.least_squares.additions import Additions
 from mipselect.search.least_squares.dominance import dominated_diagonal
+from mipselect.search.least_squares.node import SquaredNode
 
 
-def sparse_diagonal_cut(sub: Additions, chosen: IntArray) -> Cut:
+def sparse_diagonal_cut(node: SquaredNode, chosen: IntArray) -> Cut:
     r"""The sparse-diagonal cut on the Schur-complemented problem, at any set T of live features.
 
     R(B ∪ T') ≥ R_ν(B ∪ T) + (1/2n) [Σ_{j∈T\T'} M_j β_j² - Σ_{j∈T'\T} w_j²/M_j] for |T'| = m,
@@ -22,27 +22,27 @@ def sparse_diagonal_cut(sub: Additions, chosen: IntArray) -> Cut:
 
     Parameters
     ----------
-    sub : Additions
+    node : SquaredNode
     chosen : ndarray of int
         Positions of T among the live features; its size need not be m.
     """
-    blocks, single = sub.blocks, sub.problem.features.singles
+    blocks, single = node.blocks, node.problem.features.singles
     H, g = blocks.H, blocks.g
     inside = blocks.columns(chosen)
     beta = np.linalg.solve(H[np.ix_(inside, inside)], g[inside])
     w = g - H[:, inside] @ beta
     rounding = EPS * (len(inside) + 2) * (np.abs(g) + np.abs(H[:, inside]) @ np.abs(beta))
     norms = np.abs(H) if single else blocks.norms
-    off_sums = _off_sums(norms, chosen, min(sub.size, len(sub.live)))
-    M = dominated_diagonal(sub.h, off_sums, sub.ridge) if single else blocks.dominated(off_sums)
+    off_sums = _off_sums(norms, chosen, min(node.size, len(node.live)))
+    M = dominated_diagonal(node.h, off_sums, node.ridge) if single else blocks.dominated(off_sums)
     # Any β will do if the gradient on T, which is zero at the exact one, is not left out.
     kept = beta * (M[inside] * beta + 2.0 * w[inside])
     slope = np.abs(w)
     slope[inside] = np.abs(M[inside] * beta + w[inside])
     coefficients = -blocks.sums((slope + rounding) ** 2 / M)
     fitted = float((g[inside] + w[inside]) @ beta)
-    doubled = sub.base_value - fitted + float(kept.sum()) - sub.slack
-    return Cut(doubled / (2.0 * sub.problem.n), coefficients / (2.0 * sub.problem.n))
+    doubled = node.base_value - fitted + float(kept.sum()) - node.slack
+    return Cut(doubled / (2.0 * node.problem.n), coefficients / (2.0 * node.problem.n))
 
 
 def _off_sums(size_H: FloatArray, chosen: IntArray, count: int) -> FloatArray:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from mipselect.arrays import FloatArray, IntArray
-from mipselect.search.least_squares.centring import GainBound
+from mipselect.search.bounds.modular import ModularBound
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,9 +56,9 @@ class DivisionByShares(Division):
         return int(np.searchsorted(-self.shares, beside - needed))
 
 
-def by_shares(bound: GainBound, size: int) -> DivisionByShares:
+def by_shares(bound: ModularBound, size: int) -> DivisionByShares:
     """By a constant and the largest sums of shares, for sets of `size` features."""
-    order = np.argsort(-bound.shares, kind="stable")
-    shares = bound.shares[order]
+    order = np.argsort(-bound.terms, kind="stable")
+    shares = bound.terms[order]
     gains = bound.constant + sliding_window_view(shares, size).sum(axis=1)
     return DivisionByShares(order, gains, bound.constant, shares)

@@ -3,55 +3,47 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 from scipy.linalg import lapack
 
 from mipselect.arrays import FloatArray
-from mipselect.losses.squared import EPS
-from mipselect.search.least_squares.additions import Additions
+from mipselect.restricted.squared import EPS
 from mipselect.search.least_squares.block_curvature import BlockCurvature
 from mipselect.search.least_squares.curvature import ChildrenCurvature, Curvature, UniformCurvature
+from mipselect.search.least_squares.node import SquaredNode
 from mipselect.search.least_squares.spectral_curvature import SpectralCurvature
-
-EIGENVALUE_COLUMNS = 2000
-"""Most columns for which eigenvalues are computed."""
-
-INVERSE_COLUMNS = 5000
-"""Most columns for which G + tI is inverted."""
-
-MOSTLY = 0.75
-"""Of what E could be, as a share: then a larger limit is worth another inverse."""
+from mipselect.search.strategies import Strategy
+from mipselect.search.tuning import Spectrum
 
 ROUNDING = 1e-10
 """Of eigenvalues, relative to the largest."""
 
 
-def curvature_of(whole: Additions) -> Curvature:
+def curvature_of(whole: SquaredNode) -> Curvature:
     """E of all supports: by the smallest eigenvalue of G, or of its scaled blocks.
 
     Parameters
     ----------
-    whole : Additions
+    whole : SquaredNode
         Without a base, with ν = 0.
     """
     if not whole.problem.features.singles:
         return _block_curvature(whole)
-    if _too_many(whole):
+    if _too_many(whole) or not whole.tuning.uses(Strategy.LEAST_EIGENVALUES):
         return UniformCurvature(0.0)
     off = _elimination_error(whole)
     least = _least_eigenvalue(_left_of_gram(whole))
     return UniformCurvature(max(0.0, (1.0 - off) * least - 2.0 * off * whole.ridge))
 
 
-def _block_curvature(whole: Additions) -> BlockCurvature:
+def _block_curvature(whole: SquaredNode) -> BlockCurvature:
     """E_j = κ'(H_jj - ρI) in the directions where more than rounding is left of G, else zero."""
     features, blocks, ridge = whole.problem.features, whole.blocks, whole.ridge
     excess = blocks.eigenvalues - ridge
     used = excess > ROUNDING * float(blocks.eigenvalues.max())
     kappa = lost = 0.0
-    if used.any() and not _too_many(whole):
+    if used.any() and not _too_many(whole) and whole.tuning.uses(Strategy.BLOCK_CURVATURE):
         off = _elimination_error(whole)
         delta = 16.0 * EPS * (len(excess) + len(whole.whitened)) * _trace(whole)
         dropped = float(excess[~used].sum()) + 2.0 * delta + off * ridge
@@ -71,13 +63,13 @@ def _block_curvature(whole: Additions) -> BlockCurvature:
     return BlockCurvature(found, rank, lost if kappa > 0.0 else 0.0)
 
 
-def spectral_curvatures(whole: Additions, shares: Sequence[float]) -> list[ChildrenCurvature]:
-    """E at t = these shares of the median of G's diagonal, for features of one column each.
+def spectral_curvatures(whole: SquaredNode) -> list[ChildrenCurvature]:
+    """E at t = some shares of the median of G's diagonal, for features of one column each.
 
     Of so many columns that eigenvalues take too long E is a `parallel_sum`.
     """
-    problem, p = whole.problem, whole.problem.features.size
-    if not problem.features.singles or p > INVERSE_COLUMNS:
+    problem, p, limits = whole.problem, whole.problem.features.size, whole.tuning.spectrum
+    if not problem.features.singles or p > limits.inverse_columns:
         return []
     if whole.ridge > problem.ridge and problem.features.always:
         return []
@@ -85,32 +77,38 @@ def spectral_curvatures(whole: Additions, shares: Sequence[float]) -> list[Child
     rounding = EPS * len(G) * _trace(whole) + 2.0 * off * whole.ridge
     slacks = {
         t: ROUNDING * len(G) * t + rounding + 2.0 * off * t
-        for t in (share * float(np.median(np.diagonal(G))) for share in shares)
+        for t in (share * float(np.median(np.diagonal(G))) for share in limits.shares)
     }
     if not np.isfinite(G).all():
         return []
     known = {t: slack for t, slack in slacks.items() if 30.0 * slack < min(problem.ridge, t)}
-    if p > EIGENVALUE_COLUMNS:
-        return _parallel_sums(G, min(problem.n, p), known)
+    if p > limits.eigenvalue_columns:
+        if not whole.tuning.uses(Strategy.PARALLEL_SUMS):
+            return []
+        return _parallel_sums(G, known, limits, min(problem.n, p))
+    if not whole.tuning.uses(Strategy.SPECTRA):
+        return []
     eigenvalues, vectors = np.linalg.eigh(G)
     least = np.maximum(eigenvalues - ROUNDING * float(eigenvalues[-1]), 0.0)
     return [
-        SpectralCurvature((vectors * np.minimum(least, t)) @ vectors.T, slack)
+        SpectralCurvature((vectors * np.minimum(least, t)) @ vectors.T, slack, limits)
         for t, slack in known.items()
         if t > least[0]
     ]
 
 
-def _parallel_sums(G: FloatArray, rank: int, slacks: dict[float, float]) -> list[ChildrenCurvature]:
+def _parallel_sums(
+    G: FloatArray, slacks: dict[float, float], limits: Spectrum, rank: int
+) -> list[ChildrenCurvature]:
     """By the middle limit, and by larger ones as long as the spectrum is mostly above them."""
     found: list[ChildrenCurvature] = []
-    limits = sorted(slacks)
-    for t in limits[min(1, len(limits) - 1) :]:
+    ts = sorted(slacks)
+    for t in ts[min(1, len(ts) - 1) :]:
         E = parallel_sum(G, t)
         if E is None:
             continue
-        found.append(SpectralCurvature(E, slacks[t]))
-        if float(np.trace(E)) < MOSTLY * t * rank:
+        found.append(SpectralCurvature(E, slacks[t], limits))
+        if float(np.trace(E)) < limits.mostly * t * rank:
             break
     return found
 
@@ -138,14 +136,14 @@ def parallel_sum(G: FloatArray, t: float) -> FloatArray | None:
     return np.asarray(E)
 
 
-def _left_of_gram(whole: Additions) -> FloatArray:
+def _left_of_gram(whole: SquaredNode) -> FloatArray:
     """G, or what is left of it after the columns that are always in."""
     if whole.problem.features.plain:
         return whole.problem.gram.full()
     return whole.dense() - whole.ridge * np.eye(len(whole.columns))
 
 
-def _elimination_error(whole: Additions) -> float:
+def _elimination_error(whole: SquaredNode) -> float:
     """η with (1 - η)S ⪯ S̃ ⪯ (1 + η)S for what is computed for S = ρI + what is left of G.
 
     S̃ is exact for a matrix that differs from G + ρI ⪰ ρI by a few units of its trace.
@@ -153,17 +151,19 @@ def _elimination_error(whole: Additions) -> float:
     return 16.0 * EPS * len(whole.whitened) * (1.0 + _trace(whole) / whole.ridge)
 
 
-def _trace(whole: Additions) -> float:
+def _trace(whole: SquaredNode) -> float:
     """Return the trace of G, before anything is taken from it: rounding is of its size."""
     return float(whole.problem.gram.diagonal.sum())
 
 
-def _too_many(whole: Additions) -> bool:
+def _too_many(whole: SquaredNode) -> bool:
     """Tell whether eigenvalues cost too much, or are known to be zero, or say nothing."""
     problem = whole.problem
     # Where ρ had to be raised, so much may not be left of G under the ρ of smaller supports.
     raised = whole.ridge > problem.ridge and not problem.features.plain
-    return raised or problem.features.size > min(EIGENVALUE_COLUMNS, problem.n - 1)
+    return raised or problem.features.size > min(
+        whole.tuning.spectrum.eigenvalue_columns, problem.n - 1
+    )
 
 
 def _least_eigenvalue(G: FloatArray) -> float:

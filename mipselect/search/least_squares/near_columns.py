@@ -12,19 +12,11 @@ from itertools import combinations
 import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
-from mipselect.losses.squared import PreparedSquared
+from mipselect.restricted.squared import PreparedSquared
+from mipselect.search.tuning import TUNING, Near
 
-DEGREE = 5
-"""So many columns are near to one, on the average, at most."""
-
-LEAST_NEAR = 0.05
-"""Columns with less in common are not near."""
-
-MOST_ENTRIES = 1000
-"""Of G in sets of one size, for each column; where there are more, they are not listed."""
-
-TOPS = 15
-"""So many of the largest entries of a row that are not near are known."""
+ROUNDING = 1e-9
+"""Of the eigenvalues of few columns that are scaled to ones."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,8 +47,9 @@ class NearColumns:
         √(G_jj + λ).
     pairs : ndarray of int, shape (N, 2)
         What is near, the smaller index first.
-    far_entries : ndarray of shape (TOPS, p)
+    far_entries : ndarray of shape (`tops`, p)
         At least the largest r_jl over l that are not near to j, falling.
+    limits : Near
     """
 
     def __init__(
@@ -65,8 +58,9 @@ class NearColumns:
         scale: FloatArray,
         pairs: IntArray,
         far_entries: FloatArray,
+        limits: Near,
     ) -> None:
-        self.scale, self.far_entries, self._G = scale, far_entries, G
+        self.scale, self.far_entries, self._G, self._limits = scale, far_entries, G, limits
         both = np.concatenate([pairs, pairs[:, ::-1]])
         both = both[np.argsort(both[:, 0], kind="stable")]
         self._second = both[:, 1]
@@ -86,7 +80,7 @@ class NearColumns:
     def _one_more(self, members: IntArray) -> IntArray | None:
         """All connected sets with one more member, each once, sorted within; None if too many."""
         p, q = len(self._G), members.shape[1] + 1
-        most = MOST_ENTRIES * p // (q * (q - 1) // 2)
+        most = self._limits.entries * p // (q * (q - 1) // 2)
         degrees = np.diff(self._starts)
         # What is found is held before it is sorted, and most sets are found several times.
         if p**q >= 2**63 or int(degrees[members].sum()) > 2 * q * most:
@@ -110,7 +104,7 @@ class NearColumns:
         for pair, (a, b) in enumerate(combinations(range(q), 2)):
             entries[pair] = self._G[members[:, a], members[:, b]]
             R[:, b, a] = entries[pair] / (self.scale[members[:, a]] * self.scale[members[:, b]])
-        least = np.linalg.eigvalsh(R)[:, 0] - 1e-9
+        least = np.linalg.eigvalsh(R)[:, 0] - ROUNDING
         return ConnectedSets(np.ascontiguousarray(members.T), entries, least)
 
 
@@ -133,7 +127,7 @@ class LiveSets:
 
     def up_to(self, q: int) -> LiveSets | None:
         """With those of at most q features; None where they are not known."""
-        if q > TOPS:
+        if q > len(self.columns.far_entries):
             return None
         members, which = list(self.members[: q - 1]), list(self.which[: q - 1])
         while len(members) < q - 1:
@@ -161,7 +155,7 @@ class LiveSets:
         return LiveSets(self.columns, tuple(members), tuple(which)), places
 
 
-def near_columns(problem: PreparedSquared, degree: int = DEGREE) -> NearColumns:
+def near_columns(problem: PreparedSquared, limits: Near = TUNING.near) -> NearColumns:
     """Find them, for a problem with two features or more, of one column each, whose G is held."""
     features = problem.features
     columns = features.columns(np.arange(features.count))
@@ -174,12 +168,12 @@ def near_columns(problem: PreparedSquared, degree: int = DEGREE) -> NearColumns:
     R /= scale[:, None]
     R /= scale
     R[np.diag_indices(p)] = 0.0
-    others = p * p - min(degree * p, p * (p - 1))
-    least = max(LEAST_NEAR, float(np.partition(R, others, axis=None)[others]))
+    others = p * p - min(limits.degree * p, p * (p - 1))
+    least = max(limits.least, float(np.partition(R, others, axis=None)[others]))
     pairs = np.argwhere(np.triu(least < R))
     R[pairs[:, 0], pairs[:, 1]] = R[pairs[:, 1], pairs[:, 0]] = 0.0
-    count = min(TOPS, p - 1)
+    count = min(limits.tops, p - 1)
     R.partition(p - count, axis=1)
-    far = np.zeros((TOPS, p))
+    far = np.zeros((limits.tops, p))
     far[:count] = np.sort(R[:, p - count :], axis=1)[:, ::-1].T
-    return NearColumns(G, scale, pairs, far)
+    return NearColumns(G, scale, pairs, far, limits)

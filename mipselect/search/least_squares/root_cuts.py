@@ -2,60 +2,53 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from mipselect.arrays import FloatArray
-from mipselect.search.least_squares.additions import cheap_off_sums
+from mipselect.search.bounds.modular import Budget, ModularBound
 from mipselect.search.least_squares.center import Center
-from mipselect.search.least_squares.centring import Budget, best_centred
+from mipselect.search.least_squares.centring import best_centred
 from mipselect.search.least_squares.curvature import Curvature, UniformCurvature
 from mipselect.search.least_squares.dominance import (
     dominated_diagonal,
     largest_sums,
 )
-from mipselect.search.simplex import largest_sum
+from mipselect.search.least_squares.node import cheap_off_sums
+from mipselect.search.strategies import Strategy
 
 
-@dataclass(frozen=True, eq=False)
-class RootCut:
-    """The sparse-diagonal cut at Ŝ for distance `level`: what leaving costs and entering gains.
+def changes(center: Center, level: int) -> list[Budget]:
+    """So many features of Ŝ leave, and as many candidates enter."""
+    s, p = len(center.support), len(center.support) + len(center.candidates)
+    return [Budget(np.arange(s), level), Budget(np.arange(s, p), level)]
+
+
+def bound_on_changes(
+    center: Center, value: float, costs: FloatArray, gains: FloatArray
+) -> ModularBound:
+    """-R(S) by the features that leave Ŝ and those that enter, whose terms come after them.
+
+    2n·R(S) ≥ 2n·value + Σ_{j∈Ŝ\\S} costs_j - Σ_{j∈S\\Ŝ} gains_j
+    """
+    costs = np.where(np.isfinite(costs), costs, np.nan)
+    return ModularBound(-value, np.concatenate([-costs, gains]) / (2.0 * center.problem.n))
+
+
+def root_cut(center: Center, level: int) -> ModularBound:
+    """The sparse-diagonal cut at Ŝ, with M for the worst supports at this distance.
 
     See docs/mathematics/cuts.md, (3).
-
-    2n·R(S') ≥ 2n·value + Σ_{j∈Ŝ\\S'} costs_j - Σ_{j∈S'\\Ŝ} credits_j
-
-    Attributes
-    ----------
-    level : int
-    value : float
-        What the cut says of R where nothing leaves; -inf where a number is none.
-    costs : ndarray of shape (s,)
-    credits : ndarray of shape (p-s,)
     """
-
-    level: int
-    value: float
-    costs: FloatArray
-    credits: FloatArray
-
-    def __post_init__(self) -> None:
-        known = np.isfinite(self.costs).all() and (self.credits > -np.inf).all()
-        if not (self.value < np.inf and known):
-            object.__setattr__(self, "value", -np.inf)
-            object.__setattr__(self, "costs", np.zeros(len(self.costs)))
-            object.__setattr__(self, "credits", np.zeros(len(self.credits)))
-
-
-def root_cut(center: Center, level: int) -> RootCut:
-    """Take M of that cut for the worst supports at this distance."""
     whole, support, candidates = center.whole, center.support, center.candidates
     features, ridge = center.problem.features, center.ridge
+    if not center.tuning.uses(Strategy.ROOT_CUTS):
+        return bound_on_changes(center, -np.inf, np.zeros(len(support)), np.zeros(len(candidates)))
     if whole.ridge > ridge and not features.plain:
         # G is singular as it is rounded: nothing can be said of what is left of it.
         nothing = np.zeros(len(support)), np.full(len(candidates), np.inf)
-        return RootCut(level, center.floor, *nothing)
+        return bound_on_changes(center, center.floor, *nothing)
     if not features.singles:
         return _root_cut_by_blocks(center, level)
     inside = whole.whitened[:, support]
@@ -70,9 +63,8 @@ def root_cut(center: Center, level: int) -> RootCut:
     )
     diagonal = whole.h[np.concatenate([support, candidates])] - (whole.ridge - ridge)
     M = dominated_diagonal(diagonal, off_sums, ridge)
-    return RootCut(
-        level, center.floor, M[: len(support)] * center.coef**2, w**2 / M[len(support) :]
-    )
+    costs, gains = M[: len(support)] * center.coef**2, w**2 / M[len(support) :]
+    return bound_on_changes(center, center.floor, costs, gains)
 
 
 def _among_candidates(center: Center, count: int) -> FloatArray:
@@ -83,7 +75,7 @@ def _among_candidates(center: Center, count: int) -> FloatArray:
     return cheap_off_sums(replace(whole, row_tops=center.tops.known), count)
 
 
-def _root_cut_by_blocks(center: Center, level: int) -> RootCut:
+def _root_cut_by_blocks(center: Center, level: int) -> ModularBound:
     """The same in the eigenvectors of every feature's own block."""
     blocks, support, candidates = center.whole.blocks, center.support, center.candidates
     inside = blocks.columns(support)
@@ -100,47 +92,50 @@ def _root_cut_by_blocks(center: Center, level: int) -> RootCut:
             blocks.norms[np.ix_(candidates, candidates)], level - 1
         )
     M = blocks.dominated(off_sums)
-    costs, credits = blocks.sums(M * coef**2), blocks.sums(w**2 / M)
-    return RootCut(level, center.floor, costs[support], credits[candidates])
+    costs, gains = blocks.sums(M * coef**2)[support], blocks.sums(w**2 / M)[candidates]
+    return bound_on_changes(center, center.floor, costs, gains)
 
 
-def centred_cut(center: Center, cut: RootCut, curvature: Curvature, threshold: float) -> RootCut:
+def centred_cut(
+    center: Center, cut: ModularBound, level: int, curvature: Curvature, cutoff: float
+) -> ModularBound:
     """The cut of the best centre for a whole level (docs/mathematics/cuts.md, (12)).
 
     With two budgets, s - i features of Ŝ and i others, the bound on the gain is one on R whose
-    shares are what leaving costs and entering gains.
+    terms are what leaving costs and entering gains.
 
     Parameters
     ----------
     center : Center
-    cut : RootCut
+    cut : ModularBound
         That of `root_cut`, where the centre begins.
+    level : int
     curvature : Curvature
-    threshold : float
+    cutoff : float
         A cut that proves it for the level needs no improvement.
     """
-    whole, support, candidates, level = center.whole, center.support, center.candidates, cut.level
-    entering = candidates[np.argsort(-cut.credits, kind="stable")[: 2 * level]]
+    whole, support, candidates = center.whole, center.support, center.candidates
+    most = center.tuning.centred.likely * level
+    entering = candidates[np.argsort(-cut.terms[len(support) :], kind="stable")[:most]]
     start = np.zeros(len(whole.live))
     start[support] = 1.0 - level / len(support)
     start[entering] = level / len(entering)
     budgets = [Budget(support, len(support) - level), Budget(candidates, level)]
-    needed = whole.needed_gain(threshold)
+    needed = whole.needed_gain(cutoff)
     bound = best_centred(whole, curvature.at(whole), budgets, start, needed)
-    costs, credits = bound.shares[support], bound.shares[candidates]
+    costs, gains = bound.terms[support], bound.terms[candidates]
     value = whole.lower_bound(bound.constant + float(costs.sum()))
-    return RootCut(level, value, costs, credits)
+    return bound_on_changes(center, value, costs, gains)
 
 
-def lean_cut(center: Center, cut: RootCut, level: int) -> RootCut:
+def lean_cut(center: Center, cut: ModularBound, level: int) -> ModularBound:
     """The cut of the best centre for a level, from a few columns of G.
 
     The ridge is all that is used of how convex the loss is.
     """
-    return centred_cut(center, replace(cut, level=level), UniformCurvature(0.0), center.value)
+    return centred_cut(center, cut, level, UniformCurvature(0.0), center.value)
 
 
-def level_bound(center: Center, cut: RootCut) -> float:
-    """Bound R from below on the whole level of the cut, by a sort; no value is negative."""
-    doubled = np.sort(cut.costs)[: cut.level].sum() - largest_sum(cut.credits, cut.level)
-    return max(0.0, cut.value + float(doubled) / (2.0 * center.problem.n))
+def level_bound(center: Center, cut: ModularBound, level: int) -> float:
+    """Bound R from below on a whole level by its cut, at the cost of a sort; R ≥ 0."""
+    return max(0.0, -cut.largest(changes(center, level)))

@@ -12,18 +12,13 @@ from functools import cached_property
 import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
-from mipselect.losses.gram import picked
-from mipselect.search.least_squares.additions import Additions
+from mipselect.restricted.gram import picked
 from mipselect.search.least_squares.children import Children
 from mipselect.search.least_squares.curvature import DiagonalConvexity
 from mipselect.search.least_squares.dominance import largest_sums, safe_share
+from mipselect.search.least_squares.node import SquaredNode
 from mipselect.search.simplex import largest_sum
-
-EXACT = 256
-"""Up to so many rows of what is left of E are looked at for the sums of their entries."""
-
-ROW_TOPS = 32
-"""So many of the largest entries of every row of E are known."""
+from mipselect.search.tuning import TUNING, Spectrum
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,24 +31,26 @@ class SpectralCurvature:
         Symmetric.
     slack : float
         a > 0 with E + aI ⪰ 0 and G + aI ⪰ E: what rounding may have done.
+    limits : Spectrum
     """
 
     E: FloatArray
     slack: float
+    limits: Spectrum = TUNING.spectrum
 
-    def at(self, sub: Additions) -> LeftConvexity:
+    def at(self, node: SquaredNode) -> LeftConvexity:
         """Return P by what is left of E after the base, and a diagonal D below it on m features."""
-        left = self._left(sub, sub.live)
-        d = left.diagonal - left.off_sums(min(sub.size, len(sub.live)) - 1)
-        ridge = sub.ridge - 3.0 * self.slack
+        left = self._left(node, node.live)
+        d = left.diagonal - left.off_sums(min(node.size, len(node.live)) - 1)
+        ridge = node.ridge - 3.0 * self.slack
         theta = float(safe_share(d, ridge)[0])
         return LeftConvexity(ridge + theta * d, ridge, theta, left)
 
     def of_children(self, children: Children) -> SpectralChildren:
         """The same for every child: its feature is one more of the base."""
-        sub, others = children.parent, children.size - 1
-        first, left = sub.live[children.first[:, 0]], self._left(sub, sub.live[children.later])
-        own = self._left(sub, first)
+        node, others = children.parent, children.size - 1
+        first, left = node.live[children.first[:, 0]], self._left(node, node.live[children.later])
+        own = self._left(node, first)
         # As in `_left`, 2a is added to what may be singular; its rounding is below a.
         pivots = np.maximum(own.diagonal + 2.0 * self.slack, self.slack)
         a = picked(self.E, first, left.live) - own.across.T @ left.across
@@ -61,23 +58,23 @@ class SpectralCurvature:
         size = np.abs(a)
         d = left.diagonal - a**2 - left.off_sums(others)
         d -= size * largest_sums(size.copy(), others)[:, None]
-        ridge = sub.ridge - 3.0 * self.slack
+        ridge = node.ridge - 3.0 * self.slack
         theta = safe_share(np.where(children.after, d, 0.0), ridge)
         # Features that a child may not add have no part in its bound: any D will do for them.
         return SpectralChildren(np.maximum(ridge + theta * d, 0.5 * ridge), ridge, theta, a, left)
 
-    def _left(self, sub: Additions, live: IntArray) -> LeftOver:
+    def _left(self, node: SquaredNode, live: IntArray) -> LeftOver:
         # E_BB may be singular. What is added to it is taken from ρ: H - (ρ - 2a)I ⪰ E + aI ⪰ 0.
-        inside = self.E[np.ix_(sub.base, sub.base)] + 2.0 * self.slack * np.eye(len(sub.base))
-        across = np.linalg.solve(np.linalg.cholesky(inside), picked(self.E, sub.base, live))
+        inside = self.E[np.ix_(node.base, node.base)] + 2.0 * self.slack * np.eye(len(node.base))
+        across = np.linalg.solve(np.linalg.cholesky(inside), picked(self.E, node.base, live))
         return LeftOver(self, live, across)
 
     @cached_property
     def row_tops(self) -> FloatArray:
-        """Sums of the largest entries of the rows of |E| off the diagonal, shape (p, ROW_TOPS)."""
+        """Sums of the largest entries of the rows of |E| off the diagonal, shape (p, c)."""
         off = np.abs(self.E)
         np.fill_diagonal(off, 0.0)
-        count = min(ROW_TOPS, len(off) - 1)
+        count = min(self.limits.row_tops, len(off) - 1)
         off.partition(len(off) - count, axis=1)
         tops = np.sort(off[:, len(off) - count :], axis=1)[:, ::-1]
         return np.asarray(np.cumsum(tops, axis=1))
@@ -118,14 +115,14 @@ class LeftOver:
         """
         if count <= 0:
             return np.zeros(len(self.live))
-        if len(self.live) <= EXACT:
+        if len(self.live) <= self.curvature.limits.exact_rows:
             return self._exact_off_sums(np.arange(len(self.live)), count)
         tops, known = self.curvature.row_tops, min(count, self.curvature.row_tops.shape[1])
         lengths = np.sqrt(np.einsum("kj,kj->j", self.across, self.across))
         off_sums = tops[self.live, known - 1] * (count / known)
         off_sums += lengths * largest_sum(lengths, count)
         doubtful = np.flatnonzero(off_sums > self.diagonal)
-        if len(doubtful) <= EXACT:
+        if len(doubtful) <= self.curvature.limits.exact_rows:
             off_sums[doubtful] = self._exact_off_sums(doubtful, count)
         return np.asarray(off_sums)
 

@@ -26,8 +26,8 @@ from typing import Any
 import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
-from mipselect.losses.features import Features
-from mipselect.losses.squared import PreparedSquared
+from mipselect.restricted.features import Features
+from mipselect.restricted.squared import PreparedSquared
 
 EIGENVALUE_SHARE = 1.0 - 1e-6
 """So much of the least eigenvalue is δ: rounding must not make G - δI indefinite."""
@@ -61,7 +61,7 @@ class LeastSquaresModels:
         return self.problem.target_norm / (2.0 * self.problem.n)
 
     def size(self, form: Form) -> tuple[int, int]:
-        """Columns and rows of the model, at most."""
+        """Return how many columns and rows the model has, at most."""
         p = self.problem.features.size
         return (4 if form is Form.PERSPECTIVE else 2) * p, 4 * p + 2
 
@@ -90,7 +90,7 @@ class LeastSquaresModels:
 
 
 def switched_coefficients(features: Features, support_size: int) -> Any:
-    """A model with z ∈ {0,1}^p, Σ z = s, and coefficients |b_k| ≤ z_j of the columns k of j.
+    """Build z ∈ {0,1}^p, Σ z = s, and coefficients |b_k| ≤ z_j of the columns k of j.
 
     The columns that are always in come last; they are not switched.
     """
@@ -109,7 +109,7 @@ def switched_coefficients(features: Features, support_size: int) -> Any:
 
 
 def squared_length(model: Any, form: Form) -> Any:
-    """‖b‖² ≤ 1 as an expression: Σ t_j with the cones Σ b_k² ≤ t_j z_j, or Σ b_k²."""
+    """Require ‖b‖² ≤ 1, and return ‖b‖²: Σ t_j with the cones Σ b_k² ≤ t_j z_j, or Σ b_k²."""
     import pyomo.environ as pyo
 
     if form is Form.PERSPECTIVE:
@@ -130,7 +130,7 @@ def squared_length(model: Any, form: Form) -> Any:
 
 
 def at_distance(model: Any, center: IntArray, distance: int) -> None:
-    """Exactly `distance` features of the support must lie outside `center`, shape (s,)."""
+    """Require that exactly `distance` features of the support lie outside `center`, shape (s,)."""
     import pyomo.environ as pyo
 
     kept = pyo.quicksum(model.z[int(j)] for j in center)

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from mipselect.losses.box_dual import PreparedBoxDual
-from mipselect.losses.features import Features
+from mipselect.restricted.box_dual import PreparedBoxDual
+from mipselect.restricted.features import Features
 from mipselect.search.monolithic.formulations import Form, squared_length, switched_coefficients
 
 
@@ -42,7 +42,7 @@ class PiecewiseLinearModels:
         return float(np.mean(np.maximum(box.low * box.y, box.high * box.y)))
 
     def size(self, form: Form) -> tuple[int, int]:
-        """Columns and rows of the model, at most."""
+        """Return how many columns and rows the model has, at most."""
         p, n = self.problem.p, self.problem.n
         return (3 if form is Form.PERSPECTIVE else 2) * p + n, 3 * p + 2 * n + 3
 

@@ -9,67 +9,51 @@ instances only.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
-from typing import cast
+from dataclasses import dataclass, replace
+from typing import Any, cast
 
 import numpy as np
 
 from mipselect.arrays import IntArray
 from mipselect.backends.discovery import NATIVE, usable_solver
-from mipselect.backends.protocols import Capability, MipStatus, Solver, WholeSolver, rounded
+from mipselect.backends.protocols import Capability, MipStatus, WholeSolver, rounded
 from mipselect.errors import InvalidInput, NotCertified, SolverFailure
-from mipselect.instance import Instance
-from mipselect.losses.box_dual import PreparedBoxDual
-from mipselect.losses.features import plain_features
-from mipselect.losses.grouping import FeatureProblem
-from mipselect.losses.squared import PreparedSquared
-from mipselect.search.collectors import BestSupport
+from mipselect.problem.instance import Instance
+from mipselect.restricted.box_dual import PreparedBoxDual
+from mipselect.restricted.features import plain_features
+from mipselect.restricted.grouping import FeatureProblem
+from mipselect.restricted.squared import PreparedSquared
+from mipselect.search.collectors import BestSupport, Collector
+from mipselect.search.drivers import find_levels
 from mipselect.search.monolithic.formulations import Form, LeastSquaresModels, at_distance
 from mipselect.search.monolithic.piecewise_linear import PiecewiseLinearModels
+from mipselect.search.neighbourhood import Neighbourhood
 from mipselect.search.options import SearchOptions
 from mipselect.search.pool import MistakeLevels, SupportPool
-from mipselect.search.progress import ProgressCallback, TimeUp
-from mipselect.search.setup import set_up
+from mipselect.search.progress import Run, Stopped, TimeUp, refusal
+from mipselect.search.setup import Search, set_up
+from mipselect.search.tuning import WholeModels
 
-UNITS = 1000.0
-"""The objective of no features, in the units of the model."""
-
-TRUST = 1e-6
+CLAIM_ERROR = 1e-6
 """Share of the objective of no features that a nonlinear solver's tolerances may be worth."""
 
-DEFAULT_TOLERANCE = 0.05
+WHOLE_TOLERANCE = 0.05
 """τ in units of the sensitivity: nonlinear solvers prove no less, and nothing is drawn from it."""
 
-SHARE_OF_TAU = 0.1
-"""Solvers may stop when value and bound differ by this share of τ."""
 
-
-def whole_optimum(
-    instance: Instance,
-    *,
-    solver: str | Solver,
-    form: Form | None = None,
-    tolerance: float | None = None,
-    time_limit: float | None = None,
-    progress: ProgressCallback | None = None,
-) -> SupportPool:
+def whole_optimum(instance: Instance, *, form: Form | None = None, **options: Any) -> SupportPool:
     """Find the best support by one whole model, and prove it by the native search.
 
     Parameters
     ----------
     instance : Instance
         With ridge > 0.
-    solver : str or Solver
-        A back end for whole models with quadratic terms, such as "gurobi" or "scip".
     form : Form, optional
         Default: perspective, or big-M if only that fits the solver's licence.
-    tolerance : float, optional
-        τ in units of the sensitivity, default 0.05: above that of the certified search, for a
-        nonlinear solver's tolerances are what they are.
-    time_limit : float, optional
-        Seconds.
-    progress : callable, optional
-        Receives a `Progress` now and then.
+    **options
+        Those of `SearchOptions`. The solver takes whole models with quadratic terms, as "gurobi"
+        and "scip" do; the default of the tolerance is 0.05, above that of the certified search,
+        for a nonlinear solver's tolerances are what they are.
 
     Returns
     -------
@@ -87,40 +71,37 @@ def whole_optimum(
     "Differentially Private High-dimensional Variable Selection via Integer Programming",
     section 2.1; the perspective form is the one of Günlük and Linderoth (2010).
     """
-    search = _WholeSearch(instance, SearchOptions(solver, tolerance, time_limit, progress), form)
-    search.run.reporter.stage = "optimum"
-    support, value, claimed = search.best()
-    bound = min(claimed, search.proven(support, value, support, range(1, len(support) + 1)))
-    pool = SupportPool(
-        supports=support[None],
-        values=np.array([value]),
+    method = _set_up(instance, form, SearchOptions(**options))
+    native, run = method.native, method.native.run
+    best = BestSupport(native.allowance)
+    run.reporter.stage = "optimum"
+    try:
+        found = method.solve(instance.support_size, run)
+        best.offer(found.support[None], np.array([found.value]))
+        around = native.center_at(found.support, found.value)
+        for level in range(1, around.levels):
+            around.search_level(level, best, run)
+    except Stopped as stop:
+        raise refusal(stop, run, 0.0, best.target, None, "") from stop
+    bound = min(found.bound, best.bound)
+    pool = method.search.certificate(
+        SupportPool,
+        supports=found.support[None],
+        values=np.array([found.value]),
         rest_bound=math.inf if instance.number_of_supports == 1 else bound,
-        tolerance=search.tolerance,
-        sensitivity=instance.sensitivity,
-        n_features=instance.n_features,
-        feature_names=instance.feature_names,
-        effort=search.run.effort(search.name),
     )
     if not pool.certified:
         raise NotCertified(
-            f"{search.name} and the native search could only prove that every support is at "
-            f"{bound:.9g} or above, and the best known value is {value:.9g}",
+            f"{method.name} and the native search could only prove that every support is at "
+            f"{bound:.9g} or above, and the best known value is {found.value:.9g}",
             bound=bound,
-            incumbent=value,
+            incumbent=found.value,
             partial=pool,
         )
     return pool
 
 
-def whole_levels(
-    instance: Instance,
-    *,
-    solver: str | Solver,
-    form: Form | None = None,
-    tolerance: float | None = None,
-    time_limit: float | None = None,
-    progress: ProgressCallback | None = None,
-) -> MistakeLevels:
+def whole_levels(instance: Instance, *, form: Form | None = None, **options: Any) -> MistakeLevels:
     """Find the optimum and the best support of every mistake level, one whole model for each.
 
     Parameters, errors and references are those of `whole_optimum`. That the optimum is one
@@ -132,143 +113,155 @@ def whole_levels(
     MistakeLevels
         Sensitive.
     """
-    search = _WholeSearch(instance, SearchOptions(solver, tolerance, time_limit, progress), form)
-    stands = search.run.reporter
-    stands.stage = "optimum"
-    center, value, _ = search.best()
-    while True:
-        found = [(center, value, value)]
-        for level in range(1, min(len(center), instance.n_features - len(center)) + 1):
-            stands.stage = f"level {level}"
-            stands.incumbent = value
-            best, best_value, claimed = search.best(center, level)
-            if best_value < value:
-                found.append((best, best_value, 0.0))
-                break
-            proven = search.proven(best, best_value, center, range(level, level + 1), floor=value)
-            found.append((best, best_value, min(claimed, proven)))
-        else:
-            break
-        center, value, _ = found[-1]
-    supports, values, bounds = zip(*found, strict=True)
-    levels = MistakeLevels(
-        supports=np.stack(supports),
-        values=np.array(values),
-        bounds=np.array(bounds),
-        tolerance=search.tolerance,
-        sensitivity=instance.sensitivity,
-        n_features=instance.n_features,
-        feature_names=instance.feature_names,
-        effort=search.run.effort(search.name),
-    )
-    if not levels.certified:
-        tied = levels.gap < 0.0
-        raise NotCertified(
-            f"{search.name} and the native search proved the bounds "
-            f"{', '.join(f'{bound:.9g}' for bound in bounds)} for levels of the values "
-            f"{', '.join(f'{v:.9g}' for v in values)}: "
-            + ("the best one may be tied" if tied else "not within the tolerance"),
-            bound=float(np.min(levels.bounds)),
-            incumbent=value,
-            partial=levels,
-        )
-    return levels
+    return find_levels(_set_up(instance, form, SearchOptions(**options)).search)
 
 
-class _WholeSearch:
-    """A solver, a form and an instance, and the models solved so far."""
+@dataclass(frozen=True, eq=False)
+class Claim:
+    """Support that a whole model found, its exact value, and the bound that the solver claims."""
 
-    def __init__(
-        self,
-        instance: Instance,
-        options: SearchOptions,
-        form: Form | None,
-    ) -> None:
-        tolerance = DEFAULT_TOLERANCE if options.tolerance is None else options.tolerance
-        self._search = set_up(instance, replace(options, solver=NATIVE, tolerance=tolerance))
-        self._models = _models_of(instance)
-        needed = Capability.MIQP if form is Form.BIG_M else Capability.MISOCP
-        self._solver = cast(WholeSolver, usable_solver(options.solver, needed))
-        status = self._solver.status
-        self._instance = instance
-        self._form = _fitting_form(self._solver, self._models) if form is None else form
-        status.check_size(*self._models.size(self._form), quadratic=True)
-        self.name = f"{status.name}, whole {self._form} model"
-        self.tolerance = self._search.tolerance
-        self.run = self._search.run
+    support: IntArray
+    value: float
+    bound: float
 
-    def best(
-        self, center: IntArray | None = None, distance: int = 0
-    ) -> tuple[IntArray, float, float]:
-        """Best support, at `distance` from `center` if there is one, its value, and the claim."""
-        instance, run, stands = self._instance, self.run, self.run.reporter
-        baseline = self._models.baseline
-        scale = UNITS / baseline if baseline > 0.0 else 1.0
-        trust = TRUST * UNITS / scale
-        model = self._models.build(instance.support_size, self._form, scale)
+
+@dataclass(frozen=True, eq=False)
+class WholeNeighbourhood:
+    """A support Ŝ, and levels around it whose best supports a whole model finds.
+
+    Attributes
+    ----------
+    support : ndarray of int, shape (s,)
+    value : float
+    around : Neighbourhood
+        That of the native search, which proves what the models claim.
+    method : WholeMethod
+    """
+
+    support: IntArray
+    value: float
+    around: Neighbourhood
+    method: WholeMethod
+
+    @property
+    def levels(self) -> int:
+        """L = min(s, p-s) + 1."""
+        return self.around.levels
+
+    def fill(self, collector: Collector, count: int, run: Run) -> None:
+        """Offer nothing: a model has no use for a threshold."""
+
+    def level_bound(self, level: int) -> float:
+        """Bound R from below on a whole level, as the native search does."""
+        return self.around.level_bound(level)
+
+    def search_level(self, level: int, collector: Collector, run: Run) -> None:
+        """Offer what the model of a level finds, and settle what is both claimed and proven."""
+        run.reporter.incumbent = self.value
+        found = self.method.solve(len(self.support), run, self.support, level)
+        value = np.array([found.value])
+        collector.offer(found.support[None], value)
+        if found.value < self.value:
+            # The driver moves there, and asks for all levels anew.
+            collector.settle(0.0)
+            return
+        best = BestSupport(self.method.native.allowance, floor=self.value)
+        best.offer(found.support[None], value)
+        try:
+            self.around.search_level(level, best, run)
+        finally:
+            collector.settle(min(found.bound, best.bound))
+
+
+@dataclass(frozen=True, eq=False)
+class WholeMethod:
+    """Search by whole models.
+
+    Attributes
+    ----------
+    native : Search
+        Around the same supports; it proves what the solver claims.
+    solver : WholeSolver
+    models : LeastSquaresModels or PiecewiseLinearModels
+    form : Form
+    limits : WholeModels
+    """
+
+    native: Search
+    solver: WholeSolver
+    models: LeastSquaresModels | PiecewiseLinearModels
+    form: Form
+    limits: WholeModels
+
+    @property
+    def name(self) -> str:
+        """The solver and the form."""
+        return f"{self.solver.status.name}, whole {self.form} model"
+
+    @property
+    def search(self) -> Search:
+        """The search by this method."""
+        return replace(self.native, method=self)
+
+    def center(self, size: int, run: Run) -> WholeNeighbourhood:
+        """Find the best support by one model."""
+        found = self.solve(size, run)
+        return self.center_at(found.support, found.value, run)
+
+    def center_at(self, support: IntArray, value: float, run: Run) -> WholeNeighbourhood:
+        """Return the neighbourhood of a support whose value is known."""
+        around = self.native.method.center_at(support, value, run)
+        return WholeNeighbourhood(support, value, around, self)
+
+    def solve(
+        self, size: int, run: Run, center: IntArray | None = None, distance: int = 0
+    ) -> Claim:
+        """Solve the model of all supports, or of those at `distance` from `center`."""
+        instance, baseline = self.native.instance, self.models.baseline
+        scale = self.limits.units / baseline if baseline > 0.0 else 1.0
+        trust = CLAIM_ERROR * self.limits.units / scale
+        model = self.models.build(size, self.form, scale)
         if center is not None:
             at_distance(model, center, distance)
-        tau = self.tolerance * instance.sensitivity
+        tau = self.native.tolerance * instance.sensitivity
         run.statistics.masters += 1
-        solution = self._solver.solve(
+        solution = self.solver.solve(
             model,
             time_limit=max(run.deadline.remaining, 0.0),
-            gap=scale * max(SHARE_OF_TAU * tau, SHARE_OF_TAU * trust),
+            gap=scale * self.limits.share_of_tau * max(tau, trust),
         )
         run.statistics.solver_nodes += solution.nodes
         # Every restricted problem has a value ≥ 0, whatever the solver says.
-        claimed = max(0.0, solution.bound / scale - trust)
+        bound = max(0.0, solution.bound / scale - trust)
         if solution.status is MipStatus.TIME_LIMIT:
-            raise self._time_up()
+            raise TimeUp
         if not solution.found:
             raise SolverFailure(
                 f"{self.name} ended with the status {solution.status.value!r} "
-                f"({solution.detail}) in stage {stands.stage!r} and found nothing; its claim is "
-                f"{claimed:.9g} or above"
+                f"({solution.detail}) and found nothing; its claim is {bound:.9g} or above"
             )
         support = rounded(np.array([z.value for z in model.z.values()]))
-        if len(support) != instance.support_size:
+        if len(support) != size:
             raise SolverFailure(f"{self.name} returned {len(support)} features")
         value = instance.fit(support).value
-        if claimed > value:
+        if bound > value:
             raise SolverFailure(
-                f"{self.name} claims the bound {claimed:.9g} where it found a support of value "
+                f"{self.name} claims the bound {bound:.9g} where it found a support of value "
                 f"{value:.9g}: its bound is wrong"
             )
-        return support, value, claimed
+        return Claim(support, value, bound)
 
-    def proven(
-        self,
-        support: IntArray,
-        value: float,
-        center: IntArray,
-        distances: range,
-        *,
-        floor: float = -math.inf,
-    ) -> float:
-        """Bound R from below on all supports at some distances from `center`, by the native search.
 
-        It looks for supports better than `support` by τ, or better than `floor` if that is more.
-        """
-        best = BestSupport(self._search.allowance, floor)
-        best.offer(support[None], np.array([value]))
-        try:
-            around = self._search.center_at(center, self._instance.fit(center).value)
-            for distance in distances:
-                if distance < around.levels:
-                    around.search_level(distance, best, self.run)
-        except TimeUp as stop:
-            raise self._time_up() from stop
-        return best.bound
-
-    def _time_up(self) -> NotCertified:
-        stands = self.run.reporter
-        return NotCertified(
-            f"{self.name}: time limit reached in stage {stands.stage!r}; nothing is proven of it, "
-            f"and the best value of stages before it is {stands.incumbent:.6g}",
-            bound=0.0,
-            incumbent=stands.incumbent,
-        )
+def _set_up(instance: Instance, form: Form | None, options: SearchOptions) -> WholeMethod:
+    """Set up the native search, and whole models on it."""
+    tolerance = WHOLE_TOLERANCE if options.tolerance is None else options.tolerance
+    native = set_up(instance, replace(options, solver=NATIVE, tolerance=tolerance))
+    models = _models_of(instance)
+    needed = Capability.MIQP if form is Form.BIG_M else Capability.MISOCP
+    solver = cast(WholeSolver, usable_solver(options.solver, needed))
+    chosen = _fitting_form(solver, models) if form is None else form
+    solver.status.check_size(*models.size(chosen), quadratic=True)
+    return WholeMethod(native, solver, models, chosen, options.tuning.whole_models)
 
 
 def _models_of(instance: Instance) -> LeastSquaresModels | PiecewiseLinearModels:

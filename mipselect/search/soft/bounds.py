@@ -1,4 +1,4 @@
-"""Modular bounds on R over the completions of a base, and the target that they bound."""
+"""The log weights of supports, and what bounds on R say of them."""
 
 from __future__ import annotations
 
@@ -6,36 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from mipselect.arrays import FloatArray, IntArray
-
-
-@dataclass(frozen=True, eq=False)
-class ModularBound:
-    """constant - Σ_{j∈T} shares_j: a bound on R(B ∪ T), for one base B.
-
-    Attributes
-    ----------
-    constant : float
-    shares : ndarray of shape (L,)
-        One per live feature.
-    """
-
-    constant: float
-    shares: FloatArray
-
-    def taking(self, position: int, keep: IntArray) -> ModularBound:
-        """The same bound where live[position] is in T and the others are among `keep`."""
-        return ModularBound(self.constant - float(self.shares[position]), self.shares[keep])
-
-    def without(self, keep: IntArray) -> ModularBound:
-        """The same bound where T is among `keep`."""
-        return ModularBound(self.constant, self.shares[keep])
-
-    def mixed(self, other: ModularBound, share: float) -> ModularBound:
-        """(1 - share) of this bound and `share` of the other: a bound as well."""
-        return ModularBound(
-            (1.0 - share) * self.constant + share * other.constant,
-            (1.0 - share) * self.shares + share * other.shares,
-        )
+from mipselect.search.bounds.modular import ModularBound
+from mipselect.search.node import Node
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,10 +36,9 @@ class LogWeight:
         prior = self.log_prior[len(support)] + float(self.log_features[support].sum())
         return prior - self.rate * (value - self.reference)
 
-    def log_bound(
-        self, base: IntArray, live: IntArray, size: int, bound: ModularBound
-    ) -> tuple[float, FloatArray]:
-        """A bound on R as one on the log weight: a constant and one term per live feature."""
-        constant = self.log_prior[len(base) + size] + float(self.log_features[base].sum())
-        constant -= self.rate * (bound.constant - self.reference)
-        return constant, self.rate * bound.shares + self.log_features[live]
+    def log_bound(self, node: Node, bound: ModularBound) -> tuple[float, FloatArray]:
+        """A bound on -R as one on the log weight: a constant and one term per live feature."""
+        constant = self.log_prior[len(node.base) + node.size]
+        constant += float(self.log_features[node.base].sum())
+        constant += self.rate * (bound.constant + self.reference)
+        return constant, self.rate * bound.terms + self.log_features[node.live]

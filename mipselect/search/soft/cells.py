@@ -15,49 +15,36 @@ from typing import Protocol
 import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
-from mipselect.search.soft.bounds import LogWeight, ModularBound
+from mipselect.search.bounds.modular import ModularBound
+from mipselect.search.node import Node
+from mipselect.search.soft.bounds import LogWeight
 from mipselect.search.soft.pairs import PairLaw
 from mipselect.search.soft.polynomials import SubsetLaw, subset_law
-
-CENTRINGS = 6
-"""How often a bound is centred anew at the features that it expects itself."""
-
-CLOSE = 0.01
-"""A total that is known this well, in logs, is not bounded any better."""
-
-WAYS = 8
-"""Features by which a cell is divided at most."""
+from mipselect.search.strategies import Strategy
+from mipselect.search.tuning import TUNING, Refining, Tuning
 
 Law = SubsetLaw | PairLaw
 
 
 class Family(Protocol):
-    """Supports B ∪ T, |T| = m, T among the live features, with bounds on R."""
+    """The supports B ∪ T of a node, with bounds on R."""
 
     @property
-    def base(self) -> IntArray:
-        """B, shape (k,)."""
-
-    @property
-    def size(self) -> int:
-        """m ≥ 0."""
-
-    @property
-    def live(self) -> IntArray:
-        """Shape (L,)."""
+    def node(self) -> Node:
+        """B, and what may be added to it."""
 
     @property
     def exact(self) -> bool:
         """True if the bounds are the values themselves, so that nothing can be refined."""
 
     def floors(self) -> list[ModularBound]:
-        """Proven lower bounds on R(B ∪ T)."""
+        """Proven upper bounds on -R(B ∪ T)."""
 
     def guess(self) -> ModularBound:
-        """Roughly R(B ∪ T), from above."""
+        """Roughly -R(B ∪ T), from below."""
 
     def centred(self, inclusion: FloatArray) -> ModularBound | None:
-        """A lower bound that is good where features are in with these probabilities, if any."""
+        """One that is good where features are in with these probabilities, if any."""
 
     def pairs(self, target: LogWeight) -> PairLaw | None:
         """The law by each pair's own lower bound, where m = 2 and it is little work."""
@@ -84,8 +71,8 @@ class Space(Protocol):
     def evaluated(self, family: Family) -> Family | None:
         """The same family of size 1 with exact values, where its bounds may not be."""
 
-    def ceiling(self, base: IntArray, live: IntArray, size: int) -> ModularBound:
-        """A proven upper bound on R(B ∪ T), but for the error of values."""
+    def ceiling(self, node: Node) -> ModularBound:
+        """A proven lower bound on -R(B ∪ T), but for the error of values."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,11 +81,9 @@ class Cell:
 
     Attributes
     ----------
-    base, live : ndarray of int
-    size : int
-        m.
+    node : Node
     bound : ModularBound
-        The modular lower bound on R that is handed on.
+        On -R(B ∪ T), handed on.
     law : SubsetLaw or PairLaw
         ∝ the bounds of the weights.
     log_upper, log_guess : float
@@ -110,9 +95,7 @@ class Cell:
         Until then, what makes it.
     """
 
-    base: IntArray
-    live: IntArray
-    size: int
+    node: Node
     bound: ModularBound
     law: Law
     log_upper: float
@@ -133,95 +116,101 @@ class Cell:
 
     def support(self, positions: IntArray) -> IntArray:
         """Base ∪ live[positions], sorted."""
-        return np.sort(np.concatenate([self.base, self.live[positions]]))
+        return np.asarray(self.node.supports(positions[None])[0])
 
 
-def tight(family: Family, inherited: Sequence[ModularBound], target: LogWeight) -> Cell:
+def tight(
+    family: Family, inherited: Sequence[ModularBound], target: LogWeight, tuning: Tuning = TUNING
+) -> Cell:
     """The cell of a family, by the best of its own bounds and those of what it was cut from."""
-    members = family.base, family.live, family.size
+    node = family.node
     bounds = [*family.floors(), *inherited]
     laws = _finite_laws(family, bounds, target)
     log_upper, law, bound = min(laws, key=lambda found: found[0])
-    guess, _ = _law(*members, family.guess(), target)
+    guess, _ = _law(node, family.guess(), target)
     # A constant says nothing about features, so that it is not where centring begins.
-    informed = [found for found in laws if found[2].shares.any()] or laws
+    informed = [found for found in laws if found[2].terms.any()] or laws
     inclusion = np.exp(min(informed, key=lambda found: found[0])[1].log_inclusion())
-    for _ in range(CENTRINGS):
-        if log_upper - guess < CLOSE:
+    limits = tuning.refining
+    for _ in range(limits.centrings if tuning.uses(Strategy.CELL_CENTRES) else 0):
+        if log_upper - guess < limits.close:
             break
         trial = family.centred(inclusion)
         if trial is None:
             break
-        log_trial, trial_law = _law(*members, trial, target)
+        log_trial, trial_law = _law(node, trial, target)
         if not math.isfinite(log_trial):
             break
         gained = log_upper - log_trial
         if gained > 0.0:
             log_upper, law, bound = log_trial, trial_law, trial
-        if abs(gained) < 0.05:
+        if abs(gained) < limits.gained:
             break
         # Halfway, for the full step swings to and fro between features that replace each other.
         inclusion = 0.5 * (inclusion + np.exp(trial_law.log_inclusion()))
-    return Cell(*members, bound, law, log_upper, min(log_upper, guess), family, None)
+    return Cell(node, bound, law, log_upper, min(log_upper, guess), family, None)
 
 
-def parts_of(cell: Cell, space: Space, target: LogWeight) -> list[Cell]:
-    """Divide a tight cell by the features that are most in doubt, at most `WAYS` of them."""
-    family = cell.family
+def parts_of(cell: Cell, space: Space, target: LogWeight, tuning: Tuning = TUNING) -> list[Cell]:
+    """Divide a tight cell by the few features that are most in doubt."""
+    family, limits = cell.family, tuning.refining
     assert family is not None
-    if cell.size == 1 and (evaluated := space.evaluated(family)) is not None:
-        return [tight(evaluated, [], target)]
-    if cell.size == 2 and not isinstance(cell.law, PairLaw):
-        pairs = family.pairs(target)
+    node = cell.node
+    if node.size == 1 and (evaluated := space.evaluated(family)) is not None:
+        return [tight(evaluated, [], target, tuning)]
+    if node.size == 2 and not isinstance(cell.law, PairLaw):
+        pairs = family.pairs(target) if tuning.uses(Strategy.PAIR_LAWS) else None
         if pairs is not None and -math.inf < pairs.log_total < cell.log_upper:
             total = pairs.log_total
             return [replace(cell, law=pairs, log_upper=total, log_guess=total)]
     inclusion = np.exp(cell.law.log_inclusion())
-    terms = target.rate * cell.bound.shares
+    terms = target.rate * cell.bound.terms
     doubt = inclusion * (1.0 - inclusion) * np.maximum(terms, 0.0) + 1e-9 * inclusion
-    order = np.argsort(-doubt, kind="stable")[:WAYS]
-    order = order[doubt[order] >= 0.1 * doubt[order[0]]]
-    left = np.arange(len(cell.live))
+    order = np.argsort(-doubt, kind="stable")[: limits.ways]
+    order = order[doubt[order] >= limits.doubt * doubt[order[0]]]
+    left = np.arange(len(node.live))
     found = []
     for taken in order.tolist():
         left = left[left != taken]
-        if len(left) >= cell.size - 1:
+        if len(left) >= node.size - 1:
             found.append(_inherited(family, taken, left, cell.bound, target))
-    if len(left) >= cell.size:
+    if len(left) >= node.size:
         found.append(_inherited(family, None, left, cell.bound, target))
     return found
+
+
+def likely(inclusion: FloatArray, most: int, limits: Refining) -> IntArray:
+    """Return the positions of what may be part of a centre, `most` of them at most."""
+    found = np.flatnonzero(inclusion > limits.least_inclusion)
+    return found if len(found) <= most else np.argpartition(-inclusion, most)[:most]
 
 
 def _inherited(
     parent: Family, taken: int | None, keep: IntArray, bound: ModularBound, target: LogWeight
 ) -> Cell:
-    base, size = parent.base, parent.size
+    whole = parent.node
+    node = Node(whole.base, whole.size, whole.live)
     if taken is None:
-        bound = bound.without(keep)
+        node, bound = node.restricted(keep), bound.among(keep)
     else:
-        bound, base, size = bound.taking(taken, keep), np.append(base, parent.live[taken]), size - 1
-    live = parent.live[keep]
-    log_upper, law = _law(base, live, size, bound, target)
-    return Cell(
-        base, live, size, bound, law, log_upper, -math.inf, None, Origin(parent, taken, keep)
-    )
+        node, bound = node.with_feature(taken, keep), bound.taking(taken, keep)
+    log_upper, law = _law(node, bound, target)
+    return Cell(node, bound, law, log_upper, -math.inf, None, Origin(parent, taken, keep))
 
 
 def _finite_laws(
     family: Family, bounds: Sequence[ModularBound], target: LogWeight
 ) -> list[tuple[float, SubsetLaw, ModularBound]]:
     """Return log totals and laws with those bounds that are numbers; with R ≥ 0 where none is."""
-    members = family.base, family.live, family.size
-    found = [(*_law(*members, bound, target), bound) for bound in bounds]
-    nothing = ModularBound(0.0, np.zeros(len(family.live)))
+    node = family.node
+    found = [(*_law(node, bound, target), bound) for bound in bounds]
+    nothing = ModularBound(0.0, np.zeros(len(node.live)))
     return [law for law in found if math.isfinite(law[0])] or [
-        (*_law(*members, nothing, target), nothing)
+        (*_law(node, nothing, target), nothing)
     ]
 
 
-def _law(
-    base: IntArray, live: IntArray, size: int, bound: ModularBound, target: LogWeight
-) -> tuple[float, SubsetLaw]:
-    constant, logs = target.log_bound(base, live, size, bound)
-    law = subset_law(logs, size)
+def _law(node: Node, bound: ModularBound, target: LogWeight) -> tuple[float, SubsetLaw]:
+    constant, logs = target.log_bound(node, bound)
+    law = subset_law(logs, node.size)
     return constant + law.log_total, law

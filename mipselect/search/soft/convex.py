@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
-from mipselect.losses.fenchel import EPS, FenchelBounds, FenchelLoss, ScaledFenchelLoss
-from mipselect.search.soft.bounds import LogWeight, ModularBound
-from mipselect.search.soft.cells import Family, Origin
+from mipselect.restricted.fenchel import EPS, FenchelBounds, FenchelLoss, ScaledFenchelLoss
+from mipselect.search.bounds.modular import ModularBound
+from mipselect.search.convex.node import FenchelNode
+from mipselect.search.node import Node
+from mipselect.search.soft.bounds import LogWeight
+from mipselect.search.soft.cells import Family, Origin, likely
 from mipselect.search.soft.pairs import PairLaw
-
-CENTRE_COLUMNS = 32
-"""Most features that the centre of a bound is made of."""
-
-LEAST_INCLUSION = 0.01
-"""Features that are in less often are not part of a centre."""
+from mipselect.search.tuning import TUNING, Tuning
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,35 +25,25 @@ class DualFamily:
 
     Attributes
     ----------
-    problem : FenchelLoss
-    base, live : ndarray of int
-    size : int
-    bounds : FenchelBounds
-    row : int
-        The dual optimum on B among `bounds`.
+    node : FenchelNode
+        With the dual optimum on B.
     """
 
-    problem: FenchelLoss
-    base: IntArray
-    live: IntArray
-    size: int
-    bounds: FenchelBounds
-    row: int
+    node: FenchelNode
 
     @property
     def exact(self) -> bool:
         """True if nothing is added: then the dual optimum is as good as the value."""
-        return self.size == 0
+        return self.node.size == 0
 
     def floors(self) -> list[ModularBound]:
         """Two tangents of the bound: where nothing and where the most is added."""
-        return modular_bounds(self.bounds, self.row, self.base, self.live, self.size)
+        return modular_bounds(self.node.bounds, self.node.row, self.node)
 
     def guess(self) -> ModularBound:
         """R(B), roughly: features that are added gain little as a rule."""
-        own = np.array([self.bounds.own(self.row, self.base)])
-        value = float(self.bounds.bound(self.row, own)[0])
-        return ModularBound(value, np.zeros(len(self.live)))
+        value = float(self.node.bound(np.zeros(1))[0])
+        return ModularBound(-value, np.zeros(len(self.node.live)))
 
     def centred(self, inclusion: FloatArray) -> ModularBound | None:
         """The bound of the dual point that is best at these inclusion probabilities π.
@@ -63,58 +51,61 @@ class DualFamily:
         For ν = 0 it maximises Σ_i -ℓ*(y_i, -α_i) - Σ_j π_j w_j² / 2λ, the dual of the problem
         in which feature j has the ridge λ/π_j.
         """
-        if not isinstance(self.problem, ScaledFenchelLoss):
+        node, limits = self.node, self.node.tuning.refining
+        if not isinstance(node.problem, ScaledFenchelLoss):
             return None
-        X = np.flatnonzero(inclusion > LEAST_INCLUSION)
-        if len(X) > CENTRE_COLUMNS:
-            X = np.argpartition(-inclusion, CENTRE_COLUMNS)[:CENTRE_COLUMNS]
+        X = likely(inclusion, limits.dual_columns, limits)
         if len(X) == 0:
             return None
-        features = np.concatenate([self.base, self.live[X]])
-        scales = np.sqrt(np.concatenate([np.ones(len(self.base)), np.minimum(inclusion[X], 1.0)]))
-        bounds = self.problem.scaled_bounds(features, scales)
-        found = modular_bounds(bounds, 0, self.base, self.live, self.size)
-        return found[0]
+        features = np.concatenate([node.base, node.live[X]])
+        scales = np.sqrt(np.concatenate([np.ones(len(node.base)), np.minimum(inclusion[X], 1.0)]))
+        return modular_bounds(node.problem.scaled_bounds(features, scales), 0, node)[0]
 
     def pairs(self, target: LogWeight) -> PairLaw | None:
         """Each would have to be solved."""
         return None
 
 
-def modular_bounds(
-    bounds: FenchelBounds, row: int, base: IntArray, live: IntArray, size: int
-) -> list[ModularBound]:
+def modular_bounds(bounds: FenchelBounds, row: int, node: Node) -> list[ModularBound]:
     """R(B ∪ T) ≥ (1/n) [constant - νr²/2 - Σ_{j∈B∪T} w_j² / 2(λ+ν)] for two choices of ν."""
     weights = bounds.weights[row]
-    own = bounds.own(row, base)
-    credits = weights[live]
+    own, size = bounds.own(row, node.base), node.size
+    credits = weights[node.live]
     most = own + float(np.sort(credits)[len(credits) - size :].sum()) if size else own
     lengths = sorted({max(0.0, math.sqrt(t) / bounds.radius - bounds.ridge) for t in (own, most)})
     found = []
     for nu in lengths:
         shrink = (1.0 + 16.0 * EPS) / (2.0 * (bounds.ridge + nu) * bounds.n)
         constant = float(bounds.constants[row]) - nu * bounds.radius**2 / 2.0 * (1.0 + 16.0 * EPS)
-        found.append(ModularBound(constant / bounds.n - shrink * own, shrink * credits))
+        found.append(ModularBound(shrink * own - constant / bounds.n, shrink * credits))
     return found
 
 
 class ConvexSpace:
-    """All supports for a loss with Fenchel bounds."""
+    """All supports for a loss with Fenchel bounds.
 
-    def __init__(self, problem: FenchelLoss) -> None:
-        self._problem = problem
+    Parameters
+    ----------
+    problem : FenchelLoss
+    tuning : Tuning
+    """
+
+    def __init__(self, problem: FenchelLoss, tuning: Tuning = TUNING) -> None:
+        self._problem, self._tuning = problem, tuning
 
     def root(self, size: int) -> Family:
         """Every support of `size` features, with the dual optimum without features."""
         none = np.empty((1, 0), dtype=np.intp)
         bounds = self._problem.bounds(none)
         everything = np.arange(self._problem.p)
-        return DualFamily(self._problem, none[0], everything, size, bounds, 0)
+        return DualFamily(
+            FenchelNode(none[0], size, everything, self._problem, bounds, 0, self._tuning)
+        )
 
     def families(self, cuts: Sequence[Origin]) -> list[Family]:
         """Those with a larger base by one batch of restricted problems."""
         bases = [
-            np.append(cut.parent.base, cut.parent.live[cut.taken])
+            np.append(cut.parent.node.base, cut.parent.node.live[cut.taken])
             for cut in cuts
             if cut.taken is not None
         ]
@@ -123,21 +114,22 @@ class ConvexSpace:
         for cut in cuts:
             parent = cut.parent
             assert isinstance(parent, DualFamily)
-            live = parent.live[cut.keep]
-            base, size, bounds, row = parent.base, parent.size, parent.bounds, parent.row
-            if cut.taken is not None:
-                base, size = np.append(base, parent.live[cut.taken]), size - 1
-                bounds, row = next(solved), 0
-            families.append(DualFamily(self._problem, base, live, size, bounds, row))
+            if cut.taken is None:
+                node = parent.node.restricted(cut.keep)
+            else:
+                child = parent.node.with_feature(cut.taken, cut.keep)
+                node = replace(child, bounds=next(solved), row=0)
+            families.append(DualFamily(node))
         return families
 
     def evaluated(self, family: Family) -> Family | None:
         """One by one, as its members are cut off."""
         return None
 
-    def ceiling(self, base: IntArray, live: IntArray, size: int) -> ModularBound:
+    def ceiling(self, node: Node) -> ModularBound:
         """R(B ∪ T) ≤ R(B)."""
-        return ModularBound(float(self._problem.values(base[None])[0]), np.zeros(len(live)))
+        value = float(self._problem.values(node.base[None])[0])
+        return ModularBound(-value, np.zeros(len(node.live)))
 
 
 def _in_batches(problem: FenchelLoss, bases: list[IntArray]) -> list[FenchelBounds]:
@@ -147,12 +139,5 @@ def _in_batches(problem: FenchelLoss, bases: list[IntArray]) -> list[FenchelBoun
         numbers = [k for k, base in enumerate(bases) if len(base) == size]
         bounds = problem.bounds(np.array([bases[k] for k in numbers]))
         for row, k in enumerate(numbers):
-            found[k] = FenchelBounds(
-                bounds.constants[row : row + 1],
-                bounds.weights[row : row + 1],
-                bounds.n,
-                bounds.ridge,
-                bounds.radius,
-                bounds.always[row : row + 1],
-            )
+            found[k] = replace(bounds, points=None).only(row)
     return [found[k] for k in range(len(bases))]

@@ -9,60 +9,39 @@ from functools import cached_property
 import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
-from mipselect.losses.squared import EPS, PreparedSquared
-from mipselect.search.least_squares.additions import (
-    Additions,
-    additions_to,
-    gain_shares,
-    gains_alone,
-    off_diagonal_sums,
-)
+from mipselect.restricted.squared import EPS, PreparedSquared
+from mipselect.search.bounds.modular import ModularBound
 from mipselect.search.least_squares.centring import Centring
 from mipselect.search.least_squares.curvature import Convexity, Curvature
 from mipselect.search.least_squares.dominance import dominated_diagonal
 from mipselect.search.least_squares.measured_curvature import curvature_of
-from mipselect.search.soft.bounds import LogWeight, ModularBound
-from mipselect.search.soft.cells import Family, Origin
+from mipselect.search.least_squares.node import (
+    SquaredNode,
+    gain_shares,
+    gains_alone,
+    off_diagonal_sums,
+    squared_node,
+)
+from mipselect.search.node import Node
+from mipselect.search.soft.bounds import LogWeight
+from mipselect.search.soft.cells import Family, Origin, likely
 from mipselect.search.soft.pairs import PairLaw, pair_law
-
-PAIR_COLUMNS = 1500
-"""Most live features whose pairs are weighed one by one."""
-
-CENTRE_COLUMNS = 64
-"""Most features that the centre of a bound is made of."""
-
-LEAST_INCLUSION = 0.01
-"""Features that are in less often are not part of a centre."""
+from mipselect.search.tuning import TUNING, Tuning
 
 
 @dataclass(frozen=True, eq=False)
-class AdditionsFamily:
+class SquaredFamily:
     """B ∪ T with bounds on the gain of T (docs/mathematics/cuts.md, (7) and (9)).
 
     Attributes
     ----------
-    sub : Additions
+    node : SquaredNode
     curvature : Curvature
         D with H - D ⪰ 0 on all live features.
     """
 
-    sub: Additions
+    node: SquaredNode
     curvature: Curvature
-
-    @property
-    def base(self) -> IntArray:
-        """B."""
-        return self.sub.base
-
-    @property
-    def size(self) -> int:
-        """m."""
-        return self.sub.size
-
-    @property
-    def live(self) -> IntArray:
-        """The features that may be added."""
-        return self.sub.live
 
     @property
     def exact(self) -> bool:
@@ -71,35 +50,35 @@ class AdditionsFamily:
 
     def floors(self) -> list[ModularBound]:
         """By dominance, g_Tᵀ H_TT⁻¹ g_T ≤ Σ_{j∈T} g_j² / M_j; R ≥ 0 for the root or if blurred."""
-        sub = self.sub
-        nothing = ModularBound(0.0, np.zeros(len(sub.live)))
+        node = self.node
+        nothing = ModularBound(0.0, np.zeros(len(node.live)))
         if self.blurred:
             return [nothing]
-        if sub.size == 1 or not sub.problem.features.singles:
-            gains = gain_shares(sub)
+        if node.size == 1 or not node.problem.features.singles:
+            gains = gain_shares(node)
         else:
-            gains = sub.g**2 / dominated_diagonal(sub.h, self._off_sums, self._convexity.least)
+            gains = node.g**2 / dominated_diagonal(node.h, self._off_sums, self._convexity.least)
         shares = self._bound(0.0, gains)
-        return [shares] if len(sub.base) else [shares, nothing]
+        return [shares] if len(node.base) else [shares, nothing]
 
     @cached_property
     def _convexity(self) -> Convexity:
-        return self.curvature.at(self.sub)
+        return self.curvature.at(self.node)
 
     @property
     def blurred(self) -> bool:
         """True if λ+ν is below the digits of G: pivots may be noise, and bounds anything."""
-        return self.sub.slack >= self.sub.problem.target_norm
+        return self.node.slack >= self.node.problem.target_norm
 
     def guess(self) -> ModularBound:
         """Shares by H ⪯ diag(h + o): from above but for the norm constraint and rounding."""
-        sub = self.sub
-        if sub.size == 1:
-            return self._bound(0.0, gains_alone(sub))
-        if not sub.problem.features.singles:
-            above = np.repeat(1.0 + self._off_sums, sub.problem.features.widths[sub.live])
-            return self._bound(0.0, sub.blocks.gains(above * sub.blocks.eigenvalues))
-        return self._bound(0.0, sub.g**2 / (sub.h + self._off_sums))
+        node = self.node
+        if node.size == 1:
+            return self._bound(0.0, gains_alone(node))
+        if not node.problem.features.singles:
+            above = np.repeat(1.0 + self._off_sums, node.problem.features.widths[node.live])
+            return self._bound(0.0, node.blocks.gains(above * node.blocks.eigenvalues))
+        return self._bound(0.0, node.g**2 / (node.h + self._off_sums))
 
     def centred(self, inclusion: FloatArray) -> ModularBound | None:
         """The bound around the coefficients that are expected at these inclusion probabilities.
@@ -107,76 +86,69 @@ class AdditionsFamily:
         The total of the cell is smallest at x = (Q + D/π)⁻¹ g with the inclusion probabilities π
         of the law that x makes.
         """
-        likely = np.flatnonzero(inclusion > LEAST_INCLUSION)
-        if len(likely) > CENTRE_COLUMNS:
-            likely = np.argpartition(-inclusion, CENTRE_COLUMNS)[:CENTRE_COLUMNS]
-        if len(likely) == 0 or self.blurred:
+        limits = self.node.tuning.refining
+        members = likely(inclusion, limits.centre_columns, limits)
+        if len(members) == 0 or self.blurred:
             return None
-        centring = Centring(self.sub, self._convexity)
-        centring.admit(likely)
+        centring = Centring(self.node, self._convexity)
+        centring.admit(members)
         bound, _ = centring.around(np.minimum(inclusion[centring.members], 1.0))
-        return self._bound(bound.constant, bound.shares)
+        return self._bound(bound.constant, bound.terms)
 
     def pairs(self, target: LogWeight) -> PairLaw | None:
         """The gains of all pairs, (h_l g_j² + h_j g_l² - 2 H_jl g_j g_l) / (h_j h_l - H_jl²)."""
-        sub = self.sub
-        if sub.size != 2 or len(sub.live) > PAIR_COLUMNS or self.blurred:
+        node = self.node
+        if node.size != 2 or len(node.live) > node.tuning.refining.pair_columns or self.blurred:
             return None
-        if not sub.problem.features.singles:
+        if not node.problem.features.singles:
             return None
         constant, features = target.log_bound(
-            sub.base, sub.live, 2, self._bound(self._second_sum(), np.zeros(len(sub.live)))
+            node, self._bound(self._second_sum(), np.zeros(len(node.live)))
         )
-        rate = target.rate / (2.0 * sub.problem.n)
+        rate = target.rate / (2.0 * node.problem.n)
 
         def log_weights(rows: IntArray, across: FloatArray) -> FloatArray:
-            weighted = np.multiply.outer(sub.g[rows] ** 2, sub.h)
-            weighted += np.multiply.outer(sub.h[rows], sub.g**2)
-            weighted -= 2.0 * across * np.multiply.outer(sub.g[rows], sub.g)
+            weighted = np.multiply.outer(node.g[rows] ** 2, node.h)
+            weighted += np.multiply.outer(node.h[rows], node.g**2)
+            weighted -= 2.0 * across * np.multiply.outer(node.g[rows], node.g)
             # Of the eigenvalues of H_TT ⪰ (λ+ν)I one is at least the larger of h_j and h_l.
-            least = sub.ridge * np.maximum.outer(sub.h[rows], sub.h)
-            weighted /= np.maximum(np.multiply.outer(sub.h[rows], sub.h) - across**2, least)
+            least = node.ridge * np.maximum.outer(node.h[rows], node.h)
+            weighted /= np.maximum(np.multiply.outer(node.h[rows], node.h) - across**2, least)
             np.maximum(weighted, 0.0, out=weighted)
             return np.asarray(constant + rate * weighted + features[rows][:, None] + features)
 
         def row(j: int) -> FloatArray:
-            across = sub.problem.gram.entries(sub.live, int(sub.live[j]))
-            across = across - sub.whitened[:, j] @ sub.whitened
+            across = node.problem.gram.entries(node.live, int(node.live[j]))
+            across = across - node.whitened[:, j] @ node.whitened
             return log_weights(np.array([j]), across[None])[0, j + 1 :]
 
-        return pair_law(log_weights(np.arange(len(sub.live)), sub.dense()), row)
+        return pair_law(log_weights(np.arange(len(node.live)), node.dense()), row)
 
     def _second_sum(self) -> float:
         """By how much a pair's gain may change where H is computed a second time, row by row.
 
         Entries of G that are not kept differ by n roundings, others not at all.
         """
-        problem = self.sub.problem
-        roundings = 4 + len(self.sub.whitened) + (0 if problem.gram.fits else problem.n)
-        growth = 1.0 + float(problem.gram.diagonal.max()) / self.sub.ridge
+        problem = self.node.problem
+        roundings = 4 + len(self.node.whitened) + (0 if problem.gram.fits else problem.n)
+        growth = 1.0 + float(problem.gram.diagonal.max()) / self.node.ridge
         return 4.0 * EPS * roundings * growth * problem.target_norm
 
     @property
     def _off_sums(self) -> FloatArray:
-        return off_diagonal_sums(self.sub, min(self.size, len(self.live)) - 1)
+        return off_diagonal_sums(self.node, min(self.node.size, len(self.node.live)) - 1)
 
     def _bound(self, constant: float, shares: FloatArray) -> ModularBound:
         """2n R ≥ v_B - νr² - slack - constant - Σ shares."""
-        return ModularBound(self.sub.lower_bound(constant), shares / (2.0 * self.sub.problem.n))
+        return ModularBound(-self.node.lower_bound(constant), shares / (2.0 * self.node.problem.n))
 
 
 @dataclass(frozen=True, eq=False)
 class EvaluatedFamily:
     """B ∪ {j} with exact values, also where the norm constraint is active."""
 
-    base: IntArray
-    live: IntArray
+    node: Node
     values: FloatArray
-
-    @property
-    def size(self) -> int:
-        """One."""
-        return 1
 
     @property
     def exact(self) -> bool:
@@ -212,6 +184,7 @@ class LeastSquaresSpace:
         The largest size that is asked for.
     tick : callable
         Called before every block of XᵀX.
+    tuning : Tuning
     """
 
     def __init__(
@@ -220,8 +193,9 @@ class LeastSquaresSpace:
         multiplier: float,
         largest: int,
         tick: Callable[[], None],
+        tuning: Tuning = TUNING,
     ) -> None:
-        self._problem, self._multiplier = problem, multiplier
+        self._problem, self._multiplier, self._tuning = problem, multiplier, tuning
         everything = np.arange(problem.features.count)
         self._tops = None
         if problem.features.singles:
@@ -230,11 +204,13 @@ class LeastSquaresSpace:
 
     def root(self, size: int) -> Family:
         """Every support of `size` features."""
-        return AdditionsFamily(self._whole(size, self._multiplier), self.curvature)
+        return SquaredFamily(self._whole(size, self._multiplier), self.curvature)
 
-    def _whole(self, size: int, multiplier: float) -> Additions:
+    def _whole(self, size: int, multiplier: float) -> SquaredNode:
         none, everything = np.empty(0, dtype=np.intp), np.arange(self._problem.features.count)
-        return additions_to(self._problem, none, size, everything, multiplier, self._tops)
+        return squared_node(
+            self._problem, none, size, everything, multiplier, self._tops, self._tuning
+        )
 
     def families(self, cuts: Sequence[Origin]) -> list[Family]:
         """Each by one step of elimination."""
@@ -242,19 +218,20 @@ class LeastSquaresSpace:
 
     def evaluated(self, family: Family) -> Family | None:
         """By its values, where they are not known yet."""
-        values = self._problem.values_of_additions(family.base, family.live)
-        return EvaluatedFamily(family.base, family.live, values)
+        node = family.node
+        return EvaluatedFamily(node, self._problem.values_of_additions(node.base, node.live))
 
-    def ceiling(self, base: IntArray, live: IntArray, size: int) -> ModularBound:
+    def ceiling(self, node: Node) -> ModularBound:
         """R(B ∪ T) ≤ R(B ∪ {j}) for every j ∈ T, so no more than their mean."""
+        base, live, size = node.base, node.live, node.size
         if size == 0:
-            return ModularBound(float(self._problem.values(base[None])[0]), np.zeros(len(live)))
+            return ModularBound(-float(self._problem.values(base[None])[0]), np.zeros(len(live)))
         return ModularBound(0.0, -self._problem.values_of_additions(base, live) / size)
 
 
-def _child(cut: Origin) -> AdditionsFamily:
+def _child(cut: Origin) -> SquaredFamily:
     parent = cut.parent
-    assert isinstance(parent, AdditionsFamily)
+    assert isinstance(parent, SquaredFamily)
     if cut.taken is None:
-        return AdditionsFamily(parent.sub.restricted(cut.keep), parent.curvature)
-    return AdditionsFamily(parent.sub.with_feature(cut.taken, cut.keep), parent.curvature)
+        return SquaredFamily(parent.node.restricted(cut.keep), parent.curvature)
+    return SquaredFamily(parent.node.with_feature(cut.taken, cut.keep), parent.curvature)

@@ -9,7 +9,8 @@ from functools import cached_property
 import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
-from mipselect.search.soft.polynomials import EPS, Choose, log_step, rising_law
+from mipselect.restricted.squared import EPS
+from mipselect.search.soft.polynomials import Choose, log_step, rising_law
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,12 +10,11 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from mipselect.arrays import IntArray
+from mipselect.restricted.squared import EPS
 from mipselect.search.soft.bounds import LogWeight
 from mipselect.search.soft.cells import Cell, Space, parts_of, tight
-from mipselect.search.soft.polynomials import EPS, Choose, log_step, rising_law
-
-BATCH = 16
-"""Cells that are tightened together."""
+from mipselect.search.soft.polynomials import Choose, log_step, rising_law
+from mipselect.search.tuning import TUNING, Tuning
 
 
 class Partition:
@@ -30,12 +29,18 @@ class Partition:
     sizes : iterable of int
     tick : callable
         Called before every piece of work; may raise to stop.
+    tuning : Tuning
     """
 
     def __init__(
-        self, space: Space, target: LogWeight, sizes: Iterable[int], tick: Callable[[], None]
+        self,
+        space: Space,
+        target: LogWeight,
+        sizes: Iterable[int],
+        tick: Callable[[], None],
+        tuning: Tuning = TUNING,
     ) -> None:
-        self.target = target
+        self.target, self._tuning = target, tuning
         self._space, self._tick = space, tick
         self._numbers = itertools.count()
         self._cells: dict[int, Cell] = {}
@@ -44,7 +49,7 @@ class Partition:
         roots = []
         for size in sizes:
             tick()
-            roots.append(tight(space.root(size), [], target))
+            roots.append(tight(space.root(size), [], target, tuning))
         self._exchange([], roots)
 
     def __len__(self) -> int:
@@ -76,7 +81,7 @@ class Partition:
             heapq.heappop(self._heap)
         # Cells leave the heap only when their parts are in place, so that no interrupt loses one.
         heap, chosen = self._heap.copy(), list[int]()
-        while heap and len(chosen) < BATCH:
+        while heap and len(chosen) < self._tuning.refining.batch:
             excess, number = heapq.heappop(heap)
             if (cell := self._cells.get(number)) is None:
                 continue
@@ -112,9 +117,9 @@ class Partition:
         parts: list[Cell] = []
         for cell in cells:
             if cell.cut is not None:
-                parts.append(tight(next(families), [cell.bound], self.target))
+                parts.append(tight(next(families), [cell.bound], self.target, self._tuning))
             else:
-                parts += parts_of(cell, self._space, self.target)
+                parts += parts_of(cell, self._space, self.target, self._tuning)
         self._exchange(numbers, parts)
         return True
 

@@ -19,14 +19,13 @@ from functools import cached_property
 import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
+from mipselect.restricted.squared import EPS
 
 SEGMENT = 600.0
 """Logs that differ by no more are summed by their exponentials at once."""
 
 SMALLEST_STEP = 2.0**-1000
 """Added to every step of a cumulative law, so that no member's probability is zero."""
-
-EPS = float(np.finfo(np.float64).eps)
 
 Choose = Callable[[FloatArray], int]
 """Draws k with probability (C[k] - C[k-1]) / C[-1] from a rising array C of numbers ≥ 0."""

@@ -5,17 +5,20 @@ from __future__ import annotations
 import numpy as np
 
 from mipselect.errors import InvalidInput
-from mipselect.losses.base import PreparedLoss
-from mipselect.losses.fenchel import FenchelLoss
-from mipselect.losses.squared import PreparedSquared
+from mipselect.restricted.fenchel import FenchelLoss
+from mipselect.restricted.prepared import PreparedLoss
+from mipselect.restricted.squared import PreparedSquared
 from mipselect.search.least_squares.swaps import best_by_swaps
 from mipselect.search.progress import Run
 from mipselect.search.soft.cells import Space
 from mipselect.search.soft.convex import ConvexSpace
 from mipselect.search.soft.least_squares import LeastSquaresSpace
+from mipselect.search.tuning import TUNING, Tuning
 
 
-def space_of(problem: PreparedLoss, largest: int, run: Run) -> tuple[Space, float]:
+def space_of(
+    problem: PreparedLoss, largest: int, run: Run, tuning: Tuning = TUNING
+) -> tuple[Space, float]:
     """All supports of at most `largest` features, and R at a good one of them.
 
     Raises
@@ -26,11 +29,11 @@ def space_of(problem: PreparedLoss, largest: int, run: Run) -> tuple[Space, floa
     if isinstance(problem, PreparedSquared):
         if problem.gram.fits:
             problem.gram.full()
-        support, value = best_by_swaps(problem, largest, run)
+        support, value = best_by_swaps(problem, largest, run, tuning)
         multiplier = problem.fit(support).multiplier
-        return LeastSquaresSpace(problem, multiplier, largest, run.tick), value
+        return LeastSquaresSpace(problem, multiplier, largest, run.tick, tuning), value
     if isinstance(problem, FenchelLoss):
         weights = problem.bounds(np.empty((1, 0), dtype=np.intp)).weights[0]
         support = np.sort(np.argsort(-weights, kind="stable")[:largest])
-        return ConvexSpace(problem), float(problem.values(support[None])[0])
+        return ConvexSpace(problem, tuning), float(problem.values(support[None])[0])
     raise InvalidInput("this loss has no lower bounds, so only few supports can be drawn from")

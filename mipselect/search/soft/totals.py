@@ -82,7 +82,7 @@ class Totals:
         """Bound the log of the total weight of the supports of every size."""
         parts: dict[int, list[tuple[float, float]]] = {}
         for number, cell in self.partition.numbered:
-            size = len(cell.base) + cell.size
+            size = len(cell.node.base) + cell.node.size
             parts.setdefault(size, []).append((self._log_low(number, cell), cell.log_upper))
         return {
             size: LogInterval(low, high)
@@ -99,10 +99,11 @@ class Totals:
                 (constant + law.log_total, law, low),
                 (cell.log_upper, cell.law, high),
             ):
-                ends[cell.base] = np.logaddexp(ends[cell.base], total)
-                if cell.size:
+                base, live = cell.node.base, cell.node.live
+                ends[base] = np.logaddexp(ends[base], total)
+                if cell.node.size:
                     members = total + subsets.log_inclusion()
-                    ends[cell.live] = np.logaddexp(ends[cell.live], members)
+                    ends[live] = np.logaddexp(ends[live], members)
         return LogInterval(low, high)
 
     def refine_widest(self) -> bool:
@@ -120,12 +121,11 @@ class Totals:
 
     def _lower(self, number: int, cell: Cell) -> tuple[float, SubsetLaw]:
         if number not in self._laws:
-            ceiling = self.space.ceiling(cell.base, cell.live, cell.size)
-            target = self.partition.target
-            constant, logs = target.log_bound(cell.base, cell.live, cell.size, ceiling)
-            law = subset_law(logs, cell.size)
+            node, target = cell.node, self.partition.target
+            constant, logs = target.log_bound(node, self.space.ceiling(node))
+            law = subset_law(logs, node.size)
             if not math.isfinite(constant + law.log_total):
-                constant, law = -math.inf, subset_law(np.zeros(len(cell.live)), cell.size)
+                constant, law = -math.inf, subset_law(np.zeros(len(node.live)), node.size)
             self._laws[number] = constant, law
         return self._laws[number]
 

@@ -1,0 +1,34 @@
+"""Public defaults of scores from blocks; no row is looked at."""
+
+from __future__ import annotations
+
+import math
+
+DEFAULT_RIDGE = 1.0
+"""λ: as much as one block."""
+
+REACH = 0.75
+"""U, the length of the predictions of a block, whose target has length 1."""
+
+WIDE = 12
+"""Columns of a feature from which on it is wide: a block sees few of its categories."""
+
+REACH_OF_WIDE = 1.5
+
+
+def default_block_coef_bound(support_size: int, always: int, widest: int) -> float:
+    """r = U/√(s + a), with U = 0.75, or 1.5 where a feature is wide.
+
+    Where categories are many the coefficients of one block must serve all others.
+
+    Parameters
+    ----------
+    support_size : int
+        s, the largest number of features that may be chosen.
+    always : int
+        a, those that are always in.
+    widest : int
+        Columns of the widest feature.
+    """
+    reach = REACH if widest < WIDE else REACH_OF_WIDE
+    return reach / math.sqrt(support_size + always)

@@ -1,0 +1,100 @@
+"""`Blocks`: partitions of the row numbers into blocks of a few rows, without a look at the data."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from mipselect.arrays import IntArray
+from mipselect.validation import checked_integer, set_fields
+
+WINDOW = 1 << 16
+"""Blocks have rows of one window of at most so many consecutive rows, so that a table that is
+larger than memory is read once."""
+
+MOST_ROWS_OF_A_BLOCK = 256
+MOST_PARTITIONS = 1024
+SEED_BITS = 128
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """Partitions of row numbers into blocks; every row is in one block of each at most.
+
+    Attributes
+    ----------
+    rows : int
+        b, rows of a block; those left over are not used in that partition.
+    partitions : int
+        T.
+    seed : int
+        From which they are drawn; default from the operating system. It must not be chosen with
+        a look at the data.
+
+    Raises
+    ------
+    InvalidInput
+
+    Examples
+    --------
+    >>> from mipselect.blocks.partitions import Blocks
+    >>> blocks = Blocks(rows=2, partitions=3, seed=0)
+    >>> blocks.count(7), [part.shape for part in blocks.of_window(0, 7)]
+    (3, [(3, 2), (3, 2), (3, 2)])
+    """
+
+    rows: int = 2
+    partitions: int = 16
+    seed: int = field(default_factory=lambda: secrets.randbits(SEED_BITS), repr=False)
+
+    def __post_init__(self) -> None:
+        set_fields(
+            self,
+            rows=checked_integer(self.rows, "block_rows", 2, MOST_ROWS_OF_A_BLOCK),
+            partitions=checked_integer(self.partitions, "partitions", 1, MOST_PARTITIONS),
+            seed=checked_integer(self.seed, "partition_seed", 0),
+        )
+
+    @property
+    def window(self) -> int:
+        """Rows of a window: the largest multiple of b up to `WINDOW`."""
+        return WINDOW - WINDOW % self.rows
+
+    def count(self, n: int) -> int:
+        """⌊n/b⌋: the blocks of every partition of n rows."""
+        return n // self.rows
+
+    def terms(self, n: Any) -> Any:
+        """⌊n/b⌋ T, the blocks of all partitions; n may be an array."""
+        return n // self.rows * self.partitions
+
+    def of_window(self, number: int, size: int) -> Iterator[IntArray]:
+        """The blocks of one window of `size` rows, one partition after another.
+
+        Parameters
+        ----------
+        number : int
+            Its place among the windows.
+        size : int
+            Rows in it; `window` but for the last.
+
+        Yields
+        ------
+        ndarray of int, shape (size // b, b)
+            Numbers of rows in the window.
+        """
+        used = size - size % self.rows
+        for partition in range(self.partitions):
+            source = np.random.Generator(np.random.Philox(self._entropy(number, partition)))
+            yield source.permutation(size)[:used].reshape(-1, self.rows)
+
+    def _entropy(self, number: int, partition: int) -> np.random.SeedSequence:
+        return np.random.SeedSequence([self.seed, number, partition])
+
+    def public(self) -> dict[str, Any]:
+        """What reports, cards and ledgers say of them."""
+        return {"block_rows": self.rows, "partitions": self.partitions}

@@ -1,0 +1,247 @@
+"""Options of a command, declared once: as fields of a dataclass, the one argument of the command.
+
+A dataclass may have groups of options, which are dataclasses too and which several commands share::
+
+    @options
+    class HelloArguments:
+        name: str = argument("NAME", "Whom to greet.")
+        loud: bool = option("--loud", "In capital letters.", default=False)
+        delivery: Delivery = group(Delivery)
+
+
+    @command
+    def hello(arguments: HelloArguments) -> None:
+        ...
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import MISSING, dataclass, field, fields, replace
+from dataclasses import Field as DataclassField
+from functools import wraps
+from inspect import Parameter, Signature
+from typing import Annotated, Any, TypeVar, dataclass_transform, get_type_hints
+
+import typer
+
+from mipselect.errors import InvalidInput
+
+DECLARED = "declared"
+"""Key of an option or a group in the metadata of a field."""
+
+Group = TypeVar("Group")
+Arguments = TypeVar("Arguments")
+
+
+@dataclass(frozen=True)
+class _Option:
+    """An option, or an argument.
+
+    Attributes
+    ----------
+    name : str
+        On the command line: "--name"; of an argument its metavar.
+    words : mapping
+        Keyword arguments of `typer.Option` or `typer.Argument`.
+    annotation, default
+        Those of the field.
+    """
+
+    name: str
+    words: Mapping[str, Any]
+    annotation: Any = None
+    default: Any = None
+
+    @property
+    def by_name(self) -> bool:
+        """True for an option; an argument is given by its place."""
+        return self.name.startswith("--")
+
+    @property
+    def parameter(self) -> Parameter:
+        """Parameter of a function as typer reads it."""
+        if self.by_name:
+            told = typer.Option(self.name, **self.words)
+        else:
+            told = typer.Argument(**self.words)
+        default = Parameter.empty if self.default is MISSING else self.default
+        return Parameter(
+            _identifier(self.name),
+            Parameter.KEYWORD_ONLY,
+            default=default,
+            annotation=Annotated[self.annotation, told],
+        )
+
+
+@dataclass(frozen=True)
+class _Group:
+    """A group as one command has it: see `group`."""
+
+    kind: type
+    without: Collection[str]
+    panel: str | None
+    help: Mapping[str, str]
+    show_default: Mapping[str, str]
+
+    def options(self) -> Iterator[_Option]:
+        """Its options, in the words of the command."""
+        for option in _options(self.kind):
+            if option.name in self.without:
+                continue
+            words = dict(option.words)
+            if self.panel is not None:
+                words["rich_help_panel"] = self.panel
+            if option.name in self.help:
+                words["help"] = self.help[option.name]
+            if option.name in self.show_default:
+                words["show_default"] = self.show_default[option.name]
+            yield replace(option, words=words)
+
+
+def option(
+    name: str,
+    help: str,
+    *,
+    default: Any = None,
+    metavar: str | None = None,
+    show_default: bool | str = True,
+    panel: str | None = None,
+    least: int | None = None,
+) -> Any:
+    """Declare a field as an option.
+
+    Parameters
+    ----------
+    name : str
+        Such as "--name".
+    help, metavar, show_default : str
+        Texts of --help.
+    default : object
+        Value where the option is not given.
+    panel : str, optional
+        Title of the panel of --help that it stands in; default: the PANEL of its class, if any.
+    least : int, optional
+        The least value that is taken.
+    """
+    words: dict[str, Any] = {"help": help, "metavar": metavar, "show_default": show_default}
+    words |= {"rich_help_panel": panel, "min": least}
+    return field(default=default, metadata={DECLARED: _Option(name, words)})
+
+
+def required(name: str, help: str, *, metavar: str | None = None, panel: str | None = None) -> Any:
+    """Declare a field as an option that must be given; see `option`."""
+    return option(name, help, default=MISSING, metavar=metavar, panel=panel)
+
+
+def argument(metavar: str, help: str, *, default: Any = MISSING) -> Any:
+    """Declare a field as an argument, which is given by its place."""
+    words = {"help": help, "metavar": metavar, "rich_help_panel": None}
+    return field(default=default, metadata={DECLARED: _Option(metavar, words)})
+
+
+def group(
+    kind: type[Group],
+    *,
+    without: Collection[str] = (),
+    panel: str | None = None,
+    help: Mapping[str, str] | None = None,
+    show_default: Mapping[str, str] | None = None,
+) -> Group:
+    """Declare a field as a group of options that is declared elsewhere.
+
+    Parameters
+    ----------
+    kind : type
+        Dataclass of options.
+    without : collection of str
+        Options that the command does not have: "--name". Their fields keep their defaults.
+    panel : str, optional
+        Panel of all of them in --help, in place of their own.
+    help, show_default : mapping, optional
+        Other texts for some of them, by "--name".
+    """
+    declared = _Group(kind, without, panel, help or {}, show_default or {})
+    return field(default_factory=kind, metadata={DECLARED: declared})
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True)
+def options(kind: type[Group]) -> type[Group]:
+    """Make a class a frozen, keyword-only dataclass, whose fields are declared."""
+    return dataclass(frozen=True, kw_only=True)(kind)
+
+
+def command(run: Callable[[Arguments], None]) -> Callable[..., None]:
+    """Make of a function of one dataclass the function of all of its options that typer reads."""
+    kind = next(iter(get_type_hints(run).values()))
+    # Of several that are missing typer names the first: arguments, then options.
+    declared = sorted(_options(kind), key=lambda each: (each.default is not MISSING, each.by_name))
+    names = {_identifier(option.name): option.name for option in declared}
+
+    @wraps(run)
+    def called(**given: Any) -> None:
+        run(_built(kind, {names[key]: value for key, value in given.items()}))
+
+    called.__signature__ = Signature([option.parameter for option in declared])  # type: ignore[attr-defined]
+    called.__annotations__ = {}
+    return called
+
+
+def given(chosen: Any) -> dict[str, Any]:
+    """Options of a group that were given, by their names: those that are not at their defaults."""
+    found: dict[str, Any] = {}
+    for each, declared in _declared(type(chosen)):
+        value = getattr(chosen, each.name)
+        if isinstance(declared, _Group):
+            found |= given(value)
+        elif each.default is not MISSING and value != each.default:
+            found[declared.name] = value
+    return found
+
+
+def names_of(kind: type) -> tuple[str, ...]:
+    """Names of all options of a group."""
+    return tuple(option.name for option in _options(kind))
+
+
+def refuse(chosen: Any, why: str) -> None:
+    """Raise `InvalidInput` if an option of a group was given that has no place here."""
+    for name in given(chosen):
+        raise InvalidInput(f"{name} {why}")
+
+
+def _declared(kind: Any) -> Iterator[tuple[DataclassField[Any], _Option | _Group]]:
+    for each in fields(kind):
+        yield each, each.metadata[DECLARED]
+
+
+def _options(kind: type) -> Iterator[_Option]:
+    """All options of a dataclass and of its groups, in the order of the fields."""
+    types, panel = get_type_hints(kind), getattr(kind, "PANEL", None)
+    for each, declared in _declared(kind):
+        if isinstance(declared, _Group):
+            yield from declared.options()
+        else:
+            words = {
+                **declared.words,
+                "rich_help_panel": declared.words["rich_help_panel"] or panel,
+            }
+            yield _Option(declared.name, words, types[each.name], each.default)
+
+
+def _built(kind: type[Arguments], values: Mapping[str, Any]) -> Arguments:
+    """Make a dataclass of the values of options, by their names."""
+    chosen: dict[str, Any] = {}
+    for each, declared in _declared(kind):
+        if isinstance(declared, _Group):
+            own = {name: v for name, v in values.items() if name not in declared.without}
+            chosen[each.name] = _built(declared.kind, own)
+        elif declared.name in values:
+            chosen[each.name] = values[declared.name]
+    return kind(**chosen)
+
+
+def _identifier(name: str) -> str:
+    """--top-k as a name in Python: top_k."""
+    return re.sub(r"\W", "_", name.removeprefix("--")).lower()

@@ -1,0 +1,73 @@
+"""Public fields of a release, each said once: for reports, JSON, cards and ledgers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mipselect.validation import checked_integer, checked_name, checked_number
+
+
+@dataclass(frozen=True)
+class PublicField:
+    """A public number or word of a release, by its key in a report.
+
+    Attributes
+    ----------
+    kind : type
+        int, float or str. A float may be a list of numbers, one for every feature.
+    words : str
+        What a card calls it, with its unit.
+    of_the_rows : bool
+        Whether the number of rows follows from it: it is private under add-remove.
+    """
+
+    kind: type
+    words: str
+    of_the_rows: bool = False
+
+    def checked(self, value: Any, name: str) -> int | float | str | tuple[float, ...]:
+        """Return a value that was read; raise `InvalidInput` if it is of another kind."""
+        if self.kind is int:
+            return checked_integer(value, name, 0)
+        if self.kind is str:
+            return checked_name(value, name)
+        if isinstance(value, list):
+            return tuple(_number(each, name) for each in value)
+        return _number(value, name)
+
+
+def _number(value: Any, name: str) -> float:
+    return checked_number(value, name, "a finite number", lambda v: abs(v) <= 1e300)
+
+
+PUBLIC_FIELDS: Mapping[str, PublicField] = {
+    "n": PublicField(int, "rows", of_the_rows=True),
+    "p": PublicField(int, "columns that they make"),
+    "n_features": PublicField(int, "features to choose from"),
+    "support_size": PublicField(int, "columns in a release"),
+    "complexity": PublicField(float, "complexity of the prior over sizes"),
+    "x_bound": PublicField(float, "features are clipped to ±"),
+    "y_bound": PublicField(float, "the target is clipped to ±"),
+    "coef_bound": PublicField(float, "largest length of the coefficients"),
+    "ridge": PublicField(float, "ridge"),
+    "loss": PublicField(str, "loss"),
+    "sensitivity": PublicField(float, "sensitivity", of_the_rows=True),
+    "target_shift": PublicField(float, "subtracted from the target"),
+    "target_scale": PublicField(float, "half the range of the target"),
+    "target_offset": PublicField(float, "middle of the range of the target"),
+    "pool_size": PublicField(int, "supports in the pool"),
+    "tolerance": PublicField(float, "tolerance, in units of the sensitivity"),
+    "top_k": PublicField(str, "choice of the best"),
+    "alpha": PublicField(float, "weight of the Lasso"),
+    "blocks": PublicField(int, "blocks"),
+    "mcmc_steps": PublicField(int, "steps of the chain"),
+    "mcmc_radius": PublicField(float, "radius of the coefficients of the chain"),
+}
+
+
+def public_under(relation: str) -> tuple[str, ...]:
+    """The fields that are public under a neighbouring relation."""
+    hidden = relation != "replace-one"
+    return tuple(name for name, it in PUBLIC_FIELDS.items() if not (hidden and it.of_the_rows))

@@ -1,1 +1,0 @@
-"""Tables, stored instances, sources and recipes: where the data of an instance come from."""

@@ -1,0 +1,217 @@
+"""scikit-learn's conventions around one private draw: from X and y to checked arrays."""
+
+from __future__ import annotations
+
+import random
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import validate_data
+
+from mipselect.errors import InvalidInput
+from mipselect.parameters import Check, estimator, parameter, parameters_of
+from mipselect.privacy.ledger import Ledger, checked_ledger
+from mipselect.privacy.randomness import source_of
+from mipselect.tables.frames import numeric_matrix, numeric_vector, plain_array, refuse_lazy
+from mipselect.validation import checked_feature_names, require_public
+
+SCHEMA_READS_IT = (
+    "an estimator takes columns of numbers. A schema says which categories and ranges a table has "
+    "(TableSchema.skeleton begins one): SelectThenRegress.fit_table and Instance.from_table read "
+    "the table by it as it is"
+)
+
+
+@estimator
+class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
+    """An estimator whose `fit` releases something private about X and y.
+
+    Attributes
+    ----------
+    guarantee_ : Guarantee
+        Of the draw.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Only if X had names.
+    """
+
+    ledger: Ledger | None = parameter(
+        "Ledger, optional",
+        "Pays for each fit.",
+        default=None,
+        check=checked_ledger,
+        last=True,
+    )
+
+    _accept_sparse: ClassVar[str | bool] = False
+    """Argument of `validate_data`: the sparse format that a draw wants, or False."""
+
+    @abstractmethod
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Release something private about X and y; see the subclasses."""
+
+    def check(self, named: Callable[[str], str] = str) -> Self:
+        """Return the estimator; raise `InvalidInput` if a parameter is out of its range.
+
+        Parameters
+        ----------
+        named : callable
+            From the name of a parameter to how a message calls it.
+        """
+        for name, about in parameters_of(self).items():
+            about.checked(getattr(self, name), named(name))
+        return self
+
+    def _public(self, *names: str) -> dict[str, Any]:
+        """Return public assumptions by name; raise `InvalidInput` if one is missing."""
+        known, given = parameters_of(self), {name: getattr(self, name) for name in names}
+        meanings = {name: str(known[name].assumption) for name in names}
+        require_public(type(self).__name__, given, meanings)
+        return given
+
+    def _validated(self, X: ArrayLike, y: ArrayLike) -> tuple[Any, Any]:
+        """Return finite X, shape (n, p), and y, shape (n,): numbers, or classes by their names."""
+        refuse_lazy(X, "X")
+        y, given = self._labelled(y), _with_sums_in_doubles(X)
+        try:
+            # A warning of an overflowing sum would tell about the data.
+            with np.errstate(all="ignore"):
+                table, target = validate_data(
+                    self,
+                    given,
+                    y,
+                    dtype=[np.float64, np.float32],
+                    accept_sparse=self._accept_sparse,
+                )
+        except np.exceptions.DTypePromotionError:
+            numeric_matrix(X)  # Some columns are dates: this says which.
+            raise
+        except ValueError:
+            refuse_text(X)
+            raise
+        # scikit-learn overlooks masks, dates and a stored index, and with `assume_finite` NaN too.
+        if sparse.issparse(table):
+            numeric_vector(table.data, "X")
+        else:
+            table = numeric_matrix(X)[0]
+        plain_array(y, "y")
+        _require_all_there(target)
+        return table, target
+
+    def _labelled(self, y: ArrayLike) -> ArrayLike:
+        """The target before it is checked; of public classes as -1 and +1, 0 for no class."""
+        return y
+
+    def _names(self) -> tuple[str, ...]:
+        """The p names: those of X, or x0, x1, ..."""
+        names = getattr(self, "feature_names_in_", None)
+        if names is None:
+            return tuple(f"x{j}" for j in range(self.n_features_in_))
+        return checked_feature_names([str(name) for name in names], len(names))
+
+
+@estimator
+class PrivateDraw(PrivateEstimator):
+    """A private estimator that draws once, from a random state of its own."""
+
+    random_state: Any = parameter(
+        "None, int or RandomState",
+        "None is the operating system's generator. Anything else is for tests and experiments, "
+        "and marks the release as not private.",
+        default=None,
+        last=True,
+    )
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Draw once.
+
+        Every call draws again and costs the whole guarantee again.
+
+        Parameters
+        ----------
+        X : array_like of shape (n, p)
+            One row per person. Dense, without missing values. For selectors that need no more
+            than sums of squares and products also a Dask array or frame, of which nothing else
+            leaves the workers.
+        y : array_like of shape (n,)
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        InvalidInput
+            If a parameter is missing or out of its range.
+        BudgetExceeded, RelationMismatch
+            From the ledger, before anything is drawn.
+        """
+        self.check()
+        source, _ = source_of(self.random_state)
+        self._fit(X, y, source)
+        return self
+
+    @abstractmethod
+    def _fit(self, X: ArrayLike, y: ArrayLike, source: random.Random) -> None:
+        """Charge the ledger, draw with integers from `source`, and keep the release."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.non_deterministic = self.random_state is None
+        return tags
+
+
+def feature_bounds(more: str = "; see `TopRSelector`. Public; required.") -> Any:
+    """Declare `x_bound`, a public assumption."""
+    return parameter(
+        "float or sequence of float",
+        f"Features are clipped to ± this, or to one bound for each of them{more}",
+        default=None,
+        assumption="features are clipped to ± this",
+    )
+
+
+def target_bound(more: str = "Public; required.", check: Check | None = None) -> Any:
+    """Declare `y_bound`, a public assumption."""
+    return parameter(
+        "float",
+        f"The target is clipped to ± this, in its units. {more}",
+        default=None,
+        check=check,
+        assumption="the target is clipped to ± this",
+    )
+
+
+def refuse_text(X: ArrayLike) -> None:
+    """Raise `InvalidInput`, naming row and column, if X is a table that holds text."""
+    try:
+        array = np.asarray(X)
+    except ValueError:
+        return
+    if array.ndim != 2 or array.dtype.kind not in "OSTU":
+        return
+    try:
+        numeric_matrix(X)
+    except InvalidInput as error:
+        raise InvalidInput(f"{error}; {SCHEMA_READS_IT}") from None
+
+
+def _with_sums_in_doubles(X: Any) -> Any:
+    """Return X, in double precision where it is sparse.
+
+    An entry that is stored several times is added up in the type of the whole table.
+    """
+    return X.astype(np.float64) if sparse.issparse(X) and X.dtype.kind in "biuf" else X
+
+
+def _require_all_there(target: Any) -> None:
+    """Raise `InvalidInput` unless every entry of y is a finite number or the name of a class."""
+    if target.dtype.kind in "biuf":
+        numeric_vector(target)
+    elif any(value is None or value != value for value in target):
+        raise InvalidInput("y must be finite: it has missing values; remove such rows first")

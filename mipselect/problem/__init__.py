@@ -1,0 +1,1 @@
+"""Problems, which are public, their data, which are sensitive, and instances, which are both."""

@@ -1,0 +1,131 @@
+"""Problems and data of blocks of rows: no range of any column, and none of the target."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from mipselect.blocks.partitions import Blocks
+from mipselect.errors import InvalidInput
+from mipselect.problem.data import Rows
+from mipselect.problem.layout import laid_out
+from mipselect.problem.problem import Problem
+from mipselect.tables.frames import numeric_vector
+from mipselect.tables.mapping import open_table, read_rows
+from mipselect.tables.moments import Moments
+from mipselect.tables.moments.batches import Piece
+from mipselect.tables.moments.block_columns import (
+    ArrayBlockColumns,
+    BlockColumns,
+    TableBlockColumns,
+)
+from mipselect.tables.moments.block_sums import block_sums
+from mipselect.tables.people import checked_rule
+from mipselect.tables.schema import TableSchema
+
+
+def problem_of_blocks(
+    columns: BlockColumns,
+    *,
+    support_size: int,
+    coef_bound: float | None = None,
+    ridge: float | None = None,
+    always: Sequence[str] = (),
+    never: Sequence[str] = (),
+) -> Problem:
+    """Return the problem of blocks of rows, all of whose features and target have bound 1.
+
+    Parameters
+    ----------
+    columns : ArrayBlockColumns or TableBlockColumns
+    support_size : int
+    coef_bound, ridge : float, optional
+        r and λ, in units of a normalised block; see `mipselect.blocks.defaults`.
+    always, never : sequence of str
+        Fields of a table.
+
+    Raises
+    ------
+    InvalidInput
+    """
+    units = None
+    if isinstance(columns, ArrayBlockColumns):
+        if always or never:
+            raise InvalidInput("blocks of arrays hold what is always in; leave out always, never")
+        groups, fixed, names = columns.groups, columns.always, columns.feature_names
+        column_names = columns.names
+    else:
+        public = columns.question(always, never)
+        k, units = len(public.features), public.units
+        parts = tuple(tuple(block) for block in public.blocks)
+        groups, fixed = parts[:k], parts[k:]
+        names = tuple(encoder.field.name for encoder in public.features)
+        column_names = tuple(column.name for column in public.columns)
+    layout = laid_out(
+        len(column_names),
+        None,
+        column_names,
+        groups=dict(zip(names, groups, strict=True)),
+        always=fixed,
+        intercept=False,
+        x_bound=None,
+        always_bound=None,
+    )
+    problem = Problem(layout=layout, support_size=support_size, units=units)
+    return problem.in_blocks(columns.blocks, coef_bound, ridge)
+
+
+def block_moments_of_rows(problem: Problem, rows: Rows) -> Moments:
+    """Add up the blocks of rows that are in memory, whose columns stand as in the layout."""
+    layout = problem.layout
+    assert problem.blocks is not None
+    place = {int(j): k for k, j in enumerate(layout.order)}
+    columns = ArrayBlockColumns(
+        tuple(layout.column_names[j] for j in layout.order.tolist()),
+        tuple(tuple(place[j] for j in group) for group in layout.groups),
+        tuple(tuple(place[j] for j in part) for part in layout.always),
+        layout.feature_names,
+        problem.blocks,
+    )
+    y = numeric_vector(rows.y, "y")
+    if y.shape != (rows.n,):
+        raise InvalidInput(f"y must have one value per row of X, ({rows.n},); got {y.shape}")
+    return Moments.of_blocks((rows.columns(problem), y), columns)
+
+
+def block_moments_of_dask(X: Any, y: Any, blocks: Blocks) -> Moments:
+    """Add up the blocks of Dask arrays or frames, whose columns are the features."""
+    names = tuple(map(str, X.columns)) if hasattr(X, "columns") else None
+    names = names or tuple(f"x{j}" for j in range(int(X.shape[1])))
+    singles = tuple((j,) for j in range(len(names)))
+    return Moments.of_blocks((X, y), ArrayBlockColumns(names, singles, (), names, blocks))
+
+
+def block_moments_of_table(
+    source: Any,
+    schema: TableSchema,
+    target: str,
+    blocks: Blocks,
+    *,
+    never: Sequence[str] = (),
+    unit_rule: str = "first",
+) -> Moments:
+    """Add up the blocks of a table; where it has a privacy unit, of one row of each person.
+
+    People are brought into an order that the operating system draws, so that the place of a row
+    in the table has no part in what is released (docs/mathematics/blocks.md, (4)).
+    """
+    columns = TableBlockColumns(schema, target, tuple(never), blocks)
+    public = columns.public
+    checked_rule(unit_rule, schema.privacy_unit)
+    if public.unit is None:
+        return Moments.of_blocks(source, columns)
+    X, y = read_rows(open_table(source, public), public, unit_rule)
+    order = list(range(len(y)))
+    random.SystemRandom().shuffle(order)
+    rows = np.column_stack([X, y])[order]
+    piece = Piece("the people", len(rows), lambda: iter([rows]))
+    return Moments(columns, block_sums(columns, [piece]).totals)

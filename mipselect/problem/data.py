@@ -1,0 +1,67 @@
+"""Rows of a problem, which are sensitive: as they are, and clipped to its bounds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mipselect.arrays import FloatArray
+from mipselect.problem.problem import Problem
+from mipselect.restricted.prepared import PreparedLoss
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows as they are, not clipped.
+
+    Attributes
+    ----------
+    X : float array or CSR matrix, shape (n, C)
+        The columns in the order of `Layout.ordered`.
+    y : array, shape (n,)
+        Numbers, or labels of classes.
+    """
+
+    X: Any = field(repr=False)
+    y: Any = field(repr=False)
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return int(self.X.shape[0])
+
+    def columns(self, problem: Problem) -> Any:
+        """The columns of the features, then those always in, without an intercept."""
+        return self.X if self.X.shape[1] == problem.p else self.X[:, : problem.p]
+
+
+@dataclass(frozen=True, eq=False)
+class ClippedRows(Rows):
+    """Rows that obey the bounds of a problem, as `Layout.clipped` returns them; read-only.
+
+    Classes are -1 and +1.
+    """
+
+    has_rows: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        self.X.flags.writeable = self.y.flags.writeable = False
+
+    @classmethod
+    def of(cls, problem: Problem, X: FloatArray, y: ArrayLike) -> ClippedRows:
+        """Clip a target, shape (n,), and keep columns that are clipped already."""
+        bound = problem.bound("y_bound")
+        return cls(X, np.clip(np.asarray(y, dtype=np.float64), -bound, bound))
+
+    def prepared(self, problem: Problem) -> PreparedLoss:
+        """The loss of a problem tied to the rows."""
+        ridge, radius = problem.bound("ridge"), problem.bound("coef_bound")
+        return problem.stated_loss.prepare(self.X, self.y, ridge=ridge, radius=radius)
+
+    def value_error(self, problem: Problem) -> float:
+        """The most by which a value differs from R; public. Sums over n rows are rounded."""
+        y_bound = problem.bound("y_bound")
+        return problem.stated_loss.value_error(self.n, y_bound, problem.prediction_bound)

@@ -1,0 +1,473 @@
+"""`Instance`: a problem, which is public, with its data, which are sensitive."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mipselect.arrays import FloatArray
+from mipselect.errors import InvalidInput
+from mipselect.losses import Loss
+from mipselect.problem.data import ClippedRows, Rows
+from mipselect.problem.layout import Column, Columns
+from mipselect.problem.problem import Problem
+from mipselect.problem.restricted import Restricted
+from mipselect.tables.frames import numeric_matrix, numeric_vector, plain_array
+from mipselect.validation import shown
+
+if TYPE_CHECKING:  # Reading tables takes long to import.
+    from mipselect.tables import TableSchema
+    from mipselect.tables.moments import Moments
+
+
+class Instance(Restricted):
+    """A sparse regression problem with public bounds; validated, clipped and immutable.
+
+    The value of a support S with |S| = s is
+
+        R(S) = min over β ∈ R^S, ‖β‖₂ ≤ r of (1/n) Σ_i ℓ(y_i, x_iS·β) + (λ/2n) ‖β‖₂².
+
+    A support is a set of s features; a feature is one column, or several that are chosen or left
+    out together. Columns that are always in, and an intercept, have coefficients as well, in the
+    same ball and with the same ridge.
+
+    Parameters
+    ----------
+    X : array_like of shape (n, p)
+        One row per person. Clipped to `x_bound`: the entries of a single column, the Euclidean
+        length of a row within a feature of several columns. A data frame (pandas, or
+        what offers an Arrow table, as Polars) keeps its column names. float32 stays float32;
+        everything else becomes float64, and is clipped at the same bound, the largest float32 up
+        to `x_bound`. Text, dates, masked and missing values are refused.
+    y : array_like of shape (n,)
+        Clipped entrywise to [-y_bound, y_bound]. For the hinge loss two classes (numbers or
+        names); the first in sorted order becomes -1, the second +1, and `classes` says which.
+    support_size : int
+        s, between 1 and the number of features: the `n_features_to_select` of a selector.
+    x_bound : float or sequence of float
+        b_x, or one b_j for every feature, in the units of the columns of X. Where all features
+        are single columns it may also hold one for every column.
+    y_bound : float
+        b_y, in the units of y. Classes are -1 and +1 whatever `y_bound` was given: it is 1 then.
+        All bounds lie between 1e-25 and 1e25.
+    coef_bound : float
+        r, the largest ‖β‖₂.
+    ridge : float
+        λ, zero or between 1e-50 and 1e50. Certified search needs λ > 0.
+    loss : str or Loss
+        "squared", ½(y-u)²; "hinge"; "huber(κ)" with κ in the units of y; "quantile(q)"; or a
+        loss of your own.
+    feature_names : sequence of str, optional
+        p different names, each one printable line of at most 200 characters; default x0, x1, ...
+        With `groups` as a list they may name the groups instead.
+    groups : sequence of sequences of int or str, or mapping of str to these, optional
+        The columns of every feature, as indices or names; disjoint, and with `always` all of
+        them. A mapping names the features. Default: every column that is not always in.
+    always : sequence of int or str, optional
+        Columns that are in whatever is chosen. A sequence within it is bounded as one, as the
+        indicators of a category are.
+    intercept : bool
+        Whether a column of ones is always in.
+    always_bound : float, optional
+        Bound of every entry of `always`; default the largest `x_bound`.
+
+    Attributes
+    ----------
+    problem : Problem
+        Public.
+    data : ClippedRows or ExactSums
+        Sensitive.
+
+    Raises
+    ------
+    InvalidInput
+        With the row, the column and the value that is wrong, and what would be right.
+
+    Notes
+    -----
+    As an attribute `x_bound` is the largest bound; `feature_bounds` holds all of them.
+
+    `classes` is None, or the names of the classes that became -1 and +1; `units` is None, or what
+    turns columns back into the units of the table that `from_table` read.
+
+    The support size, the bounds, λ, the loss, its classes, the groups, n and p must be chosen
+    without looking at the data: the privacy guarantee treats them as public.
+
+    With features of norm at most b_j and columns that are always in of norm at most b_A in all
+    every prediction is within U = r √(b_A² + the s largest b_j² added up): a category with 200
+    indicators costs no more sensitivity than a number.
+
+    References
+    ----------
+    "Differentially Private High-dimensional Variable Selection via Integer Programming",
+    sections 2 and 4, appendix A.1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mipselect import Instance
+    >>> X = np.random.default_rng(0).uniform(-1, 1, (400, 6))
+    >>> bounds = {"x_bound": 1.0, "y_bound": 2.0, "coef_bound": 1.5, "ridge": 1.0}
+    >>> instance = Instance(X, X[:, 1] - X[:, 4], support_size=2, **bounds)
+    >>> instance.n, instance.p, instance.number_of_supports
+    (400, 6, 15)
+    >>> instance.objective([1, 4]) < instance.objective([0, 4])
+    True
+    >>> round(instance.sensitivity, 6)
+    0.021232
+    """
+
+    def __init__(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        support_size: int,
+        x_bound: float | Sequence[float],
+        y_bound: float,
+        coef_bound: float,
+        ridge: float,
+        loss: str | Loss = "squared",
+        feature_names: Sequence[str] | None = None,
+        groups: Iterable[Columns] | Mapping[str, Columns] | None = None,
+        always: Iterable[Columns] | Column | None = None,
+        intercept: bool = False,
+        always_bound: float | None = None,
+    ) -> None:
+        matrix, names = numeric_matrix(X, feature_names if groups is None else None)
+        problem = Problem.of_columns(
+            matrix.shape[1],
+            names,
+            support_size=support_size,
+            feature_names=feature_names,
+            groups=groups,
+            always=always,
+            intercept=intercept,
+            x_bound=x_bound,
+            always_bound=always_bound,
+            loss=loss,
+            y_bound=y_bound,
+            coef_bound=coef_bound,
+            ridge=ridge,
+        )
+        made = self.of_rows(problem, Rows(problem.layout.ordered(matrix), y))
+        self._hold(made.problem, made.data)
+
+    @classmethod
+    def of_rows(cls, problem: Problem, rows: Rows) -> Self:
+        """Clip rows to the bounds of a problem; names of classes become -1 and +1.
+
+        Of a problem in blocks they are not clipped, but normalised block by block.
+
+        Raises
+        ------
+        InvalidInput
+            For a target that the loss does not take.
+        """
+        if problem.blocks is not None:
+            from mipselect.problem.block_problem import block_moments_of_rows
+            from mipselect.problem.sums import ExactSums
+
+            return cls.of(problem, ExactSums(block_moments_of_rows(problem, rows), problem.layout))
+        # Where the loss knows its classes nothing is refused because of a label.
+        loss, y = problem.stated_loss, rows.y
+        declared = getattr(loss, "classes", None) is not None
+        encoded, classes = loss.encode(y if declared else plain_array(y, "y"))
+        target = numeric_vector(encoded, "y")
+        if target.shape != (rows.n,):
+            raise InvalidInput(
+                f"y must have one value per row of X, ({rows.n},); got {target.shape}"
+            )
+        X = problem.layout.clipped(rows.X)
+        if declared:
+            _leave_out(X, target)
+        problem = replace(problem, classes=classes)
+        return cls.of(problem, ClippedRows.of(problem, X, target))
+
+    @classmethod
+    def from_table(
+        cls,
+        source: Any,
+        schema: TableSchema,
+        *,
+        target: str,
+        support_size: int,
+        always: Sequence[str] = (),
+        never: Sequence[str] = (),
+        intercept: bool = True,
+        coef_bound: float | None = None,
+        ridge: float | None = None,
+        loss: str | Loss = "squared",
+        ranges: Mapping[str, tuple[float, float]] | None = None,
+        unit_rule: str = "first",
+    ) -> Instance:
+        """Make an instance of a real table by the public map of its schema.
+
+        Every field is one feature, whatever the number of its columns; features and target lie
+        in [-1, 1], so that `x_bound` and `y_bound` are 1.
+
+        Parameters
+        ----------
+        source : path or table
+            CSV, Parquet or Arrow files, a folder of them, a data frame, whatever offers an Arrow
+            stream; see `mipselect.tables.sources.open_source`.
+        schema : TableSchema
+            What is public about the table.
+        target : str
+            The field to predict: a number with a range, or two classes.
+        support_size : int
+            s, how many fields to choose.
+        always, never : sequence of str
+            Fields that are always in, or left out.
+        intercept : bool
+            Whether a column of ones is always in.
+        coef_bound : float, optional
+            r, in the units of columns and a target in [-1, 1]; default 1.25/√(s + a + 1) with a
+            fields that are always in and an intercept, so that U = 1.25, else 1/√(s + a).
+        ridge : float, optional
+            λ; default 1, as much as one row.
+        loss : str or Loss
+            As for `Instance`; κ of Huber's is in units of half the target's range.
+        ranges : mapping of str to (float, float), optional
+            Public ranges in place of those of the schema.
+        unit_rule : {"first", "last", "mean"}
+            What becomes of several rows of one person, where the schema has a privacy unit.
+
+        Raises
+        ------
+        InvalidInput
+            For what is wrong with the schema, the question or a header, before a row is read;
+            nothing is raised because of the rows.
+
+        Notes
+        -----
+        A missing target counts as the middle of its range. Where the loss wants classes, a row
+        without one has no features and no intercept, so that its loss is the same whatever is
+        chosen.
+
+        References
+        ----------
+        docs/tables.md; "Differentially Private High-dimensional Variable Selection via Integer
+        Programming", section 4, for the sensitivity.
+        """
+        from mipselect.tables.mapping import open_table, read_rows
+        from mipselect.tables.people import checked_rule
+        from mipselect.tables.public_map import PublicMap
+
+        public = PublicMap.of(schema, target=target, always=always, never=never, ranges=ranges)
+        checked_rule(unit_rule, schema.privacy_unit)
+        problem = Problem.of_table(
+            public,
+            support_size=support_size,
+            intercept=intercept,
+            coef_bound=coef_bound,
+            ridge=ridge,
+            loss=loss,
+        )
+        mapped = len(public.columns)
+        spare = problem.layout.features.size - mapped
+        X, y = read_rows(open_table(source, public), public, unit_rule, spare)
+        X[:, mapped:] = 0.0
+        if intercept:
+            X[:, mapped] = 1.0
+        y[np.isnan(y)] = 0.0
+        if problem.of_classes:
+            _leave_out(X, y)
+        return cls.of(problem, ClippedRows.of(problem, X, y))
+
+    @classmethod
+    def from_blocks(
+        cls,
+        X: Any,
+        y: ArrayLike | None = None,
+        *,
+        support_size: int,
+        block_rows: int = 2,
+        partitions: int = 16,
+        partition_seed: int | None = None,
+        schema: TableSchema | None = None,
+        target: str | None = None,
+        always: Iterable[Columns] | Column | None = None,
+        never: Sequence[str] = (),
+        groups: Iterable[Columns] | Mapping[str, Columns] | None = None,
+        feature_names: Sequence[str] | None = None,
+        coef_bound: float | None = None,
+        ridge: float | None = None,
+        unit_rule: str = "first",
+    ) -> Instance:
+        """Make an instance of blocks of a few rows, each normalised by itself: no range is used.
+
+        T random partitions divide the rows into blocks of b. Within a block every feature is
+        centred and scaled to norm 1, and so is the target. With Z the rows of the blocks, m
+        blocks a partition, and one β for all blocks
+
+            R(S) = min over ‖β‖₂ ≤ r of (1/mT) Σ ½‖y_block - Z_block,S β‖² + (λ/2m)‖β‖₂².
+
+        A row is in one block of each partition, and no block moves R(S) by more than a constant,
+        whatever stands in it. With two rows a block only the order of two values counts: the sums
+        are Kendall's correlations, and monotone maps of a column change nothing.
+
+        Parameters
+        ----------
+        X, y : array_like
+            Shapes (n, p) and (n,), as for `Instance`; Dask arrays. Or X alone is a table, see
+            `from_table`, with `schema` and `target`. Classes are two numbers.
+        support_size : int
+            s, how many features to choose.
+        block_rows : int
+            b, rows of a block. Two see ranks; more come nearer to R², and are fewer.
+        partitions : int
+            T.
+        partition_seed : int, optional
+            The partitions are drawn from it; default from the operating system. Choose it without
+            looking at the data.
+        schema : TableSchema, optional
+            What is public about a table. Numbers need no range.
+        target : str, optional
+            The field to predict; goes with the schema, as `never` and `unit_rule`.
+        always, never, groups, feature_names : optional
+            As for `Instance` and `from_table`.
+        coef_bound, ridge : float, optional
+            r and λ, in units of normalised blocks; default U = r√(s + a) = 0.75, or 1.5 where a
+            feature has many columns, and 1.
+        unit_rule : {"first", "last", "mean"}
+            What becomes of several rows of one person.
+
+        Raises
+        ------
+        InvalidInput
+
+        Notes
+        -----
+        Rows are known up to n only: guarantees are those of replacing one.
+
+        References
+        ----------
+        docs/mathematics/blocks.md.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from mipselect import ExponentialMechanism, Instance
+        >>> X = np.random.default_rng(0).standard_normal((3000, 8))
+        >>> instance = Instance.from_blocks(X, np.exp(X[:, 1] - X[:, 4]), support_size=2)
+        >>> ExponentialMechanism(instance, epsilon=1.0).release().support
+        (1, 4)
+        """
+        from mipselect.blocks.partitions import Blocks
+        from mipselect.problem.block_problem import block_moments_of_dask, block_moments_of_table
+
+        seed = {} if partition_seed is None else {"seed": partition_seed}
+        blocks = Blocks(block_rows, partitions, **seed)
+        if schema is not None:
+            if y is not None or target is None or groups is not None or feature_names is not None:
+                raise InvalidInput(
+                    "a table has its target and its features by the schema: give target, and "
+                    "leave out y, groups and feature_names"
+                )
+            moments = block_moments_of_table(
+                X, schema, target, blocks, never=never, unit_rule=unit_rule
+            )
+            return cls.from_moments(
+                moments,
+                support_size=support_size,
+                always=always,
+                coef_bound=coef_bound,
+                ridge=ridge,
+            )
+        if y is None or target is not None or len(never):
+            raise InvalidInput("give X and y, or a table with schema and target")
+        if hasattr(X, "__dask_graph__"):
+            if not (groups is None and always is None and feature_names is None):
+                raise InvalidInput("of Dask collections every column is a feature of its name")
+            moments = block_moments_of_dask(X, y, blocks)
+            return cls.from_moments(
+                moments, support_size=support_size, coef_bound=coef_bound, ridge=ridge
+            )
+        matrix, names = numeric_matrix(X, feature_names if groups is None else None)
+        problem = Problem.of_columns(
+            matrix.shape[1],
+            names,
+            support_size=support_size,
+            feature_names=feature_names,
+            groups=groups,
+            always=always,
+            loss=None,
+        ).in_blocks(blocks, coef_bound, ridge)
+        return cls.of_rows(problem, Rows(problem.layout.ordered(matrix), y))
+
+    @classmethod
+    def from_moments(
+        cls,
+        moments: Moments,
+        *,
+        support_size: int,
+        coef_bound: float | None = None,
+        ridge: float | None = None,
+        always: Iterable[Columns] | Column | None = None,
+        never: Sequence[str] = (),
+        groups: Iterable[Columns] | Mapping[str, Columns] | None = None,
+        feature_names: Sequence[str] | None = None,
+        intercept: bool | None = None,
+    ) -> Instance:
+        """Make an instance with the squared loss from sums over rows that are not here.
+
+        Search, exact draws, levels, values and coefficients are those of the rows, cut to the
+        grid of `Moments`. What needs the rows raises `InvalidInput`.
+
+        Parameters
+        ----------
+        moments : Moments
+            Their columns have the bounds, in the units that `Moments.of` was given.
+        support_size : int
+            s, how many features to choose.
+        coef_bound, ridge : float
+            r and λ, as for `Instance`. Those of a table have the defaults of `from_table`.
+        always : optional
+            As for `Instance`; of a table, fields.
+        never : sequence of str
+            Fields of a table that are left out besides those that the moments leave out.
+        groups, feature_names : optional
+            As for `Instance`; not of a table, whose fields are its features. A row is bounded
+            within a group by the bounds of all its columns together, √(Σ b_j²).
+        intercept : bool, optional
+            Whether a column of ones is always in; default: of a table it is, of arrays not.
+
+        Raises
+        ------
+        InvalidInput
+
+        References
+        ----------
+        docs/large-tables.md.
+        """
+        from mipselect.problem.sums import ExactSums, problem_of_moments
+        from mipselect.tables.moments import Moments
+
+        if not isinstance(moments, Moments):
+            raise InvalidInput(f"moments must be Moments, got {shown(moments)}")
+        problem = problem_of_moments(
+            moments,
+            support_size=support_size,
+            coef_bound=coef_bound,
+            ridge=ridge,
+            always=always,
+            never=never,
+            groups=groups,
+            feature_names=feature_names,
+            intercept=intercept,
+        )
+        data = ExactSums(moments, problem.layout)
+        # Too many columns are refused here and not later.
+        _ = data.gram
+        return cls.of(problem, data)
+
+
+def _leave_out(rows: FloatArray, y: FloatArray) -> None:
+    """Let the loss of rows without a class, y = 0, be the same whatever is chosen, in place."""
+    without_class = y == 0.0
+    y[without_class], rows[without_class] = -1.0, 0.0

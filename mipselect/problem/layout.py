@@ -1,0 +1,335 @@
+"""From the columns of a table to features: groups, columns that are always in, an intercept.
+
+All of it is public, and so are the bounds: of the length of every row within each feature.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from numbers import Integral
+from typing import Any, cast
+
+import numpy as np
+
+from mipselect.arrays import FloatArray, IntArray
+from mipselect.errors import InvalidInput
+from mipselect.restricted.features import Features
+from mipselect.validation import (
+    checked_feature_names,
+    checked_flag,
+    checked_names,
+    checked_positive,
+    checked_scale,
+    shown,
+)
+
+Column = int | str
+Columns = Column | Sequence[Column]
+
+SHRINK = 1.0 - 2.0**-21
+"""Factor of shortened rows: more than their entries can grow when they become float32."""
+
+LONGEST_JOINED = 60
+"""Characters of a name that is made of the names of a feature's columns."""
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """Columns that are taken together, with their bounds.
+
+    Attributes
+    ----------
+    groups : tuple of tuple of int
+        The columns of every feature.
+    always : tuple of tuple of int
+        Those that are always in, taken together where they are bounded together.
+    intercept : bool
+        Whether a column of ones is always in.
+    feature_names : tuple of str
+        One for every feature.
+    column_names : tuple of str
+        One for every column.
+    limits : ndarray of shape (p,), or None
+        Bounds of the length of a row within every feature; None where none were given.
+    always_limit : float or None
+        The same within every entry of `always`.
+    """
+
+    groups: tuple[tuple[int, ...], ...]
+    always: tuple[tuple[int, ...], ...]
+    intercept: bool
+    feature_names: tuple[str, ...]
+    column_names: tuple[str, ...]
+    limits: FloatArray | None = field(repr=False)
+    always_limit: float | None
+
+    @property
+    def bounds(self) -> FloatArray:
+        """`limits`; `InvalidInput` where they are missing."""
+        if self.limits is None:
+            raise missing("x_bound")
+        return self.limits
+
+    @property
+    def always_bound(self) -> float:
+        """`always_limit`; `InvalidInput` where it is missing."""
+        if self.always_limit is None:
+            raise missing("always_bound")
+        return self.always_limit
+
+    @property
+    def one_bound(self) -> float | None:
+        """The bound of all features, where it is the same."""
+        bounds = self.bounds
+        return float(bounds[0]) if (bounds == bounds[0]).all() else None
+
+    def require_scales(self) -> None:
+        """Raise `InvalidInput` unless the bounds are of a size that doubles can work with."""
+        several = self.one_bound is None
+        for k, bound in enumerate(self.bounds.tolist() if several else self.bounds[:1].tolist()):
+            checked_scale(bound, f"x_bound[{k}]" if several else "x_bound")
+
+    @cached_property
+    def features(self) -> Features:
+        """Features of the matrix that `arranged` returns."""
+        widths = np.array([len(group) for group in self.groups], dtype=np.intp)
+        return Features(widths, sum(map(len, self.always)) + self.intercept)
+
+    @cached_property
+    def order(self) -> IntArray:
+        """The columns of the table in the order of `arranged`."""
+        return np.array([j for part in (*self.groups, *self.always) for j in part], dtype=np.intp)
+
+    @property
+    def in_order(self) -> bool:
+        """True if `order` is the order of the table."""
+        return bool((self.order == np.arange(len(self.order))).all())
+
+    def prediction_bound(self, support_size: int, radius: float) -> float:
+        """U = r √(b_A² + the s largest b_j² added up), the largest |x_i·β|.
+
+        See docs/mathematics/restricted-problem.md, (4).
+        """
+        largest = float(self.bounds.max())
+        if self.features.plain and largest == float(self.bounds.min()):
+            return largest * radius * math.sqrt(support_size)
+        scaled = np.sort((self.bounds / largest) ** 2)[len(self.bounds) - support_size :]
+        inside = len(self.always) * (self.always_bound / largest) ** 2
+        inside += (1.0 / largest) ** 2 if self.intercept else 0.0
+        return largest * radius * math.sqrt(math.fsum([inside, *scaled]))
+
+    def ordered(self, matrix: Any) -> Any:
+        """The table's columns, dense or sparse: those of every feature, then those always in."""
+        return matrix if self.in_order else matrix[:, self.order]
+
+    def clipped(self, columns: FloatArray) -> FloatArray:
+        """Clip the columns that `ordered` returns, and add a column of ones; (n, features.size).
+
+        A row that is too long within a feature is shortened to the bound; nothing of it depends
+        on other rows. Nor on what type the numbers have, which any row can turn from float32 to
+        float64: what is clipped becomes a number of float32 in both.
+        """
+        features = self.features
+        bounds = self.bounds
+        if self.always:
+            bounds = np.append(bounds, np.full(len(self.always), self.always_bound))
+        if features.plain and len(np.unique(bounds)) == 1:
+            bound = single_below(float(bounds[0]))
+            return np.clip(columns[:, : len(bounds)], -bound, bound)
+        result = np.zeros((len(columns), features.size), columns.dtype)
+        start = 0
+        for part, limit in zip((*self.groups, *self.always), bounds.tolist(), strict=True):
+            end = start + len(part)
+            shortened(columns[:, start:end], limit, out=result[:, start:end])
+            start = end
+        if self.intercept:
+            result[:, start] = 1.0
+        return result
+
+    def table(self, arranged: FloatArray) -> FloatArray:
+        """The columns of the table again, in their own order."""
+        if self.in_order:
+            return arranged[:, : len(self.order)]
+        return arranged[:, np.argsort(self.order)]
+
+
+def shortened(block: FloatArray, bound: float, *, out: FloatArray) -> None:
+    """Write rows of `block`, shape (n, w), no longer than `bound` to `out`."""
+    limit = single_below(bound)
+    if block.shape[1] == 1:
+        np.clip(block, -limit, limit, out=out)
+        return
+    largest = np.abs(block).max(axis=1)
+    scale = np.where(largest > 0.0, largest, 1.0).astype(np.float64)
+    length = scale * _lengths(block / scale[:, None])
+    long = np.flatnonzero(length > limit)
+    out[...] = block
+    if len(long):
+        unit = block[long] / scale[long, None]
+        unit /= _lengths(unit)[:, None]
+        out[long] = (unit * (SHRINK * limit)).astype(np.float32)
+
+
+def _lengths(rows: FloatArray) -> FloatArray:
+    """Euclidean lengths, added up in the order of the columns however the rows are stored."""
+    squares = np.zeros(len(rows))
+    for column in rows.T:
+        squares += column * column
+    return np.sqrt(squares)
+
+
+def single_below(bound: float) -> float:
+    """The largest number of float32 that is not above `bound`."""
+    single = np.float32(bound)
+    return float(np.nextafter(single, np.float32(0.0)) if float(single) > bound else single)
+
+
+def laid_out(
+    n_columns: int,
+    own_names: Sequence[str] | None,
+    feature_names: Sequence[str] | None,
+    *,
+    groups: Iterable[Columns] | Mapping[str, Columns] | None,
+    always: Iterable[Columns] | Column | None,
+    intercept: bool,
+    x_bound: float | Sequence[float] | None,
+    always_bound: float | None,
+) -> Layout:
+    """Check all of it; see `Instance` for what it means.
+
+    Raises
+    ------
+    InvalidInput
+        Naming the group, the column or the bound that is wrong.
+    """
+    names, group_names = _names(n_columns, own_names, feature_names, groups)
+    place = {name: j for j, name in enumerate(names)}
+    taken: dict[int, str] = {}
+
+    def columns_of(given: Columns, what: str) -> tuple[int, ...]:
+        single = isinstance(given, str | Integral)
+        entries = [given] if single or not isinstance(given, Iterable) else list(given)
+        if not entries:
+            raise InvalidInput(f"{what} has no columns")
+        found = tuple(_column(entry, what, place, n_columns) for entry in entries)
+        for j in found:
+            if j in taken:
+                raise InvalidInput(f"column {j} ({names[j]}) is in {taken[j]} and in {what}")
+            taken[j] = what
+        return found
+
+    fixed = [always] if isinstance(always, int | str) else list(always or ())
+    constant = tuple(columns_of(part, f"always[{k}]") for k, part in enumerate(fixed))
+    if groups is None:
+        chosen: tuple[tuple[int, ...], ...]
+        chosen = tuple((j,) for j in range(n_columns) if j not in taken)
+        if not chosen:
+            raise InvalidInput("all columns are always in: there is nothing to choose from")
+    else:
+        given = list(groups.values()) if isinstance(groups, Mapping) else list(groups)
+        chosen = tuple(columns_of(group, f"groups[{k}]") for k, group in enumerate(given))
+        if not chosen:
+            raise InvalidInput("groups has no group: there is nothing to choose from")
+        left = [j for j in range(n_columns) if j not in taken]
+        if left:
+            raise InvalidInput(
+                f"column {left[0]} ({names[left[0]]}) is in no group and not in always; add it, "
+                f"or leave it out of X{f' ({len(left)} such columns)' if len(left) > 1 else ''}"
+            )
+    if group_names is None:
+        group_names = tuple(_joined([names[j] for j in group]) for group in chosen)
+    limits = None if x_bound is None else _bounds(x_bound, chosen, constant, n_columns)
+    if always_bound is not None:
+        always_bound = checked_scale(always_bound, "always_bound")
+    elif limits is not None:
+        always_bound = float(limits.max())
+    return Layout(
+        chosen,
+        constant,
+        checked_flag(intercept, "intercept"),
+        checked_feature_names(group_names, len(chosen)),
+        names,
+        limits,
+        always_bound,
+    )
+
+
+def missing(name: str) -> InvalidInput:
+    """The error of a public bound that a method needs and nobody gave."""
+    return InvalidInput(f"{name} must be given; choose it without looking at the data")
+
+
+def _names(
+    n_columns: int,
+    own: Sequence[str] | None,
+    given: Sequence[str] | None,
+    groups: Iterable[Columns] | Mapping[str, Columns] | None,
+) -> tuple[tuple[str, ...], tuple[str, ...] | None]:
+    """The names of the columns, and those of the groups where they were given."""
+    default = tuple(f"x{j}" for j in range(n_columns))
+    columns = default if own is None else checked_feature_names(own, n_columns)
+    if groups is None:
+        if given is not None:
+            columns = checked_feature_names(given, n_columns)
+        return columns, None
+    if isinstance(groups, Mapping):
+        if given is not None:
+            columns = checked_feature_names(given, n_columns)
+        return columns, checked_names(list(groups))
+    if given is None:
+        return columns, None
+    size = len(checked_names(given))
+    if not isinstance(groups, Sequence):
+        raise InvalidInput(f"groups must be a list of lists of columns, got {shown(groups)}")
+    if size == len(groups) and (own is not None or size != n_columns):
+        return columns, tuple(given)
+    if size == n_columns:
+        return checked_feature_names(given, n_columns), None
+    raise InvalidInput(
+        f"feature_names must have {len(groups)} entries, one per group, or {n_columns}, one per "
+        f"column; got {size}"
+    )
+
+
+def _column(entry: Any, what: str, place: Mapping[str, int], n_columns: int) -> int:
+    if isinstance(entry, str):
+        if entry not in place:
+            raise InvalidInput(f"{what}: there is no column {shown(entry)}")
+        return place[entry]
+    if isinstance(entry, Integral) and not isinstance(entry, bool):
+        if 0 <= int(entry) < n_columns:
+            return int(entry)
+        raise InvalidInput(f"{what}: columns are 0..{n_columns - 1}, got {shown(entry)}")
+    raise InvalidInput(f"{what} must hold column indices or names, got {shown(entry)}")
+
+
+def _joined(names: Sequence[str]) -> str:
+    whole = "+".join(names)
+    if len(names) == 1 or len(whole) <= LONGEST_JOINED:
+        return whole
+    return f"{names[0][:LONGEST_JOINED]}+{len(names) - 1} more"
+
+
+def _bounds(
+    x_bound: float | Sequence[float],
+    groups: Sequence[tuple[int, ...]],
+    always: Sequence[tuple[int, ...]],
+    n_columns: int,
+) -> FloatArray:
+    """One for every feature, shape (p,)."""
+    if np.ndim(x_bound) == 0:
+        return np.full(len(groups), checked_positive(cast(float, x_bound), "x_bound"))
+    each = cast(Sequence[float], x_bound)
+    given = [checked_positive(bound, f"x_bound[{k}]") for k, bound in enumerate(each)]
+    if len(given) == len(groups):
+        return np.array(given)
+    single = all(len(group) == 1 for group in groups)
+    if single and len(given) == n_columns:
+        return np.array([given[j] for (j,) in groups])
+    per_column = f", or one per column, {n_columns}" if single and always else ""
+    raise InvalidInput(
+        f"x_bound must be a number, or one per feature, {len(groups)}{per_column}; got {len(given)}"
+    )

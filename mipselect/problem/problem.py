@@ -1,0 +1,362 @@
+"""`Problem`: all that is public about an instance, before a row is seen."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mipselect.arrays import FloatArray, IntArray
+from mipselect.blocks.defaults import DEFAULT_RIDGE, default_block_coef_bound
+from mipselect.blocks.partitions import Blocks
+from mipselect.errors import InvalidInput
+from mipselect.losses import Loss, SquaredLoss, checked_loss
+from mipselect.losses.base import wants_classes
+from mipselect.problem.layout import Column, Columns, Layout, laid_out, missing
+from mipselect.validation import (
+    checked_indices,
+    checked_integer,
+    checked_nonnegative,
+    checked_positive,
+    checked_scale,
+    set_fields,
+)
+
+if TYPE_CHECKING:  # Reading tables takes long to import.
+    from mipselect.tables import Units
+    from mipselect.tables.public_map import PublicMap
+
+SMALLEST_RIDGE = 1e-50
+LARGEST_RIDGE = 1e50
+"""λ > 0 lies between these; it is in the units of squared entries of X."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Problem:
+    """Columns, how many are chosen, loss and bounds; what a method does not need may be None.
+
+    Attributes
+    ----------
+    layout : Layout
+        Which columns make a feature, which are always in, and their bounds.
+    support_size : int
+        s, between 1 and the number of features.
+    loss : Loss or None
+    y_bound, coef_bound, ridge : float or None
+        b_y, r and λ, as for `Instance`.
+    classes : (str, str) or None
+        Names of -1 and +1, where they are known; then b_y is 1.
+    units : Units or None
+        From columns back to the units of a table with a schema.
+    target_shift : float
+        Constant that was subtracted from the target.
+    blocks : Blocks or None
+        Where R(S) is of blocks of rows, each normalised by itself; then all bounds of columns and
+        target are 1, whatever their ranges are.
+
+    Raises
+    ------
+    InvalidInput
+        For a number out of its range.
+
+    Examples
+    --------
+    >>> from mipselect import load_instance
+    >>> problem = load_instance("tiny-plain").problem
+    >>> problem.n_features, problem.support_size, problem.number_of_supports
+    (8, 3, 56)
+    >>> round(problem.sensitivity(1000), 6)
+    0.006473
+    """
+
+    layout: Layout
+    support_size: int
+    loss: Loss | None = None
+    y_bound: float | None = None
+    coef_bound: float | None = None
+    ridge: float | None = None
+    classes: tuple[str, str] | None = None
+    units: Units | None = None
+    target_shift: float = 0.0
+    blocks: Blocks | None = None
+
+    def __post_init__(self) -> None:
+        size = checked_integer(self.support_size, "support_size", 1, self.n_features)
+        checked: dict[str, Any] = {"support_size": size}
+        # Scores are in units of the bounds, whatever these are; a loss squares them.
+        in_range = checked_positive if self.loss is None else checked_scale
+        if self.loss is not None and self.layout.limits is not None:
+            self.layout.require_scales()
+        for name in ("y_bound", "coef_bound"):
+            if getattr(self, name) is not None:
+                checked[name] = in_range(getattr(self, name), name)
+        if self.ridge is not None:
+            checked["ridge"] = checked_nonnegative(self.ridge, "ridge")
+            if checked["ridge"] > 0.0:
+                checked_scale(self.ridge, "ridge", SMALLEST_RIDGE, LARGEST_RIDGE)
+        if self.of_classes or (self.classes is not None and self.y_bound is not None):
+            checked["y_bound"] = 1.0
+        set_fields(self, **checked)
+
+    @classmethod
+    def of_columns(
+        cls,
+        n_columns: int,
+        column_names: Sequence[str] | None,
+        *,
+        support_size: int,
+        feature_names: Sequence[str] | None = None,
+        groups: Iterable[Columns] | Mapping[str, Columns] | None = None,
+        always: Iterable[Columns] | Column | None = None,
+        intercept: bool = False,
+        x_bound: float | Sequence[float] | None = None,
+        always_bound: float | None = None,
+        loss: str | Loss | None = "squared",
+        **others: Any,
+    ) -> Problem:
+        """Make the problem of an array; the arguments are those of `Instance`.
+
+        Parameters
+        ----------
+        n_columns : int
+        column_names : sequence of str or None
+            Those that X has.
+        **others
+            Further fields of a problem.
+        """
+        layout = laid_out(
+            n_columns,
+            column_names,
+            feature_names,
+            groups=groups,
+            always=always,
+            intercept=intercept,
+            x_bound=x_bound,
+            always_bound=always_bound,
+        )
+        law = None if loss is None else checked_loss(loss)
+        return cls(layout=layout, support_size=support_size, loss=law, **others)
+
+    @classmethod
+    def of_table(
+        cls,
+        public: PublicMap,
+        *,
+        support_size: int,
+        intercept: bool = True,
+        coef_bound: float | None = None,
+        ridge: float | None = None,
+        loss: str | Loss = "squared",
+    ) -> Problem:
+        """Make the problem of a table with a schema: every field is a feature, all in [-1, 1].
+
+        The arguments are those of `Instance.from_table`.
+        """
+        from mipselect.tables.defaults import DEFAULT_RIDGE, default_coef_bound
+
+        law, units = checked_loss(loss), public.units
+        if wants_classes(law) and units.classes is None:
+            raise InvalidInput(
+                f"the {law.name} loss needs a target of two classes; {units.target_name!r} is a "
+                "number"
+            )
+        names = [encoder.field.name for encoder in public.features]
+        k = len(names)
+        layout = laid_out(
+            len(public.columns),
+            None,
+            [column.name for column in public.columns],
+            groups=dict(zip(names, public.blocks[:k], strict=True)),
+            always=public.blocks[k:],
+            intercept=intercept,
+            x_bound=1.0,
+            always_bound=1.0,
+        )
+        checked_integer(support_size, "support_size", 1, k)
+        if coef_bound is None:
+            coef_bound = default_coef_bound(support_size, len(public.always), intercept)
+        return cls(
+            layout=layout,
+            support_size=support_size,
+            loss=law,
+            y_bound=1.0,
+            coef_bound=coef_bound,
+            ridge=DEFAULT_RIDGE if ridge is None else ridge,
+            classes=units.classes,
+            units=units,
+        )
+
+    @property
+    def p(self) -> int:
+        """Number of columns of X."""
+        return len(self.layout.column_names)
+
+    @property
+    def n_features(self) -> int:
+        """Number of features that a support is chosen from; p without groups and always."""
+        return len(self.layout.groups)
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """One name for every feature."""
+        return self.layout.feature_names
+
+    @property
+    def of_classes(self) -> bool:
+        """True if the loss is for a target of two classes."""
+        return self.loss is not None and wants_classes(self.loss)
+
+    @property
+    def stated_loss(self) -> Loss:
+        """The loss; `InvalidInput` where there is none."""
+        if self.loss is None:
+            raise missing("loss")
+        return self.loss
+
+    def bound(self, name: str) -> float:
+        """y_bound, coef_bound or ridge; `InvalidInput` where it is missing."""
+        value: float | None = getattr(self, name)
+        if value is None:
+            raise missing(name)
+        return value
+
+    @property
+    def prediction_bound(self) -> float:
+        """U = r √(b_A² + the s largest b_j² added up), the largest |x_iS·β|."""
+        return self.layout.prediction_bound(self.support_size, self.bound("coef_bound"))
+
+    def terms(self, n: int) -> int:
+        """Losses that R(S) is the mean of: one for each of n rows, or for each block of them.
+
+        Raises
+        ------
+        InvalidInput
+            For fewer rows than a block has.
+        """
+        if self.blocks is None:
+            return n
+        if n < self.blocks.rows:
+            raise InvalidInput(f"{n} rows are no block of {self.blocks.rows}")
+        return self.blocks.count(n)
+
+    def sensitivity(self, n: int) -> float:
+        """Δ: the most that R(S) moves, for any S, when one of n rows is replaced."""
+        spread = self.stated_loss.spread(self.bound("y_bound"), self.prediction_bound)
+        return spread / self.terms(n)
+
+    def oscillation(self, n: int) -> float:
+        """Half of the length of an interval that holds R'(S) - R(S) for all S; at most Δ.
+
+        One row is replaced of n. A law ∝ exp(-εR(S)/2w) is ε-private, w this number
+        (docs/mathematics/blocks.md, (3)).
+        """
+        loss = self.stated_loss
+        # A loss of one's own may say no more than its spread.
+        most = getattr(loss, "oscillation", loss.spread)
+        moved: float = most(self.bound("y_bound"), self.prediction_bound)
+        return moved / self.terms(n)
+
+    @property
+    def relations(self) -> tuple[str, ...]:
+        """Neighbouring relations that guarantees of draws are stated for.
+
+        Of blocks replace-one only: a further row may change several of them.
+        """
+        return ("replace-one", "add-remove") if self.blocks is None else ("replace-one",)
+
+    @property
+    def number_of_supports(self) -> int:
+        """C(n_features, s)."""
+        return math.comb(self.n_features, self.support_size)
+
+    def with_support_size(self, support_size: int) -> Problem:
+        """The same with another s."""
+        return replace(self, support_size=support_size)
+
+    def in_blocks(
+        self, blocks: Blocks, coef_bound: float | None = None, ridge: float | None = None
+    ) -> Problem:
+        """Least squares on normalised blocks of the same columns; no range of them is used.
+
+        r and λ are in units of a normalised block; see `mipselect.blocks.defaults`.
+        """
+        layout, a = self.layout, len(self.layout.always)
+        if coef_bound is None:
+            widest = max(map(len, (*layout.groups, *layout.always)))
+            coef_bound = default_block_coef_bound(self.support_size, a, widest)
+        ones = np.ones(len(layout.groups))
+        return replace(
+            self,
+            layout=replace(layout, limits=ones, always_limit=1.0, intercept=False),
+            loss=SquaredLoss(),
+            y_bound=1.0,
+            coef_bound=coef_bound,
+            ridge=DEFAULT_RIDGE if ridge is None else ridge,
+            blocks=blocks,
+        )
+
+    def needing(self, bounds: Iterable[str]) -> Problem:
+        """The same without a loss, and with no more than these bounds: x_bound, y_bound, ..."""
+        kept = set(bounds)
+        dropped: dict[str, Any] = {
+            name: None for name in ("y_bound", "coef_bound", "ridge") if name not in kept
+        }
+        layout = self.layout
+        if "x_bound" not in kept:
+            layout = replace(layout, limits=None, always_limit=None)
+        return replace(self, layout=layout, loss=None, **dropped)
+
+    def check_support(self, support: ArrayLike) -> IntArray:
+        """Return `support` as an index array, or raise `InvalidInput`."""
+        kind = "column indices" if self.layout.features.plain else "features"
+        return checked_indices(support, self.support_size, self.n_features, "a support", kind)
+
+    def public(self) -> dict[str, Any]:
+        """All of it by the keys of reports, cards and ledgers, ready for JSON; None if absent."""
+        return {
+            "p": self.p,
+            "support_size": self.support_size,
+            "number_of_supports": self.number_of_supports,
+            "x_bound": _one_if_alike(self.layout.limits) if self.blocks is None else None,
+            "y_bound": self.y_bound if self.blocks is None else None,
+            "coef_bound": self.coef_bound,
+            "ridge": self.ridge,
+            "loss": None if self.loss is None else self.loss.name,
+            "target_shift": self.target_shift,
+            "features": list(self.feature_names),
+            "n_features": self.n_features,
+            **({} if self.blocks is None else {"score": "blocks", **self.blocks.public()}),
+            **(self._of_several_columns() if self.units is None else self._of_a_table(self.units)),
+        }
+
+    def _of_several_columns(self) -> dict[str, Any]:
+        layout = self.layout
+        if layout.features.plain:
+            return {}
+        names = layout.column_names
+        return {
+            "groups": [[names[c] for c in group] for group in layout.groups],
+            "always": [names[c] for part in layout.always for c in part],
+            "intercept": layout.intercept,
+        }
+
+    def _of_a_table(self, units: Units) -> dict[str, Any]:
+        return {
+            "protected_unit": units.unit,
+            "always": list(units.always_names),
+            "intercept": self.layout.intercept,
+            "target_scale": units.target_scale,
+            "target_offset": units.target_offset,
+            "classes": None if self.classes is None else list(self.classes),
+        }
+
+
+def _one_if_alike(limits: FloatArray | None) -> float | list[float] | None:
+    if limits is None:
+        return None
+    each: list[float] = limits.tolist()
+    return each[0] if len(set(each)) == 1 else each

@@ -1,0 +1,1 @@
+"""Stored instances: problems and data that a TOML file describes."""

@@ -1,0 +1,240 @@
+"""The TOML files of stored instances: their sections and keys.
+
+    [instance]  support_size, x_bound, y_bound, coef_bound, ridge; optional: loss, description,
+                groups, always, intercept, always_bound
+                for a table with a schema: support_size; optional also: coef_bound, ridge
+    [data]      source, and the keys of that source (see `mipselect.problem.stored.sources`)
+    [expected]  optional: support, value; optional in it: level_values
+
+Paths in a file are relative to the file. An unknown section, key or source is an error.
+"""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from mipselect.datasets import BUNDLED
+from mipselect.disk import small_text
+from mipselect.errors import InvalidInput
+from mipselect.problem.stored.sources import SCHEMA_TABLE, SOURCES, Source
+from mipselect.tables.stored_files import is_table
+from mipselect.validation import did_you_mean, shown
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Requirement on a value, in words, and the test whether one meets it."""
+
+    words: str
+    holds: Callable[[object], bool]
+
+
+def is_number(value: object) -> bool:
+    """Return whether a TOML value is a float, or an integer that is not beyond all floats."""
+    if isinstance(value, int):
+        return not isinstance(value, bool) and abs(value) <= sys.float_info.max
+    return isinstance(value, float)
+
+
+def is_list(value: object, kind: type) -> bool:
+    """Return whether a TOML value is a list of this kind; integers count as floats."""
+    if not isinstance(value, list):
+        return False
+    if kind is float:
+        return all(is_number(entry) for entry in value)
+    return all(isinstance(entry, kind) and not isinstance(entry, bool) for entry in value)
+
+
+def _is_column(value: object) -> bool:
+    return isinstance(value, int | str) and not isinstance(value, bool)
+
+
+def _are_columns(value: object) -> bool:
+    return isinstance(value, list) and all(map(_is_column, value))
+
+
+def _are_groups(value: object) -> bool:
+    if isinstance(value, dict):
+        return all(map(_are_columns, value.values()))
+    return isinstance(value, list) and all(map(_are_columns, value))
+
+
+def _are_parts(value: object) -> bool:
+    return isinstance(value, list) and all(_is_column(v) or _are_columns(v) for v in value)
+
+
+KINDS = {
+    str: Kind("a text", lambda value: isinstance(value, str)),
+    int: Kind("an integer", lambda value: isinstance(value, int) and not isinstance(value, bool)),
+    float: Kind("a number", is_number),
+    bool: Kind("true or false", lambda value: isinstance(value, bool)),
+    list: Kind("a list of texts", lambda value: is_list(value, str)),
+    dict: Kind("a table of names with [lo, hi]", lambda value: isinstance(value, dict)),
+}
+
+Kinds = Mapping[str, type | Kind]
+
+BOUNDS = Kind(
+    "a number, or a list of numbers, one for every feature",
+    lambda value: is_number(value) or is_list(value, float),
+)
+GROUPS = Kind("a list of lists of columns, or a table of names with such lists", _are_groups)
+PARTS = Kind("a list of columns, or of lists of those that are bounded together", _are_parts)
+
+INSTANCE_KEYS: Kinds = {
+    "support_size": int,
+    "x_bound": BOUNDS,
+    "y_bound": float,
+    "coef_bound": float,
+    "ridge": float,
+}
+OPTIONAL_KEYS: Kinds = {
+    "groups": GROUPS,
+    "always": PARTS,
+    "intercept": bool,
+    "always_bound": float,
+}
+"""Columns are indices from 0, or names."""
+
+SCHEMA_INSTANCE_KEYS: Kinds = {"support_size": int}
+SCHEMA_OPTIONAL_KEYS: Kinds = {"coef_bound": float, "ridge": float}
+"""With a schema features and target lie in [-1, 1], and the other bounds have public defaults."""
+
+MOST_BYTES = 1 << 20
+"""An instance file is written by hand; more is something else."""
+
+
+@dataclass(frozen=True)
+class Description:
+    """A parsed file whose sections and keys are known to be right; values may still be wrong."""
+
+    path: Path
+    instance: Mapping[str, Any]
+    data: Mapping[str, Any]
+    expected: Mapping[str, Any] | None
+    source: Source
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The arguments of `Instance`."""
+        return {key: value for key, value in self.instance.items() if key != "description"}
+
+
+def stored_names() -> list[str]:
+    """List the instances that come with the package."""
+    return sorted(
+        Path(entry.name).stem
+        for entry in resources.files("mipselect_instances").iterdir()
+        if entry.name.endswith(".toml")
+    )
+
+
+def _locate(name_or_path: str | Path) -> Path:
+    name = str(name_or_path)
+    stored = stored_names()
+    if name in stored:
+        return Path(str(resources.files("mipselect_instances"))) / f"{name}.toml"
+    path = Path(name_or_path)
+    if path.suffix == ".toml" or _is_there(path):
+        return path
+    raise InvalidInput(
+        f"{name!r} is neither a stored instance nor a file; stored: {', '.join(stored)}"
+        f"{did_you_mean(name, stored)}"
+    )
+
+
+def _is_there(path: Path) -> bool:
+    """Tell whether there is a file; a name that is too long or may not be looked up names none."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
+
+
+def read_description(name_or_path: str | Path) -> Description:
+    """Parse a stored instance or a file; raise `InvalidInput`, naming it and what is wrong."""
+    if not isinstance(name_or_path, str | Path):
+        raise InvalidInput(
+            f"an instance is the name of a stored one or the path of a file, got {name_or_path!r}"
+        )
+    path = _locate(name_or_path)
+    if is_table(str(path)):
+        raise InvalidInput(
+            f"{path}: is a table, and an instance is a .toml file that names one; 'mipselect "
+            "select' and 'mipselect fit' take the table itself, with --target and a --schema "
+            "(begin one with 'mipselect describe')"
+        )
+    text = small_text(path, MOST_BYTES)
+    try:
+        content = tomllib.loads(text)
+    except RecursionError:
+        raise InvalidInput(f"{path}: not valid TOML: it is nested too deeply") from None
+    except ValueError as error:
+        # An integer with thousands of digits is a plain ValueError.
+        raise InvalidInput(f"{path}: not valid TOML: {error}") from error
+    _check_keys(path, "the file", content, required=("instance", "data"), optional=("expected",))
+    for name, section in content.items():
+        if not isinstance(section, dict):
+            raise InvalidInput(f"{path}: {name} must be a section, [{name}]")
+    instance, data, wanted = content["instance"], content["data"], content.get("expected")
+    has_schema = data.get("source") == "table" and "schema" in data
+    required = SCHEMA_INSTANCE_KEYS if has_schema else INSTANCE_KEYS
+    more = SCHEMA_OPTIONAL_KEYS if has_schema else OPTIONAL_KEYS
+    optional: Kinds = {"loss": str, "description": str, **more}
+    _check_section(path, "[instance]", instance, required, optional)
+    if "source" not in data:
+        raise InvalidInput(f"{path}: [data] has no source; known: {', '.join(SOURCES)}")
+    if not isinstance(data["source"], str) or data["source"] not in SOURCES:
+        raise InvalidInput(
+            f"{path}: [data] source {data['source']!r} is unknown; known: {', '.join(SOURCES)}"
+        )
+    source = SCHEMA_TABLE if has_schema else SOURCES[data["source"]]
+    _check_section(path, "[data]", data, {"source": str, **source.required}, source.optional)
+    if data["source"] == "sklearn" and data["name"] not in BUNDLED:
+        raise InvalidInput(
+            f"{path}: [data] name {data['name']!r} is unknown; known: {', '.join(sorted(BUNDLED))}"
+        )
+    if wanted is not None:
+        _check_keys(path, "[expected]", wanted, ("support", "value"), ("level_values",))
+    return Description(path, instance, data, wanted, source)
+
+
+def _check_section(
+    path: Path,
+    where: str,
+    section: Mapping[str, Any],
+    required: Kinds,
+    optional: Kinds,
+) -> None:
+    """Check keys and types; ranges are checked where the values are used."""
+    _check_keys(path, where, section, required, optional)
+    for key, value in section.items():
+        known = {**required, **optional}[key]
+        kind = known if isinstance(known, Kind) else KINDS[known]
+        if not kind.holds(value):
+            raise InvalidInput(f"{path}: {where} {key} must be {kind.words}, got {shown(value)}")
+
+
+def _check_keys(
+    path: Path,
+    where: str,
+    section: Mapping[str, Any],
+    required: Collection[str],
+    optional: Collection[str],
+) -> None:
+    known = [*required, *optional]
+    for key in section:
+        if key not in known:
+            hint = did_you_mean(key, known)
+            raise InvalidInput(
+                f"{path}: {where} has the unknown key {key!r}; known: {', '.join(known)}{hint}"
+            )
+    missing = [key for key in required if key not in section]
+    if missing:
+        raise InvalidInput(f"{path}: {where} lacks {', '.join(missing)}")

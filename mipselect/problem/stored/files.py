@@ -1,0 +1,357 @@
+"""Stored instances: the data, the public bounds and the expectation that a TOML file describes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mipselect.arrays import FloatArray
+from mipselect.errors import InvalidInput, about
+from mipselect.problem.data import ClippedRows, Rows
+from mipselect.problem.instance import Instance
+from mipselect.problem.problem import Problem
+from mipselect.problem.stored.descriptions import (
+    is_list,
+    is_number,
+    read_description,
+    stored_names,
+)
+from mipselect.problem.stored.sources import SOURCES, ArraySource, Loaded
+from mipselect.problem.sums import ExactSums
+from mipselect.tables.frames import numeric_matrix, numeric_vector
+from mipselect.tables.schema import TableSchema
+from mipselect.validation import shown
+
+QUESTION = ("target", "always", "never", "intercept", "ranges", "unit_rule")
+"""Keys of [data] that are arguments of `Instance.from_table`."""
+
+
+@dataclass(frozen=True)
+class Expected:
+    """Results that a search must find, from the [expected] section.
+
+    Attributes
+    ----------
+    support : tuple of int
+        An optimal support: features, 0-based and sorted.
+    value : float
+        Its value R(S), in units of the loss.
+    level_values : tuple of float or None
+        The best value of every mistake level, level 0 first.
+    """
+
+    support: tuple[int, ...]
+    value: float
+    level_values: tuple[float, ...] | None
+
+
+@dataclass(frozen=True)
+class StoredInstance:
+    """One line of `stored_instances`; everything in it is public."""
+
+    name: str
+    n: int
+    p: int
+    n_features: int
+    support_size: int
+    source: str
+    description: str
+
+
+@dataclass(frozen=True, eq=False)
+class StoredData:
+    """A problem and its data as they are stored or drawn: before clipping, but for a table's.
+
+    Attributes
+    ----------
+    path : Path
+        Of the file.
+    problem : Problem
+    data : Rows or ExactSums
+        `ClippedRows` of a table with a schema, whose public map leaves nothing to clip.
+    settings : mapping
+        Arguments of `Instance` that were given.
+    data_seed : int or None
+        Of the recipe that drew the data; None if they come from elsewhere.
+    """
+
+    path: Path
+    problem: Problem
+    data: Rows | ExactSums = field(repr=False)
+    settings: Mapping[str, Any]
+    data_seed: int | None = None
+
+    @classmethod
+    def of_arrays(
+        cls,
+        path: Path,
+        arrays: Loaded,
+        settings: Mapping[str, Any],
+        data_seed: int | None = None,
+        target_shift: float = 0.0,
+    ) -> StoredData:
+        """Put arrays under the problem that settings describe; raise `InvalidInput` with `path`."""
+        X, y, names = arrays
+        with about(str(path)):
+            matrix = numeric_matrix(X)[0]
+            problem = problem_of(settings, matrix.shape[1], names, target_shift)
+        return cls(path, problem, Rows(problem.layout.ordered(matrix), y), settings, data_seed)
+
+    @property
+    def name(self) -> str:
+        """That of the file, without its folder and its ending."""
+        return self.path.stem
+
+    @property
+    def synthetic(self) -> bool:
+        """True if a recipe drew the data, so that they are about nobody."""
+        return self.data_seed is not None
+
+    @property
+    def mapped(self) -> bool:
+        """True of a table with a schema and of moments: there is nothing left to clip."""
+        return not isinstance(self.data, Rows) or isinstance(self.data, ClippedRows)
+
+    @property
+    def X(self) -> FloatArray:
+        """The columns, shape (n, p), in the order of the table."""
+        return self.problem.layout.table(self.data.X)
+
+    @property
+    def y(self) -> FloatArray:
+        """The target, shape (n,)."""
+        y: FloatArray = self.data.y
+        return y
+
+    def instance(self) -> Instance:
+        """Clip the data; raise `InvalidInput`, naming the file, for a wrong target."""
+        data = self.data
+        if not isinstance(data, Rows) or isinstance(data, ClippedRows):
+            return Instance.of(self.problem, data)
+        with about(str(self.path)):
+            _check_classes(self.y, self.problem)
+            return Instance.of_rows(self.problem, data)
+
+    def rows(self) -> Rows | ExactSums:
+        """The data, not clipped where they are not yet; classes are -1 and +1."""
+        data = self.data
+        if not isinstance(data, Rows) or isinstance(data, ClippedRows):
+            return data
+        y = self.instance().y if self.problem.of_classes else numeric_vector(data.y)
+        return Rows(data.X, y)
+
+
+def problem_of(
+    settings: Mapping[str, Any],
+    n_columns: int,
+    names: Sequence[str] | None,
+    target_shift: float = 0.0,
+) -> Problem:
+    """Return the problem that an instance file's settings describe, on columns of these names."""
+    return Problem.of_columns(
+        n_columns, None, feature_names=names, target_shift=target_shift, **settings
+    )
+
+
+def load_problem(
+    name_or_path: str | Path, *, n: int | None = None, seed: int | None = None
+) -> StoredData:
+    """Load the data and the settings of an instance, unclipped.
+
+    Parameters
+    ----------
+    name_or_path : str or Path
+        As for `load_instance`.
+    n, seed : int, optional
+        Rows and seed of a recipe, instead of those in the file.
+
+    Raises
+    ------
+    InvalidInput
+        Naming the file and what is wrong in it; also if `n` or `seed` is given and the source is
+        no recipe.
+    """
+    description = read_description(name_or_path)
+    changes = {key: value for key, value in {"n": n, "seed": seed}.items() if value is not None}
+    recipe = "seed" in description.source.required
+    if changes and not recipe:
+        known = [name for name, source in SOURCES.items() if "seed" in source.required]
+        raise InvalidInput(
+            f"{description.path}: {' and '.join(changes)} can be set for data from a recipe only "
+            f"({', '.join(known)}); here the source is {description.data['source']!r}"
+        )
+    data = {**description.data, **changes}
+    folder, settings = description.path.parent, description.settings
+    try:
+        with about(str(description.path)):
+            if not isinstance(description.source, ArraySource):
+                return schema_data(description.path, folder, data, settings)
+            arrays = description.source.load(data, folder)
+    except MemoryError as error:
+        raise InvalidInput(
+            f"{description.path}: the data are too large for the memory here: {error}"
+        ) from error
+    seed_of_data = data["seed"] if recipe else None
+    shift = data.get("target_shift", 0.0)
+    return StoredData.of_arrays(description.path, arrays, settings, seed_of_data, shift)
+
+
+def schema_data(
+    path: Path, folder: Path, data: Mapping[str, Any], settings: Mapping[str, Any]
+) -> StoredData:
+    """Map a table with a schema; see `Instance.from_table`.
+
+    Parameters
+    ----------
+    path : Path
+        By which the problem is known.
+    folder : Path
+        To which the paths in `data` are relative.
+    data : mapping
+        As in the [data] section of an instance file.
+    settings : mapping
+        support_size; optional: coef_bound, ridge, loss.
+
+    Raises
+    ------
+    InvalidInput
+        For what is wrong with the schema, the question or a header; nothing depends on the rows.
+    """
+    question = {key: value for key, value in data.items() if key in QUESTION}
+    schema = TableSchema.read(folder / data["schema"])
+    made = Instance.from_table(_source(data["path"], folder), schema, **question, **settings)
+    return StoredData(path, made.problem, made.data, settings)
+
+
+def schema_problem(
+    folder: Path, data: Mapping[str, Any], settings: Mapping[str, Any]
+) -> tuple[Problem, int | None]:
+    """Return what is public about the same, of a header that is right; and n if it is known."""
+    from mipselect.tables.mapping import open_table
+    from mipselect.tables.people import checked_rule
+    from mipselect.tables.public_map import PublicMap
+
+    schema = TableSchema.read(folder / data["schema"])
+    chosen = {key: data[key] for key in ("target", "always", "never", "ranges") if key in data}
+    public = PublicMap.of(schema, **chosen)
+    checked_rule(data.get("unit_rule", "first"), schema.privacy_unit)
+    problem = Problem.of_table(public, intercept=data.get("intercept", True), **settings)
+    rows = [part.rows for part in open_table(_source(data["path"], folder), public)]
+    known = schema.privacy_unit is None and None not in rows
+    n = sum(count for count in rows if count is not None) if known else None
+    return problem, n
+
+
+def public_problem(name_or_path: str | Path) -> tuple[Problem, int | None]:
+    """Return the problem of an instance, and n where its file says so; no row is read.
+
+    Raises
+    ------
+    InvalidInput
+        As `load_problem`, but for what is wrong with a row.
+    """
+    description = read_description(name_or_path)
+    data, folder, settings = description.data, description.path.parent, description.settings
+    with about(str(description.path)):
+        if not isinstance(description.source, ArraySource):
+            return schema_problem(folder, data, settings)
+        n, p, names = description.source.head(data, folder)
+        return problem_of(settings, p, names, data.get("target_shift", 0.0)), n
+
+
+def _source(path: str, folder: Path) -> str:
+    return path if "://" in path else str(folder / path)
+
+
+def files_of(name_or_path: str | Path) -> tuple[Path, ...]:
+    """The files that an instance is read from: its own, and those of its data if there are any."""
+    description = read_description(name_or_path)
+    named = [description.data[key] for key in ("path", "schema") if key in description.data]
+    return (description.path, *(description.path.parent / name for name in named))
+
+
+def load_instance(name_or_path: str | Path) -> Instance:
+    """Load a stored instance, or one from a TOML file of your own.
+
+    Parameters
+    ----------
+    name_or_path : str or Path
+        The name of a stored instance, such as "diabetes", or the path of a .toml file.
+
+    Returns
+    -------
+    Instance
+
+    Raises
+    ------
+    InvalidInput
+        Naming the file and what is wrong in it.
+
+    Examples
+    --------
+    >>> from mipselect import load_instance
+    >>> instance = load_instance("diabetes")
+    >>> instance.n, instance.p, instance.support_size, instance.loss
+    (442, 10, 3, 'squared')
+    """
+    return load_problem(name_or_path).instance()
+
+
+def expected(name_or_path: str | Path) -> Expected | None:
+    """Return what the file expects of a search, or None if it has no [expected] section."""
+    description = read_description(name_or_path)
+    section = description.expected
+    if section is None:
+        return None
+    s = description.instance["support_size"]
+    support, levels = section["support"], section.get("level_values")
+    if not (is_list(support, int) and len(support) == s and sorted(set(support)) == support):
+        raise InvalidInput(
+            f"{description.path}: [expected] support must be {s} sorted indices of features, "
+            f"got {shown(support)}"
+        )
+    if not (is_number(section["value"]) and math.isfinite(section["value"])):
+        raise InvalidInput(
+            f"{description.path}: [expected] value must be a number, finite, got "
+            f"{shown(section['value'])}"
+        )
+    if levels is not None and not (is_list(levels, float) and all(map(math.isfinite, levels))):
+        raise InvalidInput(
+            f"{description.path}: [expected] level_values must be a list of numbers, all finite, "
+            f"got {shown(levels)}"
+        )
+    return Expected(tuple(support), section["value"], None if levels is None else tuple(levels))
+
+
+def _check_classes(y: FloatArray, problem: Problem) -> None:
+    """`Instance` would say which values there are; a message must not."""
+    if problem.of_classes and len(np.unique(y)) != 2:
+        raise InvalidInput(
+            f"(sensitive) the {problem.stated_loss.name} loss needs a target of two classes, such "
+            "as 0 and 1, and here there are more or only one"
+        )
+
+
+def stored_instances() -> tuple[StoredInstance, ...]:
+    """List the instances that come with the package, by name; no recipe is run for it."""
+    listed = []
+    for name in stored_names():
+        description = read_description(name)
+        problem, n = public_problem(name)
+        listed.append(
+            StoredInstance(
+                name=name,
+                n=load_problem(name).data.n if n is None else n,
+                p=problem.p,
+                n_features=problem.n_features,
+                support_size=problem.support_size,
+                source=description.data["source"],
+                description=description.instance.get("description", ""),
+            )
+        )
+    return tuple(listed)

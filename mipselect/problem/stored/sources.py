@@ -1,0 +1,170 @@
+"""The sources that the [data] section of an instance file may name.
+
+A new source is a loader and an entry of `SOURCES`.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mipselect.arrays import FloatArray
+from mipselect.datasets import BUNDLED, bundled, correlated_gaussian, logistic_gaussian
+from mipselect.disk import regular_file
+from mipselect.errors import InvalidInput
+from mipselect.problem.stored.headers import DAMAGE, header, npz_shape
+from mipselect.tables.numbers import read_table
+
+MOST_NUMBERS = sys.maxsize // 8
+
+Loaded = tuple[FloatArray, FloatArray, Sequence[str] | None]
+Head = tuple[int | None, int, Sequence[str] | None]
+Loader = Callable[[Mapping[str, Any], Path], Loaded]
+
+
+@dataclass(frozen=True)
+class Source:
+    """One kind of [data]: its keys with their types.
+
+    Attributes
+    ----------
+    required, optional : mapping of str to type
+    """
+
+    required: Mapping[str, type]
+    optional: Mapping[str, type]
+
+
+@dataclass(frozen=True)
+class ArraySource(Source):
+    """One that gives arrays of numbers.
+
+    Attributes
+    ----------
+    load : callable
+        Takes the [data] section and the folder of the file; returns X, y and names or None.
+    head : callable
+        Takes the same; returns n, p and the same names, and reads or draws no row. Where n would
+        have to be counted it is None.
+    """
+
+    load: Loader
+    head: Callable[[Mapping[str, Any], Path], Head]
+
+
+def load_table(data: Mapping[str, Any], folder: Path) -> Loaded:
+    """Read the source "table" without a schema."""
+    X, y, names = read_table(folder / data["path"], data["target"], data.get("features"))
+    return X, _shifted(y, data), names
+
+
+def _load_npz(data: Mapping[str, Any], folder: Path) -> Loaded:
+    path = regular_file(folder / data["path"])
+    X, y = (_member(path, name) for name in ("X", "y"))
+    return X, _shifted(y, data), None
+
+
+def _member(path: Path, name: str) -> FloatArray:
+    """One array of an .npz file, of finite numbers."""
+    try:
+        with path.open("rb") as file:
+            stored = np.load(file, allow_pickle=False)
+            found = stored.get(name) if isinstance(stored, np.lib.npyio.NpzFile) else None
+    except DAMAGE as error:
+        raise InvalidInput(f"{path}: cannot be read as .npz: {error}") from error
+    if not isinstance(found, np.ndarray):
+        raise InvalidInput(f"{path}: must be an .npz file with the arrays X and y; {name} is none")
+    if found.dtype.kind not in "biuf":
+        raise InvalidInput(f"{path}: {name} must hold real numbers, got dtype {found.dtype}")
+    bad = np.argwhere(~np.isfinite(found))
+    if bad.size:
+        where = ", ".join(
+            f"{what} {at}" for what, at in zip(("row", "column"), bad[0], strict=False)
+        )
+        raise InvalidInput(
+            f"{path}: (sensitive) {name} must be finite: {where} (counted from 0) is not; remove "
+            "or impute such rows first"
+        )
+    return found
+
+
+def _load_bundled(data: Mapping[str, Any], _: Path) -> Loaded:
+    X, y, names = bundled(data["name"])
+    return X, _shifted(y, data), names
+
+
+def _shifted(y: FloatArray, data: Mapping[str, Any]) -> FloatArray:
+    """y minus the public constant target_shift: the model has no intercept."""
+    shift = data.get("target_shift")
+    if shift is None:
+        return y
+    if not math.isfinite(shift):
+        raise InvalidInput(f"target_shift must be a finite number, got {shift}")
+    with np.errstate(over="ignore"):
+        shifted = y - float(shift)
+    if not np.isfinite(shifted).all():
+        raise InvalidInput("(sensitive) the target minus target_shift is beyond all floats")
+    return shifted
+
+
+def _recipe(draw: Callable[..., tuple[FloatArray, FloatArray]]) -> ArraySource:
+    """A synthetic source: its keys are the parameters of `draw`."""
+
+    def load(data: Mapping[str, Any], _: Path) -> Loaded:
+        if data["n"] * data["p"] > MOST_NUMBERS:
+            raise InvalidInput("n · p is more than any machine can store")
+        settings = {key: value for key, value in data.items() if key != "source"}
+        return *draw(**settings), None
+
+    return ArraySource(
+        required={"n": int, "p": int, "rho": float, "snr": float, "support_size": int, "seed": int},
+        optional={},
+        load=load,
+        head=lambda data, _: (data["n"], data["p"], None),
+    )
+
+
+def _head_of_table(data: Mapping[str, Any], folder: Path) -> Head:
+    names = header(folder / data["path"], data["target"], data.get("features"))
+    return None, len(names), names
+
+
+def _head_of_bundled(data: Mapping[str, Any], _: Path) -> Head:
+    known = BUNDLED[data["name"]]
+    return known.n, known.p, known.names
+
+
+SOURCES = {
+    "table": ArraySource(
+        required={"path": str, "target": str},
+        optional={"features": list, "target_shift": float},
+        load=load_table,
+        head=_head_of_table,
+    ),
+    "npz": ArraySource(
+        required={"path": str},
+        optional={"target_shift": float},
+        load=_load_npz,
+        head=lambda data, folder: (*npz_shape(folder / data["path"]), None),
+    ),
+    "sklearn": ArraySource(
+        required={"name": str},
+        optional={"target_shift": float},
+        load=_load_bundled,
+        head=_head_of_bundled,
+    ),
+    "correlated-gaussian": _recipe(correlated_gaussian),
+    "logistic-gaussian": _recipe(logistic_gaussian),
+}
+
+SCHEMA_TABLE = Source(
+    required={"path": str, "target": str, "schema": str},
+    optional={"always": list, "never": list, "intercept": bool, "ranges": dict, "unit_rule": str},
+)
+"""The source "table" where it has a schema; features may have several columns."""

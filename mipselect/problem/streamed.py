@@ -1,0 +1,96 @@
+"""`StreamedRows`: a table that is read in blocks, again for every question about all its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from mipselect.arrays import FloatArray
+from mipselect.errors import InvalidInput
+from mipselect.problem.problem import Problem
+from mipselect.tables.moments.batches import pieces_of_table
+from mipselect.tables.moments.columns import TableColumns, table_columns
+from mipselect.tables.schema import TableSchema
+from mipselect.validation import checked_integer
+
+BLOCK = 1 << 14
+"""Rows of a block: of rank correlations within such blocks little is lost."""
+
+
+@dataclass(frozen=True, eq=False)
+class StreamedRows:
+    """A table with a schema, in blocks of so many rows in their order; made by `of`.
+
+    Attributes
+    ----------
+    source : path or table
+        Must give the same rows in the same order whenever it is read. Sensitive.
+    columns : TableColumns
+    problem : Problem
+    block : int
+        Public.
+
+    Notes
+    -----
+    A row that is replaced changes one block, whatever else is in the table. One that is added or
+    removed moves all rows behind it, so there is no guarantee under add-remove; and several rows of
+    a person would be dropped from several blocks.
+    """
+
+    source: Any = field(repr=False)
+    columns: TableColumns = field(repr=False)
+    problem: Problem = field(repr=False)
+    block: int = BLOCK
+
+    @classmethod
+    def of(
+        cls,
+        source: Any,
+        schema: TableSchema,
+        *,
+        target: str,
+        support_size: int,
+        always: Sequence[str] = (),
+        never: Sequence[str] = (),
+        block: int = BLOCK,
+    ) -> StreamedRows:
+        """Check the question and the headers; see `Instance.from_table` for the arguments."""
+        columns = table_columns(schema, target, never, None, "first")
+        if columns.public.unit is not None:
+            raise InvalidInput(
+                "rows of one person may be in several blocks: make one row of each person first, "
+                "and a schema without csvw-eo:privacyUnit"
+            )
+        if hasattr(source, "__next__") or hasattr(source, "read_next_batch"):
+            raise InvalidInput("the source is read several times; an iterator is read once")
+        for _ in pieces_of_table(source, columns):
+            pass
+        fixed = [always] if isinstance(always, str) else list(always)
+        problem = Problem.of_table(
+            columns.question(fixed), support_size=support_size, intercept=False
+        )
+        return cls(source, columns, problem.needing(()), checked_integer(block, "block", 2))
+
+    def blocks(self) -> Iterator[tuple[FloatArray, FloatArray]]:
+        """Columns in the order of the layout, and the target, of one block after the other."""
+        place = {name: k for k, name in enumerate(self.columns.names)}
+        layout = self.problem.layout
+        order = [place[layout.column_names[j]] for j in layout.order.tolist()]
+        kept_X, kept_y = np.empty((0, len(order)), np.float32), np.empty(0)
+        for piece in pieces_of_table(self.source, self.columns):
+            for batch in piece.read():
+                X = np.empty((batch.num_rows, len(place)), np.float32)
+                y = np.empty(batch.num_rows)
+                self.columns.public.encode(batch, X, y)
+                y[np.isnan(y)] = 0.0
+                kept_X, kept_y = np.vstack([kept_X, X[:, order]]), np.append(kept_y, y)
+                full = len(kept_y) - len(kept_y) % self.block
+                for start in range(0, full, self.block):
+                    rows = slice(start, start + self.block)
+                    yield kept_X[rows], kept_y[rows]
+                kept_X, kept_y = kept_X[full:].copy(), kept_y[full:].copy()
+        if len(kept_y):
+            yield kept_X, kept_y

@@ -1,0 +1,68 @@
+"""Results of a draw, and the release that they become."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from mipselect.arrays import FloatArray
+from mipselect.losses.classes import Classes
+from mipselect.privacy.guarantee import Guarantee
+from mipselect.regression.release import ModelRelease
+from mipselect.regression.rows import RowMap
+from mipselect.tables.model_table import ModelTable
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Result of a draw; all of it is released.
+
+    Attributes
+    ----------
+    theta : float array, shape (columns of `rows`,), or None
+        Coefficients of mapped rows; None where no model is released.
+    rows : RowMap
+    mechanism : str
+    statistics, bounds, footnotes
+        See `ModelRelease`.
+    """
+
+    theta: FloatArray | None
+    rows: RowMap
+    mechanism: str
+    bounds: Mapping[str, float] = field(default_factory=dict)
+    statistics: Mapping[str, Any] = field(default_factory=dict)
+    footnotes: tuple[str, ...] = ()
+
+
+def released(
+    drawn: Drawn,
+    support: tuple[int, ...],
+    names: tuple[str, ...],
+    guarantee: Guarantee,
+    classes: Classes | None = None,
+    columns: tuple[str, ...] = (),
+    table: ModelTable | None = None,
+) -> ModelRelease:
+    """Return what was drawn for some features with its guarantee; `names` are those of them."""
+    coef, intercept = None, 0.0
+    if drawn.theta is not None:
+        coefficients, intercept = drawn.rows.in_units_of_columns(drawn.theta)
+        coef = tuple(coefficients.tolist())
+    return ModelRelease(
+        support=support,
+        feature_names=names,
+        guarantee=guarantee,
+        mechanism=drawn.mechanism,
+        private=guarantee.private,
+        coefficients=coef,
+        intercept=intercept,
+        rows=drawn.rows,
+        bounds=drawn.bounds,
+        classes=classes,
+        statistics=drawn.statistics,
+        footnotes=drawn.footnotes,
+        columns=columns,
+        table=table,
+    )

@@ -1,0 +1,151 @@
+"""Restricted problems of a loss with a box dual, on one data set."""
+
+from __future__ import annotations
+
+from copy import copy
+
+import numpy as np
+
+from mipselect.arrays import FloatArray, IntArray
+from mipselect.errors import SolverFailure
+from mipselect.restricted.certified import BoxDual, Solutions, certified
+from mipselect.restricted.conic import solve_by_clarabel
+from mipselect.restricted.fenchel import EPS, PRECISION, WIDE, FenchelBounds
+from mipselect.restricted.one_more import bounds_with_one_more
+from mipselect.restricted.open_rows import solve
+from mipselect.restricted.prepared import RestrictedFit
+
+BATCH_ENTRIES = 200_000
+"""Rows of X times problems that are solved at once: what fits a processor's cache."""
+
+DEFAULT_GAP = 1e-8
+"""Duality gap, in losses without features, beyond which a value is refused if no Δ is known."""
+
+ACCURACY = 1e-6
+"""Duality gap, in sensitivities, beyond which a value is refused. Public."""
+
+ROUNDING = 1024.0 * EPS
+"""Most that rounding may add to a value and to its certificate, in largest losses; generous.
+
+Every row's part is right to s + 4 roundings, and sums over rows are pairwise.
+"""
+
+
+class PreparedBoxDual:
+    """Restricted problems of such a loss on one data set.
+
+    Values come from `mipselect.restricted.interior_point` and, where that stops short, from
+    Clarabel. They are objectives of feasible coefficients, so never below R, and each is proven by
+    a dual point to be within the gap that is allowed; see `certified_for`.
+    """
+
+    def __init__(self, X: FloatArray, box: BoxDual, ridge: float, radius: float) -> None:
+        self.rows: FloatArray = np.ascontiguousarray(X.T, dtype=np.float64)
+        self.box, self.ridge, self.radius = box, ridge, radius
+        self.p, self.n = self.rows.shape
+        self.at_zero = float(box.loss(np.zeros(self.n)))
+        self.allowed_gap = DEFAULT_GAP * self.at_zero
+
+    def certified_for(self, sensitivity: float) -> PreparedBoxDual:
+        """The same problem, its values proven to `ACCURACY` sensitivities, or an error raised.
+
+        No proof can be finer than what rounding adds to the losses without features.
+        """
+        other = copy(self)
+        other.allowed_gap = ACCURACY * sensitivity * self.n + ROUNDING * self.at_zero
+        return other
+
+    def fit(self, support: IntArray) -> RestrictedFit:
+        """Solve the problem on `support`, shape (s,)."""
+        order = np.argsort(support)
+        solution = self.solved(np.asarray(support)[order][None])
+        coef = np.empty(len(support))
+        coef[order] = self.radius * solution.coef[0]
+        w = self.rows[support] @ solution.dual[0]
+        multiplier = max(float(np.linalg.norm(w)) / self.radius - self.ridge, 0.0)
+        return RestrictedFit(float(solution.values[0]) / self.n, coef, multiplier)
+
+    def values(self, supports: IntArray) -> FloatArray:
+        """R of every row of `supports`, shape (m, s); returns shape (m,)."""
+        batches = [self.solved(batch).values for batch in self._batches(supports)]
+        return np.asarray(np.concatenate([np.empty(0), *batches]) / self.n)
+
+    def bounds(self, supports: IntArray) -> FenchelBounds:
+        """Nearly optimal dual points of every row of `supports`, shape (m, k), k ≥ 0."""
+        points = np.concatenate([self.solved(batch).dual for batch in self._batches(supports)])
+        return self._bounds(points)
+
+    def bounds_with_one_more(
+        self, base: IntArray, point: FloatArray, candidates: IntArray
+    ) -> FloatArray:
+        """Lower bounds on R(B ∪ {j}); see `mipselect.restricted.fenchel.SteppingLoss`."""
+        problem = self.rows, self.box, self.ridge, self.radius
+        return np.asarray(bounds_with_one_more(*problem, base, point, candidates) / self.n)
+
+    def scaled_bounds(
+        self,
+        features: IntArray,
+        scales: FloatArray,
+        *,
+        reach: float = WIDE,
+        precision: float = PRECISION,
+    ) -> FenchelBounds:
+        """One dual point: nearly the optimum where feature j has the ridge λ/scales_j².
+
+        Parameters
+        ----------
+        features : ndarray of int, shape (k,)
+        scales : ndarray of shape (k,)
+            Positive.
+        reach : float
+            The norm constraint is on β_j/scales_j, with a radius of so many r.
+        precision : float
+            Relative duality gap that is aimed at.
+        """
+        radius = reach * self.radius
+        columns = radius * scales[:, None] * self.rows[features]
+        gap = max(self.allowed_gap, precision * self.at_zero)
+        ridge = self.ridge * radius**2
+        solution = solve(columns[None], self.box, ridge, gap, precision=precision)
+        return self._bounds(solution.dual)
+
+    def _bounds(self, points: FloatArray) -> FenchelBounds:
+        constants, weights = self.bounds_of(points)
+        always = np.zeros(len(constants))
+        return FenchelBounds(constants, weights, self.n, self.ridge, self.radius, always, points)
+
+    def bounds_of(self, dual: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Constants and squared weights of any dual points in the box, shape (m, n)."""
+        constants = self.box.conjugate(dual)
+        allowance = 16.0 * EPS * np.abs(dual) @ np.abs(self.box.y)
+        return constants - allowance, (dual @ self.rows.T) ** 2
+
+    def _batches(self, supports: IntArray) -> list[IntArray]:
+        size = max(1, BATCH_ENTRIES // self.n)
+        ordered = np.sort(supports, axis=1)
+        return [ordered[start : start + size] for start in range(0, len(ordered), size)]
+
+    def solved(self, supports: IntArray) -> Solutions:
+        """Solutions with their proofs, in units of the radius and not divided by n.
+
+        Raises
+        ------
+        SolverFailure
+            Where neither method reaches the gap that is allowed.
+        """
+        columns = self.radius * self.rows[supports]
+        ridge = self.ridge * self.radius * self.radius
+        solutions = solve(columns, self.box, ridge, self.allowed_gap)
+        for k in np.flatnonzero(~(solutions.gaps <= self.allowed_gap)):
+            coef, dual = solve_by_clarabel(columns[k], self.box, ridge)
+            # Where the loss is smooth its slope at β is a dual point too, and often the better one.
+            for point in (dual, self.box.best_dual(coef @ columns[k])):
+                again = certified(columns[k : k + 1], self.box, ridge, coef[None], point[None])
+                solutions.improve(np.array([k]), again)
+            if not solutions.gaps[k] <= self.allowed_gap:
+                raise SolverFailure(
+                    f"the restricted problem on {supports[k].tolist()} could only be solved to a "
+                    f"duality gap of {solutions.gaps[k] / self.n:.3g} at the value "
+                    f"{solutions.values[k] / self.n:.6g}: a larger ridge helps"
+                )
+        return solutions

@@ -1,0 +1,152 @@
+"""Columns of a matrix that make each feature.
+
+The columns of a feature are neighbours: those of feature 0 come first, then those of feature 1
+and so on, then the columns that are always in. Where features differ in width, a last column of
+zeros fills up what is solved in one batch: its coefficient is zero, whatever the loss.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from mipselect.arrays import FloatArray, IntArray
+
+FEW_COLUMNS = 10
+"""Up to here a restricted problem takes about the same time."""
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """The features that the columns of a matrix make.
+
+    Attributes
+    ----------
+    widths : ndarray of int, shape (p,)
+        Columns of every feature, each ≥ 1.
+    always : int
+        How many columns are always in.
+    """
+
+    widths: IntArray
+    always: int = 0
+
+    @property
+    def count(self) -> int:
+        """p."""
+        return len(self.widths)
+
+    @cached_property
+    def starts(self) -> IntArray:
+        """The first column of every feature, and the end of the last; shape (p + 1,)."""
+        return np.concatenate([[0], np.cumsum(self.widths)]).astype(np.intp)
+
+    @cached_property
+    def singles(self) -> bool:
+        """True if each feature j is column j and nothing else."""
+        return bool((self.widths == 1).all())
+
+    @property
+    def plain(self) -> bool:
+        """True if a support is its own list of columns."""
+        return self.singles and self.always == 0
+
+    @cached_property
+    def padded(self) -> bool:
+        """True if there is a last column of zeros."""
+        return bool((self.widths != self.widths[0]).any())
+
+    @property
+    def size(self) -> int:
+        """Columns of the matrix."""
+        return int(self.starts[-1]) + self.always + self.padded
+
+    @cached_property
+    def always_columns(self) -> IntArray:
+        """Shape (always,)."""
+        return np.arange(self.starts[-1], self.starts[-1] + self.always)
+
+    @cached_property
+    def _table(self) -> IntArray:
+        """The columns of every feature, filled up with the last one; shape (p, widest)."""
+        offsets = np.arange(int(self.widths.max()))
+        columns = self.starts[:-1, None] + offsets
+        return np.where(offsets < self.widths[:, None], columns, self.size - 1)
+
+    def columns(self, features: IntArray) -> IntArray:
+        """Return the columns of `features`, shape (k,), one after another."""
+        if self.singles:
+            return features
+        table = self._table[features]
+        return np.asarray(table[np.arange(table.shape[1]) < self.widths[features][:, None]])
+
+    def with_always(self, features: IntArray) -> IntArray:
+        """The columns that are always in, and those of these features."""
+        if self.plain:
+            return features
+        return np.concatenate([self.always_columns, self.columns(features)])
+
+    def columns_of(self, supports: IntArray) -> IntArray:
+        """The same for every row of `supports`, shape (m, k), filled up to one length."""
+        if self.plain:
+            return supports
+        m, k = supports.shape
+        columns = self._table[supports].reshape(m, k * self._table.shape[1])
+        if self.padded:
+            filler = columns == self.size - 1
+            longest = int((~filler).sum(axis=1).max(initial=0))
+            order = np.argsort(filler, axis=1, kind="stable")[:, :longest]
+            columns = np.take_along_axis(columns, order, axis=1)
+        return np.hstack([np.tile(self.always_columns, (m, 1)), columns])
+
+    def most_columns(self, size: int) -> int:
+        """Return the most columns of a support of `size` features, those always in among them."""
+        return self.always + int(self._widest[size])
+
+    @cached_property
+    def _widest(self) -> IntArray:
+        """Columns of the widest 0, 1, ..., p features."""
+        return np.concatenate([[0], np.cumsum(np.sort(self.widths)[::-1])])
+
+    def cost(self, size: int) -> float:
+        """Return the cost of one restricted problem of `size` features: at least 1.
+
+        The unit is the cost of a problem of at most `FEW_COLUMNS` columns.
+        """
+        return max(1.0, (self.most_columns(size) / FEW_COLUMNS) ** 3)
+
+    def by_width(self, features: IntArray) -> list[tuple[IntArray, IntArray]]:
+        """The features of each width: their positions, shape (k,), and columns, shape (k, w)."""
+        widths = self.widths[features]
+        classes = [np.flatnonzero(widths == width) for width in np.unique(widths)]
+        return [
+            (here, self._table[features[here]][:, : widths[here[0]]]) for here in classes
+        ]  # fmt: skip
+
+    def sums(self, values: FloatArray, features: IntArray) -> FloatArray:
+        """Σ over the columns of each of these features, over the last axis of `values`."""
+        if self.singles:
+            return values
+        return np.asarray(np.add.reduceat(values, self.offsets(features), axis=-1))
+
+    def offsets(self, features: IntArray) -> IntArray:
+        """Return where each of `features` begins in `columns(features)`, shape (k,)."""
+        widths = self.widths[features]
+        return np.cumsum(widths) - widths
+
+    def by_size(self, supports: IntArray) -> IntArray:
+        """Rows of `supports`, shape (m, s), by rising number of columns; shape (m,)."""
+        if not self.padded:
+            return np.arange(len(supports))
+        return np.argsort(self.widths[supports].sum(axis=1), kind="stable")
+
+    def split(self, coef: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Coefficients in the order of `with_always`: those of the features, those always in."""
+        return coef[self.always :], coef[: self.always]
+
+
+def plain_features(p: int) -> Features:
+    """One column a feature, none that is always in."""
+    return Features(np.ones(p, dtype=np.intp))

@@ -1,0 +1,136 @@
+"""Lower bounds on R at every support from one dual point, for any convex loss.
+
+For any α, and with the conjugate ℓ*(y, ·) of the loss in the prediction,
+
+    R(S) ≥ (1/n) [Σ_i -ℓ*(y_i, -α_i) - h(Σ_{j∈S} w_j²)],   w = Xᵀα,
+    h(t) = max over ‖β‖ ≤ r of √t ‖β‖ - (λ/2)‖β‖²,
+
+with equality at S where α is the dual optimum on S. Nothing has to be solved to optimality for
+the bound to hold: any α at which the conjugate is finite will do (docs/mathematics/cuts.md, (1)).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+from mipselect.arrays import FloatArray, IntArray
+from mipselect.restricted.prepared import PreparedLoss
+
+EPS = float(np.finfo(np.float64).eps)
+
+PRECISION = 1e-10
+"""Relative duality gap that solutions aim at."""
+
+WIDE = 4.0
+"""Radius, in that of the problem, of problems whose features have ridges of their own."""
+
+
+def largest_ridge_gain(squared: FloatArray, ridge: float, radius: float) -> FloatArray:
+    """h(t) = max over ‖β‖ ≤ r of √t ‖β‖ - (λ/2)‖β‖², for t = ‖w‖² of any shape."""
+    length = np.minimum(np.sqrt(squared), ridge * radius)
+    inside = length**2 / (2.0 * ridge) if ridge > 0.0 else np.zeros_like(length)
+    return np.asarray(inside + radius * (np.sqrt(squared) - length))
+
+
+@dataclass(frozen=True, eq=False)
+class FenchelBounds:
+    """The bounds of m dual points, each of them on all supports.
+
+    Attributes
+    ----------
+    constants : ndarray of shape (m,)
+        Σ_i -ℓ*(y_i, -α_i), less an allowance for rounding.
+    weights : ndarray of shape (m, p)
+        Σ w_j² over the columns of every feature, w = Xᵀα.
+    n : int
+    ridge, radius : float
+        λ and r.
+    always : ndarray of shape (m,)
+        The same squares added up over the columns that are always in.
+    points : ndarray of shape (m, n) or None
+        The dual points themselves, where they are kept.
+    """
+
+    constants: FloatArray
+    weights: FloatArray
+    n: int
+    ridge: float
+    radius: float
+    always: FloatArray
+    points: FloatArray | None = None
+
+    def __post_init__(self) -> None:
+        # What is no square may be of any size: it comes first where they are sorted.
+        for name in ("weights", "always"):
+            squares = getattr(self, name)
+            object.__setattr__(self, name, np.where(squares >= 0.0, squares, np.inf))
+
+    def bound(self, row: int, weight: FloatArray) -> FloatArray:
+        """The bound of dual point `row` on supports with Σ w_j² = `weight` over all columns.
+
+        -inf where a number is none.
+        """
+        gain = largest_ridge_gain(weight, self.ridge, self.radius)
+        bound = (self.constants[row] - gain * (1.0 + 16.0 * EPS)) / self.n
+        return np.where(bound < np.inf, bound, -np.inf)
+
+    def only(self, row: int) -> FenchelBounds:
+        """Dual point `row` alone."""
+        one = slice(row, row + 1)
+        points = None if self.points is None else self.points[one]
+        constants, weights, always = self.constants[one], self.weights[one], self.always[one]
+        return replace(self, constants=constants, weights=weights, always=always, points=points)
+
+    def at(self, row: int, supports: IntArray) -> FloatArray:
+        """The bound of dual point `row` at every row of `supports`, shape (k, s): (k,)."""
+        return self.bound(row, self.always[row] + self.weights[row][supports].sum(axis=-1))
+
+    def own(self, row: int, base: IntArray) -> float:
+        """Σ w_j² over the columns of `base`, shape (k,), and those that are always in."""
+        return float(self.always[row] + self.weights[row][base].sum())
+
+
+@runtime_checkable
+class FenchelLoss(PreparedLoss, Protocol):
+    """A prepared loss that can bound itself by dual points; what the convex search works on."""
+
+    p: int
+
+    def bounds(self, supports: IntArray) -> FenchelBounds:
+        """Nearly optimal dual points of every row of `supports`, shape (m, k), k ≥ 0."""
+
+
+@runtime_checkable
+class SteppingLoss(FenchelLoss, Protocol):
+    """One that can step from the optimum on a base towards those with one more feature."""
+
+    def bounds_with_one_more(
+        self, base: IntArray, point: FloatArray, candidates: IntArray
+    ) -> FloatArray:
+        """Lower bounds on R(B ∪ {j}) for candidates j, shape (L,); -inf where none is known.
+
+        Parameters
+        ----------
+        base : ndarray of int, shape (k,)
+        point : ndarray of shape (n,)
+            The dual point of `bounds` for this base.
+        candidates : ndarray of int, shape (L,)
+        """
+
+
+@runtime_checkable
+class ScaledFenchelLoss(FenchelLoss, Protocol):
+    """One that can also give each feature a ridge of its own."""
+
+    def scaled_bounds(
+        self,
+        features: IntArray,
+        scales: FloatArray,
+        *,
+        reach: float = WIDE,
+        precision: float = PRECISION,
+    ) -> FenchelBounds:
+        """One dual point: nearly the optimum where feature j has the ridge λ/scales_j²."""

@@ -1,0 +1,279 @@
+"""Columns of the Gram matrix G = XᵀX, computed when they are first needed and kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from mipselect.arrays import FloatArray, IntArray
+from mipselect.restricted.row_tops import streamed_row_tops
+
+FULL_GRAM_BYTES = 2**30
+"""Size of G in float64 with 11,585 columns."""
+
+BLOCK_BYTES = 2**27
+
+CACHED_ENTRIES = 2**16
+"""From so many entries of rows is picked at once: what a cache holds."""
+
+SUMMED_ROWS = 2**12
+"""Rows whose products are summed at once, so that rounding grows with this number and with that of
+such blocks, and not with n."""
+
+
+@dataclass(frozen=True)
+class GramMemory:
+    """Bytes that `Gram` may take.
+
+    Attributes
+    ----------
+    full : int
+        A full G in float64 is kept only up to this size.
+    kept : int
+        Most bytes of columns kept where G is not; beyond it they are computed anew.
+    block : int
+        Working memory for one block of columns.
+    """
+
+    full: int = FULL_GRAM_BYTES
+    kept: int = 2**28
+    block: int = BLOCK_BYTES
+
+
+def roundings_of_sum(n: int) -> int:
+    """The most roundings that a term of `products` over n rows goes through."""
+    return min(n, SUMMED_ROWS) + -(-n // SUMMED_ROWS)
+
+
+def products(A: FloatArray, B: FloatArray, *, block_bytes: int = BLOCK_BYTES) -> FloatArray:
+    """AᵀB in float64 from A of shape (n, k) and B of shape (n,) or (n, l), by blocks of rows.
+
+    No panel of columns takes more than `block_bytes`, unless a single column does.
+    """
+    right = B.reshape(len(B), -1)
+    total = np.zeros((A.shape[1], right.shape[1]))
+    width = max(1, block_bytes // (8 * (A.shape[1] + SUMMED_ROWS)))
+    for start in range(0, right.shape[1], width):
+        panel = slice(start, start + width)
+        for rows in _blocks_of_rows(len(A)):
+            left = A[rows].astype(np.float64, copy=False)
+            total[:, panel] += left.T @ right[rows, panel].astype(np.float64, copy=False)
+    return total.reshape(A.shape[1], *B.shape[1:])
+
+
+def products_of_pairs(A: FloatArray, *, block_bytes: int = BLOCK_BYTES) -> FloatArray:
+    """AᵀA by the same blocks of rows and panels, the product of two columns once."""
+    k = A.shape[1]
+    total = np.zeros((k, k))
+    width = max(1, block_bytes // (8 * max(k, SUMMED_ROWS)))
+    for start in range(0, k, width):
+        some, later = slice(start, start + width), slice(start + width, k)
+        for rows in _blocks_of_rows(len(A)):
+            left = A[rows, start:].astype(np.float64, copy=False)
+            panel = left[:, :width]
+            total[some, some] += panel.T @ panel
+            if start + width < k:
+                total[later, some] += left[:, width:].T @ panel
+        total[some, later] = total[later, some].T
+    return total
+
+
+def sums_of_squares(A: FloatArray) -> FloatArray:
+    """Sums of squares of the columns of A in float64, by the same blocks of rows."""
+    total = np.zeros(A.shape[1:])
+    for rows in _blocks_of_rows(len(A)):
+        total += np.einsum("i...,i...->...", A[rows], A[rows], dtype=np.float64)
+    return total
+
+
+def _blocks_of_rows(n: int) -> Iterator[slice]:
+    return (slice(start, start + SUMMED_ROWS) for start in range(0, n, SUMMED_ROWS))
+
+
+class Gram:
+    """G = XᵀX by columns, in float64.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, p)
+        Clipped data; it is read, never written.
+    memory : GramMemory
+
+    Attributes
+    ----------
+    memory : GramMemory
+        May be set; a G that is kept already stays.
+    """
+
+    def __init__(self, X: FloatArray, memory: GramMemory = GramMemory()) -> None:
+        self._X, self.memory = X, memory
+        self.p = int(X.shape[1])
+        self.diagonal = sums_of_squares(X)
+        self._full: FloatArray | None = None
+        self._columns: dict[int, FloatArray] = {}
+        self._streamed_tops: tuple[IntArray, FloatArray] | None = None
+        self._passed = 0
+
+    @property
+    def fits(self) -> bool:
+        """True if the full matrix is small enough to be kept."""
+        return 8 * self.p**2 <= self.memory.full
+
+    @property
+    def held(self) -> bool:
+        """True if the full matrix is kept."""
+        return self._full is not None
+
+    def full(self) -> FloatArray:
+        """G, shape (p, p); only where `fits`."""
+        if self._full is None:
+            self._full = products_of_pairs(self._X, block_bytes=self.memory.block)
+            self._columns.clear()
+        return self._full
+
+    def columns(self, indices: IntArray) -> FloatArray:
+        """G[:, indices], shape (p, len(indices))."""
+        if self._full is not None:
+            return np.asarray(self._full[indices].T)
+        missing = [int(j) for j in indices if int(j) not in self._columns]
+        if missing:
+            if 8 * self.p * (len(self._columns) + len(missing)) > self.memory.kept:
+                self._columns.clear()
+                missing = [int(j) for j in indices]
+            fresh = self.product(self._X[:, missing])
+            self._columns.update((j, fresh[:, k].copy()) for k, j in enumerate(missing))
+        if len(indices) == 0:
+            return np.empty((self.p, 0))
+        return np.stack([self._columns[int(j)] for j in indices], axis=1)
+
+    def entries(self, rows: IntArray, j: int) -> FloatArray:
+        """G[rows, j], shape (len(rows),)."""
+        if self._full is not None:
+            return np.asarray(self._full[j, rows])
+        return np.asarray(self.columns(np.asarray([j]))[rows, 0])
+
+    def row_tops(self, candidates: IntArray, count: int, tick: Callable[[], None]) -> FloatArray:
+        """Sums of the largest off-diagonal entries of every row among the candidates.
+
+        Parameters
+        ----------
+        candidates : ndarray of int, shape (L,)
+        count : int
+            How many entries at most are summed.
+        tick : callable
+            Called before every block; may raise to stop.
+
+        Returns
+        -------
+        ndarray of shape (p, count)
+            Column c: at least the sum of the c+1 largest |G_jk| over candidates k ≠ j, for
+            candidates j. Rows of features that are no candidates are zero.
+        """
+        tops = np.zeros((self.p, count))
+        L = len(candidates)
+        summed = min(count, L - 1)
+        if summed <= 0:
+            return tops
+        tops[candidates, :summed] = np.cumsum(self._largest(candidates, summed, tick), axis=1)
+        tops[candidates, summed:] = tops[candidates, summed - 1 : summed]
+        return tops
+
+    def _largest(self, candidates: IntArray, count: int, tick: Callable[[], None]) -> FloatArray:
+        """At least the `count` largest |G_jk| for k ≠ j, falling, shape (L, count)."""
+        if self._full is None:
+            return self._streamed(candidates, count, tick)
+        L = len(candidates)
+        width = max(1, self.memory.block // (8 * L))
+        found = np.empty((L, count))
+        for start in range(0, L, width):
+            tick()
+            chosen = candidates[start : start + width]
+            block = np.abs(self._full[np.ix_(chosen, candidates)])
+            block[np.arange(len(chosen)), np.arange(start, start + len(chosen))] = -1.0
+            block.partition(L - count, axis=1)
+            found[start : start + width] = np.sort(block[:, L - count :], axis=1)[:, ::-1]
+        return found
+
+    def _streamed(self, candidates: IntArray, count: int, tick: Callable[[], None]) -> FloatArray:
+        """The same without G; remembered, for another search will need it again."""
+        known = self._streamed_tops
+        if known is None or known[1].shape[1] != count or not np.array_equal(known[0], candidates):
+            tops = streamed_row_tops(self._X, self.diagonal, candidates, count, tick)
+            self._streamed_tops = candidates.copy(), tops
+            return tops
+        return known[1]
+
+    def block(self, indices: IntArray) -> FloatArray:
+        """G[indices][:, indices], shape (k, k), without touching the other columns."""
+        if self._full is None and all(int(j) in self._columns for j in indices):
+            return np.asarray(self.columns(indices)[indices])
+        if self._worth_holding(len(indices) ** 2):
+            return np.asarray(self.full()[np.ix_(indices, indices)])
+        return products_of_pairs(self._X[:, indices], block_bytes=self.memory.block)
+
+    def rectangle(self, rows: IntArray, columns: IntArray) -> FloatArray:
+        """G[rows][:, columns], shape (k, l), without touching other columns.
+
+        When as much of G has been computed in this way as it has entries, all of it is kept.
+        """
+        if self._full is None and all(int(j) in self._columns for j in rows):
+            return np.asarray(self.columns(rows)[columns].T)
+        if not self._worth_holding(len(rows) * len(columns)):
+            if not self.fits and 4 * len(columns) > self.p:
+                # To copy most of X would take longer than whole columns, which are kept.
+                return np.asarray(self.columns(rows)[columns].T)
+            left, right = self._X[:, rows], self._X[:, columns]
+            return products(left, right, block_bytes=self.memory.block)
+        return picked(self.full(), rows, columns)
+
+    def _worth_holding(self, entries: int) -> bool:
+        """Return whether all of G should be kept when so many more entries are wanted."""
+        if self._full is None and self.fits:
+            self._passed += entries
+        return self._full is not None or 2 * self._passed > self.p**2
+
+    def blocks(self, indices: IntArray) -> FloatArray:
+        """G[row][:, row] for every row of `indices`, shape (m, w): (m, w, w)."""
+        m, w = indices.shape
+        if w == 1:
+            return np.asarray(self.diagonal[indices][:, :, None])
+        if self._worth_holding(m * w**2):
+            return np.asarray(self.full()[indices[:, :, None], indices[:, None, :]])
+        found = np.zeros((m, w, w))
+        height = max(1, self.memory.block // (8 * w * min(len(self._X), SUMMED_ROWS)))
+        for start in range(0, m, height):
+            some = slice(start, start + height)
+            for rows in _blocks_of_rows(len(self._X)):
+                chosen = self._X[rows].T[indices[some]].astype(np.float64, copy=False)
+                found[some] += chosen @ chosen.transpose(0, 2, 1)
+        return found
+
+    def product(self, V: FloatArray) -> FloatArray:
+        """XᵀV in float64, shape (p,) or (p, k)."""
+        return products(self._X, V, block_bytes=self.memory.block)
+
+
+def picked(matrix: FloatArray, rows: IntArray, columns: IntArray) -> FloatArray:
+    """matrix[rows][:, columns], shape (k, l): whole rows first, for they are together in memory."""
+    found = np.empty((len(rows), len(columns)))
+    height = max(1, CACHED_ENTRIES // matrix.shape[1])
+    for start in range(0, len(rows), height):
+        some = slice(start, start + height)
+        found[some] = matrix[rows[some]][:, columns]
+    return found
+
+
+class KnownGram(Gram):
+    """G that was added up elsewhere, without rows: all of it is there.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (p, p), float64
+    """
+
+    def __init__(self, matrix: FloatArray) -> None:
+        self.p, self.memory = len(matrix), GramMemory()
+        self.diagonal = np.diagonal(matrix).copy()
+        self._full = matrix

@@ -1,0 +1,107 @@
+"""The largest entries of every row of |XᵀX|, from one pass over its blocks; none of it is kept.
+
+Columns are scaled to length one and multiplied in single precision, which is twice as fast, with
+an allowance for what that may be off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from mipselect.arrays import FloatArray, IntArray
+
+WIDTH = 2048
+"""Columns of one block."""
+
+HEIGHT = 8192
+"""Rows whose products are added up in single precision; sums of these are double."""
+
+SINGLE_EPS = 2.0**-24
+"""Relative error of one operation in single precision."""
+
+
+def streamed_row_tops(
+    X: FloatArray,
+    diagonal: FloatArray,
+    candidates: IntArray,
+    count: int,
+    tick: Callable[[], None],
+    *,
+    width: int = WIDTH,
+    height: int = HEIGHT,
+) -> FloatArray:
+    """At least the `count` largest |G_jk| of every candidate j over candidates k ≠ j, falling.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, p)
+    diagonal : ndarray of shape (p,)
+        Of G = XᵀX.
+    candidates : ndarray of int, shape (L,)
+    count : int
+        Between 1 and L - 1.
+    tick : callable
+        Called before every block; may raise to stop.
+    width, height : int
+
+    Returns
+    -------
+    ndarray of shape (L, count)
+
+    Notes
+    -----
+    Of unit columns c_j, as they are rounded, a product of at most `height` rows is off by at most
+    (height + 3)·2⁻²⁴ Σ_i |c_ij c_ik|, in any order of the sum, and the last sum is at most 1. One
+    more unit is for lengths, one for the double sums of the parts.
+    """
+    lengths = np.sqrt(diagonal[candidates])
+    allowance = np.float32((min(len(X), height) + 8) * SINGLE_EPS)
+    starts = range(0, len(candidates), width)
+    tops = np.full((len(candidates), count), -1.0)
+    for first in starts:
+        rows = slice(first, first + width)
+        left = _unit_columns(X, candidates[rows], lengths[rows])
+        for second in starts[first // width :]:
+            tick()
+            columns = slice(second, second + width)
+            same = first == second
+            right = left if same else _unit_columns(X, candidates[columns], lengths[columns])
+            products = _products(left, right, height)
+            np.abs(products, out=products)
+            products += allowance
+            _merge(tops[rows], products * lengths[columns], same)
+            if not same:
+                _merge(tops[columns], products.T * lengths[rows], same)
+    return np.asarray(-np.sort(-tops, axis=1) * lengths[:, None])
+
+
+def _unit_columns(X: FloatArray, columns: IntArray, lengths: FloatArray) -> FloatArray:
+    """X[:, columns] / lengths in single precision, shape (n, w); zeros stay zeros."""
+    units = X[:, columns] / np.where(lengths > 0.0, lengths, 1.0)
+    return units.astype(np.float32)
+
+
+def _products(left: FloatArray, right: FloatArray, height: int) -> FloatArray:
+    """leftᵀ right, shape (w, v); sums of `height` rows are single, those of such sums double."""
+    if len(left) <= height:
+        return np.asarray(left.T @ right)
+    total = np.zeros((left.shape[1], right.shape[1]))
+    for start in range(0, len(left), height):
+        part = slice(start, start + height)
+        total += left[part].T @ right[part]
+    return total
+
+
+def _merge(tops: FloatArray, block: FloatArray, diagonal: bool) -> None:
+    """Keep the largest entries of each row, of `tops`, in place, and of a block."""
+    if diagonal:
+        np.fill_diagonal(block, -1.0)
+    count = tops.shape[1]
+    if block.shape[1] > count:
+        block.partition(block.shape[1] - count, axis=1)
+        block = block[:, block.shape[1] - count :]
+    together = np.hstack([tops, block])
+    together.partition(together.shape[1] - count, axis=1)
+    tops[:] = together[:, together.shape[1] - count :]

@@ -1,0 +1,1 @@
+"""Bounds that every search uses."""

@@ -1,0 +1,171 @@
+"""Nodes for convex losses: choose m features to add to a base, by Fenchel bounds.
+
+A dual point bounds every completion at once: with the squares c_j = w_j² of its weights,
+
+    R(B ∪ T) ≥ bound(Σ_{j∈B} c_j + Σ_{j∈T} c_j),   decreasing in the sum
+
+(see `mipselect.restricted.fenchel`), so that the best completion of a feature is found by a sort.
+"""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from mipselect.arrays import FloatArray, IntArray
+from mipselect.restricted.fenchel import FenchelBounds, FenchelLoss, ScaledFenchelLoss, SteppingLoss
+from mipselect.search.bounds.modular import Budget, ModularBound
+from mipselect.search.collectors import Collector
+from mipselect.search.convex.centring import best_centred
+from mipselect.search.node import Node
+from mipselect.search.progress import Run
+from mipselect.search.strategies import Strategy
+from mipselect.search.tuning import TUNING, Tuning
+
+
+@dataclass(frozen=True, eq=False)
+class FenchelNode(Node):
+    """A `Node` with a dual point; where it is divided, its live features are in falling order.
+
+    Attributes
+    ----------
+    problem : FenchelLoss
+    bounds : FenchelBounds
+    row : int
+        Which dual point of `bounds` this node uses.
+    tuning : Tuning
+    centre : FenchelBounds or None
+        Another dual point, its only one, that was chosen for all completions.
+    """
+
+    problem: FenchelLoss
+    bounds: FenchelBounds
+    row: int
+    tuning: Tuning = TUNING
+    centre: FenchelBounds | None = None
+
+    @property
+    def credits(self) -> FloatArray:
+        """c_j of the live features, shape (L,)."""
+        return np.asarray(self.bounds.weights[self.row][self.live])
+
+    @property
+    def best_bounds(self) -> FloatArray:
+        """Lower bound over the completions that contain live[k], for every k: rising in k."""
+        own = self.bounds.own(self.row, self.base)
+        squares = ModularBound(own, self.credits).with_each(self.size)
+        return self.bounds.bound(self.row, squares)
+
+    @property
+    def family_bounds(self) -> FloatArray:
+        """Lower bound over the completions whose first feature is live[k]."""
+        sums = np.convolve(self.credits, np.ones(self.size), mode="valid")
+        bounds = self.bound(sums)
+        if self.centre is not None:
+            credits = self.centre.weights[0][self.live]
+            sums = credits[: len(sums)] + largest_after(credits, self.size - 1)[: len(sums)]
+            own = self.centre.own(0, self.base)
+            bounds = np.maximum(bounds, self.centre.bound(0, own + sums))
+        return bounds
+
+    def bound(self, credit: FloatArray) -> FloatArray:
+        """Lower bound of completions with Σ_{j∈T} c_j = `credit`."""
+        return self.bounds.bound(self.row, self.bounds.own(self.row, self.base) + credit)
+
+
+def largest_after(credits: FloatArray, count: int) -> FloatArray:
+    """The sum of the `count` largest, or of all, of the credits after each; shape (L,)."""
+    sums, kept, total = np.empty(len(credits)), [0.0] * count, 0.0
+    for k in range(len(credits) - 1, -1, -1):
+        sums[k] = total
+        if count:
+            total += credits[k] - heapq.heappushpop(kept, float(credits[k]))
+    return sums
+
+
+def fenchel_nodes(
+    problem: FenchelLoss, bases: IntArray, size: int, live: list[IntArray], tuning: Tuning = TUNING
+) -> list[FenchelNode]:
+    """The nodes of several bases, shape (m, k), each at the optimum on its base."""
+    bounds = problem.bounds(bases)
+    nodes = []
+    for row, (base, features) in enumerate(zip(bases, live, strict=True)):
+        order = np.argsort(-bounds.weights[row][features], kind="stable")
+        nodes.append(FenchelNode(base, size, features[order], problem, bounds, row, tuning))
+    return nodes
+
+
+def screened_by_centre(node: FenchelNode, collector: Collector, cutoff: float) -> FenchelNode:
+    """Drop the features whose best completion is not below `cutoff` by a better dual point."""
+    problem = node.problem
+    if not isinstance(problem, ScaledFenchelLoss):
+        return node
+    budgets = [Budget(node.live, node.size)]
+    first = node.bounds.only(node.row)
+    centre = best_centred(problem, node.base, budgets, first, cutoff, node.tuning.dual_points)
+    if centre is first:
+        return node
+    squares = ModularBound(centre.own(0, node.base), centre.weights[0][node.live])
+    bounds = centre.bound(0, squares.with_each(node.size))
+    keep = np.flatnonzero(bounds < cutoff)
+    if len(keep) < len(bounds):
+        collector.settle(float(np.delete(bounds, keep).min()))
+    return replace(node.restricted(keep), centre=centre)
+
+
+def screened(node: FenchelNode, collector: Collector, cutoff: float) -> FenchelNode:
+    """Drop the features whose best completion is not below `cutoff`."""
+    bounds = node.best_bounds
+    count = int(np.searchsorted(np.maximum.accumulate(bounds), cutoff))
+    if count < len(bounds):
+        collector.settle(float(bounds[count:].min()))
+    return node.restricted(np.arange(count))
+
+
+def last_bounds(node: FenchelNode, cutoff: float) -> FloatArray:
+    """Lower bounds on base ∪ {live[k]}, better ones where those of the base are below `cutoff`."""
+    bounds, point = node.best_bounds, node.bounds.points
+    open_ = np.flatnonzero(bounds < cutoff)
+    if len(open_) < node.tuning.dual_points.stepped or not node.tuning.uses(Strategy.ONE_MORE):
+        return bounds
+    if point is not None and isinstance(node.problem, SteppingLoss):
+        stepped = node.problem.bounds_with_one_more(node.base, point[node.row], node.live[open_])
+        bounds[open_] = np.maximum(bounds[open_], np.where(stepped < np.inf, stepped, -np.inf))
+    return bounds
+
+
+def offer_last_additions(nodes: list[FenchelNode], collector: Collector, run: Run) -> None:
+    """Settle nodes of size one together: their supports in order of their bounds."""
+    supports = np.concatenate([node.supports(np.arange(len(node.live))[:, None]) for node in nodes])
+    tuning = nodes[0].tuning
+    cutoff = run.limit(collector, tuning)
+    bounds = np.concatenate([last_bounds(node, cutoff) for node in nodes])
+    order = np.argsort(bounds, kind="stable")
+    batch = tuning.dual_points.supports
+    for start in range(0, len(order), batch):
+        run.tick()
+        chosen = order[start : start + batch]
+        chosen = chosen[bounds[chosen] < run.limit(collector, tuning)]
+        if len(chosen):
+            collector.offer(supports[chosen], nodes[0].problem.values(supports[chosen]))
+        if len(chosen) < batch and start + len(chosen) < len(order):
+            collector.settle(float(bounds[order[start + len(chosen)]]))
+            return
+
+
+def enumerate_completions(node: FenchelNode, collector: Collector, run: Run) -> None:
+    """Evaluate every completion that its own bound does not settle."""
+    credits, batch = node.credits, node.tuning.dual_points.supports
+    for positions in node.sets(8 * batch):
+        bounds = node.bound(credits[positions].sum(axis=1))
+        order = np.argsort(bounds, kind="stable")
+        for start in range(0, len(order), batch):
+            run.tick()
+            chosen = order[start : start + batch]
+            open_ = bounds[chosen] < run.limit(collector, node.tuning)
+            collector.settle(float(np.min(bounds[chosen[~open_]], initial=np.inf)))
+            if open_.any():
+                supports = node.supports(positions[chosen[open_]])
+                collector.offer(supports, node.problem.values(supports))

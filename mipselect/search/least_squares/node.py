@@ -1,0 +1,341 @@
+"""Nodes for the squared loss: the m best additions to a base, by Schur complements.
+
+For a base B the doubled value 2n·R(B ∪ T) is at least
+
+    v_B - νr² - g_Tᵀ H_TT⁻¹ g_T,    A = G_BB + (λ+ν)I,   v_B = d - b_BᵀA⁻¹b_B,
+    g = b - G_·B A⁻¹ b_B,           H = G + (λ+ν)I - G_·B A⁻¹ G_B·
+
+for every ν ≥ 0, with equality where ν is the multiplier of the norm constraint on B ∪ T
+(docs/mathematics/cuts.md, (6)). The gain g_Tᵀ H_TT⁻¹ g_T is what this file bounds. B and T stand
+for their columns, and the columns that are always in belong to B.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+
+from mipselect.arrays import FloatArray, IntArray
+from mipselect.restricted.squared import EPS, PreparedSquared
+from mipselect.search.bounds.modular import ModularBound
+from mipselect.search.least_squares.blocks import Blocks, in_own_eigenvectors
+from mipselect.search.least_squares.dominance import dominated_diagonal, largest_sums
+from mipselect.search.least_squares.near_columns import LiveSets
+from mipselect.search.node import Node
+from mipselect.search.simplex import largest_sum
+from mipselect.search.strategies import Strategy
+from mipselect.search.tuning import TUNING, Tuning
+
+
+@dataclass(frozen=True, eq=False)
+class SquaredNode(Node):
+    """A `Node` with what bounds the gains of the features that may be added.
+
+    Attributes
+    ----------
+    problem : PreparedSquared
+    ridge : float
+        λ + ν.
+    whitened : ndarray of shape (K, C)
+        W with H_jl = G_jl + (λ+ν)δ_jl - Σ_a W_aj W_al; a row for each of the K columns of the
+        base, a column for each of the C = L columns of the live features, or more.
+    g, h : ndarray of shape (C,)
+        The vector g and the diagonal of H on the live columns.
+    base_value : float
+        v_B - νr², the doubled value without any addition.
+    row_tops : ndarray of shape (p, c) or None
+        See `Gram.row_tops`; None where they have not been computed.
+    tuning : Tuning
+    near : LiveSets or None
+        Which live features are near to one another; None where that has not been looked for.
+    """
+
+    problem: PreparedSquared
+    ridge: float
+    whitened: FloatArray
+    g: FloatArray
+    h: FloatArray
+    base_value: float
+    row_tops: FloatArray | None
+    tuning: Tuning = TUNING
+    near: LiveSets | None = None
+
+    def __post_init__(self) -> None:
+        if not np.isfinite(self.h).all():
+            # What is infinite would make gains vanish.
+            object.__setattr__(self, "h", np.where(np.isfinite(self.h), self.h, np.nan))
+
+    @property
+    def slack(self) -> float:
+        """Allowance for rounding in a doubled bound.
+
+        The relative error of g²/h grows with the cancellation in h, at most from G_jj to λ+ν,
+        and that of gᵀH⁻¹g of a feature from the trace of its block.
+        """
+        growth = 1.0 + self.problem.largest_trace / self.ridge
+        columns = len(self.whitened) + self.problem.features.most_columns(self.size)
+        return 16.0 * EPS * (columns + 1) * growth * self.problem.target_norm
+
+    @cached_property
+    def columns(self) -> IntArray:
+        """Indices in G of the columns of the live features, one after another; shape (C,)."""
+        return self.problem.features.columns(self.live)
+
+    def lower_bound(self, gain: float) -> float:
+        """Lower bound on R from an upper bound on the gain; -inf if that is no number."""
+        bound = (self.base_value - gain - self.slack) / (2.0 * self.problem.n)
+        return bound if bound < math.inf else -math.inf
+
+    def needed_gain(self, cutoff: float) -> float:
+        """The gain that a set of additions must exceed for R to be below `cutoff`.
+
+        Any, -inf, where that is no number.
+        """
+        needed = self.base_value - self.slack - 2.0 * self.problem.n * cutoff
+        return needed if needed < math.inf else -math.inf
+
+    def dense(self) -> FloatArray:
+        """H on the live columns, shape (C, C)."""
+        H = self.problem.gram.block(self.columns) - self.whitened.T @ self.whitened
+        H[np.diag_indices_from(H)] = self.h
+        return H
+
+    def rectangle(self, rows: IntArray, columns: IntArray) -> FloatArray:
+        """H between live features of one column each, shape (k, l), off the diagonal."""
+        H = self.problem.gram.rectangle(self.columns[rows], self.columns[columns])
+        H -= self.whitened[:, rows].T @ self.whitened[:, columns]
+        return H
+
+    @cached_property
+    def blocks(self) -> Blocks:
+        """H and g on the live columns, every feature's in the eigenvectors of its own block."""
+        classes = self.problem.features.by_width(self.live)
+        places = [self.places(here).reshape(columns.shape) for here, columns in classes]
+        offsets = self.problem.features.offsets(self.live)
+        return in_own_eigenvectors(self.dense(), self.g, self.ridge, places, offsets)
+
+    def restricted(self, keep: IntArray) -> Self:
+        """The same node with only the positions `keep` of `live`."""
+        columns = self.places(keep)
+        return replace(
+            self,
+            live=self.live[keep],
+            whitened=self.whitened[:, columns],
+            g=self.g[columns],
+            h=self.h[columns],
+        )
+
+    def with_feature(self, position: int, keep: IntArray) -> Self:
+        """The child with live[position] in the base; only the positions `keep` stay live.
+
+        Its columns are eliminated one after another: these are the steps of a Cholesky
+        factorisation of its block of H.
+        """
+        own = self.places(np.array([position]))
+        places = np.concatenate([own, self.places(keep)])
+        columns = self.columns[places]
+        whitened, g, h = self.whitened[:, places], self.g[places], self.h[places]
+        base_value = self.base_value
+        for k in range(len(own)):
+            pivot = float(np.sqrt(h[0]))
+            column = self.problem.gram.entries(columns[k + 1 :], int(columns[k]))
+            row = (column - whitened[:, 0] @ whitened[:, 1:]) / pivot
+            step = g[0] / pivot
+            whitened = np.vstack([whitened[:, 1:], row])
+            g, h = g[1:] - row * step, np.maximum(h[1:] - row**2, self.ridge)
+            base_value -= float(step) ** 2
+        return replace(
+            self,
+            base=np.append(self.base, self.live[position]),
+            size=self.size - 1,
+            live=self.live[keep],
+            whitened=whitened,
+            g=g,
+            h=h,
+            base_value=base_value,
+        )
+
+    def places(self, positions: IntArray) -> IntArray:
+        """Return the places of the columns of live[positions] among the live columns."""
+        features = self.problem.features
+        if features.singles:
+            return positions
+        widths = features.widths[self.live[positions]]
+        starts = features.offsets(self.live)[positions]
+        firsts = np.cumsum(widths) - widths
+        return np.repeat(starts - firsts, widths) + np.arange(int(widths.sum()))
+
+
+def squared_node(
+    problem: PreparedSquared,
+    base: IntArray,
+    size: int,
+    candidates: IntArray,
+    multiplier: float,
+    row_tops: FloatArray | None,
+    tuning: Tuning = TUNING,
+) -> SquaredNode:
+    """Build the node for one base; `multiplier` is the ν of the bounds, or a larger one."""
+    features = problem.features
+    inside, outside = features.with_always(base), features.columns(candidates)
+    multiplier = definite_multiplier(problem, len(base) + size, multiplier)
+    ridge = problem.ridge + multiplier
+    columns = problem.gram.columns(inside)[outside]
+    factor = np.linalg.cholesky(problem.gram.block(inside) + ridge * np.eye(len(inside)))
+    whitened = np.linalg.solve(factor, columns.T)
+    solved = np.linalg.solve(factor, problem.moment[inside])
+    diagonal = problem.gram.diagonal[outside] + ridge
+    return SquaredNode(
+        base,
+        size,
+        candidates,
+        problem,
+        ridge,
+        whitened,
+        problem.moment[outside] - whitened.T @ solved,
+        np.maximum(diagonal - np.einsum("kj,kj->j", whitened, whitened), ridge),
+        problem.target_norm - float(solved @ solved) - multiplier * problem.radius**2,
+        row_tops,
+        tuning,
+    )
+
+
+def definite_multiplier(problem: PreparedSquared, size: int, multiplier: float) -> float:
+    """The smallest ν ≥ `multiplier` for which G_SS + (λ+ν)I is positive definite as it is rounded.
+
+    All |S| ≤ `size` are covered. Bounds are valid for every ν ≥ 0. Where this one is larger than
+    what was asked for, `SquaredNode.slack` is more than yᵀy with either, so nothing is bounded
+    and nothing lost.
+    """
+    columns = problem.features.most_columns(size)
+    smallest = 16.0 * EPS * (columns + 1) * problem.largest_trace
+    return max(multiplier, smallest - problem.ridge)
+
+
+def gain_shares(node: SquaredNode) -> FloatArray:
+    """u with g_Tᵀ H_TT⁻¹ g_T ≤ Σ_{j∈T} u_j for every T of `size` live features; shape (L,).
+
+    With c = size - 1 and o_j at least the sum of the c largest |H_jl|, H_TT - diag(h - o) is
+    diagonally dominant, so u_j = g_j²/(h_j - o_j). Where some h_j - o_j is not positive, H ⪰ (λ+ν)I
+    is mixed in for all rows alike: single rows must not be clamped
+    (docs/mathematics/cuts.md, (4) and (7)).
+    """
+    others = min(node.size, len(node.live)) - 1
+    if others <= 0:
+        return gains_alone(node)
+    if not node.tuning.uses(Strategy.DOMINANCE):
+        return node.problem.features.sums(node.g**2 / node.ridge, node.live)
+    if not node.problem.features.singles:
+        return node.blocks.gains(node.blocks.dominated(off_diagonal_sums(node, others)))
+    return node.g**2 / dominated_diagonal(node.h, off_diagonal_sums(node, others), node.ridge)
+
+
+def shares_without_blocks(node: SquaredNode) -> FloatArray:
+    """The shares of `gain_shares` from `cheap_off_sums`, for features of one column each; (L,)."""
+    others = min(node.size, len(node.live)) - 1
+    if others <= 0:
+        return gains_alone(node)
+    if not node.tuning.uses(Strategy.DOMINANCE):
+        return node.g**2 / node.ridge
+    return node.g**2 / dominated_diagonal(node.h, cheap_off_sums(node, others), node.ridge)
+
+
+def gains_alone(node: SquaredNode) -> FloatArray:
+    """g_jᵀ H_jj⁻¹ g_j of every live feature, shape (L,)."""
+    if node.problem.features.singles:
+        return node.g**2 / node.h
+    gains = np.empty(len(node.live))
+    for here, H in diagonal_blocks(node):
+        g = node.g[node.places(here)].reshape(H.shape[:2])
+        gains[here] = np.einsum("ji,ji->j", g, np.linalg.solve(H, g[:, :, None])[:, :, 0])
+    return gains
+
+
+def diagonal_blocks(node: SquaredNode) -> list[tuple[IntArray, FloatArray]]:
+    """The live features of each width: their positions, shape (k,), and H_jj, shape (k, w, w)."""
+    found = []
+    for here, columns in node.problem.features.by_width(node.live):
+        places = node.places(here).reshape(columns.shape)
+        W = node.whitened[:, places]
+        H = node.problem.gram.blocks(columns) - np.einsum("kji,kjl->jil", W, W)
+        own = np.arange(columns.shape[1])
+        H[:, own, own] = node.h[places]
+        found.append((here, H))
+    return found
+
+
+def off_diagonal_sums(node: SquaredNode, count: int) -> FloatArray:
+    """At least the sums of the `count` ≥ 1 largest |H_jl| over live l ≠ j, shape (L,).
+
+    Of features of several columns: of the norms of their scaled blocks; see `Blocks`.
+    """
+    if not node.problem.features.singles:
+        return largest_sums(node.blocks.norms.copy(), count)
+    if len(node.live) > node.tuning.screening.dense:
+        return cheap_off_sums(node, count)
+    off = np.abs(node.dense())
+    np.fill_diagonal(off, 0.0)
+    return largest_sums(off, count)
+
+
+def cheap_off_sums(node: SquaredNode, count: int) -> FloatArray:
+    """Bounds on the sums of the `count` largest |H_jl| that need no block of H, shape (L,).
+
+    |H_jl| ≤ √((h_j - ridge)(h_l - ridge)), and |H_jl| ≤ |G_jl| + ‖W_j‖‖W_l‖ with the tops of G.
+    """
+    root = np.sqrt(node.h - node.ridge)
+    off_sums = root * largest_sum(root, count)
+    if node.row_tops is not None and node.tuning.uses(Strategy.ROW_TOPS):
+        shrunk = np.sqrt(np.einsum("kj,kj->j", node.whitened, node.whitened))
+        known = node.row_tops[node.live, count - 1] + shrunk * largest_sum(shrunk, count)
+        off_sums = np.minimum(off_sums, known)
+    return np.asarray(off_sums)
+
+
+def screened(
+    node: SquaredNode, cutoff: float, tick: Callable[[], None]
+) -> tuple[SquaredNode, ModularBound]:
+    """Drop every live feature whose best completion cannot be below `cutoff`.
+
+    Returns the smaller node and its bound by shares; repeated as long as it drops much, for
+    fewer live features have smaller off-diagonal sums. The tops of G among the live features are
+    computed only when cheaper bounds have dropped what they can.
+    """
+    formed, limits = not node.problem.features.singles, node.tuning.screening
+    while True:
+        formed = formed or len(node.live) <= limits.small
+        bound = ModularBound(0.0, gain_shares(node) if formed else shares_without_blocks(node))
+        before = len(node.live)
+        if before < node.size or not node.tuning.uses(Strategy.SCREENING):
+            return node, bound
+        keep = bound.screened(node.size, node.needed_gain(cutoff))
+        much = len(keep) <= limits.much * before
+        if len(keep) < before:
+            node, bound = node.restricted(keep), bound.among(keep)
+        if len(keep) < node.size:
+            return node, bound
+        if not much and not formed and len(keep) <= limits.dense:
+            formed = True
+        elif not much:
+            known = node.row_tops is not None or node.size == 1 or not node.problem.features.singles
+            if known or not limits.dense < len(keep) <= limits.tops_columns:
+                return node, bound
+            tops = node.problem.gram.row_tops(node.live, node.size - 1, tick)
+            node = replace(node, row_tops=tops)
+
+
+def greedy_completion(node: SquaredNode) -> IntArray:
+    """Positions among the live features of the additions that forward selection makes."""
+    positions = np.arange(len(node.live))
+    chosen: list[int] = []
+    while node.size > 0:
+        j = int(np.argmax(gains_alone(node)))
+        chosen.append(int(positions[j]))
+        keep = np.delete(np.arange(len(positions)), j)
+        node, positions = node.with_feature(j, keep), positions[keep]
+    return np.sort(np.asarray(chosen))

@@ -1,0 +1,150 @@
+"""State of a tree search for the squared loss, and when it turns to which bounds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import cast
+
+import numpy as np
+
+from mipselect.arrays import FloatArray
+from mipselect.restricted.squared import PreparedSquared
+from mipselect.search.bounds.modular import Budget, ModularBound
+from mipselect.search.least_squares.centring import best_centred
+from mipselect.search.least_squares.curvature import ChildrenCurvature, Curvature
+from mipselect.search.least_squares.engine import LeastSquaresEngine
+from mipselect.search.least_squares.measured_curvature import curvature_of, spectral_curvatures
+from mipselect.search.least_squares.near_columns import LiveSets, NearColumns, near_columns
+from mipselect.search.least_squares.node import SquaredNode, squared_node
+from mipselect.search.strategies import Strategy
+from mipselect.search.tree import TreeSearch
+from mipselect.search.tuning import TUNING, Tuning
+
+
+def is_crowded(node: SquaredNode) -> bool:
+    """Tell whether row sums of G are unknown, and features too many to find them on the way."""
+    unknown = node.row_tops is None and node.size > 1 and node.problem.features.singles
+    return unknown and len(node.live) > node.tuning.screening.tops_columns
+
+
+@dataclass(frozen=True, eq=False)
+class GramMeasures:
+    """Measures of G that take time, each made when it is first needed.
+
+    Attributes
+    ----------
+    problem : PreparedSquared
+    tuning : Tuning
+    """
+
+    problem: PreparedSquared
+    tuning: Tuning = TUNING
+
+    @cached_property
+    def near(self) -> NearColumns:
+        """The sets of columns that are near to one another."""
+        return near_columns(self.problem, self.tuning.near)
+
+    @cached_property
+    def cheap_curvature(self) -> Curvature:
+        """By the smallest eigenvalue."""
+        return curvature_of(self._whole)
+
+    @cached_property
+    def curvatures(self) -> list[Curvature]:
+        """By the smallest eigenvalue, and by the spectrum cut off at several limits."""
+        return [self.cheap_curvature, *spectral_curvatures(self._whole)]
+
+    @cached_property
+    def _whole(self) -> SquaredNode:
+        none, everything = np.empty(0, dtype=np.intp), np.arange(self.problem.features.count)
+        return squared_node(self.problem, none, 1, everything, 0.0, None, self.tuning)
+
+
+@dataclass(frozen=True, eq=False)
+class SquaredTree(TreeSearch[LeastSquaresEngine]):
+    """A `TreeSearch` with bounds that take work, for nodes that cheap bounds did not prune.
+
+    Attributes
+    ----------
+    measures : GramMeasures
+        Shared by the searches of one problem.
+    """
+
+    measures: GramMeasures
+
+    @property
+    def is_long(self) -> bool:
+        """True if cheap bounds have had their chance, on many nodes."""
+        return self.is_beyond(self.tuning.patience.cheap)
+
+    def worth_a_centre(self, node: SquaredNode) -> bool:
+        """Tell whether a node that is screened should be bounded around an expansion point."""
+        limits = self.tuning.centred
+        if not 2 <= node.size <= len(node.live) - limits.spare:
+            return False
+        if not self.tuning.uses(Strategy.CENTRES):
+            return False
+        return is_crowded(node) or (self.is_long and node.size >= limits.least_size)
+
+    def hold_gram(self) -> None:
+        """Keep all of G, if it fits, for a search whose nodes are many."""
+        gram = self.measures.problem.gram
+        if self.is_long and gram.fits and not gram.held:
+            gram.full()
+
+    def informed(self, node: SquaredNode, families: int = 0) -> SquaredNode:
+        """With what is known of near columns, when cheap bounds and centres had their chance.
+
+        Or if bounds leave so many families of so many features open that it takes long to look.
+        """
+        problem, limits, at_once = node.problem, self.tuning.near, Strategy.CLUSTERS_AT_ONCE
+        features, gram = problem.features, problem.gram
+        if node.near is not None or not (features.singles and 1 < features.count <= limits.columns):
+            return node
+        if self.tuning.uses(at_once) and families * len(node.live) > limits.heavy:
+            self.scheduler.want_at_once(at_once)
+        wanted = self.scheduler.wants_at_once(at_once) or self.is_beyond(self.tuning.patience.near)
+        return replace(node, near=LiveSets(self.measures.near)) if gram.fits and wanted else node
+
+    def centred(
+        self, node: SquaredNode, budgets: Sequence[Budget], start: FloatArray, needed: float
+    ) -> ModularBound:
+        """The bound of `best_centred` by the measure that has been the best for this size.
+
+        Before cheap bounds have had their chance no spectrum is computed for it.
+        """
+        known, size = self.measures, node.size
+        best = self.scheduler.variant(Strategy.CENTRES, size) if self.is_long else 0
+        if best is not None:
+            curvature = known.curvatures[best] if best else known.cheap_curvature
+            return best_centred(node, curvature.at(node), budgets, start, needed)
+        lowest, found = math.inf, ModularBound(math.inf, np.zeros(len(node.live)))
+        winner = 0
+        for variant, curvature in enumerate(known.curvatures):
+            bound = best_centred(node, curvature.at(node), budgets, start, needed)
+            worst = bound.largest(budgets)
+            if worst < lowest:
+                lowest, found, winner = worst, bound, variant
+            if lowest <= needed:
+                break
+        self.scheduler.won(Strategy.CENTRES, size, winner)
+        return found
+
+    def of_children(self, node: SquaredNode) -> ChildrenCurvature | None:
+        """By what all children of a node are bounded at once; None if one by one is right."""
+        size, centres = node.size - 1, Strategy.CENTRES
+        if size < self.tuning.centred.least_size or not self.is_long:
+            return None
+        if not (node.problem.features.singles and self.tuning.uses(Strategy.CHILDREN)):
+            return None
+        best = self.scheduler.variant(centres, size)
+        if best is None and node.near is not None:
+            # Clusters prune most of them before any measure would be tried.
+            best = self.scheduler.winner(centres, size)
+            if best is None:
+                best = self.scheduler.winner(centres, node.size)
+        return None if best is None else cast(ChildrenCurvature, self.measures.curvatures[best])

@@ -1,0 +1,133 @@
+"""Selectors that draw from scores of their own, and need fewer public bounds than an instance."""
+
+from __future__ import annotations
+
+import random
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+
+from mipselect.arrays import FloatArray
+from mipselect.errors import InvalidInput
+from mipselect.mechanisms.base import Mechanism, Support
+from mipselect.parameters import estimator, parameter
+from mipselect.privacy.guarantee import Guarantee, checked_relation
+from mipselect.privacy.randomness import Rng, generator
+from mipselect.problem.data import Rows
+from mipselect.problem.instance import Instance
+from mipselect.problem.problem import Problem
+from mipselect.problem.sums import ExactSums
+from mipselect.search.progress import ProgressCallback
+from mipselect.selectors.base import PrivateSelector
+from mipselect.tables.frames import numeric_vector
+from mipselect.validation import checked_epsilon
+
+
+@estimator
+class RowsSelector(PrivateSelector):
+    """A selector that draws from scores or values of its own, computed from rows or their sums."""
+
+    def problem(self, problem: Problem) -> Problem:
+        """Its features and the bounds that are needed, without a loss."""
+        return problem.needing(self.bounds)
+
+    def on(
+        self, instance: Instance, rng: Rng = None, progress: ProgressCallback | None = None
+    ) -> Mechanism[Support]:
+        """See `PrivateSelector.on`."""
+        return self.law(self.problem(instance.problem), instance.data, rng)
+
+    def law(self, problem: Problem, data: Rows | ExactSums, rng: Rng = None) -> Mechanism[Support]:
+        """Compute what is needed from the data, and return the distribution. Nothing is drawn.
+
+        Parameters
+        ----------
+        problem : Problem
+            Without a loss, and with the bounds that are needed.
+        data : Rows or ExactSums
+            Finite. Rows need not be clipped; sums are enough for some methods.
+        rng : None, int, random.Random or numpy.random.Generator
+            See `PrivateSelector.on`.
+
+        Raises
+        ------
+        InvalidInput
+            From the mechanism, or if a bound is missing or out of its range.
+        """
+        self.check()
+        source, _ = generator(rng)
+        with np.errstate(all="ignore"):
+            if isinstance(data, Rows):
+                return self._of_rows(problem, data, source)
+            return self._of_sums(problem, data)
+
+    @abstractmethod
+    def _of_rows(self, problem: Problem, rows: Rows, source: random.Random) -> Mechanism[Support]:
+        """See `law`; `source` is its `rng`."""
+
+    def _of_sums(self, problem: Problem, sums: ExactSums) -> Mechanism[Support]:
+        """See `law`; `InvalidInput` unless sums are enough."""
+        raise InvalidInput(
+            f"{type(self).__name__.removesuffix('Selector')} needs rows: moments are sums and no "
+            "rows"
+        )
+
+    def _mechanism(self, X: Any, y: Any, source: random.Random) -> Mechanism[Any]:
+        problem = Problem.of_columns(
+            self.n_features_in_,
+            self._names(),
+            support_size=int(self.n_features_to_select),
+            groups=self.groups,
+            always=self.always,
+            loss=None,
+            **self._asked(),
+        )
+        return self.law(problem, Rows(problem.layout.ordered(X), real_target(y)), source)
+
+    def _asked(self) -> dict[str, Any]:
+        """Return the public bounds and other arguments; `InvalidInput` if one is missing."""
+        return {}
+
+
+@estimator
+class ScoreSelector(RowsSelector):
+    """A `RowsSelector` whose ε can be stated under either relation."""
+
+    relation: str = parameter(
+        '{"add-remove", "replace-one"}',
+        "What ε is stated under; under the first n is private.",
+        default="add-remove",
+        flag="--relation",
+        check=checked_relation,
+    )
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """(ε, 0) under the relation, without conditions."""
+        return Guarantee(checked_epsilon(self.epsilon), relation=self.relation)
+
+    @property
+    def bounds(self) -> tuple[str, ...]:
+        """None: the scores do not depend on the units of the data."""
+        return ()
+
+    def stated(self, problem: Problem) -> dict[str, Guarantee]:
+        """The guarantee with the ρ of the mechanism, which follows from the number of features."""
+        self.check()
+        return {self.relation: self._stated(problem.n_features, problem.support_size)}
+
+    @abstractmethod
+    def _stated(self, p: int, k: int) -> Guarantee:
+        """The guarantee of the mechanism on p scores."""
+
+
+def real_target(y: Any) -> FloatArray:
+    """Return y as finite floats, or raise `InvalidInput`."""
+    try:
+        return numeric_vector(y).astype(np.float64)
+    except InvalidInput as error:
+        raise InvalidInput(
+            f"{error}; give classes as numbers, such as -1 and 1, or use a selector with "
+            "loss='hinge'"
+        ) from None

@@ -1,0 +1,122 @@
+"""The text of a CSV file: is it UTF-8, are its quotes closed, and which line is wrong.
+
+Whatever tells something of the rows says that it is sensitive, and quotes no value.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import BinaryIO, NoReturn
+
+from mipselect.errors import InvalidInput
+from mipselect.tables.frames import ADVICE
+
+DATE_ADVICE = (
+    "leave this column out (name the features to use), or replace dates by numbers, such as days "
+    "since a fixed day"
+)
+SCHEMA_ADVICE = (
+    f"{ADVICE}, or describe the table in a schema, which knows categories and missing values "
+    "('mipselect describe', then --schema)"
+)
+CHUNK = 1 << 20
+DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}([T ].*)?")
+
+
+def has_quotes(file: BinaryIO, path: Path) -> bool:
+    """Return whether there is any quote; raise `InvalidInput` where the text is not UTF-8."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    line, quotes, chunk = 1, False, file.read(CHUNK)
+    if chunk.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or b"\0" in chunk[:1000]:
+        raise InvalidInput(f"{path}: this is UTF-16 or no text; save the file as UTF-8")
+    while True:
+        try:
+            decoder.decode(chunk, final=not chunk)
+        except UnicodeDecodeError as error:
+            line += error.object.count(b"\n", 0, error.start)
+            raise InvalidInput(
+                f"{path}: (sensitive) line {line} has a byte that is not UTF-8; save the file as "
+                "UTF-8"
+            ) from error
+        if not chunk:
+            return quotes
+        line += chunk.count(b"\n")
+        quotes = quotes or b'"' in chunk
+        chunk = file.read(CHUNK)
+
+
+def records(file: BinaryIO, path: Path) -> Iterator[tuple[int, list[str]]]:
+    """Rows that are not blank, each with the number of its last line, counted from 1.
+
+    Raises
+    ------
+    InvalidInput
+        Where quotes are not as they must be.
+    """
+    with io.TextIOWrapper(file, "utf-8-sig", newline="") as text:
+        rows = csv.reader(text, strict=True)
+        first = 1
+        try:
+            for row in rows:
+                first = rows.line_num + 1
+                if row:
+                    yield rows.line_num, row
+        except csv.Error as error:
+            if "end of data" in str(error):
+                what = "opens a quote that is never closed"
+            elif "field limit" in str(error):
+                what = (
+                    f"has a value of more than {csv.field_size_limit():,} letters; is a quote left "
+                    "open?"
+                )
+            else:
+                what = f"is not written as it must be: {error}"
+            raise InvalidInput(f"{path}: (sensitive) line {first} {what}") from error
+
+
+def complain(
+    rows: Iterator[tuple[int, list[str]]], path: Path, columns: Sequence[str], otherwise: str
+) -> NoReturn:
+    """Raise `InvalidInput` for the first line that is wrong in one of the columns."""
+    _, header = next(rows)
+    positions = _positions(header)
+    chosen = sorted(positions[name] for name in columns)
+    for line, row in rows:
+        if len(row) != len(header):
+            raise InvalidInput(
+                f"{path}: (sensitive) line {line} has {len(row):,} values, the header has "
+                f"{len(header):,}"
+            )
+        for k in chosen:
+            if fault := _fault(row[k]):
+                raise InvalidInput(
+                    f"{path}: (sensitive) line {line}, column {header[k]!r} holds {fault}"
+                )
+    raise InvalidInput(f"{path}: (sensitive) {otherwise}; {ADVICE}, and a column must not mix them")
+
+
+def _positions(header: Sequence[str]) -> Mapping[str, int]:
+    return {name: k for k, name in enumerate(header)}
+
+
+def _fault(text: str) -> str:
+    """Return what is wrong about a value, without the value, and the remedy; "" if nothing is."""
+    stripped = text.strip()
+    if not stripped:
+        return f"nothing; {SCHEMA_ADVICE}"
+    if stripped.lower() in {"true", "false"}:
+        return ""
+    if DATE.fullmatch(stripped):
+        return f"a date; {DATE_ADVICE}"
+    try:
+        # Python reads 1_000 as a number, PyArrow does not.
+        number = math.nan if "_" in stripped else float(stripped)
+    except ValueError:
+        return f"text that is no number; {SCHEMA_ADVICE}"
+    return "" if math.isfinite(number) else f"no finite number; {ADVICE}"

@@ -1,0 +1,73 @@
+"""Columns of pandas and Polars as Arrow columns, whatever they are stored as."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from mipselect.tables.cells import arrow_cells
+from mipselect.tables.parts import ROWS
+from mipselect.tables.values import UNWRITABLE
+
+
+def pandas_column(series: Any) -> pa.Array:
+    """A series, or a part of one; never fails on what stands in it."""
+    pandas = sys.modules["pandas"]
+    if isinstance(series.dtype, pandas.SparseDtype):
+        series = series.sparse.to_dense()
+    dtype = series.dtype
+    if isinstance(dtype, pandas.CategoricalDtype):
+        return _categorical(series)
+    if dtype.kind in "biuf" and isinstance(dtype, np.dtype):
+        # There is no Arrow type for longer floats.
+        return pa.array(series.to_numpy(np.float64 if dtype.itemsize > 8 else None))
+    if dtype.kind in "biuf" or (
+        isinstance(dtype, pandas.StringDtype) and dtype.storage != "python"
+    ):
+        return _one_piece(pa.array(series, from_pandas=True))
+    return arrow_cells(np.asarray(series.astype(object), dtype=object))
+
+
+def _categorical(series: Any) -> pa.Array:
+    known = arrow_cells(np.asarray(series.cat.categories, dtype=object))
+    codes = series.cat.codes.to_numpy()
+    if pa.types.is_union(known.type):  # A union has no dictionary.
+        return arrow_cells(np.asarray(series.astype(object), dtype=object))
+    return pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0), known)
+
+
+def polars_batches(frame: Any, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """Some columns of a data frame, no more than `ROWS` rows at a time."""
+    for start in range(0, frame.height, ROWS):
+        rows = frame.slice(start, ROWS)
+        yield pa.record_batch([polars_column(rows.get_column(n)) for n in names], list(names))
+
+
+def polars_type(kind: Any) -> pa.DataType:
+    """The type in Arrow that a type of Polars becomes, without a value."""
+    import polars
+
+    if kind.is_nested():
+        return pa.list_(pa.null())
+    return polars_column(polars.Series([], dtype=kind)).type
+
+
+def polars_column(series: Any) -> pa.Array:
+    """A series; also one that Polars exports as what Arrow cannot read."""
+    import polars
+
+    if series.dtype == polars.Object:
+        return arrow_cells(series.to_list())
+    if series.dtype.is_nested():
+        return pa.array([None if absent else UNWRITABLE for absent in series.is_null()])
+    if str(series.dtype) in {"Int128", "UInt128"}:  # Not every version has them.
+        series = series.cast(polars.Float64)
+    return _one_piece(series.to_arrow())
+
+
+def _one_piece(column: pa.Array | pa.ChunkedArray) -> pa.Array:
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column

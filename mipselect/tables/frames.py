@@ -1,0 +1,305 @@
+"""X and y as arrays of numbers, from arrays, data frames and Arrow tables.
+
+What only looks like a number is refused by row and column: masked entries, missing values, dates,
+text. So is an index that `DataFrame.to_csv` stored as a column, by its name.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from decimal import Decimal
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mipselect.arrays import FloatArray
+from mipselect.errors import InvalidInput
+from mipselect.validation import checked_names, shown
+
+Names = Sequence[str] | None
+
+ADVICE = "values must be finite numbers or true/false; remove or impute such rows first"
+DATES = "dates and times are no numbers; leave them out, or turn them into numbers yourself"
+STORED_INDEX = re.compile(r"(Unnamed: \d+|__index_level_\d+__)?")
+"""Names of the index of a data frame that was stored as a column without a name."""
+
+
+def numeric_matrix(
+    X: ArrayLike, names: Names = None, what: str = "X"
+) -> tuple[FloatArray, tuple[str, ...] | None]:
+    """Return a table as finite numbers, and the names of its columns.
+
+    Parameters
+    ----------
+    X : array_like of shape (n, p)
+        Numbers or truth values; pandas, or anything that offers an Arrow table or stream (PyArrow,
+        Polars, DuckDB). Lazy frames are refused.
+    names : sequence of str, optional
+        Names for the columns, in place of those that X has.
+    what : str
+        How X is called in a message.
+
+    Returns
+    -------
+    matrix : ndarray of shape (n, p)
+        float32 if all of X is, else float64. It may share memory with X.
+    names : tuple of str, or None
+        The names that were given or that a frame has; whole numbers as labels become text.
+
+    Raises
+    ------
+    InvalidInput
+        With the row and the column that is wrong.
+    """
+    refuse_lazy(X, what)
+    table = None if _is_pandas(X) else _arrow_table(X)
+    if names is None:
+        own = getattr(X, "columns", None) if table is None else table.column_names
+        labels = _labels(own, what) if isinstance(own, Iterable) else None
+    else:
+        labels = checked_names(names)
+    if table is not None:
+        matrix = arrow_matrix(table, f"{what}: ")
+    elif _is_pandas(X):
+        matrix = _pandas_matrix(X, labels, what)
+    else:
+        matrix = _numbers(plain_array(X, what), labels, what)
+    if matrix.ndim != 2 or matrix.size == 0:
+        raise InvalidInput(
+            f"{what} must be a non-empty table of shape (n, p), got shape {matrix.shape}"
+        )
+    _require_finite(matrix, labels, what)
+    return matrix, labels
+
+
+def numeric_vector(y: ArrayLike, what: str = "y") -> FloatArray:
+    """Return finite numbers as an array, of whatever shape y has; see `numeric_matrix`."""
+    vector = _numbers(plain_array(y, what), None, what)
+    _require_finite(vector, None, what)
+    return vector
+
+
+def plain_array(values: ArrayLike, what: str) -> NDArray[Any]:
+    """Return an array that holds what it seems to hold; text and None are let through.
+
+    Raises
+    ------
+    InvalidInput
+        For masked entries, dates and times, pandas' NA, complex numbers, records, lazy frames
+        and what is no array at all.
+    """
+    refuse_lazy(values, what)
+    rows = values if isinstance(values, list | tuple) else ()
+    try:
+        if any(isinstance(row, np.ma.MaskedArray) for row in rows):
+            values = np.ma.array(rows)
+        array = np.asarray(values)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InvalidInput(f"{what} must hold real numbers only: {error}") from error
+    if isinstance(values, np.ma.MaskedArray):
+        masked = np.argwhere(np.ma.getmaskarray(values))
+        if masked.size:
+            raise InvalidInput(f"{what}: {_place(masked[0], None)} is masked; {ADVICE}")
+    if array.dtype.kind in "Mm":
+        raise InvalidInput(f"{what} holds {array.dtype}; {DATES}")
+    if array.dtype.kind in "cV":
+        raise InvalidInput(f"{what} must hold real numbers only, got type {array.dtype}")
+    if array.dtype.kind == "O":
+        if array.ndim == 0:
+            hint = ", give X.toarray()" if hasattr(values, "toarray") else ""
+            raise InvalidInput(f"{what} must be an array, got {type(values).__name__}{hint}")
+        _refuse(array, lambda v: isinstance(v, DATE_TYPES) or _is_na(v), None, what)
+    return array
+
+
+def refuse_lazy(values: object, what: str) -> None:
+    """Raise `InvalidInput` for a frame whose values are not there yet."""
+    collects = hasattr(values, "collect") and not hasattr(values, "__arrow_c_stream__")
+    if hasattr(values, "__dask_graph__") or (collects and not hasattr(values, "__array__")):
+        way = ".compute()" if hasattr(values, "__dask_graph__") else ".collect()"
+        raise InvalidInput(f"{what} is lazy, a {type(values).__name__}; give {what}{way}")
+
+
+def refuse_stored_index(names: Sequence[str], what: str) -> None:
+    """Raise `InvalidInput` if a column is the index of a data frame that was stored with it."""
+    for j, name in enumerate(names):
+        if STORED_INDEX.fullmatch(name):
+            called = f"is called {name!r}" if name else "has no name"
+            raise InvalidInput(
+                f"{what}: column {j} {called}, as the stored index of a data frame is; leave it "
+                "out (to_csv(index=False)), or rename it if it is a feature"
+            )
+
+
+def arrow_matrix(table: Any, where: str = "") -> FloatArray:
+    """Return the columns of a `pyarrow.Table` as finite numbers, shape (n, p).
+
+    Raises
+    ------
+    InvalidInput
+        Beginning with `where`, with the row, counted from 0, and the column.
+    """
+    import pyarrow as pa
+
+    single = table.num_columns and all(column.type == pa.float32() for column in table.columns)
+    dtype = np.float32 if single else np.float64
+    result = np.empty((table.num_rows, table.num_columns), dtype, order="F")
+    for k, (name, column) in enumerate(zip(table.column_names, table.columns, strict=True)):
+        numbers = _arrow_numbers(column, f"{where}column {shown(name)}", pa)
+        result[:, k] = numbers
+        bad = np.flatnonzero(~np.isfinite(numbers))
+        if bad.size:
+            value = column[int(bad[0])].as_py()
+            raise InvalidInput(
+                f"{where}row {bad[0]} (counted from 0), column {shown(name)} holds "
+                f"{'nothing' if value is None else shown(value)}; {ADVICE}"
+            )
+    return result
+
+
+def _arrow_numbers(column: Any, called: str, pa: Any) -> FloatArray:
+    """One column as floats, missing values as NaN."""
+    kind, types = column.type, pa.types
+    if types.is_boolean(kind):
+        column = column.cast(pa.uint8())
+    elif not (is_numeric(kind) or types.is_null(kind)):
+        values = column.drop_null()
+        first = f"; its first value is {shown(values[0].as_py())}" if len(values) else ""
+        advice = DATES if types.is_temporal(kind) else ADVICE
+        raise InvalidInput(f"{called} is of type {kind}{first}; {advice}")
+    # Unsafe only in that integers beyond 2⁵³ are rounded.
+    numbers: FloatArray = column.cast(pa.float64(), safe=False).to_numpy()
+    return numbers
+
+
+def is_numeric(kind: Any) -> bool:
+    """Return whether an Arrow type is one of numbers."""
+    import pyarrow as pa
+
+    types = pa.types
+    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
+
+
+def _arrow_table(X: object) -> Any:
+    """The Arrow table that X offers, or None."""
+    if not (hasattr(X, "__arrow_c_stream__") or hasattr(X, "__arrow_c_array__")):
+        return None
+    import pyarrow as pa
+
+    try:
+        return pa.table(X)
+    except (TypeError, pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return None  # A single column: it has values and no table.
+
+
+def _is_pandas(X: object) -> bool:
+    pandas = sys.modules.get("pandas")
+    return pandas is not None and isinstance(X, pandas.DataFrame)
+
+
+def _pandas_matrix(frame: Any, names: Names, what: str) -> FloatArray:
+    """A data frame as numbers, missing values as NaN; at once, for columns may be many."""
+    for j, dtype in enumerate(frame.dtypes):
+        if dtype.kind in "Mm" or str(dtype).startswith("period"):
+            raise InvalidInput(f"{what}: {_column(j, names)} is of type {dtype}; {DATES}")
+        if dtype.kind not in "biuf":
+            column = np.asarray(frame.iloc[:, j], dtype=object)[:, None]
+            _refuse(column, _is_no_number, names, what, first_column=j)
+            if not isinstance(dtype, np.dtype):
+                raise InvalidInput(f"{what}: {_column(j, names)} is of type {dtype}; {ADVICE}")
+    single = all(dtype == np.float32 for dtype in frame.dtypes)
+    extended = any(not isinstance(dtype, np.dtype) for dtype in frame.dtypes)
+    missing = {"na_value": np.nan} if extended else {}
+    matrix: FloatArray = frame.to_numpy(dtype=np.float32 if single else np.float64, **missing)
+    return matrix
+
+
+def _labels(labels: Iterable[Any], what: str) -> tuple[str, ...]:
+    """Column labels as names: text, or whole numbers as text."""
+    names = []
+    for j, label in enumerate(labels):
+        if not isinstance(label, str | Integral) or isinstance(label, bool):
+            raise InvalidInput(
+                f"{what}: column {j} is labelled by a {type(label).__name__}; labels must be texts "
+                "or whole numbers: rename the columns"
+            )
+        names.append(label if isinstance(label, str) else str(int(label)))
+    refuse_stored_index(names, what)
+    return checked_names(names)
+
+
+def _numbers(array: NDArray[Any], names: Names, what: str) -> FloatArray:
+    """Convert to float32 or float64; text is no number."""
+    if array.dtype.kind not in "biuf":
+        _refuse(array, _is_no_number, names, what)
+    try:
+        with np.errstate(over="ignore"):
+            return array.astype(np.float32 if array.dtype == np.float32 else np.float64, copy=False)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InvalidInput(f"{what} must hold real numbers only: {error}") from error
+
+
+DATE_TYPES = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
+
+
+def _is_na(value: Any) -> bool:
+    """Return whether a value, not a number, differs from itself or cannot tell, as pandas' NA."""
+    try:
+        return bool(value != value) and not isinstance(value, Real | Decimal)
+    except (TypeError, ValueError):
+        return True
+
+
+def _is_no_number(value: Any) -> bool:
+    if not isinstance(value, Real | Decimal | np.bool_):
+        return True
+    try:
+        float(value)
+    except (OverflowError, ValueError):
+        return True
+    return False
+
+
+def _refuse(
+    array: NDArray[Any],
+    wrong: Callable[[Any], bool],
+    names: Names,
+    what: str,
+    *,
+    first_column: int = 0,
+) -> None:
+    """Raise `InvalidInput` for the first entry that is wrong."""
+    for k, value in enumerate(array.flat):
+        if wrong(value):
+            row, *rest = (int(i) for i in np.unravel_index(k, array.shape))
+            at = _place((row, *(j + first_column for j in rest)), names)
+            why = f"; {DATES}" if isinstance(value, DATE_TYPES) else ""
+            raise InvalidInput(
+                f"{what} must hold real numbers only: {at} holds {shown(value)}{why}"
+            )
+
+
+def _require_finite(array: FloatArray, names: Names, what: str) -> None:
+    bad = np.argwhere(~np.isfinite(array))
+    if bad.size:
+        more = f" ({len(bad)} such values in all)" if len(bad) > 1 else ""
+        raise InvalidInput(
+            f"{what} must be finite: {_place(bad[0], names)} holds {array[tuple(bad[0])]}{more}; "
+            "remove or impute such rows first"
+        )
+
+
+def _place(indices: Sequence[int] | NDArray[Any], names: Names) -> str:
+    row = f"row {int(indices[0])}"
+    return row if len(indices) < 2 else f"{row}, {_column(int(indices[1]), names)}"
+
+
+def _column(j: int, names: Names) -> str:
+    if names is None:
+        return f"column {j} (x{j})"
+    return f"column {j} ({names[j]})" if j < len(names) else f"column {j}"

@@ -1,0 +1,213 @@
+"""From a source to its pieces, each of them read in batches; nothing is read before it is used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from mipselect.arrays import FloatArray
+from mipselect.errors import InvalidInput
+from mipselect.tables import Field, values
+from mipselect.tables.frames import numeric_matrix, numeric_vector
+from mipselect.tables.mapping import open_table
+from mipselect.tables.parts import ROWS, Part
+from mipselect.tables.places import Once, Place
+from mipselect.tables.public_map import PublicMap
+from mipselect.validation import shown
+
+Pair = tuple[FloatArray, FloatArray]
+
+
+class Mapped(Protocol):
+    """Columns of a table by a schema."""
+
+    @property
+    def public(self) -> PublicMap:
+        """The map of a row."""
+        ...
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A part of a source, such as one of its files.
+
+    Attributes
+    ----------
+    label : str
+        How it is called in a message.
+    rows : int or None
+        Their number, where it is known without reading them.
+    read : callable
+        Returns its batches, of at most `ROWS` rows.
+    identities : callable or None
+        Returns the same of the column that says whose row it is, where there is one.
+    places : tuple of Place
+        The files that it is read from, as far as they are known.
+    """
+
+    label: str
+    rows: int | None
+    read: Callable[[], Iterator[Any]]
+    identities: Callable[[], Iterator[pa.Array]] | None = None
+    places: tuple[Place, ...] = ()
+
+    @property
+    def file(self) -> tuple[int, int] | None:
+        """Bytes and time of the last change of a file that is here."""
+        path = Path(self.label)
+        if not path.is_file():
+            return None
+        found = path.stat()
+        return found.st_size, found.st_mtime_ns
+
+
+def pieces_of_table(source: Any, columns: Mapped) -> Iterable[Piece]:
+    """The parts of a table, whose headers are looked at; of a list all together.
+
+    Of an iterator one table is looked at after another. A file that is reached twice is refused.
+    """
+    if isinstance(source, list | tuple):
+        together = [piece for one in source for piece in pieces_of_table(one, columns)]
+        Once().reach(place for piece in together for place in piece.places)
+        return together
+    if isinstance(source, Iterator) and not hasattr(source, "__arrow_c_stream__"):
+        return _one_after_another(source, columns)
+    return [_piece(part, columns.public) for part in open_table(source, columns.public)]
+
+
+def _one_after_another(source: Iterator[Any], columns: Mapped) -> Iterator[Piece]:
+    once = Once()
+    for table in source:
+        for piece in pieces_of_table(table, columns):
+            once.reach(piece.places)
+            yield piece
+
+
+def _piece(part: Part, public: PublicMap) -> Piece:
+    def rows() -> Iterator[pa.RecordBatch]:
+        return part.read(public.names)
+
+    def identities() -> Iterator[pa.Array]:
+        return (batch.column(0) for batch in part.read([] if unit is None else [unit.name]))
+
+    unit = public.unit
+    return Piece(part.label, part.rows, rows, None if unit is None else identities, part.places)
+
+
+def piece_of_arrays(pairs: Iterable[Pair]) -> Piece:
+    """One piece: pairs (X, y) of finite numbers, in slices."""
+
+    def read() -> Iterator[Pair]:
+        for X, y in pairs:
+            for start in range(0, len(y), ROWS):
+                yield X[start : start + ROWS], y[start : start + ROWS]
+
+    return Piece("the arrays", None, read)
+
+
+def checked_pairs(source: Any) -> tuple[tuple[str, ...], Iterator[Pair]]:
+    """The names of the columns, and pairs (X, y) of finite numbers.
+
+    Parameters
+    ----------
+    source : (X, y), or an iterable of such pairs
+        X of shape (m, p), y of shape (m,); frames have names, of which all must be the same.
+
+    Raises
+    ------
+    InvalidInput
+        At once for what is wrong with the first pair; with those after it when they are read.
+    """
+    given = iter([source] if _is_pair(source) else _iterable(source))
+    first = next(given, None)
+    if first is None:
+        raise InvalidInput("there are no batches, and so no rows")
+    names, pair = _checked(first, "")
+    size = pair[0].shape[1]
+
+    def pairs() -> Iterator[Pair]:
+        yield pair
+        for number, batch in enumerate(given, 1):
+            other, later = _checked(batch, f"batch {number}: ")
+            if later[0].shape[1] != size or other not in (None, names):
+                raise InvalidInput(
+                    f"batch {number}: X must have the {size} columns of the first batch"
+                )
+            yield later
+
+    return names or tuple(f"x{j}" for j in range(size)), pairs()
+
+
+def is_dask(source: Any) -> bool:
+    """Return whether the source, or a part of the pair that it is, is a collection of Dask."""
+    parts = source if isinstance(source, tuple) else (source,)
+    return any(hasattr(part, "__dask_graph__") for part in parts)
+
+
+def _is_pair(source: Any) -> bool:
+    return isinstance(source, tuple) and len(source) == 2
+
+
+def _iterable(source: Any) -> Iterable[Any]:
+    is_table = isinstance(source, str | Path | np.ndarray) or hasattr(source, "columns")
+    if isinstance(source, Iterable) and not (is_table or hasattr(source, "__arrow_c_stream__")):
+        return source
+    raise InvalidInput(
+        "without a schema the source must be (X, y), or batches of such pairs, with x_bound and "
+        f"y_bound; got {shown(type(source).__name__)}: give the schema of a table"
+    )
+
+
+def _checked(batch: Any, where: str) -> tuple[tuple[str, ...] | None, Pair]:
+    if not _is_pair(batch):
+        raise InvalidInput(f"{where}a batch must be a pair (X, y), got {shown(batch)}")
+    X, names = numeric_matrix(batch[0], what=f"{where}X")
+    y = numeric_vector(batch[1], f"{where}y")
+    if y.shape != (len(X),):
+        raise InvalidInput(f"{where}y must have one value per row of X, ({len(X)},); got {y.shape}")
+    return names, (X, y)
+
+
+class FirstRows:
+    """First rows of their person, over all batches: the rule ``first``.
+
+    What it remembers are the identities: some hundred bytes for each person.
+
+    Parameters
+    ----------
+    unit : Field
+        That says whose row it is.
+    """
+
+    def __init__(self, unit: Field) -> None:
+        self._unit = unit
+        self._seen: set[bytes | None] = set()
+
+    def among(self, column: pa.Array) -> np.ndarray[Any, np.dtype[np.intp]]:
+        """The places of the first rows of people who were not there before."""
+        found = values.identities(column, self._unit).dictionary_encode("encode")
+        _, first = np.unique(found.indices.to_numpy(), return_index=True)
+        # The bytes, for a text need not be UTF-8.
+        who = found.dictionary.view(pa.binary()).to_pylist()
+        codes = found.indices.to_numpy()[first]
+        new = [at for at, code in zip(first.tolist(), codes.tolist(), strict=True)
+               if self._is_new(who[code])]  # fmt: skip
+        return np.array(sorted(new), dtype=np.intp)
+
+    def _is_new(self, who: bytes | None) -> bool:
+        if who in self._seen:
+            return False
+        self._seen.add(who)
+        return True
+
+
+def skip(people: FirstRows, pieces: Sequence[Piece]) -> None:
+    """Remember the people of pieces that were counted before."""
+    for piece in pieces:
+        for column in () if piece.identities is None else piece.identities():
+            people.among(column)

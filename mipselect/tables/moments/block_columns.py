@@ -1,0 +1,191 @@
+"""Columns of rows that are not scaled, of which blocks are made: no range of them is used."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from mipselect.arrays import FloatArray
+from mipselect.blocks.normalised import ColumnsOfFeatures
+from mipselect.blocks.partitions import Blocks
+from mipselect.errors import InvalidInput
+from mipselect.tables.encoders import Indicators
+from mipselect.tables.public_map import PublicMap
+from mipselect.tables.schema import TableSchema
+from mipselect.validation import checked_feature_names, set_fields, shown
+
+
+@dataclass(frozen=True)
+class ArrayBlockColumns:
+    """Columns of arrays.
+
+    Attributes
+    ----------
+    names : tuple of str
+    groups : tuple of tuple of int
+        The columns of every feature.
+    always : tuple of tuple of int
+        Those that are always in.
+    feature_names : tuple of str
+    blocks : Blocks
+    """
+
+    names: tuple[str, ...]
+    groups: tuple[tuple[int, ...], ...]
+    always: tuple[tuple[int, ...], ...]
+    feature_names: tuple[str, ...]
+    blocks: Blocks
+
+    def __post_init__(self) -> None:
+        names = checked_feature_names(self.names, len(self.names))
+        features = checked_feature_names(self.feature_names, len(self.groups))
+        listed = sorted(j for part in (*self.groups, *self.always) for j in part)
+        if listed != list(range(len(names))):
+            raise InvalidInput("every column must be in one of groups and always, once")
+        set_fields(self, names=names, feature_names=features)
+
+    @property
+    def x_bounds(self) -> tuple[float, ...]:
+        """All 1, of the rows of blocks."""
+        return (1.0,) * len(self.names)
+
+    @property
+    def y_bound(self) -> float:
+        """1, of the rows of blocks."""
+        return 1.0
+
+    @cached_property
+    def parts(self) -> ColumnsOfFeatures:
+        """Columns that are normalised together; the target is the last of p + 1."""
+        p = len(self.names)
+        return ColumnsOfFeatures(
+            (*self.groups, *self.always, (p,)), np.zeros(p + 1, dtype=np.bool_)
+        )
+
+    def rows(self, batch: tuple[FloatArray, FloatArray]) -> FloatArray:
+        """X and y side by side, shape (m, p + 1)."""
+        X, y = batch
+        return np.column_stack([X, y]).astype(np.float64, copy=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All but the seed, ready for JSON."""
+        return {
+            "kind": "blocks of arrays",
+            "names": list(self.names),
+            "groups": [list(group) for group in self.groups],
+            "always": [list(part) for part in self.always],
+            "feature_names": list(self.feature_names),
+            **self.blocks.public(),
+        }
+
+
+@dataclass(frozen=True)
+class TableBlockColumns:
+    """Columns of a table by its schema, numbers as they are.
+
+    Attributes
+    ----------
+    schema : TableSchema
+    target : str
+    never : tuple of str
+        Fields that are left out.
+    blocks : Blocks
+    """
+
+    schema: TableSchema
+    target: str
+    never: tuple[str, ...]
+    blocks: Blocks
+
+    @cached_property
+    def public(self) -> PublicMap:
+        """The map of a row; `InvalidInput` for what is wrong with the question."""
+        return self.question()
+
+    def question(self, always: Sequence[str] = (), never: Sequence[str] = ()) -> PublicMap:
+        """The map with some fields always in, and others left out as well."""
+        left_out = [*self.never, *(name for name in never if name not in self.never)]
+        return PublicMap.without_ranges(
+            self.schema, target=self.target, always=always, never=left_out
+        )
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """See `Columns`."""
+        return tuple(column.name for column in self.public.columns)
+
+    @property
+    def x_bounds(self) -> tuple[float, ...]:
+        """All 1, of the rows of blocks."""
+        return (1.0,) * len(self.names)
+
+    @property
+    def y_bound(self) -> float:
+        """1, of the rows of blocks."""
+        return 1.0
+
+    @cached_property
+    def parts(self) -> ColumnsOfFeatures:
+        """Columns that are normalised together; the target is the last of p + 1."""
+        return parts_of_table(self.public)
+
+    def rows(self, batch: Any) -> FloatArray:
+        """X and y of an Arrow batch with the columns `public.names`, shape (m, p + 1).
+
+        Rows that are mapped already stay as they are.
+        """
+        if isinstance(batch, np.ndarray):
+            return batch
+        p = len(self.names)
+        rows = np.empty((batch.num_rows, p + 1))
+        self.public.encode(batch, rows[:, :p], rows[:, p])
+        return rows
+
+    def to_dict(self) -> dict[str, Any]:
+        """All but the seed, ready for JSON."""
+        return {
+            "kind": "blocks of a table",
+            "schema": self.schema.content,
+            "target": self.target,
+            "never": list(self.never),
+            **self.blocks.public(),
+        }
+
+
+BlockColumns = ArrayBlockColumns | TableBlockColumns
+"""Columns x and y of rows, and the features that they are normalised by. The rows of blocks are
+added up, in [-1, 1]; `rows` has the rows before."""
+
+
+def parts_of_table(public: PublicMap) -> ColumnsOfFeatures:
+    """The columns of every field, and the target; all but numbers and places are indicators."""
+    p = len(public.columns)
+    indicators = np.zeros(p + 1, dtype=np.bool_)
+    for encoder, block in zip(public.encoders, public.blocks, strict=True):
+        indicators[block.start : block.stop] = True
+        if not isinstance(encoder, Indicators):
+            indicators[block.start] = False
+    return ColumnsOfFeatures((*map(tuple, public.blocks), (p,)), indicators)
+
+
+def block_columns_from_dict(content: Mapping[str, Any]) -> BlockColumns:
+    """Read what `to_dict` wrote; anything else raises `InvalidInput`, `KeyError` or `TypeError`."""
+    blocks = Blocks(content["block_rows"], content["partitions"])
+    if content["kind"] == "blocks of arrays":
+        return ArrayBlockColumns(
+            tuple(content["names"]),
+            tuple(tuple(group) for group in content["groups"]),
+            tuple(tuple(part) for part in content["always"]),
+            tuple(content["feature_names"]),
+            blocks,
+        )
+    if content["kind"] != "blocks of a table":
+        raise InvalidInput(f"columns are of arrays or of a table, not {shown(content['kind'])}")
+    schema = TableSchema.of(content["schema"])
+    columns = TableBlockColumns(schema, content["target"], tuple(content["never"]), blocks)
+    _ = columns.public
+    return columns

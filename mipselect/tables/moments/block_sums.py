@@ -1,0 +1,153 @@
+"""Sums over the rows of normalised blocks: one pass over a table, window after window."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from threading import Lock
+from typing import Any
+
+import numpy as np
+
+from mipselect.arrays import FloatArray, IntArray
+from mipselect.blocks.normalised import normalised
+from mipselect.errors import InvalidInput
+from mipselect.grid import GRID
+from mipselect.tables.moments.batches import (
+    Piece,
+    checked_pairs,
+    is_dask,
+    piece_of_arrays,
+    pieces_of_table,
+)
+from mipselect.tables.moments.block_columns import BlockColumns, TableBlockColumns
+from mipselect.tables.moments.counting import MOST_THREADS, Counting, Progress, blas, cores
+from mipselect.tables.moments.sums import ONE, Sums
+
+WINDOW_ENTRIES = 1 << 26
+"""A window has no more entries, so that two of them fit into memory whatever the number of columns
+is; public."""
+
+CHUNK_ENTRIES = 1 << 21
+"""Entries of blocks that are normalised and multiplied at once, or as many blocks as columns: sums
+of so many products are exact, on the grid in doubles and of signs in single precision."""
+
+MOST_TERMS = 2**31 - 1
+"""A block adds at most 2^32 units to a sum, so that these blocks are the last that fit."""
+
+
+def sums_of_source(source: Any, columns: BlockColumns, progress: Progress | None) -> Sums:
+    """Add up the blocks of a source; see `Moments.of_blocks`."""
+    if is_dask(source):
+        from mipselect.tables.moments.dask_collections import dask_block_sums
+
+        return dask_block_sums(source, columns)
+    if isinstance(columns, TableBlockColumns):
+        require_one_row_each(columns)
+        return block_sums(columns, pieces_of_table(source, columns), progress)
+    names, pairs = checked_pairs(source)
+    if len(names) != len(columns.names):
+        raise InvalidInput(f"X must have {len(columns.names)} columns, got {len(names)}")
+    return block_sums(columns, [piece_of_arrays(pairs)], progress)
+
+
+def require_one_row_each(columns: TableBlockColumns) -> None:
+    """Raise `InvalidInput` where a person may have several rows."""
+    if columns.public.unit is not None:
+        raise InvalidInput(
+            "rows of one person must be in memory together: read the table with "
+            "Instance.from_blocks, or make one row of each person first, and a schema without "
+            "csvw-eo:privacyUnit"
+        )
+
+
+def block_sums(
+    columns: BlockColumns, pieces: Iterable[Piece], progress: Progress | None = None
+) -> Sums:
+    """Add up the rows of the blocks of all partitions; the first entry counts rows of the table.
+
+    A block has rows of one window, and a window is so many consecutive rows of the source, however
+    they come: chunks and files do not matter to it.
+
+    Parameters
+    ----------
+    columns : BlockColumns
+    pieces : iterable of Piece
+    progress : callable, optional
+        Receives a `Counting` for every window.
+
+    References
+    ----------
+    docs/mathematics/blocks.md.
+    """
+    size, blocks = len(columns.names) + 1, columns.blocks
+    sums, turn = Sums(1, size + 1), Lock()
+    threads = min(MOST_THREADS, cores())
+    waiting = deque[Future[None]]()
+    n = 0
+    with blas().limit(limits=1, user_api="blas"), ThreadPoolExecutor(threads) as pool:
+        for number, window in enumerate(_windows(columns, pieces)):
+            for part in blocks.of_window(number, len(window)):
+                for chunk in _chunks(part, size):
+                    if len(waiting) > 2 * threads:
+                        waiting.popleft().result()
+                    waiting.append(pool.submit(_add, window, chunk, columns, sums, turn))
+            n += len(window)
+            if blocks.terms(n) > MOST_TERMS:
+                raise InvalidInput(
+                    f"sums of more than {MOST_TERMS:,} blocks do not fit into 64 bits; take fewer "
+                    f"partitions than {blocks.partitions}"
+                )
+            if progress is not None:
+                progress(Counting("blocks", number, n, 8 * n * size, None))
+        while waiting:
+            waiting.popleft().result()
+    if n < blocks.rows:
+        raise InvalidInput(f"{n} rows are no block of {blocks.rows}")
+    return _counting_rows(sums, n)
+
+
+def _add(
+    window: FloatArray, blocks: IntArray, columns: BlockColumns, sums: Sums, turn: Lock
+) -> None:
+    rows = normalised(window, blocks, columns.parts)
+    if blocks.shape[1] == 2 and not columns.parts.several:
+        signs = rows.astype(np.float32)
+        products = (signs.T @ signs).astype(np.int64) * ONE
+    else:
+        rows /= GRID
+        products = (rows.T @ rows).astype(np.int64)
+    with turn:
+        sums.totals[0, 1:, 1:] += products
+
+
+def _counting_rows(sums: Sums, n: int) -> Sums:
+    sums.totals[0, 0, 0] = n * ONE
+    return Sums.of(sums.totals)
+
+
+def _chunks(blocks: IntArray, size: int) -> Iterator[IntArray]:
+    most = max(CHUNK_ENTRIES // (blocks.shape[1] * size), size)
+    return (blocks[start : start + most] for start in range(0, len(blocks), most))
+
+
+def _windows(columns: BlockColumns, pieces: Iterable[Piece]) -> Iterator[FloatArray]:
+    """Consecutive rows, shape (window, p + 1); the last window may have fewer."""
+    size = len(columns.names) + 1
+    b = columns.blocks.rows
+    most = min(columns.blocks.window, max(b, WINDOW_ENTRIES // size // b * b))
+    kept: list[FloatArray] = []
+    held = 0
+    for piece in pieces:
+        for batch in piece.read():
+            rows = columns.rows(batch)
+            while held + len(rows) >= most:
+                taken = most - held
+                yield np.concatenate([*kept, rows[:taken]])
+                rows, kept, held = rows[taken:], [], 0
+            if len(rows):
+                kept.append(rows)
+                held += len(rows)
+    if kept:
+        yield np.concatenate(kept)

@@ -1,0 +1,214 @@
+"""Columns of Z = [1, x, y], all of it public, and the map of one row to the grid.
+
+The entries of Z are integers in -65,536..65,536: multiples of `GRID`, cut towards zero, of columns
+in [-1, 1]. A row in Z depends on one row of the table, and on nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+
+from mipselect.arrays import FloatArray
+from mipselect.errors import InvalidInput
+from mipselect.grid import GRID, on_grid
+from mipselect.tables.people import checked_rule
+from mipselect.tables.public_map import PublicMap
+from mipselect.tables.schema import TableSchema
+from mipselect.validation import (
+    checked_feature_names,
+    checked_scale,
+    checked_scales,
+    set_fields,
+    shown,
+)
+
+
+class Columns(Protocol):
+    """Columns that are added up: their names and bounds, public."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns x, p of them."""
+        ...
+
+    @property
+    def x_bounds(self) -> tuple[float, ...]:
+        """b_j of every column: an entry of Z stands for so many times itself; shape (p,)."""
+        ...
+
+    @property
+    def y_bound(self) -> float:
+        """b_y, the same of the target."""
+        ...
+
+    def rows(self, batch: Any) -> FloatArray:
+        """Z of a batch, shape (m, p + 2)."""
+        ...
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it, ready for JSON."""
+        ...
+
+
+@dataclass(frozen=True)
+class ArrayColumns:
+    """Columns of arrays, clipped to public bounds and divided by them.
+
+    Attributes
+    ----------
+    names : tuple of str
+    x_bounds : tuple of float
+    y_bound : float
+    """
+
+    names: tuple[str, ...]
+    x_bounds: tuple[float, ...]
+    y_bound: float
+
+    def __post_init__(self) -> None:
+        size = len(self.names)
+        set_fields(
+            self,
+            names=checked_feature_names(self.names, size),
+            x_bounds=checked_scales(self.x_bounds, "x_bound", size),
+            y_bound=checked_scale(self.y_bound, "y_bound"),
+        )
+
+    def rows(self, batch: tuple[FloatArray, FloatArray]) -> FloatArray:
+        """Z of (X, y), shapes (m, p) and (m,), which are finite."""
+        X, y = batch
+        Z = np.empty((len(y), len(self.names) + 2))
+        Z[:, 0] = 1.0
+        Z[:, 1:-1] = on_grid(X.astype(np.float64, copy=False), np.array(self.x_bounds))
+        Z[:, -1] = on_grid(y.astype(np.float64, copy=False), self.y_bound)
+        Z *= 1.0 / GRID
+        return Z
+
+    def to_dict(self) -> dict[str, Any]:
+        """See `Columns`."""
+        return {
+            "kind": "arrays",
+            "names": list(self.names),
+            "x_bounds": list(self.x_bounds),
+            "y_bound": self.y_bound,
+        }
+
+
+@dataclass(frozen=True)
+class TableColumns:
+    """Columns of a table after the public map of its schema, in [-1, 1].
+
+    Attributes
+    ----------
+    schema : TableSchema
+    target : str
+    never : tuple of str
+        Fields that are left out.
+    ranges : mapping of str to (float, float)
+        Public ranges in place of those of the schema.
+    """
+
+    schema: TableSchema
+    target: str
+    never: tuple[str, ...] = ()
+    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+
+    @cached_property
+    def public(self) -> PublicMap:
+        """The map of a row; `InvalidInput` for what is wrong with the question."""
+        return self.question()
+
+    def question(self, always: Sequence[str] = (), never: Sequence[str] = ()) -> PublicMap:
+        """The map with some fields always in, and others left out as well."""
+        left_out = [*self.never, *(name for name in never if name not in self.never)]
+        ranges = {name: ends for name, ends in self.ranges.items() if name not in left_out}
+        return PublicMap.of(
+            self.schema, target=self.target, always=always, never=left_out, ranges=ranges
+        )
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """See `Columns`."""
+        return tuple(column.name for column in self.public.columns)
+
+    @property
+    def x_bounds(self) -> tuple[float, ...]:
+        """All 1."""
+        return (1.0,) * len(self.names)
+
+    @property
+    def y_bound(self) -> float:
+        """1."""
+        return 1.0
+
+    def rows(self, batch: Any) -> FloatArray:
+        """Z of an Arrow batch with the columns `public.names`."""
+        m, public = batch.num_rows, self.public
+        Z = np.empty((m, len(self.names) + 2), order="F")
+        Z[:, 0] = 1.0 / GRID
+        widest = max(map(len, public.blocks))
+        scratch = np.empty((m, widest), np.float32, order="F")
+        # Field after field, so that its columns are still in the cache when they are cut.
+        for k, (encoder, block) in enumerate(zip(public.encoders, public.blocks, strict=True)):
+            part, out = scratch[:, : len(block)], Z[:, 1 + block.start : 1 + block.stop]
+            encoder.encode(batch.column(k), part)
+            np.trunc(np.multiply(part, 1.0 / GRID, out=out, dtype=np.float64), out=out)
+        y = np.nan_to_num(public.target.encoder.scaled(batch.column(len(public.encoders))), nan=0.0)
+        np.trunc(np.multiply(y, 1.0 / GRID, out=Z[:, -1]), out=Z[:, -1])
+        return Z
+
+    def to_dict(self) -> dict[str, Any]:
+        """See `Columns`."""
+        return {
+            "kind": "table",
+            "schema": self.schema.content,
+            "target": self.target,
+            "never": list(self.never),
+            "ranges": {name: list(ends) for name, ends in self.ranges.items()},
+        }
+
+
+def array_columns(names: Sequence[str], x_bound: Any, y_bound: Any) -> ArrayColumns:
+    """Check the bounds of arrays; raise `InvalidInput` where one is missing."""
+    for bound, name in ((x_bound, "x_bound"), (y_bound, "y_bound")):
+        if bound is None:
+            raise InvalidInput(f"{name} must be given; choose it without looking at the data")
+    return ArrayColumns(tuple(names), checked_scales(x_bound, "x_bound", len(names)), y_bound)
+
+
+def table_columns(
+    schema: TableSchema,
+    target: str | None,
+    never: Sequence[str],
+    ranges: Mapping[str, tuple[float, float]] | None,
+    unit_rule: str,
+) -> TableColumns:
+    """Check a question about a table; see `Moments.of`."""
+    if target is None:
+        raise InvalidInput("target must be given: the field of the schema to predict")
+    left_out = (never,) if isinstance(never, str) else tuple(never)
+    columns = TableColumns(schema, target, left_out, dict(ranges or {}))
+    _ = columns.public
+    if checked_rule(unit_rule, schema.privacy_unit) != "first":
+        raise InvalidInput(
+            f"unit_rule {unit_rule!r} needs all rows of a person together, and moments are one "
+            "pass: use first, or make one row of each person before, with SQL"
+        )
+    return columns
+
+
+def columns_from_dict(content: Mapping[str, Any]) -> Columns:
+    """Read what `to_dict` wrote; anything else raises `InvalidInput`, `KeyError` or `TypeError`."""
+    if content["kind"] == "arrays":
+        return ArrayColumns(tuple(content["names"]), tuple(content["x_bounds"]), content["y_bound"])
+    if content["kind"] != "table":
+        raise InvalidInput(f"columns are of arrays or of a table, not {shown(content['kind'])}")
+    ranges = {name: (ends[0], ends[1]) for name, ends in content["ranges"].items()}
+    return table_columns(
+        TableSchema.of(content["schema"]), content["target"], content["never"], ranges, "first"
+    )

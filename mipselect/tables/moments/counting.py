@@ -1,0 +1,145 @@
+"""One pass over the pieces of a source: batches are read ahead and added up by several threads."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from threading import Lock
+from typing import Any
+
+from threadpoolctl import ThreadpoolController
+
+from mipselect.tables.moments.batches import FirstRows, Piece
+from mipselect.tables.moments.columns import Columns
+from mipselect.tables.moments.sums import Sums
+
+CACHED_ROWS = 1 << 14
+"""So many rows are mapped and multiplied at a time: a column of them stays in the cache."""
+
+MOST_THREADS = 8
+"""More would wait for what reads."""
+
+
+@dataclass(frozen=True)
+class Counting:
+    """Progress of a pass; nothing of it depends on what stands in the rows.
+
+    Attributes
+    ----------
+    label : str
+        The piece that is read.
+    pieces : int
+        How many are done.
+    rows, bytes : int
+        What was read so far, in bytes of Arrow or of arrays.
+    known_rows : int or None
+        Of all pieces, where it is known.
+    """
+
+    label: str
+    pieces: int
+    rows: int
+    bytes: int
+    known_rows: int | None
+
+
+Progress = Callable[[Counting], object]
+Done = Callable[[Piece, Sums], object]
+
+
+def count(
+    pieces: Iterable[Piece],
+    columns: Columns,
+    totals: Sums,
+    *,
+    people: FirstRows | None = None,
+    progress: Progress | None = None,
+    done: Done | None = None,
+) -> None:
+    """Add all rows of the pieces to `totals`.
+
+    Parameters
+    ----------
+    pieces : iterable of Piece
+    columns : Columns
+    totals : Sums
+        Holds whole pieces only, whatever ends the pass.
+    people : FirstRows, optional
+        Who was there already, where one row of each person counts.
+    progress : callable, optional
+        Receives a `Counting` for every batch.
+    done : callable, optional
+        Is called when a piece is in `totals`.
+
+    Notes
+    -----
+    Sums are exact, so it does not matter in which order the threads end.
+    """
+    listed = pieces if isinstance(pieces, Sequence) else None
+    counts = [piece.rows for piece in listed or ()]
+    known = None if listed is None or None in counts else sum(c for c in counts if c is not None)
+    threads = min(MOST_THREADS, cores())
+    rows = size = 0
+    with blas().limit(limits=1, user_api="blas"), ThreadPoolExecutor(threads) as pool:
+        for number, piece in enumerate(pieces):
+            added, turn = Sums(len(totals.totals), totals.totals.shape[1]), Lock()
+            waiting = deque[Future[None]]()
+            for batch, kept in _batches(piece, people):
+                if len(waiting) > threads:
+                    waiting.popleft().result()
+                waiting.append(pool.submit(_add, batch, kept, columns, added, turn))
+                rows, size = rows + _rows_of(batch), size + _bytes_of(batch)
+                if progress is not None:
+                    progress(Counting(piece.label, number, rows, size, known))
+            while waiting:
+                waiting.popleft().result()
+            totals += added
+            if done is not None:
+                done(piece, totals)
+
+
+@cache
+def blas() -> ThreadpoolController:
+    """The libraries that multiply; looking for them takes longer than a small table."""
+    return ThreadpoolController()
+
+
+def _batches(piece: Piece, people: FirstRows | None) -> Iterator[tuple[Any, Any]]:
+    """Batches, and which of their rows count; None is all."""
+    for batch in piece.read():
+        if people is None:
+            yield batch, None
+        else:
+            yield batch, people.among(batch.column(batch.num_columns - 1))
+
+
+def _add(batch: Any, kept: Any, columns: Columns, added: Sums, turn: Lock) -> None:
+    if kept is not None:
+        added.add(columns.rows(batch)[kept], turn)
+        return
+    for start in range(0, _rows_of(batch), CACHED_ROWS):
+        added.add(columns.rows(_slice(batch, start)), turn)
+
+
+def _slice(batch: Any, start: int) -> Any:
+    if isinstance(batch, tuple):
+        return tuple(part[start : start + CACHED_ROWS] for part in batch)
+    return batch.slice(start, CACHED_ROWS)
+
+
+def _rows_of(batch: Any) -> int:
+    return len(batch[1]) if isinstance(batch, tuple) else int(batch.num_rows)
+
+
+def _bytes_of(batch: Any) -> int:
+    parts = batch if isinstance(batch, tuple) else (batch,)
+    return sum(int(part.nbytes) for part in parts)
+
+
+def cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,293 @@
+"""`Moments`: exact sums of squares and products, all that the squared loss needs of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mipselect.errors import InvalidInput
+from mipselect.tables.moments import stored
+from mipselect.tables.moments.batches import (
+    FirstRows,
+    Piece,
+    checked_pairs,
+    is_dask,
+    piece_of_arrays,
+    pieces_of_table,
+    skip,
+)
+from mipselect.tables.moments.block_columns import BlockColumns
+from mipselect.tables.moments.block_sums import sums_of_source
+from mipselect.tables.moments.columns import Columns, TableColumns, array_columns, table_columns
+from mipselect.tables.moments.counting import Progress, count
+from mipselect.tables.moments.notes import Notes
+from mipselect.tables.moments.stored import Stored
+from mipselect.tables.moments.sums import ONE, IntMatrix, Sums
+from mipselect.tables.schema import TableSchema
+from mipselect.validation import checked_integer, set_fields
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Moments:
+    """M = ZᵀZ of the rows of a table after its public map, Z = [1, x, y], in integers; SENSITIVE.
+
+    Made by `Moments.of`. The same to the last bit for any chunks, order, threads and machines.
+
+    Parameters
+    ----------
+    columns : Columns
+        What is public about the columns.
+    folds : ndarray of int64, shape (folds, p + 2, p + 2)
+        M of every fold, in units of 2^-32; read-only. Sensitive.
+
+    Notes
+    -----
+    Entries of Z lie in [-1, 1] and are cut towards zero to multiples of 2^-16: a public map of one
+    row. Doubles add up the products of a million such rows without rounding, and 64-bit integers
+    those of 2^31 - 1.
+
+    For the squared loss M is all that `Instance.from_moments` needs: search, exact draws, values.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mipselect import Instance, top_supports
+    >>> from mipselect.tables.moments import Moments
+    >>> X = np.random.default_rng(0).uniform(-1, 1, (2000, 6))
+    >>> y = X[:, 1] - X[:, 4]
+    >>> bounds = {"x_bound": 1.0, "y_bound": 2.0}
+    >>> half = Moments.of((X[:1000], y[:1000]), **bounds)
+    >>> moments = half + Moments.of((X[1000:], y[1000:]), **bounds)
+    >>> bool((moments.matrix == Moments.of((X, y), **bounds).matrix).all())
+    True
+    >>> instance = Instance.from_moments(moments, support_size=2, coef_bound=2.0, ridge=1.0)
+    >>> top_supports(instance, 1).supports.tolist()
+    [[1, 4]]
+    """
+
+    columns: Columns
+    folds: IntMatrix = field(repr=False)
+
+    def __post_init__(self) -> None:
+        folds = np.array(self.folds, dtype=np.int64)
+        folds.flags.writeable = False
+        set_fields(self, folds=folds)
+
+    @classmethod
+    def of(
+        cls,
+        source: Any,
+        schema: TableSchema | None = None,
+        *,
+        target: str | None = None,
+        never: Sequence[str] = (),
+        ranges: Mapping[str, tuple[float, float]] | None = None,
+        unit_rule: str = "first",
+        x_bound: float | ArrayLike | None = None,
+        y_bound: float | None = None,
+        folds: int = 1,
+        progress: Progress | None = None,
+        checkpoint: str | Path | None = None,
+    ) -> Moments:
+        """Add up a table in one pass; no more than some batches of it are in memory.
+
+        Parameters
+        ----------
+        source : path, table, (X, y), iterable of (X, y), or Dask collections
+            With a schema what `mipselect.tables.sources.open_source` takes, a list or an iterator
+            of such tables, or a Dask data frame. Without one arrays X, shape (n, p), and y, shape
+            (n,); or batches of such pairs, which are read once; or a pair of Dask arrays.
+        schema : TableSchema, optional
+            What is public about the table.
+        target : str, optional
+            The field to predict; goes with the schema, as `never` and `ranges`.
+        never : sequence of str
+            Fields that are left out.
+        ranges : mapping of str to (float, float), optional
+            Public ranges in place of those of the schema.
+        unit_rule : {"first"}
+            What becomes of several rows of one person: the first counts. Others need all rows of a
+            person together.
+        x_bound : float or array_like of shape (p,), optional
+            Columns of arrays are clipped to ± this; public.
+        y_bound : float, optional
+            The same of their target.
+        folds : int
+            Into how many parts the rows are divided, by a hash of each row alone: with M of every
+            one of them there are ballots of blocks.
+        progress : callable, optional
+            Receives a `Counting` for every batch.
+        checkpoint : path, optional
+            A file that remembers what has been counted of a source of several files, now and then
+            and when a pass is interrupted. If it is there the pass goes on from it. It is as
+            sensitive as the moments.
+
+        Raises
+        ------
+        InvalidInput
+            Before a row is read for what is wrong with the question or a header; with the row for
+            what is no finite number in arrays; for more than 2^31 - 1 rows.
+
+        Notes
+        -----
+        A missing target counts as the middle of its range, as in `Instance.from_table`.
+
+        Folds: two tables that differ in one row may differ in two folds, the one that the row has
+        left and the one that it has entered; where a row is added or removed, in one. Equal rows
+        are in one fold.
+
+        References
+        ----------
+        docs/large-tables.md.
+        """
+        number = checked_integer(folds, "folds", 1)
+        described = None
+        if schema is not None:
+            if x_bound is not None or y_bound is not None:
+                raise InvalidInput("a schema has the bounds: leave out x_bound and y_bound")
+            described = table_columns(schema, target, never, ranges, unit_rule)
+        if is_dask(source):
+            from mipselect.tables.moments.dask_collections import dask_sums
+
+            if checkpoint is not None:
+                raise InvalidInput("Dask keeps what has been counted; leave out checkpoint")
+            columns, sums = dask_sums(source, described, x_bound, y_bound, number)
+        elif described is not None:
+            columns, pieces = described, pieces_of_table(source, described)
+            sums = _counted(columns, pieces, number, progress, checkpoint)
+        else:
+            names, pairs = checked_pairs(source)
+            columns = array_columns(names, x_bound, y_bound)
+            sums = _counted(columns, [piece_of_arrays(pairs)], number, progress, checkpoint)
+        if sums.rows == 0:
+            raise InvalidInput("the table has no rows")
+        return cls(columns, sums.totals)
+
+    @classmethod
+    def of_blocks(
+        cls, source: Any, columns: BlockColumns, *, progress: Progress | None = None
+    ) -> Moments:
+        """Add up the rows of normalised blocks in one pass; no range of any column is used.
+
+        Parameters
+        ----------
+        source : path, table, (X, y), iterable of (X, y), or Dask collections
+            As for `of`.
+        columns : ArrayBlockColumns or TableBlockColumns
+            The columns of arrays, or of a table with a schema; its fields that are numbers need
+            no range. They hold the partitions of the rows.
+        progress : callable, optional
+            Receives a `Counting` for every window of rows.
+
+        Raises
+        ------
+        InvalidInput
+            As `of`; for a schema with a privacy unit, whose rows must be in memory together:
+            `Instance.from_blocks` reads such tables.
+
+        Notes
+        -----
+        The same to the last bit for any chunks of the same rows in the same order, of one seed.
+        Of Dask collections a block has rows of one partition.
+
+        References
+        ----------
+        docs/mathematics/blocks.md.
+        """
+        return cls(columns, sums_of_source(source, columns, progress).totals)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Moments:
+        """Read a file that `save` wrote; nothing is unpickled.
+
+        Raises
+        ------
+        InvalidInput
+            Naming the file and what is wrong with it.
+        """
+        found = stored.read(Path(path))
+        if not found.whole:
+            raise InvalidInput(
+                f"{path}: a pass was interrupted after {len(found.counted)} files; go on with it "
+                "(mipselect moments --resume, or checkpoint in Moments.of)"
+            )
+        return cls(found.columns, found.totals)
+
+    def save(self, path: str | Path) -> None:
+        """Write an .npz file, whole or not at all, that only its owner can read. SENSITIVE."""
+        stored.write(Path(path), Stored(self.columns, self.folds))
+
+    def __add__(self, other: object) -> Moments:
+        """Those of both tables together, which must have nobody in common."""
+        if not isinstance(other, Moments):
+            return NotImplemented
+        if self.columns.to_dict() != other.columns.to_dict():
+            raise InvalidInput(
+                "moments of different columns or bounds cannot be added: make both with the same "
+                "schema, target, never and ranges, or the same names and bounds"
+            )
+        if self.folds.shape != other.folds.shape:
+            raise InvalidInput(
+                f"moments in {len(self.folds)} and in {len(other.folds)} folds cannot be added"
+            )
+        sums = Sums.of(self.folds.copy())
+        sums += Sums.of(other.folds)
+        return Moments(self.columns, sums.totals)
+
+    def __repr__(self) -> str:
+        return f"Moments(n={self.n}, p={self.p}, folds={len(self.folds)})"
+
+    @cached_property
+    def matrix(self) -> IntMatrix:
+        """M of all rows in units of 2^-32, shape (p + 2, p + 2), read-only. SENSITIVE."""
+        total: IntMatrix = self.folds.sum(axis=0)
+        total.flags.writeable = False
+        return total
+
+    @property
+    def n(self) -> int:
+        """Number of rows; public under the replace-one relation."""
+        return int(self.matrix[0, 0]) // ONE
+
+    @property
+    def p(self) -> int:
+        """Number of columns, without the one and the target."""
+        return len(self.columns.names)
+
+
+def _counted(
+    columns: Columns,
+    pieces: Iterable[Piece],
+    folds: int,
+    progress: Progress | None,
+    checkpoint: str | Path | None,
+) -> Sums:
+    totals = Sums(folds, len(columns.names) + 2)
+    unit = columns.public.unit if isinstance(columns, TableColumns) else None
+    people = None if unit is None else FirstRows(unit)
+    if checkpoint is None:
+        count(pieces, columns, totals, people=people, progress=progress)
+    else:
+        listing = _files(pieces)
+        notes = Notes(Path(checkpoint), columns, totals)
+        left = notes.go_on(listing)
+        if people is not None:
+            skip(people, [piece for piece in listing if piece not in left])
+        try:
+            count(left, columns, totals, people=people, progress=progress, done=notes.note)
+        finally:
+            notes.write()
+    return totals
+
+
+def _files(pieces: Iterable[Piece]) -> list[Piece]:
+    listing = list(pieces) if isinstance(pieces, Sequence) else []
+    if not listing or any(piece.file is None for piece in listing):
+        raise InvalidInput("only a pass over files here can be resumed: leave out checkpoint")
+    return listing

@@ -1,0 +1,227 @@
+"""Tables of numbers from CSV and Parquet files; what is not a finite number is named and refused.
+
+Nothing is ever unpickled. PyArrow reads the file; where it cannot, or finds something that is not
+a finite number, a slow second pass finds the line to complain about.
+"""
+
+from __future__ import annotations
+
+import gzip
+import math
+import zlib
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, BinaryIO, NoReturn
+
+import numpy as np
+
+from mipselect.arrays import FloatArray
+from mipselect.disk import regular_file, unreadable
+from mipselect.errors import InvalidInput
+from mipselect.tables.csv_text import DATE_ADVICE, SCHEMA_ADVICE, complain, has_quotes, records
+from mipselect.tables.frames import ADVICE, arrow_matrix, is_numeric, refuse_stored_index
+from mipselect.tables.parts import near_column
+from mipselect.tables.stored_files import unknown_ending
+from mipselect.validation import checked_name, listed, shown
+
+
+def read_table(
+    path: str | Path, target: str, features: Sequence[str] | None = None
+) -> tuple[FloatArray, FloatArray, tuple[str, ...]]:
+    """Read a numeric table with named columns.
+
+    Parameters
+    ----------
+    path : str or Path
+        A comma-separated file in UTF-8 with one header line (.csv, .csv.gz), or a Parquet file
+        (.parquet).
+    target : str
+        The column to predict.
+    features : sequence of str, optional
+        The columns of X, in this order; default: all but the target, in the order of the file.
+        Other columns may hold anything.
+
+    Returns
+    -------
+    X : ndarray of shape (n, p)
+        Booleans count as 0 and 1.
+    y : ndarray of shape (n,)
+    feature_names : tuple of str
+
+    Raises
+    ------
+    InvalidInput
+        Naming the file, and where it applies the line (CSV, counted from 1) or row (Parquet,
+        counted from 0) and the column; never the value. What tells something of the rows is
+        marked as sensitive.
+    """
+    path, endings = Path(path), (".csv", ".csv.gz", ".parquet")
+    if not path.name.endswith(endings):
+        raise unknown_ending(str(path), endings)
+    regular_file(path)
+    reader = _ParquetReader(path) if path.suffix == ".parquet" else _CsvReader(path)
+    try:
+        columns = reader.column_names()
+        chosen = choose_columns(path, columns, target, features)
+        table = reader.read([target, *chosen])
+    except (OSError, EOFError, zlib.error) as error:
+        raise unreadable(path, error) from error
+    except MemoryError as error:
+        raise InvalidInput(f"{path}: too large for the memory here: {error}") from error
+    if len(table) == 0:
+        raise InvalidInput(f"{path}: the table has no rows")
+    return table[:, 1:], table[:, 0], chosen
+
+
+def choose_columns(
+    path: Path, columns: Sequence[str], target: str, features: Sequence[str] | None
+) -> tuple[str, ...]:
+    """Return the names of the features; raise `InvalidInput` for what the file does not have."""
+    counts = Counter(columns)
+    repeated = sorted(name for name, count in counts.items() if count > 1 and name)
+    if repeated:
+        raise InvalidInput(f"{path}: column names must differ; repeated: {listed(repeated)}")
+    chosen = tuple(name for name in columns if name != target) if features is None else features
+    for name in (target, *chosen):
+        if name not in counts:
+            raise InvalidInput(
+                f"{path}: there is no column {name!r}; columns: {listed(columns)}"
+                f"{near_column(name, columns)}"
+            )
+    if not chosen:
+        raise InvalidInput(f"{path}: there is no feature besides the target {target!r}")
+    if target in chosen:
+        raise InvalidInput(f"{path}: the target {target!r} cannot be a feature as well")
+    if features is None:
+        refuse_stored_index(chosen, str(path))
+    if len(set(chosen)) < len(chosen):
+        twice = [name for name, count in Counter(chosen).items() if count > 1]
+        raise InvalidInput(f"{path}: a feature is listed twice: {listed(twice)}")
+    return tuple(checked_name(name, f"{path}: the name of a column") for name in chosen)
+
+
+class _CsvReader:
+    """A comma-separated file, plain or compressed by gzip."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._width, self._has_rows = 0, False
+
+    def column_names(self) -> list[str]:
+        with self._open() as file:
+            quoted = has_quotes(file, self.path)
+        with self._open() as file:
+            rows = records(file, self.path)
+            _, header = next(rows, (0, []))
+            if not header:
+                raise InvalidInput(f"{self.path}: the file is empty")
+            self._has_rows = next(rows, None) is not None
+            if quoted:
+                # PyArrow takes everything after a quote that is left open for one value.
+                for _ in rows:
+                    pass
+        self._width = len(header)
+        return header
+
+    def read(self, columns: Sequence[str]) -> FloatArray:
+        """Return the columns as an array of shape (n, len(columns)).
+
+        They are parsed as text first: PyArrow would guess types from the first megabyte only.
+        """
+        if not self._has_rows:
+            raise InvalidInput(f"{self.path}: the table has no rows")
+        import pyarrow as pa
+        from pyarrow import compute
+        from pyarrow import csv as arrow_csv
+
+        options = arrow_csv.ConvertOptions(
+            include_columns=columns, column_types=dict.fromkeys(columns, pa.string())
+        )
+        # A row must fit into a block.
+        blocks = arrow_csv.ReadOptions(block_size=max(1 << 20, 256 * self._width))
+        parsing = arrow_csv.ParseOptions(newlines_in_values=True)
+        try:
+            with self._open() as file:
+                table = arrow_csv.read_csv(
+                    file, read_options=blocks, parse_options=parsing, convert_options=options
+                )
+            result = np.empty((table.num_rows, len(columns)), order="F")
+            for k, column in enumerate(table.columns):
+                text = compute.utf8_trim_whitespace(column)
+                try:
+                    result[:, k] = text.cast(pa.float64()).to_numpy()
+                except pa.ArrowInvalid:
+                    result[:, k] = text.cast(pa.bool_()).to_numpy()
+        except pa.ArrowException:
+            self._complain(columns, "some of its values are no numbers")
+        if not np.isfinite(result).all():
+            self._complain(columns, "not all values are finite")
+        return result
+
+    def _open(self) -> BinaryIO:
+        if self.path.suffix == ".gz":
+            # GzipFile is a BinaryIO in all but its declared type.
+            return gzip.open(self.path, "rb")  # type: ignore[return-value]
+        return self.path.open("rb")
+
+    def _complain(self, columns: Sequence[str], otherwise: str) -> NoReturn:
+        with self._open() as file:
+            complain(records(file, self.path), self.path, columns, otherwise)
+
+
+class _ParquetReader:
+    """A Parquet file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def column_names(self) -> list[str]:
+        return parquet_columns(self.path)
+
+    def read(self, columns: Sequence[str]) -> FloatArray:
+        import pyarrow as pa
+        from pyarrow import parquet
+
+        try:
+            with self.path.open("rb") as file:
+                table = parquet.ParquetFile(file).read(columns=list(columns))
+        except (pa.ArrowException, ValueError) as error:
+            raise InvalidInput(f"{self.path}: the Parquet file is damaged: {error}") from error
+        try:
+            return arrow_matrix(table.select(list(columns))).astype(float, copy=False)
+        except InvalidInput:
+            self._complain(table, columns)
+
+    def _complain(self, table: Any, columns: Sequence[str]) -> NoReturn:
+        """Raise `InvalidInput` for the first column that is wrong, without its values."""
+        import pyarrow as pa
+
+        for name in columns:
+            kind = table[name].type
+            if not (pa.types.is_null(kind) or pa.types.is_boolean(kind) or is_numeric(kind)):
+                advice = DATE_ADVICE if pa.types.is_temporal(kind) else SCHEMA_ADVICE
+                raise InvalidInput(
+                    f"{self.path}: column {shown(name)} is of type {kind}; {advice}"
+                ) from None
+            for i, value in enumerate(table[name].to_pylist()):
+                if value is None or not math.isfinite(value):
+                    held = "nothing" if value is None else "no finite number"
+                    raise InvalidInput(
+                        f"{self.path}: (sensitive) row {i} (counted from 0), column {shown(name)} "
+                        f"holds {held}; {ADVICE}"
+                    ) from None
+        raise InvalidInput(f"{self.path}: (sensitive) some values are no numbers; {ADVICE}")
+
+
+def parquet_columns(path: Path) -> list[str]:
+    """Names in the order of the file, without the index that pandas may have stored."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    try:
+        schema = parquet.read_schema(path)
+        index = (schema.pandas_metadata or {}).get("index_columns", [])
+    except (pa.ArrowException, ValueError) as error:
+        raise InvalidInput(f"{path}: not a Parquet file: {error}") from error
+    return [str(name) for name in schema.names if name not in index]

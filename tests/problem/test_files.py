@@ -1,0 +1,269 @@
+"""Instance files: the stored ones are right, and every mistake in one is named."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mipselect.datasets import correlated_gaussian
+from mipselect.errors import InvalidInput
+from mipselect.problem.stored.files import expected, load_instance, load_problem, stored_instances
+
+ENUMERABLE = (
+    "breast-cancer",
+    "diabetes",
+    "diabetes-huber",
+    "tiny-groups",
+    "tiny-active-norm",
+    "tiny-duplicates",
+    "tiny-plain",
+)
+
+GOOD = """
+[instance]
+support_size = 1
+x_bound = 1.0
+y_bound = 2
+coef_bound = 1.5
+ridge = 0.1
+[data]
+source = "table"
+path = "data.csv"
+target = "y"
+[expected]
+support = [0]
+value = 0.5
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "data.csv").write_text("a,b,y\n0.5,-3,1\n-0.25,0.5,-9\n")
+    (tmp_path / "good.toml").write_text(GOOD)
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", ENUMERABLE)
+def test_expected_values_are_those_of_enumeration(name: str) -> None:
+    instance, wanted = load_instance(name), expected(name)
+    assert wanted is not None
+    s, p = instance.support_size, instance.n_features
+    supports = np.array(list(itertools.combinations(range(p), s)))
+    values = np.array([instance.objective(support) for support in supports])
+    assert wanted.value == pytest.approx(values.min(), rel=1e-9)
+    assert instance.objective(wanted.support) == pytest.approx(wanted.value, rel=1e-9)
+    levels = (~np.isin(supports, wanted.support)).sum(axis=1)
+    best = [values[levels == level].min() for level in range(min(s, p - s) + 1)]
+    assert wanted.level_values == pytest.approx(best, rel=1e-9)
+
+
+def test_expected_values_of_the_paper_setting_belong_to_its_supports() -> None:
+    instance, wanted = load_instance("paper-p100"), expected("paper-p100")
+    assert wanted is not None
+    assert (instance.n, instance.p, instance.support_size) == (4000, 100, 5)
+    best_of_level = [[1, 3, 5, 7, 9], [2, 3, 5, 7, 9], [2, 3, 7, 9, 58], [2, 3, 7, 10, 58]]
+    values = [instance.objective(support) for support in best_of_level]
+    assert wanted.level_values is not None
+    assert wanted.level_values[:4] == pytest.approx(values, rel=1e-9)
+
+
+def test_the_tiny_instances_are_what_they_say() -> None:
+    active, wanted = load_instance("tiny-active-norm"), expected("tiny-active-norm")
+    assert wanted is not None
+    assert active.fit(wanted.support).multiplier > 0.0
+    repeated = load_instance("tiny-duplicates")
+    np.testing.assert_array_equal(repeated.X[:, 1], repeated.X[:, 4])
+    assert np.ptp(repeated.X[:, 2]) == 0.0
+    assert not repeated.X[:, 6].any()
+
+
+def test_listing_runs_no_recipe(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise AssertionError("the listing generated data")
+
+    with monkeypatch.context() as without_numbers:
+        without_numbers.setattr(np.random, "default_rng", fail)
+        with pytest.raises(AssertionError, match="generated data"):
+            load_instance("paper-p100")
+        listed = {entry.name: entry for entry in stored_instances()}
+    assert {*ENUMERABLE, "paper-p100", "paper-p1000", "paper-hinge-p100"} <= set(listed)
+    assert all(entry.description for entry in listed.values())
+    large = listed["paper-p1000"]
+    assert (large.n, large.p, large.support_size) == (5000, 1000, 5)
+    for name in ENUMERABLE:
+        instance = load_instance(name)
+        assert (listed[name].n, listed[name].p) == (instance.n, instance.p)
+
+
+def test_paths_are_relative_to_the_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    elsewhere = folder / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    instance = load_instance("../good.toml")
+    assert instance.feature_names == ("a", "b")
+    np.testing.assert_array_equal(instance.X, [[0.5, -1.0], [-0.25, 0.5]])
+    np.testing.assert_array_equal(instance.y, [1.0, -2.0])
+
+
+def test_a_stored_name_means_the_stored_instance(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "diabetes").write_text(GOOD)
+    monkeypatch.chdir(folder)
+    assert load_instance("diabetes").n == 442
+    assert load_instance("./diabetes").n == 2
+
+
+def test_the_target_is_shifted_before_it_is_clipped(folder: Path) -> None:
+    path = folder / "shifted.toml"
+    path.write_text(GOOD.replace('target = "y"', 'target = "y"\ntarget_shift = -8'))
+    np.testing.assert_array_equal(load_instance(path).y, [2.0, -1.0])
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("[expected]", "[expectd]", "unknown key 'expectd'.*did you mean 'expected'"),
+        ("[instance]", "[[instance]]", r"instance must be a section"),
+        ("ridge = 0.1", "rigde = 0.1", "unknown key 'rigde'; known: support_size.*'ridge'"),
+        ("ridge = 0.1", "", r"\[instance\] lacks ridge"),
+        ("ridge = 0.1", 'ridge = "0.1"', r"\[instance\] ridge must be a number, got '0.1'"),
+        ("ridge = 0.1", "ridge = -0.1", "ridge must be a finite number ≥ 0, got -0.1"),
+        ("ridge = 0.1", "ridge = nan", "ridge must be a finite number ≥ 0, got nan"),
+        ("ridge = 0.1", 'ridge = 0.1\nloss = "cubic"', "loss 'cubic' is unknown; known: squared"),
+        ("support_size = 1", "support_size = 0", r"support_size must be an integer in 1..2, got 0"),
+        ("support_size = 1", "support_size = 3", r"support_size must be an integer in 1..2, got 3"),
+        ("support_size = 1", "support_size = 1.0", "support_size must be an integer, got 1.0"),
+        ("x_bound = 1.0", "x_bound = 0.0", "x_bound must be a finite number > 0"),
+        ("y_bound = 2", "y_bound = -2", "y_bound must be a finite number > 0"),
+        ("coef_bound = 1.5", "coef_bound = inf", "coef_bound must be a finite number > 0"),
+        ('source = "table"', "", "has no source; known: table, npz, sklearn"),
+        ('source = "table"', 'source = "tabel"', "source 'tabel' is unknown; known: table"),
+        ('source = "table"', 'source = "npz"', r"\[data\] has the unknown key 'target'"),
+        ('target = "y"', "", r"\[data\] lacks target"),
+        ('target = "y"', 'target = "z"', "there is no column 'z'; columns: a, b, y"),
+        ('target = "y"', 'target = "y"\nfeatures = "a"', "features must be a list of texts"),
+        ('path = "data.csv"', 'path = "absent.csv"', "absent.csv: no such file"),
+        ("[data]", "[data", "not valid TOML"),
+    ],
+)
+def test_mistakes_in_a_file_are_named(folder: Path, old: str, new: str, message: str) -> None:
+    path = folder / "bad.toml"
+    assert old in GOOD
+    path.write_text(GOOD.replace(old, new))
+    with pytest.raises(InvalidInput, match=message) as caught:
+        load_instance(path)
+    assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("support = [0]", "support = [1, 0]", "support must be 1 sorted indices of features"),
+        ("support = [0]", "support = [true]", "support must be 1 sorted indices of features"),
+        ("value = 0.5", 'value = "low"', "value must be a number"),
+        ("value = 0.5", "", r"\[expected\] lacks value"),
+        ("value = 0.5", "value = 0.5\nlevel_values = 3", "level_values must be a list of numbers"),
+    ],
+)
+def test_mistakes_in_what_is_expected(folder: Path, old: str, new: str, message: str) -> None:
+    path = folder / "bad.toml"
+    path.write_text(GOOD.replace(old, new))
+    with pytest.raises(InvalidInput, match=message):
+        expected(path)
+
+
+def test_a_problem_has_the_data_before_clipping(folder: Path) -> None:
+    problem = load_problem(folder / "good.toml")
+    np.testing.assert_array_equal(problem.X, [[0.5, -3.0], [-0.25, 0.5]])
+    np.testing.assert_array_equal(problem.y, [1.0, -9.0])
+    assert (problem.name, problem.data_seed, problem.synthetic) == ("good", None, False)
+    assert "array" not in repr(problem)
+    instance = problem.instance()
+    np.testing.assert_array_equal(instance.X, [[0.5, -1.0], [-0.25, 0.5]])
+    assert (instance.feature_names, instance.ridge) == (("a", "b"), 0.1)
+
+
+def test_a_recipe_can_be_drawn_again_with_other_rows_and_seeds() -> None:
+    stored = load_problem("paper-p100")
+    assert (stored.X.shape, stored.data_seed, stored.synthetic) == ((4000, 100), 1, True)
+    other = load_problem("paper-p100", n=300, seed=7)
+    X, y = correlated_gaussian(300, 100, rho=0.1, snr=5.0, support_size=5, seed=7)
+    np.testing.assert_array_equal(other.X, X)
+    np.testing.assert_array_equal(other.y, y)
+    assert (other.data_seed, other.settings) == (7, stored.settings)
+    assert load_problem("paper-p100", seed=0).data_seed == 0
+    with pytest.raises(InvalidInput, match=r"paper-p100.toml: n must be an integer ≥ 1, got 0"):
+        load_problem("paper-p100", n=0)
+
+
+def test_what_was_measured_cannot_be_drawn_again(folder: Path) -> None:
+    message = r"good.toml: n and seed can be set for data from a recipe only .*is 'table'"
+    with pytest.raises(InvalidInput, match=message):
+        load_problem(folder / "good.toml", n=5, seed=0)
+
+
+def test_expected_is_optional(folder: Path) -> None:
+    path = folder / "plain.toml"
+    path.write_text(GOOD[: GOOD.index("[expected]")])
+    assert expected(path) is None
+    found = expected(folder / "good.toml")
+    assert found is not None
+    assert (found.support, found.value, found.level_values) == ((0,), 0.5, None)
+
+
+def test_unknown_names(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match=r"stored: .*diabetes, .*; did you mean 'diabetes'\?"):
+        load_instance("diabetis")
+    with pytest.raises(InvalidInput, match="no such file"):
+        load_instance(tmp_path / "absent.toml")
+    with pytest.raises(InvalidInput, match="neither a stored instance nor a file"):
+        load_instance(tmp_path)
+
+
+def npz(folder: Path, content: bytes | None = None, **arrays: object) -> Path:
+    if content is None:
+        np.savez(folder / "data.npz", **arrays)
+    else:
+        (folder / "data.npz").write_bytes(content)
+    path = folder / "npz.toml"
+    path.write_text(GOOD[: GOOD.index("[data]")] + '[data]\nsource = "npz"\npath = "data.npz"\n')
+    return path
+
+
+def test_npz_keeps_single_precision(tmp_path: Path) -> None:
+    X = np.array([[0.5, 1.0], [2.0, 0.25]], dtype=np.float32)
+    instance = load_instance(npz(tmp_path, X=X, y=np.array([1, -1], dtype=np.int8)))
+    assert instance.X.dtype == np.float32
+    np.testing.assert_array_equal(instance.y, [1.0, -1.0])
+
+
+class Bomb:
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return (pytest.fail, ("a pickle was loaded",))
+
+
+def test_bad_npz_files_are_named(tmp_path: Path) -> None:
+    X, y = np.eye(2), np.ones(2)
+    for path_of, message in [
+        (lambda: npz(tmp_path, X=X, y=np.ones(3)), r"one value per row of X, \(2,\); got \(3,\)"),
+        (lambda: npz(tmp_path, X=X), "with the arrays X and y"),
+        (lambda: npz(tmp_path, X=np.ones(2), y=y), "non-empty table"),
+        (lambda: npz(tmp_path, X=X, y=np.array(["a", "b"])), "y must hold real numbers"),
+        (
+            lambda: npz(tmp_path, X=np.array([[1, np.nan]]), y=y[:1]),
+            r"\(sensitive\) X must be finite: row 0, column 1 ",
+        ),
+        (lambda: npz(tmp_path, X=np.array([[Bomb()]]), y=y[:1]), "cannot be read as .npz"),
+        (lambda: npz(tmp_path, b"not an archive"), "cannot be read as .npz"),
+        (lambda: npz(tmp_path, b""), "cannot be read as .npz"),
+    ]:
+        path = path_of()
+        with pytest.raises(InvalidInput, match=message):
+            load_instance(path)
+    (tmp_path / "data.npz").unlink()
+    with pytest.raises(InvalidInput, match="no such file"):
+        load_instance(tmp_path / "npz.toml")

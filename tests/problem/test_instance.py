@@ -1,0 +1,209 @@
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mipselect.errors import InvalidInput
+from mipselect.mechanisms import ExponentialMechanism
+from mipselect.problem.instance import Instance
+from tests.support.designs import random_instance
+
+PUBLIC = {
+    "support_size": 2,
+    "x_bound": 1.0,
+    "y_bound": 2.0,
+    "coef_bound": 1.5,
+    "ridge": 0.5,
+}
+
+
+def make(X: object = None, y: object = None, **changes: object) -> Instance:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((10, 4)) if X is None else X
+    y = rng.standard_normal(10) if y is None else y
+    return Instance(X, y, **{**PUBLIC, **changes})  # type: ignore[arg-type]
+
+
+def test_data_are_clipped_copied_and_read_only() -> None:
+    X, y = np.full((3, 2), 5.0), np.array([-9.0, 0.0, 9.0])
+    instance = make(X, y)
+    assert instance.X.max() == 1.0
+    assert instance.y.tolist() == [-2.0, 0.0, 2.0]
+    X[:] = 0.0
+    assert instance.X.max() == 1.0
+    with pytest.raises(ValueError, match="read-only"):
+        instance.X[0, 0] = 3.0
+    with pytest.raises(AttributeError, match="immutable"):
+        instance.ridge = 1.0
+
+
+def test_sensitivity_is_the_formula_and_is_attained() -> None:
+    n, s, b_x, b_y, r = 4, 2, 0.5, 0.7, 1.1
+    U = b_x * r * math.sqrt(s)
+    instance = Instance(
+        np.zeros((n, s)), np.zeros(n), support_size=s, x_bound=b_x, y_bound=b_y, coef_bound=r,
+        ridge=1e-9,
+    )  # fmt: skip
+    assert instance.sensitivity == pytest.approx((b_y + U) ** 2 / (2 * n), rel=1e-15)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_one_replaced_row_moves_no_value_by_more_than_the_sensitivity(seed: int) -> None:
+    instance = random_instance(seed)
+    rng = np.random.default_rng(seed)
+    supports = np.array(list(itertools.combinations(range(instance.p), instance.support_size)))
+    before = instance.objectives(supports)
+    for _ in range(20):
+        X, y = instance.X.copy(), instance.y.copy()
+        i = rng.integers(instance.n)
+        X[i] = instance.x_bound * rng.choice([-1, 1], instance.p)
+        y[i] = instance.y_bound * rng.choice([-1, 1])
+        moved = Instance(
+            X,
+            y,
+            support_size=instance.support_size,
+            x_bound=instance.x_bound,
+            y_bound=instance.y_bound,
+            coef_bound=instance.coef_bound,
+            ridge=instance.ridge,
+        ).objectives(supports)
+        assert np.max(np.abs(moved - before)) <= instance.sensitivity * (1 + 1e-9)
+
+
+EXTREMES = [
+    {"x_bound": b_x, "y_bound": b_y, "coef_bound": r, "ridge": ridge}
+    for b_x, b_y, r in itertools.product([1e-25, 1.0, 1e25], repeat=3)
+    for ridge in (1e-50, min(b_x**2, 1e50), 1e50)
+]
+
+
+@pytest.mark.parametrize("seed", range(len(EXTREMES)))
+def test_no_digit_of_the_loss_is_lost_at_the_ends_of_the_bounds(seed: int) -> None:
+    """The exact loss over all supports, for neighbours at the ends of what is accepted."""
+    rng = np.random.default_rng(seed)
+    public = {"support_size": 2, **EXTREMES[seed]}
+    b_x, b_y = public["x_bound"], public["y_bound"]
+    supports = list(itertools.combinations(range(4), 2))
+    for n in (1, 3, 200):
+        X = b_x * rng.choice([-1.0, 0.0, 1e-20, 0.5, 1.0], (n, 4))
+        y = b_y * X[:, 0] / b_x if seed % 2 else b_y * rng.uniform(-1, 1, n)
+        laws = []
+        for other in (False, True):
+            if other:
+                X[0] = b_x * rng.choice([-1.0, 1.0], 4)
+                y[0] = -b_y if y[0] > 0 else b_y
+            instance = Instance(X, y, **public)
+            assert instance.sensitivity >= np.finfo(float).tiny
+            mechanism = ExponentialMechanism(instance, 1.0)
+            laws.append([mechanism.log_probability(support) for support in supports])
+        assert np.max(np.abs(np.subtract(*laws))) <= 1.0 + 1e-9
+
+
+def test_the_sensitivity_of_the_hinge_is_not_cancelled() -> None:
+    for bound in (1e-25, 1e-9, 0.4, 1.0, 7.0):
+        instance = make(y=[0, 1] * 5, loss="hinge", support_size=1, x_bound=bound, coef_bound=1.0)
+        exact = 2 * Fraction(bound) if bound < 1 else 1 + Fraction(bound)
+        assert instance.sensitivity == pytest.approx(float(exact / 10), rel=1e-14, abs=0.0)
+
+
+def test_objectives_agree_with_objective_in_any_order() -> None:
+    instance = make()
+    supports = np.array([[0, 1], [3, 2], [1, 3]])
+    one_by_one = [instance.objective(row) for row in supports]
+    assert instance.objectives(supports) == pytest.approx(one_by_one, rel=1e-14)
+    assert instance.objective([2, 3]) == pytest.approx(instance.objective((3, 2)), rel=1e-14)
+    assert instance.fit([2, 3]).coef == pytest.approx(instance.fit([3, 2]).coef[::-1], rel=1e-12)
+
+
+def test_data_frame_keeps_its_names() -> None:
+    table = pd.DataFrame({"age": [1.0, 2.0], "dose": [0, 1], "smoker": [True, False]})
+    assert make(table, [1, 2]).feature_names == ("age", "dose", "smoker")
+
+
+@pytest.mark.parametrize("bound", [0.1, 0.3, 0.7, 1.0])
+def test_float32_is_not_clipped_above_the_bound(bound: float) -> None:
+    instance = make(np.full((3, 2), 9.0, dtype=np.float32), np.zeros(3), x_bound=bound)
+    assert bound * (1 - 1e-6) < float(instance.X.max()) <= bound
+    assert float(instance.X.max()) == -float(
+        make(-instance.X * 9, np.zeros(3), x_bound=bound).X.min()
+    )
+
+
+def test_float32_stays_float32() -> None:
+    assert make(np.zeros((3, 2), dtype=np.float32), np.zeros(3)).X.dtype == np.float32
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"support_size": 0}, r"support_size must be an integer in 1\.\.4, got 0"),
+        ({"support_size": 5}, r"support_size must be an integer in 1\.\.4, got 5"),
+        ({"support_size": 2.0}, "support_size must be an integer"),
+        ({"x_bound": 0.0}, "x_bound must be a finite number > 0, got 0"),
+        ({"y_bound": -1.0}, "y_bound must be a finite number > 0"),
+        ({"coef_bound": float("inf")}, "coef_bound must be a finite number > 0"),
+        ({"ridge": -1e-9}, "ridge must be a finite number ≥ 0"),
+        ({"ridge": "1"}, "ridge must be a finite number"),
+        ({"loss": "cubic"}, "loss 'cubic' is unknown; known: squared"),
+        ({"y": np.zeros(9)}, r"y must have one value per row of X, \(10,\); got \(9,\)"),
+        ({"X": np.zeros(4)}, r"shape \(n, p\)"),
+        ({"X": np.zeros((0, 4)), "y": []}, "non-empty"),
+        ({"feature_names": ["a"]}, "4 entries"),
+        ({"feature_names": ["a", "b", "a", "c"]}, "must differ; columns 0 and 2: a"),
+        ({"feature_names": ["a", "b", "c", "d\x1b[31m"]}, "column 3 must be one printable line"),
+        ({"feature_names": ["a", "b", "c", 1.5]}, "column 3 must be a text"),
+        ({"X": pd.DataFrame(np.zeros((10, 4)), columns=list("abca"))}, "columns 0 and 3: a"),
+        ({"support_size": 10**5000}, "support_size must be an integer in"),
+        ({"x_bound": 10**5000}, "x_bound must be a finite number > 0"),
+        ({"x_bound": 1e308}, "x_bound must lie between 1e-25 and 1e.25, got 1e.308"),
+        ({"x_bound": 1.96e-161}, "x_bound must lie between"),
+        ({"y_bound": 1.96e-161}, "y_bound must lie between"),
+        ({"coef_bound": 5e-324}, "coef_bound must lie between"),
+        ({"coef_bound": 1e150, "x_bound": 1.7e-162}, "x_bound must lie between"),
+        ({"ridge": 5e-324}, "ridge must lie between 1e-50 and 1e.50, got 5e-324"),
+        ({"loss": "huber(1e-300)"}, "threshold κ of the Huber loss must lie between"),
+    ],
+)
+def test_bad_input_is_named(changes: dict[str, object], message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        make(**changes)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_values_that_are_not_finite_are_named_by_row_and_column(value: float) -> None:
+    X = np.zeros((10, 4))
+    X[7, 2] = value
+    with pytest.raises(InvalidInput, match=r"row 7, column 2 \(c\) holds"):
+        make(X, feature_names=["a", "b", "c", "d"])
+    y = np.zeros(10)
+    y[3] = value
+    with pytest.raises(InvalidInput, match="y must be finite: row 3"):
+        make(y=y)
+
+
+def test_a_column_that_is_not_numeric_is_named() -> None:
+    table = pd.DataFrame({"age": [1.0, 2.0], "town": ["Ulm", "Bonn"]})
+    with pytest.raises(InvalidInput, match=r"row 0, column 1 \(town\) holds 'Ulm'"):
+        make(table, [1, 2])
+
+
+@pytest.mark.parametrize("support", [[0], [0, 0], [0, 4], [-1, 0], [0.0, 1.0], [0, 1, 2]])
+def test_a_wrong_support_is_refused(support: list[float]) -> None:
+    with pytest.raises(InvalidInput, match="a support is 2"):
+        make().objective(support)
+    if len(support) == 2:
+        with pytest.raises(InvalidInput, match="a support is 2"):
+            make().objectives([[1, 2], support])
+
+
+def test_legal_oddities() -> None:
+    one_row = make(np.array([[0.1, 0.2, 0.3, 0.4]]), [1.0])
+    assert one_row.objective([0, 1]) > 0.0
+    constant = make(np.ones((10, 4)))
+    assert np.isfinite(constant.objective([0, 1]))
+    assert make(np.zeros((10, 4))).fit([0, 1]).coef.tolist() == [0.0, 0.0]

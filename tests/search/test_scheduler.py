@@ -1,0 +1,77 @@
+"""What strategies earned decides what is tried, size by size, and the same way every time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from mipselect.search.scheduler import Scheduler
+from mipselect.search.strategies import Strategy
+from mipselect.search.tuning import ANY, TUNING, Trials
+
+TRIALS = Trials(first=4, share=0.25, again=50)
+TUNED = replace(
+    TUNING,
+    near=replace(TUNING.near, trials=TRIALS),
+    centred=replace(TUNING.centred, trials=Trials(first=2, share=0.0, again=5)),
+    removed=Trials(first=0, share=1.0, again=ANY, credit=3),
+)
+
+
+def test_what_does_not_pay_is_tried_rarely() -> None:
+    scheduler, clusters = Scheduler(TUNED), Strategy.CLUSTERS
+    for _ in range(TRIALS.first):
+        assert scheduler.worth(clusters, 3)
+        scheduler.note(clusters, 3, earned=0)
+    asked = [scheduler.worth(clusters, 3) for _ in range(2 * TRIALS.again)]
+    assert sum(asked) == 2
+    assert scheduler.worth(clusters, 4)
+    assert scheduler.worth(Strategy.DUAL_POINTS, 3)
+    for _ in range(TRIALS.first):
+        scheduler.note(clusters, 3, earned=1)
+    assert scheduler.worth(clusters, 3)
+
+
+def test_a_share_of_what_a_try_could_have_earned_is_asked_for() -> None:
+    scheduler, clusters = Scheduler(TUNED), Strategy.CLUSTERS
+    for _ in range(TRIALS.first):
+        scheduler.note(clusters, 3, earned=24, spent=100)
+    assert not scheduler.worth(clusters, 3)
+    scheduler.note(clusters, 3, earned=29, spent=100)
+    assert scheduler.worth(clusters, 3)
+
+
+def test_credit_is_used_up_and_a_record_can_be_forgotten() -> None:
+    scheduler, families = Scheduler(TUNED), Strategy.REMOVED_FAMILIES
+    tries = 0
+    while scheduler.worth(families, 2):
+        scheduler.note(families, 2, earned=0)
+        tries += 1
+    assert tries == 4
+    scheduler.note(families, 2, earned=10)
+    assert scheduler.worth(families, 2)
+    scheduler.note(families, 2, earned=0, spent=ANY)
+    assert not scheduler.worth(families, 2)
+    scheduler.forget(families, 2)
+    assert scheduler.worth(families, 2)
+
+
+def test_all_variants_are_tried_before_the_best_is_kept_and_now_and_then_again() -> None:
+    scheduler, centres = Scheduler(TUNED), Strategy.CENTRES
+    assert scheduler.winner(centres, 3) is None
+    for variant in (1, 2):
+        assert scheduler.variant(centres, 3) is None
+        scheduler.won(centres, 3, variant)
+    chosen = [scheduler.variant(centres, 3) for _ in range(4)]
+    assert chosen == [1, 1, 1, None]
+    for _ in range(2):
+        scheduler.won(centres, 3, 2)
+    assert scheduler.variant(centres, 3) == 2
+    assert scheduler.variant(centres, 4) is None
+
+
+def test_a_strategy_that_is_wanted_at_once_stays_wanted() -> None:
+    scheduler, at_once = Scheduler(), Strategy.CLUSTERS_AT_ONCE
+    assert not scheduler.wants_at_once(at_once)
+    scheduler.want_at_once(at_once)
+    assert scheduler.wants_at_once(at_once)
+    assert not Scheduler().wants_at_once(at_once)

@@ -1,0 +1,78 @@
+"""Every strategy of the search earns its place: some search does half as much again without it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import pytest
+
+from mipselect.search.strategies import Strategy
+from mipselect.search.tuning import TUNING, Tuning
+from tests.support.counted_searches import Unfinished, count
+
+EARNED = 1.5
+
+
+@dataclass(frozen=True)
+class Earning:
+    """A search, and which of its counts grows without a strategy."""
+
+    problem: str
+    search: str
+    measure: str = "nodes"
+    tuning: Tuning = TUNING
+
+
+BY_INVERSES = replace(TUNING, spectrum=replace(TUNING.spectrum, eigenvalue_columns=10))
+"""All columns are too many for eigenvalues."""
+
+EARNINGS = {
+    Strategy.ENUMERATION: Earning("small", "optimum"),
+    Strategy.SWAPS: Earning("decoys", "optimum"),
+    Strategy.COMPLETIONS: Earning("weak", "levels"),
+    Strategy.MULTIPLIERS: Earning("narrow bounds", "pool"),
+    Strategy.NEARBY: Earning("as many rows", "pool", "values"),
+    Strategy.TARGETS: Earning("copies", "optimum", "values"),
+    Strategy.SCREENING: Earning("weak", "levels", "values"),
+    Strategy.ROOT_CUTS: Earning("narrow bounds", "levels"),
+    Strategy.REMOVED_FAMILIES: Earning("ten of eighty", "pool"),
+    Strategy.DOMINANCE: Earning("easy", "pool"),
+    Strategy.ROW_TOPS: Earning("many independent columns", "pool"),
+    Strategy.CENTRES: Earning("twelve of forty", "pool"),
+    Strategy.CHILDREN: Earning("near copies", "pool", "steps"),
+    Strategy.LEAST_EIGENVALUES: Earning("twelve of forty", "optimum"),
+    Strategy.BLOCK_CURVATURE: Earning("correlated groups", "pool"),
+    Strategy.SPECTRA: Earning("correlated and weak", "pool"),
+    Strategy.PARALLEL_SUMS: Earning("correlated", "pool", tuning=BY_INVERSES),
+    Strategy.CLUSTERS: Earning("weak", "levels"),
+    Strategy.CLUSTERS_AT_ONCE: Earning("many columns", "optimum", "pairs"),
+    Strategy.CLUSTERS_OF_PAIRS: Earning("many columns", "optimum", "pairs"),
+    Strategy.IN_OR_OUT: Earning("strong signals", "levels"),
+    Strategy.PAIRS: Earning("far fewer rows", "pool"),
+    Strategy.TRIPLES: Earning("correlated and weak", "pool", "steps"),
+    Strategy.DUAL_POINTS: Earning("huber", "optimum"),
+    Strategy.ONE_MORE: Earning("huber", "levels", "values"),
+    Strategy.REMEMBERED: Earning("huber", "optimum", "values"),
+    Strategy.CELL_CENTRES: Earning("always-columns", "cells"),
+    Strategy.PAIR_LAWS: Earning("two of sixty", "cells"),
+}
+
+WITHOUT_EARNINGS = {Strategy.LEVEL_CENTRES, Strategy.CORRELATIONS}
+"""For which no such search is known."""
+
+
+@pytest.mark.parametrize("strategy", EARNINGS)
+def test_a_search_is_longer_without_it(strategy: Strategy) -> None:
+    earning = EARNINGS[strategy]
+    found = getattr(count(earning.problem, earning.search, earning.tuning), earning.measure)
+    without = replace(earning.tuning, without=frozenset({strategy}))
+    try:
+        counts = count(earning.problem, earning.search, without, time_limit=10.0)
+    except Unfinished as stopped:
+        counts = stopped.counts
+    assert getattr(counts, earning.measure) >= EARNED * found
+
+
+def test_every_strategy_is_looked_at() -> None:
+    assert set(EARNINGS) | WITHOUT_EARNINGS == set(Strategy)
+    assert not set(EARNINGS) & WITHOUT_EARNINGS

@@ -1,0 +1,161 @@
+"""The Lasso's path: optimal at every knot, scikit-learn's coefficients, and never a word."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import warnings
+from functools import partial
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from sklearn.linear_model import Lasso, lars_path
+
+from mipselect.selectors.scores.ballots import lasso_ballot, path_ballot
+from mipselect.selectors.scores.lasso_path import Segment, lasso_path
+
+KINDS = ("normal", "signs", "related", "wide", "equal", "sums")
+
+
+def centred(table: np.ndarray) -> np.ndarray:
+    table = table - table.mean(axis=0)
+    return table / (np.abs(table).max() or 1.0)
+
+
+def problem(
+    kind: str, rng: np.random.Generator, noise: float = 0.0
+) -> tuple[np.ndarray, np.ndarray]:
+    m, p = int(rng.integers(2, 40)), int(rng.integers(1, 25))
+    if kind == "wide":
+        p += m
+    X = rng.normal(size=(m, p))
+    if kind == "signs":
+        X = np.sign(X)
+    if kind == "related":
+        X = X @ rng.normal(size=(p, p))
+    if kind == "equal":
+        X = np.hstack([X, X[:, ::-1], -X[:, :1], np.zeros((m, 1))])
+    if kind == "sums" and p > 2:
+        X[:, 2] = X[:, 0] + X[:, 1]
+    y = X @ (rng.normal(size=X.shape[1]) * (rng.random(X.shape[1]) < 0.4))
+    y += rng.normal(size=m) * rng.choice([noise, 0.1, 10.0])
+    return centred(X), centred(y)
+
+
+def violation(X: np.ndarray, y: np.ndarray, penalty: float, coef: np.ndarray) -> float:
+    """How far from the optimality conditions: |c| ≤ λ, and c = λ sign(β) where β is not zero."""
+    c = X.T @ (y - X @ coef)
+    inside = np.abs(c).max() - penalty
+    return float(max(inside, np.abs(c - penalty * np.sign(coef))[coef != 0.0].max(initial=0.0)))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_point_of_the_path_is_optimal_and_it_goes_all_the_way(kind: str) -> None:
+    rng = np.random.default_rng(KINDS.index(kind))
+    left = 0
+    for _ in range(60):
+        X, y = problem(kind, rng)
+        segments = list(lasso_path(X, y))
+        start = np.abs(X.T @ y).max()
+        if not segments:
+            assert start == 0.0
+            continue
+        assert segments[0].penalties[0] == start
+        assert segments[-1].penalties[1] <= 1e-9 * start
+        for segment in segments:
+            first, last = segment.penalties
+            assert last <= first
+            for penalty in (first, last, (first + last) / 2.0):
+                assert violation(X, y, penalty, segment.at(penalty)) <= 1e-9 * start
+            np.testing.assert_allclose(segment.middle, segment.at((first + last) / 2.0), atol=1e-9)
+        for one, other in pairwise(segments):
+            assert one.penalties[1] == other.penalties[0]
+            assert one.ends[1] is other.ends[0]
+            left += int(((one.middle != 0.0) & (other.middle == 0.0)).sum())
+    assert left > 0
+
+
+@pytest.mark.parametrize("kind", ["normal", "related", "wide"])
+def test_knots_and_coefficients_are_those_of_scikit_learn(kind: str) -> None:
+    rng = np.random.default_rng(9)
+    for _ in range(30):
+        X, y = problem(kind, rng, 0.01)
+        segments = list(lasso_path(X, y))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            penalties, _, coefs = lars_path(X, y, method="lasso", max_iter=6)
+        ours = {segment.penalties[0]: segment.ends[0] for segment in segments}
+        for penalty, coef in zip(penalties[:5] * y.size, coefs.T, strict=False):
+            if penalty < 1e-3 * penalties[0] * y.size:
+                break
+            nearest = min(ours, key=lambda knot: abs(knot - penalty))
+            assert nearest == pytest.approx(penalty, rel=1e-6)
+            np.testing.assert_allclose(ours[nearest], coef, atol=1e-6 * np.abs(coef).max() + 1e-9)
+
+
+def test_the_coefficients_at_a_penalty_are_those_of_scikit_learn() -> None:
+    rng = np.random.default_rng(10)
+    for _ in range(30):
+        X, y = problem("normal", rng, 0.01)
+        start = np.abs(X.T @ y).max()
+        for share in (0.9, 0.5, 0.1):
+            segment = next(s for s in lasso_path(X, y) if s.penalties[1] <= share * start)
+            model = Lasso(share * start / y.size, tol=1e-12, max_iter=1_000_000).fit(X, y)
+            np.testing.assert_allclose(
+                segment.at(share * start), model.coef_, atol=1e-5 * np.abs(model.coef_).max()
+            )
+
+
+def test_a_penalty_beyond_a_segment_is_taken_at_its_end() -> None:
+    ends = (np.zeros(1), np.ones(1))
+    segment = Segment((2.0, 1.0), ends)
+    assert [segment.at(penalty)[0] for penalty in (9.0, 2.0, 1.5, 1.0, 0.0)] == [0, 0, 0.5, 1, 1]
+    assert Segment((2.0, 2.0), ends).at(2.0) == ends[1]
+
+
+HOSTILE = [0.0, 1.0, -1.0, 3.0, 5e-324, 1e-300, 1e-160, 1e16, 1e154, 1e200, 1e308, -1e308, 1.7e308]
+
+
+@pytest.mark.parametrize("alpha", [None, 5e-324, 1e-3, 1.0, 1e300])
+def test_no_rows_make_a_ballot_fail_or_speak(alpha: float | None) -> None:
+    """Warnings are errors in these tests."""
+    rng = np.random.default_rng(11)
+    for _ in range(600):
+        m, p, k = (int(rng.integers(1, top)) for top in (7, 6, 4))
+        X = rng.choice(HOSTILE, (m, p))
+        y = rng.choice(HOSTILE, m) if rng.random() < 0.7 else X[:, 0]
+        ballot = path_ballot if alpha is None else partial(lasso_ballot, alpha=alpha)
+        found = ballot(X, y, k=k)
+        assert len(set(found)) == len(found) <= k
+        assert set(found) <= set(range(p))
+
+
+PROGRAM = """
+import sys, numpy as np
+from joblib import parallel_config
+from sklearn.linear_model import LinearRegression
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+from mipselect.selectors import SampleAggregateSelector
+
+X = np.random.default_rng(0).normal(size=(600, 60))
+y = np.zeros(600)
+y[17] = float(sys.argv[1])
+for alpha in (None, 1e-3):
+    model = make_pipeline(SampleAggregateSelector(5, alpha=alpha), LinearRegression())
+    with parallel_config(backend="threading"):
+        cross_val_score(model, np.hstack([X, X]), y, n_jobs=4, error_score="raise")
+"""
+
+
+@pytest.mark.parametrize("entry", ["0", "1000"])
+def test_threads_say_nothing_on_either_of_two_neighbours(entry: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-W", "always", "-c", PROGRAM, entry],
+        capture_output=True,
+        encoding="utf-8",
+        timeout=300,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

@@ -1,0 +1,217 @@
+"""Scores, ballots, chains and AdaSSP from moments: those of the rows on the grid, and private."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mipselect import Instance, Ledger
+from mipselect.errors import BudgetExceeded, InvalidInput
+from mipselect.grid import on_grid
+from mipselect.regression.summed import adassp_from_moments
+from mipselect.selectors import MCMCSelector, SampleAggregateSelector, SISSelector
+from mipselect.selectors.scores.ballots import path_ballot
+from mipselect.selectors.scores.ballots_of_sums import centred_root
+from mipselect.selectors.scores.correlations import summed_covariances, summed_lengths
+from mipselect.tables import map_table
+from mipselect.tables.moments import Moments
+from mipselect.tables.moments.sums import folds_of
+from tests.support.one_table import SCHEMA, numbers, table
+from tests.support.tables_of_scores import Table
+
+RELATIONS = ["add-remove", "replace-one"]
+
+
+def arrays(n: int = 300, p: int = 5, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1, 1, (n, p))
+    return X, np.clip(0.6 * X[:, 1] - 0.4 * X[:, 3] + 0.2 * rng.standard_normal(n), -1, 1)
+
+
+def instance_of(
+    X: np.ndarray, y: np.ndarray, *, folds: int = 1, x_bound: Any = 1.0, size: int = 2, **more: Any
+) -> Instance:
+    moments = Moments.of((X, y), x_bound=x_bound, y_bound=1.0, folds=folds)
+    return Instance.from_moments(moments, support_size=size, coef_bound=1.0, ridge=1.0, **more)
+
+
+def test_scores_of_sis_are_the_lengths_of_sums_of_rows() -> None:
+    X, y = numbers(80, p=5)
+    bounds = np.array([1.0, 2.0, 0.3, 0.7, 1.1])
+    instance = instance_of(X, y, x_bound=bounds, size=1, groups=[[0, 3], [1], [4, 2]])
+    sums: Any = instance.data
+    table_, target = on_grid(X, bounds) * bounds, on_grid(y, 1.0)
+    lengths = [math.hypot(*bounds[[0, 3]]), 2.0, math.hypot(*bounds[[4, 2]])]
+    for group, length, score in zip(instance.groups, lengths, summed_lengths(sums), strict=True):
+        wanted = np.linalg.norm(target @ table_[:, group]) / length
+        assert score == pytest.approx(wanted, abs=1e-9 * 80)
+    centred = instance_of(X, y, x_bound=bounds, size=1, intercept=True)
+    scores = summed_covariances(centred.data)
+    covariances = (target - target.mean()) @ (table_ - table_.mean(axis=0)) / bounds
+    assert scores == pytest.approx(np.abs(covariances), abs=1e-9 * 80)
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_sis_from_moments_has_the_law_of_the_rows(intercept: bool) -> None:
+    X, y = arrays()
+    X, y = on_grid(X, 1.0), on_grid(y, 1.0)
+    method = SISSelector(epsilon=1.0, relation="replace-one", top_k="peeling")
+    summed = method.on(instance_of(X, y, intercept=intercept))
+    known = Table(X, y, 2, x_bound=1.0, y_bound=1.0, intercept=intercept).law(method)
+    for support in itertools.combinations(range(5), 2):
+        assert summed.log_probability(support) == pytest.approx(
+            known.log_probability(support), abs=1e-7
+        )
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_sis_from_moments_is_private(relation: str, intercept: bool) -> None:
+    rng = np.random.default_rng(3)
+    worst = 0.0
+    method = SISSelector(epsilon=1.0, relation=relation, top_k="peeling")
+    for trial in range(60):
+        n = int(rng.choice([2, 3, 8]))
+        X, y = rng.choice([-1.0, 1.0, 0.99999], (n, 4)), rng.choice([-1.0, 1.0], n)
+        if trial % 2:
+            X[:, 0], y[:] = 1.0, 1.0
+        other, target = X.copy(), y.copy()
+        if relation == "replace-one":
+            other[0], target[0] = -X[0], rng.choice([-1.0, 1.0])
+        else:
+            other, target = X[1:], y[1:]
+        laws = []
+        for pair in ((X, y), (other, target)):
+            instance = instance_of(*pair, intercept=intercept)
+            laws.append(method.on(instance))
+        for support in itertools.combinations(range(4), 2):
+            logs = [law.log_probability(support) for law in laws]
+            worst = max(worst, abs(logs[0] - logs[1]))
+    assert 0.15 < worst <= 1.0 + 1e-9
+
+
+def test_a_root_of_centred_sums_has_the_ballots_of_the_rows() -> None:
+    for seed in range(10):
+        X, y = arrays(60, seed=seed)
+        X, y = on_grid(X, 1.0), on_grid(y, 1.0)
+        fold = Moments.of((X, y), x_bound=1.0, y_bound=1.0).folds[0]
+        root = centred_root(fold, np.arange(1, 7))
+        both = np.column_stack([X, y]) - np.column_stack([X, y]).mean(axis=0)
+        assert root.T @ root == pytest.approx(both.T @ both, abs=1e-11)
+        method = SampleAggregateSelector(epsilon=1.0, relation="replace-one")
+        instance = instance_of(X, y)
+        law = method.on(instance)
+        votes = path_ballot(X, y, k=2)
+        # One fold, so one ballot: the features that it names are the likeliest pair.
+        logs = {pair: law.log_probability(pair) for pair in itertools.combinations(range(5), 2)}
+        assert max(logs, key=logs.__getitem__) == tuple(sorted(votes))
+
+
+@pytest.mark.parametrize("options", [{}, {"alpha": 0.05}, {"penalty": 3.0, "votes": "nonzero"}])
+def test_folds_vote_as_their_rows_do(options: Any) -> None:
+    X, y = arrays(400)
+    X, y = on_grid(X, 1.0), on_grid(y, 1.0)
+    Z = np.column_stack([np.ones(400), X, y]) * 2**16
+    fold = folds_of(Z, 6)
+    method = SampleAggregateSelector(epsilon=1.0, relation="replace-one", **options)
+    ballot = method._ballot(Table(X, y, 2).problem)
+    votes = np.zeros(5)
+    for k in range(6):
+        votes[list(ballot(X[fold == k], y[fold == k]))] += 1.0
+    law = method.on(instance_of(X, y, folds=6))
+    assert law.scores.tolist() == votes.tolist()  # type: ignore[attr-defined]
+    assert votes.sum() > 6
+    always = Instance.from_moments(
+        Moments.of(table(200), SCHEMA, target="stay", folds=3), support_size=1, always=["ward"]
+    )
+    assert sum(method.on(always).scores) >= 1  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_sample_aggregate_from_folds_is_private(relation: str) -> None:
+    """Over all ballots, not over all rows: a ballot may be anything at all."""
+    rng = np.random.default_rng(1)
+    method = SampleAggregateSelector(epsilon=1.0, relation=relation)
+    worst = 0.0
+    for trial in range(40):
+        X, y = arrays(int(rng.integers(4, 14)), p=4, seed=trial)
+        other, target = X.copy(), y.copy()
+        if relation == "replace-one":
+            other[0], target[0] = rng.choice([-1.0, 1.0], 4), rng.choice([-1.0, 1.0])
+        else:
+            other, target = X[1:], y[1:]
+        laws = [method.on(instance_of(*pair, folds=3)) for pair in ((X, y), (other, target))]
+        scores = [np.array(law.scores) for law in laws]  # type: ignore[attr-defined]
+        assert np.abs(scores[0] - scores[1]).max() <= (2 if relation == "replace-one" else 1)
+        for support in itertools.combinations(range(4), 2):
+            logs = [law.log_probability(support) for law in laws]
+            worst = max(worst, abs(logs[0] - logs[1]))
+    assert 0.15 < worst <= 1.0 + 1e-9
+
+
+def test_the_chain_sees_the_same_squares() -> None:
+    X, y = arrays()
+    X, y = on_grid(X, 1.0), on_grid(y, 1.0)
+    method = MCMCSelector(epsilon=1.0, delta=1e-3, coef_bound=0.5, n_steps=50)
+    summed = method.on(instance_of(X, y))
+    known = Table(X, y, 2, x_bound=1.0, y_bound=1.0).law(method)
+    assert summed.sensitivity == known.sensitivity  # type: ignore[attr-defined]
+    for support in itertools.combinations(range(5), 2):
+        assert summed.values(support) == pytest.approx(known.values(support), rel=1e-12)  # type: ignore[attr-defined]
+
+
+def test_adassp_without_noise_is_least_squares_in_the_units_of_the_columns(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    X, y = arrays(500)
+    X = X * [1.0, 3.0, 1.0, 0.1, 1.0]
+    for module in ("summed", "noisy_moments"):
+        monkeypatch.setattr(
+            f"mipselect.regression.{module}.plus_gaussian",
+            lambda v, *_, **__: np.array(v, dtype=float),
+        )
+    instance = instance_of(X, y, x_bound=[1.0, 3.0, 1.0, 0.1, 1.0], intercept=True)
+    # So much ε that the ridge is small.
+    release = adassp_from_moments(instance, [3, 1], epsilon=1e6, delta=1e-6, rng=0)
+    design = np.column_stack([X[:, [3, 1]], np.ones(500)])
+    wanted = np.linalg.lstsq(design, y, rcond=None)[0]
+    assert release.coefficients == pytest.approx(wanted[:2], abs=2e-2 * 10)
+    assert release.intercept == pytest.approx(wanted[2], abs=1e-3)
+    assert release.feature_names == ("x3", "x1")
+
+
+def test_adassp_from_moments_moves_by_no_more_than_it_says() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(40):
+        X, y = rng.choice([-1.0, 1.0, 0.5, 0.0], (6, 3)), rng.choice([-1.0, 1.0], 6)
+        other = Moments.of((X[1:], y[1:]), x_bound=1.0, y_bound=1.0).matrix
+        whole = Moments.of((X, y), x_bound=1.0, y_bound=1.0).matrix
+        change = (whole - other).astype(float) / 2**32
+        # The one and three columns: rows of squared length at most 4.
+        assert np.linalg.norm(change[:4, :4]) <= 4.0
+        assert np.linalg.norm(change[:4, 4]) <= 2.0
+        assert Fraction(int((whole - other)[0, 0]), 2**32) == 1
+
+
+def test_adassp_from_moments_of_a_table_pays_and_is_marked() -> None:
+    moments = Moments.of(table(400), SCHEMA, target="stay")
+    instance = Instance.from_moments(moments, support_size=2, always=["age"])
+    ledger = Ledger(1.0, 1e-5)
+    release = adassp_from_moments(instance, [1, 0], epsilon=0.8, delta=1e-6, ledger=ledger, rng=1)
+    assert not release.private
+    assert ledger.spent.epsilon == 0.8
+    mapped = map_table(table(400), SCHEMA, target="stay", always=["age"])
+    names = [mapped.column_names[j] for j in (*mapped.groups[1], *mapped.groups[0], *mapped.always)]
+    assert list(release.feature_names) == names
+    assert release.bounds["row_norm"] == pytest.approx(2.0)
+    with pytest.raises(BudgetExceeded):
+        adassp_from_moments(instance, [1, 0], epsilon=0.8, delta=1e-6, ledger=ledger)
+    X, y = arrays()
+    rows = Instance(X, y, support_size=1, x_bound=1, y_bound=1, coef_bound=1, ridge=1)
+    with pytest.raises(InvalidInput, match="the instance has rows"):
+        adassp_from_moments(rows, [1], epsilon=0.8, delta=1e-6)

@@ -1,0 +1,465 @@
+"""Hostile pairs of tables: one row is changed to something odd, and only that row may move.
+
+    python -m tests.soak.hostile_pairs --count 10000 --seed 1000
+
+A pair is a table and its neighbour in one storage (pandas, Polars, Arrow, Parquet, CSV, DuckDB),
+with integers, floats, truth values, texts, dates, decimals or a mixture in each column; the odd
+value often changes how the storage keeps the whole column. Everything that the map delivers is
+compared: the columns, the target, the identities and the number of people; and nothing may be
+raised or warned. Every storage that holds a table must give the same, too. Prints what fails, and
+how many pairs there were.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import datetime
+import io
+import math
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+from pyarrow import parquet
+
+from mipselect.tables import PublicMap, TableSchema, map_table
+from mipselect.tables.mapping import open_table
+from mipselect.tables.values import identities
+
+Cells = list[Any]
+Table = dict[str, Cells]
+
+CODE, LONG = 12345678901, 10**18 + 1
+TEXTS = ["a", "7", "-99", str(CODE), "0", "0.5", "1e-05", "0.1", str(LONG), "true", "2020-01-01"]
+LIMITS = {"minimum": -100, "maximum": 2e10}
+FIELDS: list[dict[str, Any]] = [
+    {"name": "code", "type": "string", "categories": TEXTS, "missingValues": ["", "NA", "-9"]},
+    {"name": "amount", "type": "number", "constraints": LIMITS, "groupChar": "'"},
+    {"name": "level", "type": "integer", "categories": [0, 1, 2, 7, CODE], "missingValues": ["-9"]},
+    {"name": "part", "type": "number", "categories": [0.1, 0.5, 1, 1e-05]},
+    {"name": "flag", "type": "boolean"},
+    {"name": "y", "type": "number", "constraints": {"minimum": -1, "maximum": 1}},
+]
+NAMES = [*(field["name"] for field in FIELDS), "id"]
+PLAIN: dict[str, list[Any]] = {
+    "small": [0, 1, 2, 7, -99, -9, 200],
+    "codes": [CODE, CODE + 1, CODE + 2, 7],
+    "edge": [2**53 - 1, 2**53, 2**53 + 1, 2**53 + 2, 1 - 2**53, -(2**53)],
+    "long": [LONG, LONG + 1, LONG + 2, -LONG],
+    "wide": [2**63, 2**64 - 1, 2**63 + 1, 5],
+    "floats": [0.5, 0.1, 1e-05, -0.0, 0.0, 7.0, 1.0, float(CODE), 1e16, math.inf, math.nan],
+    "truths": [True, False],
+    "texts": ["a", "7", " 7 ", "7.0", "", "NA", "-9", str(CODE), str(LONG), "1e-05", "true", "é"],
+    "dates": [datetime.date(2020, 1, 1), datetime.date(1, 1, 1)],
+    "times": [datetime.datetime(2020, 1, 1), datetime.datetime(2020, 1, 1, 12, 30, 1)],
+    "decimals": [Decimal("0.10"), Decimal("7.00"), Decimal("0.5"), Decimal("1234.57")],
+    "nothing": [None],
+}
+"""What may stand in a column together."""
+
+ODD: list[Any] = [
+    *(value for values in PLAIN.values() for value in values),
+    *[2**70, -(2**70), 2**130, 10**400, -(10**400), 1 + 2j, 7 + 0j, complex(math.nan, 0)],
+    *[np.float32(0.1), np.float16(0.1), np.longdouble(7), np.int8(7), np.uint64(2**63)],
+    *[np.datetime64("2020-01-01", "ns"), np.timedelta64(5, "ns"), np.datetime64("NaT")],
+    *[pd.NA, pd.NaT, pd.Timestamp("2020-01-01", tz="Europe/Zurich"), pd.Timedelta(1)],
+    *[Decimal("NaN"), Decimal("sNaN"), Decimal("1E+400"), Decimal("1E-400"), Decimal("7.5")],
+    *[
+        b"7",
+        b"\xff",
+        "\udce9",
+        "\0",
+        "x" * 300,
+        [1],
+        (7,),
+        {"a": 1},
+        {7},
+        object(),
+        datetime.time(7),
+    ],
+    *["nan", "inf", "1e5", "12345678901.0", "1'000", "True", "0x10", "-99.0", "1" * 400],
+]
+
+
+class CannotHold(Exception):
+    """A storage has no place for a table."""
+
+
+@dataclass(frozen=True)
+class Storage:
+    """A way to keep a table.
+
+    Attributes
+    ----------
+    name : str
+    keep : callable
+        Raises what it will if it has no place for a table.
+    rewrites : callable or None
+        Of the cells of a column, and of whether it is read as numbers: whether they are turned
+        into others before they arrive. A text is what it is, and so is a number.
+    """
+
+    name: str
+    keep: Callable[[Table, Path], Any]
+    rewrites: Callable[[Cells, bool], bool] | None = None
+
+
+def mixed(cells: Cells, numbers: bool) -> bool:
+    """Beside a text all becomes text; a truth value, and in Polars a date, may become a number."""
+    kinds = {_kind(value) for value in cells} - {None}
+    return len(kinds) > 1 and not (numbers and kinds <= {"number", "text", "truth"})
+
+
+def several_types(cells: Cells, numbers: bool) -> bool:
+    """SQL casts a text beside numbers to their type, and may round it."""
+    return mixed(cells, numbers=False)
+
+
+def truths_with_numbers(cells: Cells, numbers: bool) -> bool:
+    """A category that is 1 takes in true, and one that is true takes in 1."""
+    return not numbers and any(isinstance(v, bool | np.bool_) for v in cells)
+
+
+def all_texts(cells: Cells, numbers: bool) -> bool:
+    """By the one who wrote the file: numbers with points, dates with times."""
+    return not numbers or not {_kind(value) for value in cells} <= {"number", "text", "truth", None}
+
+
+def _kind(value: Any) -> str | None:
+    if value is None:
+        return None
+    if isinstance(value, bool):
+        return "truth"
+    if isinstance(value, str | bytes):
+        return "text"
+    plain = isinstance(value, int | float | Decimal) and not isinstance(value, np.number)
+    return "number" if plain else type(value).__name__
+
+
+def of_pandas(table: Table) -> pd.DataFrame:
+    return pd.DataFrame({name: pd.Series(cells) for name, cells in table.items()})
+
+
+def by_arrow(table: Table, folder: Path) -> pd.DataFrame:
+    return of_pandas(table).convert_dtypes(dtype_backend="pyarrow")
+
+
+def in_categories(table: Table, folder: Path) -> pd.DataFrame:
+    return of_pandas(table).astype("category")
+
+
+def in_single(table: Table, folder: Path) -> pd.DataFrame:
+    """Where a column of floats has single precision, until another value changes that."""
+    return pd.DataFrame({name: _single(cells) for name, cells in table.items()})
+
+
+def _single(cells: Cells) -> pd.Series:
+    cells = [np.float32(v) if isinstance(v, float) else v for v in cells]
+    floats = all(v is None or isinstance(v, np.float32) for v in cells)
+    return pd.Series(cells, dtype=np.float32) if floats else pd.Series(cells)
+
+
+def of_polars(table: Table, folder: Path) -> pl.DataFrame:
+    return pl.DataFrame({name: pl.Series(cells, strict=False) for name, cells in table.items()})
+
+
+def of_arrow(table: Table, folder: Path) -> pa.Table:
+    return pa.table({name: pa.array(cells) for name, cells in table.items()})
+
+
+def in_dictionaries(table: Table, folder: Path) -> pa.Table:
+    return pa.table({name: pa.array(cells).dictionary_encode() for name, cells in table.items()})
+
+
+def parquet_of_pandas(table: Table, folder: Path) -> Path:
+    of_pandas(table).to_parquet(folder / "t.parquet")
+    return folder / "t.parquet"
+
+
+def parquet_of_polars(table: Table, folder: Path) -> Path:
+    frame = of_polars(table, folder)
+    if any(kind in (pl.Object, pl.Int128) for kind in frame.dtypes):
+        raise CannotHold
+    frame.write_parquet(folder / "t.parquet")
+    return folder / "t.parquet"
+
+
+def parquet_of_arrow(table: Table, folder: Path) -> Path:
+    parquet.write_table(of_arrow(table, folder), folder / "t.parquet")
+    return folder / "t.parquet"
+
+
+def as_csv(table: Table, folder: Path) -> Path:
+    """Every value as a text by itself."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL)
+    writer.writerow(table)
+    writer.writerows(zip(*([plainly(v) for v in cells] for cells in table.values()), strict=True))
+    (folder / "t.csv").write_bytes(text.getvalue().encode("utf-8", "surrogateescape"))
+    return folder / "t.csv"
+
+
+def plainly(value: Any) -> str:
+    """A value as a person would write it."""
+    if value is None or value is pd.NA or value is pd.NaT or value != value:
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "surrogateescape")
+    if isinstance(value, float | Decimal) and abs(value) < 2**53:
+        return str(int(value)) if float(value).is_integer() else repr(float(value))
+    if isinstance(value, datetime.date):
+        return str(np.datetime_as_string(np.datetime64(value), unit="auto"))
+    return str(value)
+
+
+def csv_of_pandas(table: Table, folder: Path) -> Path:
+    of_pandas(table).to_csv(folder / "t.csv", index=False)
+    return folder / "t.csv"
+
+
+def of_duckdb(table: Table, folder: Path) -> Any:
+    """As SQL would store the values together, each column by itself."""
+    columns = ", ".join(
+        f"(select list(v order by k) from (values {listing(cells)}) t(k, v)) as {name}"
+        for name, cells in table.items()
+    )
+    unnested = ", ".join(f"unnest({name}) as {name}" for name in table)
+    relation = duckdb.sql(f"select {unnested} from (select {columns})")
+    relation.fetchall()  # Whether it can be computed.
+    return relation
+
+
+def of_duckdb_by_arrow(table: Table, folder: Path) -> Any:
+    return duckdb.from_arrow(of_arrow(table, folder))
+
+
+def listing(cells: Cells) -> str:
+    return ", ".join(f"({k}, {literal(value)})" for k, value in enumerate(cells))
+
+
+def literal(value: Any) -> str:
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return str(value)
+        case int() | Decimal():
+            return str(value)
+        case float():
+            return f"'{value!r}'::double"
+        case str():
+            return "'" + value.replace("'", "''") + "'"
+        case datetime.datetime():
+            return f"timestamp '{value}'"
+        case datetime.date():
+            return f"date '{value}'"
+        case _:
+            raise CannotHold
+
+
+STORAGES = [
+    Storage("pandas", lambda table, _: of_pandas(table)),
+    Storage("pandas objects", lambda table, _: of_pandas(table).astype(object)),
+    Storage("pandas nullable", lambda table, _: of_pandas(table).convert_dtypes()),
+    Storage("pandas by Arrow", by_arrow),
+    Storage("pandas categories", in_categories, truths_with_numbers),
+    Storage("pandas single", in_single),
+    Storage("Polars", of_polars, mixed),
+    Storage("Polars lazy", lambda table, folder: of_polars(table, folder).lazy(), mixed),
+    Storage("Arrow", of_arrow, mixed),
+    Storage("Arrow dictionaries", in_dictionaries, mixed),
+    Storage("Parquet of pandas", parquet_of_pandas, mixed),
+    Storage("Parquet of Polars", parquet_of_polars, mixed),
+    Storage("Parquet of Arrow", parquet_of_arrow, mixed),
+    Storage("CSV", as_csv),
+    Storage("CSV of pandas", csv_of_pandas, all_texts),
+    Storage("DuckDB", of_duckdb, several_types),
+    Storage("DuckDB of Arrow", of_duckdb_by_arrow, mixed),
+]
+
+SINGLE = "pandas single"
+ANYTHING = (Exception, pl.exceptions.PanicException)
+ORDINARY = (type(None), bool, int, float, str, Decimal, datetime.date, datetime.datetime)
+
+
+@dataclass(frozen=True)
+class Delivered:
+    """All that the map makes of a table: by field and row, whose rows they are, how many people."""
+
+    fields: dict[str, np.ndarray[Any, Any]]
+    people: int
+
+
+def schema_of(kind: str) -> TableSchema:
+    fields = [*FIELDS, {"name": "id", "type": kind}]
+    return TableSchema.of({"fields": fields, "csvw-eo:privacyUnit": "id"})
+
+
+SCHEMAS = {kind: schema_of(kind) for kind in ("string", "integer")}
+
+
+def delivered(source: Any, schema: TableSchema) -> Delivered:
+    public = PublicMap.of(schema, target="y")
+    Xs, ys, who = [], [], []
+    for part in open_table(source, public):
+        for batch in part.read(public.names):
+            X = np.empty((batch.num_rows, len(public.columns)), np.float32)
+            y = np.empty(batch.num_rows)
+            public.encode(batch, X, y)
+            Xs, ys = [*Xs, X], [*ys, y]
+            who += (
+                identities(batch.column(len(public.names) - 1), public.unit)
+                .view(pa.binary())
+                .to_pylist()
+            )
+    X = np.concatenate(Xs)
+    fields: dict[str, np.ndarray[Any, Any]] = {
+        encoder.field.name: X[:, block.start : block.stop]
+        for encoder, block in zip(public.encoders, public.blocks, strict=True)
+    }
+    fields["y"] = np.concatenate(ys)[:, None]
+    fields["id"] = np.array([[w] for w in who], dtype=object)
+    people = len(map_table(source, schema, target="y").y)
+    assert people == len(set(who)), "the people are not the identities"
+    return Delivered(fields, people)
+
+
+def drawn_pair(draw: Random) -> tuple[Table, Table, int]:
+    """A table, its neighbour, and the row in which one value differs."""
+    size = draw.randint(2, 8)
+    table: Table = {}
+    for name in NAMES:
+        values = PLAIN[draw.choice(list(PLAIN))]
+        table[name] = [draw.choice(values) for _ in range(size)]
+        if draw.random() < 0.2:
+            table[name][draw.randrange(size)] = None
+        if draw.random() < 0.1:
+            table[name][draw.randrange(size)] = draw.choice(ODD)
+    row, changed = draw.randrange(size), draw.choice(NAMES)
+    after = {name: list(cells) for name, cells in table.items()}
+    for name in sorted({changed, draw.choice(NAMES)}):
+        after[name][row] = draw.choice(ODD)
+    return table, after, row
+
+
+def kept(storage: Storage, table: Table, folder: Path) -> Any:
+    """The table in a storage, or None if this has no place for it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return storage.keep(table, folder)
+        except ANYTHING:
+            return None
+
+
+def differing(
+    one: Delivered, other: Delivered, rows: Sequence[int], fields: Sequence[str]
+) -> list[str]:
+    return [
+        name
+        for name in fields
+        if not all(_same(one.fields[name][i], other.fields[name][i]) for i in rows)
+    ]
+
+
+def _same(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> bool:
+    return all(a == b or (a != a and b != b) for a, b in zip(one, other, strict=True))
+
+
+def ordinary_rows(table: Table, storage: Storage) -> list[int]:
+    """Rows whose values are the same in every storage that holds them."""
+
+    # Beyond, storages have no place or round; a text from 2⁵³ on is a text.
+    most = 2**53 if storage.name == "CSV" else 2**64
+
+    def ordinary(value: Any) -> bool:
+        if type(value) not in ORDINARY or (isinstance(value, Decimal) and not value.is_finite()):
+            return False
+        if isinstance(value, str):
+            # A byte that is no UTF-8 is itself in a file, and a surrogate in Python.
+            return value.isprintable() or value.isascii()
+        return not isinstance(value, int | float | Decimal) or not abs(value) >= most
+
+    size = len(table["y"])
+    return [i for i in range(size) if all(ordinary(cells[i]) for cells in table.values())]
+
+
+def failures(seed: int, folder: Path) -> tuple[list[str], int]:
+    """What does not hold of one pair in all storages that hold it, and how many these are."""
+    draw = Random(seed)
+    before, after, row = drawn_pair(draw)
+    schema = SCHEMAS[draw.choice(list(SCHEMAS))]
+    of_texts = {field.name for field in schema.fields if not field.is_number}
+    found, pairs, reference = [], 0, None
+    others = [i for i in range(len(before["y"])) if i != row]
+    for storage in STORAGES:
+        results = []
+        for table in (before, after):
+            source = kept(storage, table, folder)
+            if source is None:
+                break
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                try:
+                    results.append(delivered(source, schema))
+                except ANYTHING as error:
+                    found.append(f"{seed}, {storage.name}: {type(error).__name__}: {error}")
+                    break
+        if len(results) < 2:
+            continue
+        pairs += 1
+        fields = [
+            name
+            for name in NAMES
+            if storage.rewrites is None
+            or not any(storage.rewrites(t[name], name not in of_texts) for t in (before, after))
+        ]
+        moved = differing(*results, others, fields)
+        if moved:
+            found.append(f"{seed}, {storage.name}: other rows move in {', '.join(moved)}")
+        if reference is None:
+            reference = results
+        if storage.name != SINGLE:
+            for table, one, other in zip((before, after), reference, results, strict=True):
+                rows = ordinary_rows(table, storage)
+                apart = differing(one, other, rows, fields)
+                if apart:
+                    found.append(f"{seed}, {storage.name}: not as in pandas: {', '.join(apart)}")
+    return found, pairs
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--count", type=int, default=500, help="pairs")
+    parser.add_argument("--seed", type=int, default=1000, help="of the first one")
+    options = parser.parse_args()
+    seed, pairs, failed, said = options.seed, 0, 0, 0
+    with tempfile.TemporaryDirectory() as folder:
+        while pairs < options.count:
+            found, more = failures(seed, Path(folder))
+            for line in found:
+                print(line, flush=True)
+            seed, pairs, failed = seed + 1, pairs + more, failed + len(found)
+            if pairs // 1000 > said:
+                said = pairs // 1000
+                print(f"{pairs} pairs, {failed} failures", flush=True)
+    print(f"{pairs} pairs, {failed} failures")
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()

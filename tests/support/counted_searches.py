@@ -1,0 +1,295 @@
+"""A fixed set of searches, and the work that each of them takes.
+
+Easy and correlated columns, copies, fewer rows than columns, features of several columns, columns
+that are always in, wide and narrow bounds, sizes up to 12, sums in place of rows, and every loss.
+None takes more than a second or two.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+
+from mipselect import Instance, NotCertified
+from mipselect.arrays import IntArray
+from mipselect.datasets import correlated_gaussian, logistic_gaussian
+from mipselect.search.drivers import find_levels, find_supports
+from mipselect.search.least_squares import closed_form
+from mipselect.search.least_squares.children import Children
+from mipselect.search.options import SearchOptions
+from mipselect.search.progress import Deadline, Reporter, Run, Statistics, TimeUp
+from mipselect.search.setup import Search, set_up
+from mipselect.search.soft import LogWeight, Partition, space_of
+from mipselect.search.supports import number_of_listed
+from mipselect.search.tuning import TUNING, Tuning
+from mipselect.tables.moments import Moments
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Work of one search.
+
+    Attributes
+    ----------
+    nodes : int
+        Subproblems that were bounded, or cells of a partition.
+    values : int
+        Supports whose restricted problem was solved.
+    pairs : int
+        Gains of pairs of additions that were computed in closed form.
+    steps : int
+        Looks at the clock: pieces of work, however much each of them does at once.
+    """
+
+    nodes: int
+    values: int
+    pairs: int = 0
+    steps: int = 0
+
+
+def spread(
+    n: int, p: int, s: int, rho: float, snr: float, ridge: float, *, seed: int = 0, **given: Any
+) -> Instance:
+    """Columns of an autoregressive process, and s equal coefficients, equally spaced."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, p))
+    for j in range(1, p):
+        X[:, j] = rho * X[:, j - 1] + np.sqrt(1.0 - rho**2) * X[:, j]
+    signal = X[:, np.arange(s) * (p // s)].sum(axis=1)
+    y = signal + np.sqrt(signal.var() / snr) * rng.standard_normal(n)
+    bounds = {"x_bound": 6.0, "y_bound": 30.0, "coef_bound": 2.0 * np.sqrt(s), "ridge": ridge}
+    return Instance(X, y, **{"support_size": s, **bounds, **given})
+
+
+def grouped(
+    n: int,
+    p: int,
+    s: int,
+    ridge: float,
+    *,
+    rho: float = 0.5,
+    always: int = 0,
+    categories: bool = True,
+) -> Instance:
+    """Features of one to three columns, by turns with categories of four, and an intercept."""
+    rng = np.random.default_rng(0)
+    common = rng.standard_normal((n, 1))
+    blocks = []
+    for j in range(p):
+        if j % 2 and categories:
+            blocks.append(np.eye(4)[rng.integers(0, 4, n)])
+        else:
+            own = rng.standard_normal((n, 1 + j % 3))
+            blocks.append(rho * common + np.sqrt(1.0 - rho**2) * own)
+    fixed = rng.standard_normal((n, always))
+    y = 0.5 * fixed.sum(axis=1) + rng.standard_normal(n)
+    for block in blocks[:: p // s]:
+        y += block @ rng.uniform(0.3, 1.0, block.shape[1])
+    ends = np.cumsum([block.shape[1] for block in blocks]).tolist()
+    places = [list(range(start, end)) for start, end in zip([0, *ends], ends, strict=False)]
+    return Instance(
+        np.hstack([*blocks, fixed]), y, support_size=s, x_bound=3.0, y_bound=6.0, coef_bound=4.0,
+        ridge=ridge, groups=places, always=list(range(ends[-1], ends[-1] + fixed.shape[1])) or None,
+        intercept=True,
+    )  # fmt: skip
+
+
+def copied(p: int, copies: int, s: int, rho: float, snr: float, apart: float) -> Instance:
+    """Columns that all stand there several times, up to noise of this size."""
+    one = spread(200, p, s, rho, snr, 5.0)
+    X = np.repeat(one.X, copies, axis=1)
+    X += apart * np.random.default_rng(0).standard_normal(X.shape)
+    return Instance(X, one.y, support_size=s, x_bound=6.0, y_bound=30.0, coef_bound=4.0, ridge=5.0)
+
+
+def decoys(count: int) -> Instance:
+    """Pairs of columns, and one near the sum of each pair that forward selection takes first."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 3 * count + 30))
+    y = rng.standard_normal(300)
+    for k in range(0, 3 * count, 3):
+        both = X[:, k] + X[:, k + 1]
+        X[:, k + 2] = both / np.sqrt(2.0) + 0.3 * rng.standard_normal(300)
+        y += both
+    return Instance(
+        X, y, support_size=2 * count, x_bound=6.0, y_bound=30.0, coef_bound=10.0, ridge=1.0
+    )
+
+
+def with_loss(loss: str, rho: float, snr: float, bound: float, p: int) -> Instance:
+    """The papers' generator, with everything bounded by the same number."""
+    draw = logistic_gaussian if loss == "hinge" else correlated_gaussian
+    X, y = draw(300, p, rho=rho, snr=snr, support_size=4, seed=1)
+    return Instance(
+        X, y, support_size=4, x_bound=bound, y_bound=bound, coef_bound=bound, ridge=3.0, loss=loss
+    )
+
+
+def from_moments() -> Instance:
+    """Exact sums in place of rows."""
+    rows = spread(300, 50, 5, 0.8, 1.0, 5.0)
+    moments = Moments.of((rows.X, rows.y), x_bound=6.0, y_bound=30.0)
+    return Instance.from_moments(moments, support_size=5, coef_bound=4.0, ridge=5.0)
+
+
+PROBLEMS: dict[str, Callable[[], Instance]] = {
+    "easy": partial(spread, 500, 60, 4, 0.1, 5.0, 10.0),
+    "weak": partial(spread, 400, 60, 6, 0.5, 1.0, 10.0),
+    "correlated": partial(spread, 400, 60, 6, 0.9, 1.0, 10.0),
+    "correlated and weak": partial(spread, 300, 100, 5, 0.9, 0.5, 15.0),
+    "ten of eighty": partial(spread, 300, 80, 10, 0.5, 5.0, 20.0),
+    "twelve of forty": partial(spread, 300, 40, 12, 0.7, 3.0, 5.0),
+    "fewer rows": partial(spread, 60, 120, 4, 0.5, 3.0, 2.0),
+    "far fewer rows": partial(spread, 40, 200, 3, 0.5, 3.0, 1.0),
+    "wide bounds": partial(spread, 400, 60, 6, 0.6, 1.0, 1e-3, coef_bound=1e4),
+    "narrow bounds": partial(spread, 400, 60, 5, 0.6, 1.0, 5.0, coef_bound=0.3),
+    "always-columns": partial(
+        spread, 400, 60, 5, 0.7, 1.0, 5.0, support_size=4, always=[0, 12], intercept=True
+    ),
+    "groups": partial(grouped, 400, 24, 6, 5.0),
+    "groups and always-columns": partial(grouped, 300, 30, 4, 5.0, always=2),
+    "correlated groups": partial(grouped, 300, 30, 5, 2.0, rho=0.9, categories=False),
+    "moments": from_moments,
+    "near copies": partial(copied, 20, 4, 5, 0.7, 1.0, 1e-7),
+    "copies": partial(copied, 10, 6, 5, 0.3, 2.0, 0.0),
+    "decoys": partial(decoys, 4),
+    "many columns": partial(spread, 300, 1300, 4, 0.6, 0.2, 30.0),
+    "many independent columns": partial(spread, 400, 900, 3, 0.1, 1.0, 10.0),
+    "strong signals": partial(spread, 100, 60, 7, 0.3, 10.0, 1e-3),
+    "as many rows": partial(spread, 80, 80, 8, 0.2, 20.0, 1e-3),
+    "two of sixty": partial(spread, 200, 60, 2, 0.9, 0.2, 5.0),
+    "small": partial(spread, 100, 20, 3, 0.5, 1.0, 5.0),
+    "huber": partial(with_loss, "huber(0.3)", 0.5, 2.0, 1.5, 30),
+    "correlated huber": partial(with_loss, "huber(0.3)", 0.9, 1.0, 1.1, 40),
+    "quantile": partial(with_loss, "quantile(0.5)", 0.5, 2.0, 1.5, 30),
+    "correlated quantile": partial(with_loss, "quantile(0.5)", 0.9, 1.0, 1.1, 40),
+    "hinge": partial(with_loss, "hinge", 0.5, 2.0, 1.5, 30),
+    "correlated hinge": partial(with_loss, "hinge", 0.9, 1.0, 1.1, 40),
+}
+
+
+def _cells(search: Search, tuning: Tuning) -> None:
+    """Refine the cells of an exact draw until their bounds are tight."""
+    instance, run = search.instance, search.run
+    size, count = instance.support_size, instance.n_features
+    space, reference = space_of(instance.prepared, size, run, tuning)
+    rate = 2.0 / instance.sensitivity
+    target = LogWeight(rate, reference, {size: 0.0}, np.zeros(count))
+    partition = Partition(space, target, [size], run.tick, tuning)
+    while partition.log_upper - partition.log_guess > 0.05 and partition.refine():
+        run.statistics.subproblems = len(partition)
+
+
+SEARCHES: dict[str, Callable[[Search, Tuning], object]] = {
+    "optimum": lambda search, _: find_supports(search, 1),
+    "pool": lambda search, _: find_supports(search, number_of_listed(search.instance, "one-swap")),
+    "levels": lambda search, _: find_levels(search),
+    "cells": _cells,
+}
+
+
+def _pairs(children: Children, k: IntArray, *_: object) -> int:
+    return k.size * children.later.size
+
+
+@contextmanager
+def calls(owner: object, name: str, size: Callable[..., int]) -> Iterator[list[int]]:
+    """The sizes of all calls of a function, while it lasts."""
+    original, seen = getattr(owner, name, None), list[int]()
+
+    def counted(*given: Any) -> Any:
+        seen.append(size(*given))
+        return original(*given)
+
+    with patch.object(owner, name, counted) if original else nullcontext():
+        yield seen
+
+
+class Unfinished(Exception):
+    """The time limit passed first.
+
+    Attributes
+    ----------
+    counts : Counts
+        Until then.
+    """
+
+    def __init__(self, counts: Counts) -> None:
+        super().__init__(f"not done in time: {counts}")
+        self.counts = counts
+
+
+def count(
+    problem: str, search: str, tuning: Tuning = TUNING, *, time_limit: float | None = None
+) -> Counts:
+    """Search one of the problems, and count; the time limit is in CPU seconds of this process.
+
+    Raises
+    ------
+    Unfinished
+    """
+    instance, ended = PROBLEMS[problem](), True
+    run = Run(Deadline(time_limit, time.process_time), Statistics(), Reporter())
+    law = type(instance.prepared)
+    with (
+        calls(law, "values", lambda _, supports: len(supports)) as values,
+        calls(law, "values_of_additions", lambda _, base, added: len(added)) as added,
+        calls(closed_form, "better_pairs", _pairs) as pairs,
+        calls(Run, "tick", lambda _: 1) as steps,
+        np.errstate(all="ignore"),
+    ):
+        ready = replace(set_up(instance, SearchOptions("native", tuning=tuning)), run=run)
+        try:
+            SEARCHES[search](ready, tuning)
+        except (NotCertified, TimeUp):
+            ended = False
+    counts = Counts(run.statistics.subproblems, sum(values) + sum(added), sum(pairs), len(steps))
+    if not ended:
+        raise Unfinished(counts)
+    return counts
+
+
+RECORDED = {
+    ("easy", "pool"): Counts(15, 1006, 1232, 37),
+    ("weak", "levels"): Counts(589, 341, 205376, 313),
+    ("correlated", "pool"): Counts(4009, 2453, 2602892, 384),
+    ("correlated", "levels"): Counts(16146, 691, 8223651, 1102),
+    ("correlated and weak", "pool"): Counts(5471, 6507, 10861861, 420),
+    ("ten of eighty", "pool"): Counts(351, 1582, 62973, 325),
+    ("twelve of forty", "pool"): Counts(2662, 1724, 171871, 2215),
+    ("fewer rows", "levels"): Counts(4142, 472, 9833052, 230),
+    ("far fewer rows", "pool"): Counts(148, 2999, 1430199, 44),
+    ("wide bounds", "levels"): Counts(777, 338, 440352, 369),
+    ("narrow bounds", "levels"): Counts(74, 444, 1176, 96),
+    ("always-columns", "levels"): Counts(285, 221, 208350, 54),
+    ("groups", "levels"): Counts(1135, 117, 0, 1200),
+    ("groups and always-columns", "levels"): Counts(133, 110, 0, 153),
+    ("correlated groups", "pool"): Counts(797, 404, 0, 822),
+    ("moments", "levels"): Counts(679, 235, 393786, 132),
+    ("huber", "levels"): Counts(371, 165, 0, 123),
+    ("correlated huber", "pool"): Counts(1008, 622, 0, 232),
+    ("quantile", "pool"): Counts(303, 303, 0, 95),
+    ("correlated quantile", "optimum"): Counts(1369, 1162, 0, 316),
+    ("hinge", "pool"): Counts(343, 372, 0, 112),
+    ("correlated hinge", "pool"): Counts(1191, 1195, 0, 265),
+    ("weak", "cells"): Counts(201, 325, 0, 59),
+    ("always-columns", "cells"): Counts(97, 217, 0, 31),
+    ("huber", "cells"): Counts(343, 1, 0, 94),
+    ("near copies", "pool"): Counts(11685, 5065, 15558458, 469),
+    ("decoys", "optimum"): Counts(209, 1633, 31034, 330),
+    ("many columns", "optimum"): Counts(3109, 10369, 18439730, 1772),
+    ("many independent columns", "pool"): Counts(8, 8531, 38571, 21),
+    ("strong signals", "levels"): Counts(2595, 387, 452614, 2018),
+    ("as many rows", "pool"): Counts(442, 1581, 6415, 510),
+    ("two of sixty", "cells"): Counts(1, 117, 0, 5),
+    ("small", "optimum"): Counts(1, 1140, 0, 2),
+    ("huber", "optimum"): Counts(26, 25, 0, 21),
+}
+"""Nodes, evaluated supports, pairs and Newton's steps of each search."""

@@ -1,0 +1,141 @@
+"""Random designs that hurt, and brute force over all supports: the judge of every search."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+
+import numpy as np
+
+from mipselect.losses import Loss, checked_loss
+from mipselect.losses.base import wants_classes
+from mipselect.problem.instance import Instance
+
+
+def random_instance(seed: int, *, max_p: int = 9, max_s: int = 4) -> Instance:
+    """A small problem: correlated, collinear, duplicated or constant columns, any norm bound."""
+    rng = np.random.default_rng(seed)
+    p = int(rng.integers(2, max_p + 1))
+    s = int(rng.integers(1, min(max_s, p) + 1))
+    n = int(rng.choice([1, 3, p, 20, 60]))
+    rho = rng.choice([0.0, 0.3, 0.9])
+    X = rng.standard_normal((n, p))
+    for j in range(1, p):
+        X[:, j] = rho * X[:, j - 1] + np.sqrt(1 - rho**2) * X[:, j]
+    kind = rng.integers(6)
+    if kind == 1:
+        X[:, -1] = X[:, 0]
+    elif kind == 2:
+        X[:, 0] = 0.3
+    elif kind == 3:
+        X[:, -1] = X[:, 0] + 1e-6 * rng.standard_normal(n)
+    elif kind == 4:
+        X = np.round(X)
+    elif kind == 5:
+        X[:, 1] = 0.0
+    beta = np.where(np.arange(p) < s, rng.choice([0.0, 0.3, 1.0]), 0.0)
+    y = X @ rng.permutation(beta) + rng.choice([0.0, 0.2, 1.0]) * rng.standard_normal(n)
+    scale = float(rng.choice([1e-6, 1.0, 1e6]))
+    return Instance(
+        X * scale,
+        y,
+        support_size=s,
+        x_bound=float(rng.choice([0.7, 3.0])) * scale,
+        y_bound=float(rng.choice([0.5, 4.0])),
+        coef_bound=float(rng.choice([0.05, 0.5, 1.5, 100.0])) / scale,
+        ridge=float(rng.choice([1e-3, 1.0, 0.3 * n])) * scale**2,
+    )
+
+
+Design = Callable[[int], Instance]
+
+
+def random_grouped_instance(seed: int, *, max_p: int = 9, max_s: int = 4) -> Instance:
+    """Features of one to six columns, indicators and hostile columns among them.
+
+    Some columns are always in, mostly with an intercept, and every feature has its own bound.
+    """
+    rng = np.random.default_rng([seed, 1])
+    p = int(rng.integers(2, max_p + 1))
+    widths = rng.integers(1, 7, p) if rng.random() < 0.8 else np.ones(p, dtype=int)
+    base = random_instance(seed, max_p=max_p)
+    n, unit = base.n, float(np.abs(base.X).max()) or 1.0
+    blocks = []
+    for width in widths:
+        block = base.X[:, rng.integers(0, base.p, width)]
+        if width > 2 and rng.random() < 0.5:
+            block = unit * np.eye(width + 1)[rng.integers(0, width + 1, n)][:, :width]
+        elif rng.random() < 0.7:
+            block = block + unit * rng.standard_normal((n, width))
+        blocks.append(block)
+    if p > 2 and rng.random() < 0.3:
+        blocks[-1] = blocks[0]
+    always = int(rng.integers(0, 3))
+    X = np.hstack([*blocks, unit * rng.standard_normal((n, always))])
+    order = rng.permutation(X.shape[1])
+    place = np.argsort(order).tolist()
+    ends = np.cumsum([block.shape[1] for block in blocks]).tolist()
+    starts = [0, *ends[:-1]]
+    return Instance(
+        X[:, order],
+        base.y,
+        support_size=int(rng.integers(1, min(max_s, p) + 1)),
+        x_bound=(unit * rng.choice([0.3, 1.0, 3.0], p)).tolist(),
+        y_bound=base.y_bound,
+        coef_bound=base.coef_bound,
+        ridge=base.ridge,
+        groups=[place[start:end] for start, end in zip(starts, ends, strict=True)],
+        always=place[ends[-1] :],
+        # Ones beside columns of another scale and their ridge leave no digits to compare.
+        intercept=bool(rng.random() < 0.7) and 0.1 < unit < 10.0,
+    )
+
+
+DESIGNS: list[Design] = [random_instance, random_grouped_instance]
+
+
+def of_classes(loss: str | Loss) -> bool:
+    return wants_classes(checked_loss(loss))
+
+
+def with_loss(base: Instance, loss: str | Loss) -> Instance:
+    """The same problem with another loss; its classes, if it is of classes, by the sign of y."""
+    X, y = base.X, base.y
+    if of_classes(loss):
+        X, y = np.vstack([X, X[:1]]), np.where(y > 0.0, 1, 0)
+        y = np.append(y, 1 - y[0])
+    return Instance(
+        X,
+        y,
+        support_size=base.support_size,
+        x_bound=base.feature_bounds.tolist(),
+        y_bound=base.y_bound,
+        coef_bound=base.coef_bound,
+        ridge=base.ridge,
+        loss=loss,
+        groups=base.groups,
+        always=base.always,
+        intercept=base.intercept,
+        always_bound=base.always_bound,
+    )
+
+
+LOSSES = ["hinge", "huber(0.3)", "huber(2.0)", "quantile(0.5)", "quantile(0.9)"]
+
+
+def random_loss_instance(
+    seed: int, loss: str | Loss, *, max_p: int = 7, max_s: int = 3
+) -> Instance:
+    """The same designs for another loss."""
+    return with_loss(random_instance(seed, max_p=max_p, max_s=max_s), loss)
+
+
+def all_supports(instance: Instance) -> np.ndarray:
+    return np.array(
+        list(itertools.combinations(range(instance.n_features), instance.support_size)),
+        dtype=np.intp,
+    )
+
+
+def distances(supports: np.ndarray, center: np.ndarray) -> np.ndarray:
+    return np.sum(~np.isin(supports, center), axis=1)

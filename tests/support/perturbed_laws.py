@@ -1,0 +1,139 @@
+"""The exact law of objective perturbation in one and two dimensions, for audits. Sensitive."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+
+from mipselect.arrays import FloatArray
+from mipselect.errors import InvalidInput
+from mipselect.privacy.audit.hockey_stick import Density, MixedLaw
+from mipselect.privacy.audit.quadrature import Box
+from mipselect.regression.perturbed_objective import Perturbation
+from mipselect.regression.smooth_losses import SmoothLoss
+
+EDGES = (0.0, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 2.0, 4.0, 8.0, 16.0, 40.0)
+"""Panels of the integral along the noise, in units of its scale; e^-40 lies beyond."""
+
+POINTS = 16
+"""Points of the rule of Gauss and Legendre in each of them."""
+
+
+@dataclass(frozen=True, eq=False)
+class PerturbedMinimiser:
+    """What `perturbed_minimiser` draws with the noise of `chosen`, before it is rounded.
+
+    Attributes
+    ----------
+    loss : SmoothLoss
+    rows : float array, shape (n, d), d = 1 or 2
+    y : float array, shape (n,)
+    chosen : Perturbation
+    radius : float
+        r of the ball.
+
+    Raises
+    ------
+    InvalidInput
+        For any other d.
+    """
+
+    loss: SmoothLoss
+    rows: FloatArray = field(repr=False)
+    y: FloatArray = field(repr=False)
+    chosen: Perturbation
+    radius: float
+
+    def __post_init__(self) -> None:
+        if self.rows.ndim != 2 or self.rows.shape[1] not in (1, 2):
+            raise InvalidInput(
+                f"the law is known for one and two columns, got shape {self.rows.shape}"
+            )
+
+    @property
+    def law(self) -> MixedLaw:
+        """The law over the ball.
+
+        With d = 1: β = r and β = -r as outcomes, and a density between. With d = 2: a density
+        over squared length and angle inside of the disc, and one over the angle on its boundary.
+        """
+        if self.rows.shape[1] == 1:
+            ends = [self.log_of_end(sign) for sign in (1.0, -1.0)]
+            inside = Density(self.log_density, Box((-self.radius,), (self.radius,)))
+            return MixedLaw(np.array(ends), (inside,))
+
+        def in_disc(points: FloatArray) -> FloatArray:
+            square, angle = points.T
+            beta = np.sqrt(square)[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
+            return self.log_density(beta) - math.log(2.0)
+
+        def on_circle(points: FloatArray) -> FloatArray:
+            return self.log_circle_density(points[:, 0])
+
+        turn = 2.0 * math.pi
+        inside = Density(in_disc, Box((0.0, 0.0), (self.radius**2, turn)))
+        return MixedLaw(np.zeros(0), (inside, Density(on_circle, Box((0.0,), (turn,)))))
+
+    def noise_at(self, betas: FloatArray) -> FloatArray:
+        """b(β) = -(Σ∇ℓ(β) + cβ), the noise that makes β the minimiser; shape (m, d) as `betas`."""
+        slopes = self.loss.values(self.y[:, None], self.rows @ betas.T)[1]
+        result: FloatArray = -(slopes.T @ self.rows + self.chosen.ridge * betas)
+        return result
+
+    def log_density(self, betas: FloatArray) -> FloatArray:
+        """Log density of minimisers inside of the ball; shapes (m, d) to (m,).
+
+        That of the noise, exp(-‖b‖/s)/(V s^d), where V = 2 for d = 1 and 2π for d = 2, in general
+        the area of the sphere times Γ(d), times the determinant of Σ∇²ℓ + cI.
+        """
+        rows, chosen, size = self.rows, self.chosen, self.rows.shape[1]
+        curvatures = self.loss.values(self.y[:, None], rows @ betas.T)[2]
+        hessian = np.einsum("nm,ni,nj->mij", curvatures, rows, rows) + chosen.ridge * np.eye(size)
+        lengths = np.linalg.norm(self.noise_at(betas), axis=1)
+        area = math.log(2.0) + 0.5 * size * math.log(math.pi) - math.lgamma(0.5 * size)
+        constant = area + math.lgamma(size) + size * math.log(chosen.noise_scale)
+        found: FloatArray = np.linalg.slogdet(hessian)[1] - lengths / chosen.noise_scale - constant
+        return found
+
+    def log_of_end(self, sign: float) -> float:
+        """log P(β = ±r) with one column: the noise is at least what holds β there."""
+        needed = sign * self.noise_at(np.array([[sign * self.radius]]))[0, 0]
+        scaled = float(needed) / self.chosen.noise_scale
+        return math.log1p(-0.5 * math.exp(-scaled)) if scaled > 0.0 else scaled - math.log(2.0)
+
+    def log_circle_density(self, angles: FloatArray) -> FloatArray:
+        """Log density over the angle of minimisers on the circle ‖β‖ = r, two columns; shape (m,).
+
+        The noise is b(β) - νβ/r for a ν ≥ 0, and the map from angle and ν to it has the Jacobian
+        r τᵀ(H + cI)τ + ν, τ the tangent. ν is integrated out in panels that are narrow where the
+        noise is shortest.
+        """
+        out = np.column_stack([np.cos(angles), np.sin(angles)])
+        tangent = np.column_stack([-out[:, 1], out[:, 0]])
+        rows, radius, scale = self.rows, self.radius, self.chosen.noise_scale
+        curvatures = self.loss.values(self.y[:, None], radius * rows @ out.T)[2]
+        along = radius * ((curvatures * (rows @ tangent.T) ** 2).sum(axis=0) + self.chosen.ridge)
+        start = self.noise_at(radius * out)
+        towards, beside = (start * out).sum(axis=1), (start * tangent).sum(axis=1)
+        nodes, weights = np.polynomial.legendre.leggauss(POINTS)
+        # v = ν - (start, out) runs from -towards; the noise is shortest where v is nearest to 0.
+        first = np.maximum(0.0, -towards)
+        shortest = np.hypot(first, beside)
+        total = np.zeros(len(angles))
+        for low, high in pairwise(EDGES):
+            for side in (1.0, -1.0):
+                a, b = first + side * scale * low, first + side * scale * high
+                a, b = np.maximum(a, -towards), np.maximum(b, -towards)
+                half = 0.5 * np.abs(b - a)
+                v = 0.5 * (a + b)[:, None] + half[:, None] * nodes
+                length = np.hypot(v, beside[:, None])
+                height = along[:, None] + v + towards[:, None]
+                shapes = np.exp((shortest[:, None] - length) / scale) * height
+                total += half * (shapes @ weights)
+        found: FloatArray = (
+            np.log(total) - shortest / scale - math.log(2.0 * math.pi) - 2.0 * math.log(scale)
+        )
+        return found

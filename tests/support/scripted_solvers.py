@@ -1,0 +1,66 @@
+"""Back ends whose answers a test makes up, and a problem on which masters are needed."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mipselect.backends.discovery import solver_by_name
+from mipselect.backends.protocols import (
+    Capability,
+    Master,
+    MasterSolution,
+    MipStatus,
+    SolverStatus,
+    WholeSolution,
+)
+from mipselect.problem.instance import Instance
+
+
+class Scripted:
+    """A back end whose master passes HiGHS' answers through a function."""
+
+    status = SolverStatus("scripted", usable=True, capabilities=frozenset({Capability.MILP}))
+
+    def __init__(self, change) -> None:
+        self.change = change
+
+    def master(self, columns: int, cardinality: int) -> Master:
+        master = solver_by_name("highs").master(columns, cardinality)
+        solve, change = master.solve, self.change
+        master.solve = lambda **limits: change(solve(**limits))
+        return master
+
+
+class ScriptedWhole:
+    """A solver of whole models that finds the first features and claims a bound."""
+
+    status = SolverStatus(
+        "scripted", usable=True, capabilities=frozenset({Capability.MIQP, Capability.MISOCP})
+    )
+
+    def __init__(self, status: MipStatus, bound: float, *, found: bool = True) -> None:
+        self.answer = WholeSolution(status, found, bound, 0, "its own words")
+
+    def solve(self, model, *, time_limit: float, gap: float) -> WholeSolution:
+        for j in model.z:
+            model.z[j].set_value(float(j < 3))
+        return self.answer
+
+
+def weak_levels() -> Instance:
+    rng = np.random.default_rng(2)
+    X = rng.standard_normal((50, 12))
+    return Instance(
+        X, rng.standard_normal(50), support_size=4,
+        x_bound=2.0, y_bound=2.0, coef_bound=2.0, ridge=5.0,
+    )  # fmt: skip
+
+
+def change_of(**fields):
+    def change(solution: MasterSolution) -> MasterSolution:
+        if solution.status is not MipStatus.OPTIMAL:
+            return solution
+        values = {name: getattr(solution, name) for name in solution.__dataclass_fields__}
+        return MasterSolution(**{**values, **fields})
+
+    return change

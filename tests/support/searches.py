@@ -1,0 +1,132 @@
+"""Searches whose engines are chosen and tuned by a test, without any shortcut around them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from mipselect.backends.protocols import Solver
+from mipselect.problem.instance import Instance
+from mipselect.restricted.squared import PreparedSquared
+from mipselect.search.collectors import BestSupport, Collector
+from mipselect.search.convex.masters import FenchelMasters
+from mipselect.search.convex.method import ConvexMethod, DivideAll
+from mipselect.search.drivers import find_levels, find_supports
+from mipselect.search.least_squares.closed_form import ClosedForm
+from mipselect.search.least_squares.engine import LeastSquaresEngine
+from mipselect.search.least_squares.masters import SquaredMasters
+from mipselect.search.least_squares.method import LeastSquaresMethod
+from mipselect.search.least_squares.tree import GramMeasures, SquaredTree
+from mipselect.search.options import SearchOptions
+from mipselect.search.pool import MistakeLevels, SupportPool
+from mipselect.search.progress import Deadline, ProgressCallback, Reporter, Run, Statistics
+from mipselect.search.scheduler import Scheduler
+from mipselect.search.setup import Search, outer_approximation
+from mipselect.search.supports import number_of_listed
+from mipselect.search.tuning import ANY, TUNING, Near, Patience, Screening, Spectrum, Tuning
+
+ENDLESS = 10**9
+
+
+class Ticks:
+    """A clock that moves on by one second whenever it is looked at."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        self.now += 1.0
+        return self.now
+
+
+def run_of(looks: int, progress: ProgressCallback | None = None) -> Run:
+    """A run that ends after so many looks at the clock."""
+    return Run(Deadline(float(looks), Ticks()), Statistics(), Reporter(progress, every=2.0))
+
+
+def tuned(
+    *,
+    cheap: int = 200,
+    convex: int = 20,
+    near: Near = TUNING.near,
+    spectrum: Spectrum = TUNING.spectrum,
+    screening: Screening = TUNING.screening,
+    entries: int = TUNING.together.entries,
+    pairs: int = ANY,
+    triples: int = ANY,
+    least_size: int = TUNING.centred.least_size,
+    few_columns: int = TUNING.few_columns,
+    trust: int = TUNING.removed.credit,
+    bases: int = TUNING.dual_points.bases,
+    supports: int = TUNING.dual_points.supports,
+    many: int = TUNING.dual_points.many,
+    columns: int = TUNING.masters.columns,
+    enumerated: int = TUNING.masters.enumerated,
+    patience: int = TUNING.masters.patience,
+) -> Tuning:
+    """Other numbers; a search that is not patient with `cheap` bounds is soon a long one."""
+    return replace(
+        TUNING,
+        patience=Patience(cheap, convex, near=2 * cheap, long=5 * cheap),
+        near=near,
+        spectrum=spectrum,
+        screening=screening,
+        together=replace(TUNING.together, entries=entries),
+        closed_form=replace(TUNING.closed_form, pairs=pairs, triples=triples),
+        centred=replace(TUNING.centred, least_size=least_size),
+        few_columns=few_columns,
+        removed=replace(TUNING.removed, credit=trust),
+        dual_points=replace(TUNING.dual_points, bases=bases, supports=supports, many=many),
+        masters=replace(TUNING.masters, columns=columns, enumerated=enumerated, patience=patience),
+    )
+
+
+def tree_of(
+    problem: PreparedSquared,
+    tuning: Tuning = TUNING,
+    collector: Collector | None = None,
+    engine: LeastSquaresEngine | None = None,
+) -> SquaredTree:
+    """A search that has visited no node yet."""
+    return SquaredTree(
+        BestSupport(0.0) if collector is None else collector,
+        ClosedForm() if engine is None else engine,
+        Run.start(),
+        Scheduler(tuning),
+        GramMeasures(problem, tuning),
+    )
+
+
+def search_by(
+    instance: Instance,
+    solver: str | Solver = "native",
+    tolerance: float | None = None,
+    *,
+    run: Run | None = None,
+    **numbers: Any,
+) -> Search:
+    """A search by this solver; `enumerated=0` sends small subproblems to a master too."""
+    tuning = tuned(**{"pairs": 256, "triples": 96, **numbers})
+    options = SearchOptions(solver, tolerance, tuning=tuning)
+    problem = instance.prepared
+    squared = isinstance(problem, PreparedSquared)
+    if solver == "native":
+        engine = ClosedForm() if squared else DivideAll()
+    else:
+        masters = SquaredMasters if squared else FenchelMasters
+        engine = outer_approximation(masters, instance, options)
+    method = (LeastSquaresMethod if squared else ConvexMethod)(problem, engine, tuning)
+    return Search(
+        instance, method, options.tolerance_for(instance), Run.start() if run is None else run
+    )
+
+
+def supports_by(instance: Instance, pool_size: int | str, *args, **numbers) -> SupportPool:
+    """`top_supports` by `search_by`."""
+    search = search_by(instance, *args, **numbers)
+    return find_supports(search, number_of_listed(instance, pool_size))
+
+
+def levels_by(instance: Instance, *args, **numbers) -> MistakeLevels:
+    """`mistake_levels` by `search_by`."""
+    return find_levels(search_by(instance, *args, **numbers))

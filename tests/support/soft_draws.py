@@ -1,0 +1,259 @@
+"""Exact draws against enumeration: forced cells, hostile designs, and every path of a draw."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mipselect import ExponentialMechanism, Instance
+from mipselect.mechanisms.supports import rejection_sampler
+from mipselect.search.soft import Partition
+from mipselect.search.soft.cells import Cell
+from mipselect.search.soft.polynomials import SubsetLaw
+from tests.support.designs import (
+    LOSSES,
+    random_grouped_instance,
+    random_instance,
+    random_loss_instance,
+    with_loss,
+)
+
+Supports = tuple[int, ...]
+
+
+class Judged:
+    """A mechanism that draws by cells, and its law by enumeration.
+
+    With `steps_before` its cells are refined so many times before the first draw.
+    """
+
+    def __init__(
+        self, instance: Instance, epsilon: float, *, steps_before: int | None = None, **options: Any
+    ) -> None:
+        self.mechanism = ExponentialMechanism(instance, epsilon, most_listed=0, **options)
+        if steps_before is not None:
+            self.mechanism._draws = self._refined(steps_before)
+        self.mechanism.prepare()
+        self.draws = self.mechanism._draws
+        assert isinstance(self.draws, rejection_sampler.SoftDraws)
+        self.instance, self.options = instance, options
+        self.supports: list[Supports] = [
+            support
+            for size in self.mechanism.sizes
+            for support in itertools.combinations(range(instance.n_features), size)
+        ]
+
+    @np.errstate(all="ignore")
+    def _refined(self, steps: int) -> rejection_sampler.SoftDraws:
+        problem, prior = self.mechanism._largest.prepared, self.mechanism._prior
+        rate = self.mechanism._rate
+        return rejection_sampler.SoftDraws(problem, prior, rate, None, None, steps_before=steps)
+
+    @property
+    def partition(self) -> Partition:
+        return self.draws._partition
+
+    @cached_property
+    def log_weights(self) -> dict[Supports, float]:
+        """log μ(S) - c (R(S) - a constant), μ from its definition."""
+        instance, sizes = self.instance, self.mechanism.sizes
+        omega = np.asarray(
+            self.options.get("prior_weights", np.ones(instance.n_features)), dtype=float
+        )
+        a = self.options.get("complexity", 1.0)
+        problem = self.mechanism._largest.prepared
+        found = {}
+        for size in sizes:
+            rows = np.array(list(itertools.combinations(range(instance.n_features), size)))
+            products = np.log(omega)[rows].sum(axis=1)
+            logs = (
+                products - np.logaddexp.reduce(products) - a * size * math.log(instance.n_features)
+            )
+            logs = logs - self.mechanism._rate.rate * problem.values(rows)
+            found |= dict(zip(map(tuple, rows.tolist()), logs.tolist(), strict=True))
+        return found
+
+    @cached_property
+    def log_law(self) -> dict[Supports, float]:
+        total = np.logaddexp.reduce(list(self.log_weights.values()))
+        return {support: log - total for support, log in self.log_weights.items()}
+
+    def share(self, event: Callable[[Supports], bool]) -> float:
+        return math.fsum(math.exp(log) for support, log in self.log_law.items() if event(support))
+
+    def check_cells(self) -> None:
+        """Disjoint, complete, bounded at every support, and drawn with what they say."""
+        target, rate = self.draws._target, self.mechanism._rate
+        offsets = [
+            target.log_weight(np.array(s), 0.0) - self._prior_log(s) for s in self.supports[:1]
+        ]
+        seen: dict[Supports, float] = {}
+        for _, cell in self.partition.numbered:
+            drawn = []
+            for positions in itertools.combinations(range(len(cell.node.live)), cell.node.size):
+                support = tuple(cell.support(np.array(positions, dtype=np.intp)).tolist())
+                assert support not in seen
+                log = log_drawn(cell, positions)
+                seen[support] = cell.log_upper + log
+                drawn.append(log)
+            assert abs(np.logaddexp.reduce(drawn)) < 1e-9
+        assert set(seen) == set(self.supports)
+        slack = self.partition.rounding + rate.allowance + 1e-12
+        for support, bound in seen.items():
+            assert self.log_weights[support] + offsets[0] <= bound + slack, support
+        uppers = [cell.log_upper for _, cell in self.partition.numbered]
+        assert self.partition.log_upper == pytest.approx(
+            np.logaddexp.reduce(uppers) + self.partition.rounding, abs=1e-10
+        )
+
+    def _prior_log(self, support: Supports) -> float:
+        """The enumerated log weight without its value, to compare with the target's."""
+        value = float(self.mechanism._largest.prepared.values(np.array([support]))[0])
+        return self.log_weights[support] + self.mechanism._rate.rate * value
+
+    def check_intervals(self) -> None:
+        """Every interval that is stated contains the truth."""
+        for support in self.supports[:: max(1, len(self.supports) // 6)]:
+            found = self.mechanism.estimate(support)
+            assert found.low <= self.log_law[support] <= found.high
+        sizes = self.mechanism.size_probabilities()
+        assert set(sizes) == set(self.mechanism.sizes)
+        for size, chance in sizes.items():
+            true = self.share(lambda s, size=size: len(s) == size)
+            assert chance.low - 1e-13 <= true <= chance.high + 1e-13
+        included = self.mechanism.inclusion_probabilities()
+        for j in range(self.instance.n_features):
+            true = self.share(lambda s, j=j: j in s)
+            assert included.low[j] - 1e-13 <= true <= included.high[j] + 1e-13
+
+    def try_once(self) -> dict[Supports | None, float]:
+        """The exact law of one try of `sample`, None for a rejection: every path of its draws."""
+        found: dict[Supports | None, list[float]] = defaultdict(list)
+
+        def rejected(*_: Any) -> bool:
+            raise Rejected
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(self.partition, "refine", rejected)
+            patch.setattr(self.partition, "refine_cell", rejected)
+            for probability, outcome in every_path(self.mechanism.sample, patch):
+                found[outcome].append(probability)
+        return {outcome: math.fsum(parts) for outcome, parts in found.items()}
+
+    def check_sampler(self) -> None:
+        """Given acceptance, one try has the law: to 1e-9, as it is really drawn."""
+        law = self.try_once()
+        assert math.fsum(law.values()) == pytest.approx(1.0, abs=1e-12)
+        accepted = 1.0 - law.pop(None, 0.0)
+        assert set(law) == set(self.supports)
+        total = math.fsum(law.values())
+        assert total == pytest.approx(accepted, abs=1e-12)
+        for support, chance in law.items():
+            if chance > 1e-290:
+                log = math.log(chance) - math.log(total)
+                assert log == pytest.approx(self.log_law[support], abs=1e-9), support
+
+
+class Rejected(Exception):
+    """The try was not accepted."""
+
+
+def every_path(
+    draw: Callable[[], Supports], patch: pytest.MonkeyPatch
+) -> Iterator[tuple[float, Supports | None]]:
+    """All outcomes of a draw with their probabilities: `rising_index` is scripted."""
+    todo: list[list[int]] = [[]]
+    while todo:
+        script, path = todo.pop(), Path()
+        patch.setattr(rejection_sampler, "rising_index", partial(path.choose, script, todo))
+        try:
+            outcome = draw()
+        except Rejected:
+            outcome = None
+        yield math.prod(path.chances), outcome
+
+
+class Path:
+    """Follows a script and beyond its end the first choice, leaving the others to be done."""
+
+    def __init__(self) -> None:
+        self.taken, self.chances = list[int](), list[float]()
+
+    def choose(
+        self, script: list[int], todo: list[list[int]], cumulative: np.ndarray, _: object
+    ) -> int:
+        steps = np.diff(cumulative, prepend=0.0) / cumulative[-1]
+        if len(self.taken) < len(script):
+            place = script[len(self.taken)]
+        else:
+            place, *others = np.flatnonzero(steps > 0.0).tolist()
+            todo.extend([*self.taken, other] for other in others)
+        self.taken.append(place)
+        self.chances.append(float(steps[place]))
+        return place
+
+
+def log_drawn(cell: Cell, positions: Supports) -> float:
+    """Log of the probability with which a cell's law draws these positions, by a script."""
+    law = cell.law
+    if isinstance(law, SubsetLaw):
+        places = np.empty(len(cell.node.live), dtype=int)
+        places[law.order] = np.arange(len(cell.node.live))
+        script = sorted(places[list(positions)].tolist(), reverse=True)
+    else:
+        first, second = positions
+        rows, row = np.argsort(law.log_rows, kind="stable"), law.row(first)
+        inside = np.argsort(row, kind="stable")
+        script = [
+            int(np.flatnonzero(rows == first)[0]),
+            int(np.flatnonzero(inside == second - first - 1)[0]),
+        ]
+    answers, chances = iter(script), list[float]()
+
+    def choose(cumulative: np.ndarray) -> int:
+        place = next(answers)
+        before = cumulative[place - 1] if place else 0.0
+        chances.append(float((cumulative[place] - before) / cumulative[-1]))
+        return place
+
+    drawn, log = law.draw(choose)
+    assert sorted(drawn.tolist()) == list(positions)
+    assert log == pytest.approx(math.fsum(math.log(chance) for chance in chances), abs=1e-10)
+    return log
+
+
+def hostile(
+    seed: int,
+    *,
+    convex: bool = False,
+    grouped: bool = False,
+    steps_before: int | None = None,
+    **limits: int,
+) -> Judged:
+    """A random hostile design with a random ε, sizes and prior."""
+    rng = np.random.default_rng(seed)
+    if grouped:
+        instance = random_grouped_instance(seed, **limits)
+        instance = with_loss(instance, LOSSES[seed % len(LOSSES)]) if convex else instance
+    elif convex:
+        instance = random_loss_instance(seed, LOSSES[seed % len(LOSSES)], **limits)
+    else:
+        instance = random_instance(seed, **limits)
+    options: dict[str, Any] = {}
+    if rng.random() < 0.5:
+        drawn = rng.integers(1, instance.n_features + 1, size=3)
+        options["sizes"] = sorted(set(np.minimum(drawn, 4).tolist()))
+        options["complexity"] = float(rng.choice([0.0, 1.0, 3.0]))
+    if rng.random() < 0.5:
+        options["prior_weights"] = np.exp(
+            rng.choice([0.5, 8.0]) * rng.standard_normal(instance.n_features)
+        )
+    epsilon = float(10.0 ** rng.uniform(-1.5, 1.5))
+    return Judged(instance, epsilon, steps_before=steps_before, **options)

@@ -1,0 +1,141 @@
+"""The same bits from Dask: threads, and processes of which one is killed in the middle."""
+
+from __future__ import annotations
+
+import os
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import dask
+import dask.array
+import dask.dataframe
+import numpy as np
+import pandas as pd
+import pytest
+
+from mipselect import Instance, Ledger, top_supports
+from mipselect.errors import InvalidInput
+from mipselect.selectors import (
+    ExponentialSelector,
+    KendallSelector,
+    MistakesSelector,
+    SISSelector,
+    TopRSelector,
+)
+from mipselect.tables import TableSchema
+from mipselect.tables.moments import Moments
+from tests.support.one_table import CONTENT, SCHEMA, numbers, of_table, table
+
+TABLE = table(300)
+
+
+def frame(parts: int) -> Any:
+    return dask.dataframe.from_pandas(TABLE.to_pandas(), npartitions=parts)
+
+
+@pytest.mark.parametrize("folds", [1, 3])
+@pytest.mark.parametrize("parts", [1, 20])
+def test_threads_give_the_same_bits(parts: int, folds: int) -> None:
+    wanted = Moments.of(TABLE, SCHEMA, target="stay", folds=folds)
+    with dask.config.set(scheduler="threads"):
+        found = Moments.of(frame(parts), SCHEMA, target="stay", folds=folds)
+    assert (found.folds == wanted.folds).all()
+    assert (found.matrix == of_table(TABLE)).all()
+
+
+def test_arrays_and_frames_of_numbers() -> None:
+    X, y = numbers(200)
+    wanted = Moments.of((X, y), x_bound=2.0, y_bound=1.0)
+    pair = dask.array.from_array(X, chunks=(30, 2)), dask.array.from_array(y, chunks=30)
+    assert (Moments.of(pair, x_bound=2.0, y_bound=1.0).matrix == wanted.matrix).all()
+
+
+def slow_once(frame: Any, marker: str) -> Any:
+    """The first worker that has this partition ends in the middle of it."""
+    if len(frame) and frame.index[0] == 150:
+        try:
+            os.close(os.open(marker, os.O_CREAT | os.O_EXCL))
+        except FileExistsError:
+            return frame
+        time.sleep(0.2)
+        os._exit(1)
+    return frame
+
+
+def test_processes_with_a_killed_worker_give_the_same_bits(tmp_path: Path) -> None:
+    distributed = pytest.importorskip("distributed")
+    marker = tmp_path / "killed"
+    source = frame(20).map_partitions(slow_once, str(marker), meta=TABLE.to_pandas().iloc[:0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with (
+            dask.config.set({"distributed.worker.memory.terminate": False}),
+            distributed.LocalCluster(
+                n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+            ) as cluster,
+            distributed.Client(cluster),
+        ):
+            found = Moments.of(source, SCHEMA, target="stay")
+    assert marker.exists()
+    assert (found.matrix == of_table(TABLE)).all()
+
+
+def test_what_is_wrong_is_one_line() -> None:
+    fields = [{"name": "who", "type": "string"}, *CONTENT["fields"]]
+    people = TableSchema.of({**CONTENT, "csvw-eo:privacyUnit": "who", "fields": fields})
+    arrays = dask.array.zeros((9, 2)), dask.array.zeros(9)
+    for wrong, message in (
+        (lambda: Moments.of(frame(2), people, target="stay"), "several partitions"),
+        (lambda: Moments.of(frame(2)[["age"]], SCHEMA, target="stay"), "no column ward"),
+        (lambda: Moments.of(frame(2), x_bound=1.0, y_bound=1.0), "a pair"),
+        (lambda: Moments.of(arrays, SCHEMA, target="stay"), "one Dask data frame"),
+        (lambda: Moments.of(arrays, y_bound=1.0), "x_bound must be given"),
+        (lambda: Moments.of(frame(2), SCHEMA, target="stay", checkpoint="c"), "leave out check"),
+    ):
+        with pytest.raises(InvalidInput, match=message):
+            wrong()
+
+
+def test_selectors_take_dask_arrays_and_frames() -> None:
+    X, y = numbers(300, p=4)
+    names = ["a", "b", "c", "d"]
+    frames = pd.DataFrame(np.clip(X, -1, 1), columns=names)
+    bounds: dict[str, Any] = {"x_bound": 1.0, "y_bound": 1.0}
+    problem: dict[str, Any] = {**bounds, "coef_bound": 1.0, "ridge": 1.0, "random_state": 0}
+    instance = Instance.from_moments(
+        Moments.of((X, y), **bounds), support_size=2, coef_bound=1.0, ridge=1.0
+    )
+    arrays = dask.array.from_array(X, chunks=(40, 2)), dask.array.from_array(y, chunks=40)
+    for selector in (
+        ExponentialSelector(2, **problem),
+        TopRSelector(2, **problem),
+        MistakesSelector(2, test_epsilon=0.5, delta=1e-6, **problem),
+    ):
+        law = selector.mechanism(*arrays)
+        best = tuple(top_supports(instance, 1).supports[0])
+        assert law.log_probability(best) == pytest.approx(
+            selector.on(instance).log_probability(best)
+        )
+        assert selector.fit(*arrays).get_support().sum() == 2
+        assert selector.n_features_in_ == 4
+    sis = SISSelector(2, **bounds, intercept=True, random_state=0)
+    pair = dask.dataframe.from_pandas(frames, npartitions=3), dask.array.from_array(y, chunks=100)
+    sis.fit(*pair)
+    assert sis.release_.feature_names == tuple(
+        name for name, chosen in zip(names, sis.get_support(), strict=True) if chosen
+    )
+    assert list(sis.feature_names_in_) == names
+    ledger = Ledger(1.0)
+    ExponentialSelector(2, **{**problem, "random_state": None}, ledger=ledger).fit(*arrays)
+    assert ledger.spent.epsilon == 1.0
+    for wrong, message in (
+        (KendallSelector(2), "X is lazy"),
+        (ExponentialSelector(2, **{**problem, "loss": "huber(1)"}), "the huber"),
+        (ExponentialSelector(2, **problem, groups=[[0, 1], [2, 3]]), "every feature is one column"),
+        (ExponentialSelector(2, **{**problem, "x_bound": None}), "needs x_bound"),
+        (ExponentialSelector(5, **problem), "1..4"),
+    ):
+        with pytest.raises(InvalidInput, match=message):
+            wrong.fit(*arrays)

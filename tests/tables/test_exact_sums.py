@@ -1,0 +1,215 @@
+"""The same integers from every source, in any chunks and any order, and those that are right."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pyarrow import csv, dataset, feather, parquet
+
+from mipselect.errors import InvalidInput
+from mipselect.grid import GRID, MOST_ROWS, exact_sums, on_grid
+from mipselect.tables import TableSchema
+from mipselect.tables.moments import Counting, Moments
+from tests.support.one_table import CONTENT, SCHEMA, numbers, of_table, summed, table
+
+TABLE = table(300)
+WANTED = of_table(TABLE)
+
+
+def moments(source: Any, **options: Any) -> Moments:
+    return Moments.of(source, SCHEMA, target="stay", **options)
+
+
+def test_sums_are_those_of_pythons_integers() -> None:
+    found = moments(TABLE)
+    assert found.matrix.dtype == np.int64
+    assert (found.matrix == WANTED).all()
+    assert (found.n, found.p, repr(found)) == (300, 9, "Moments(n=300, p=9, folds=1)")
+    X, y = numbers(50)
+    entries, target = on_grid(X, np.array([2.0, 1.0, 0.3])), on_grid(y, 1.0)
+    assert np.abs(entries).max() == 1.0
+    ours = Moments.of((X, y), x_bound=[2.0, 1.0, 0.3], y_bound=1.0)
+    assert (ours.matrix == summed(entries, target)).all()
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_chunks_and_order_change_nothing(data: st.DataObject) -> None:
+    n = data.draw(st.integers(1, 60))
+    X, y = numbers(n, seed=data.draw(st.integers(0, 9)))
+    folds = data.draw(st.sampled_from([1, 3]))
+    options = {"x_bound": [2.0, 1e-3, 7.3], "y_bound": 0.7, "folds": folds}
+    wanted = Moments.of((X, y), **options)
+    order = np.array(data.draw(st.permutations(range(n))))
+    cuts = sorted(data.draw(st.lists(st.integers(1, n - 1), unique=True))) if n > 1 else []
+    parts = [order[i:j] for i, j in itertools.pairwise([0, *cuts, n])]
+    chunked = Moments.of(((X[part], y[part]) for part in parts), **options)
+    assert (chunked.folds == wanted.folds).all()
+    total = Moments.of((X[parts[0]], y[parts[0]]), **options)
+    for part in parts[1:]:
+        total = Moments.of((X[part], y[part]), **options) + total
+    assert (total.folds == wanted.folds).all()
+
+
+def sources(folder: Path) -> Iterator[tuple[str, Any]]:
+    yield "reader", TABLE.to_reader(max_chunksize=7)
+    yield "batches", iter(TABLE.to_batches(max_chunksize=11))
+    yield "pandas", TABLE.to_pandas()
+    yield "polars", pl.from_arrow(TABLE)
+    yield "lazy", pl.from_arrow(TABLE).lazy()
+    yield "duckdb", duckdb.from_arrow(TABLE)
+    yield "shuffled", TABLE.take(np.random.default_rng(0).permutation(300))
+    parts = folder / "parts"
+    parts.mkdir()
+    for k, start in enumerate((0, 1, 120, 250)):
+        end = (1, 120, 250, 300)[k]
+        part = TABLE.slice(start, end - start)
+        parquet.write_table(part, parts / f"{k}.parquet", row_group_size=13)
+    yield "folder", parts
+    yield "pattern", f"{parts}/*.parquet"
+    yield "dataset", dataset.dataset(parts)
+    csv.write_csv(TABLE, folder / "all.csv")
+    yield "csv", folder / "all.csv"
+    feather.write_feather(TABLE, folder / "all.feather")
+    yield "arrow", folder / "all.feather"
+
+
+def test_every_source_gives_the_same_bits(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr("mipselect.tables.stored_files.ROWS", 17)
+    for name, source in sources(tmp_path):
+        assert (moments(source).matrix == WANTED).all(), name
+
+
+def test_three_sites_add_up() -> None:
+    one, two, three = (moments(TABLE.slice(a, 100), folds=4) for a in (0, 100, 200))
+    whole = moments(TABLE, folds=4)
+    assert ((one + two + three).folds == whole.folds).all()
+    assert ((three + (one + two)).folds == whole.folds).all()
+    with pytest.raises(InvalidInput, match="4 and in 1 folds"):
+        one + moments(TABLE)
+    with pytest.raises(InvalidInput, match="different columns or bounds"):
+        one + moments(TABLE, folds=4, ranges={"dose": (0.0, 2.0)})
+    with pytest.raises(TypeError):
+        one + 1  # type: ignore[operator]
+
+
+def test_blocks_longer_than_doubles_can_add_are_divided() -> None:
+    X, y = numbers(500)
+    Z = np.column_stack([np.ones(500), on_grid(X, 2.0), on_grid(y, 1.0)])
+    wanted = Moments.of((X, y), x_bound=2.0, y_bound=1.0)
+    assert (exact_sums(Z, Z, rows_at_once=7) == wanted.matrix).all()
+
+
+def test_the_last_rows_that_fit_and_the_first_that_do_not() -> None:
+    ones = np.ones((1, 1)), np.ones(1)
+    one = Moments.of(ones, x_bound=1.0, y_bound=1.0)
+    most = Moments(one.columns, one.folds * MOST_ROWS)
+    assert most.n == 2**31 - 1
+    assert int(most.matrix.max()) == (2**31 - 1) * 2**32
+    with pytest.raises(InvalidInput, match="at most 2,147,483,647 rows"):
+        most + one
+    almost = Moments(one.columns, one.folds * (MOST_ROWS - 1))
+    assert (almost + one).n == MOST_ROWS
+
+
+def test_folds_are_of_rows_and_not_of_places() -> None:
+    X, y = numbers(2000)
+    options = {"x_bound": 2.0, "y_bound": 1.0, "folds": 5}
+    found = Moments.of((X, y), **options)
+    sizes = found.folds[:, 0, 0] // 2**32
+    assert sizes.sum() == 2000
+    assert sizes.min() > 300
+    assert (found.matrix == Moments.of((X, y), x_bound=2.0, y_bound=1.0).matrix).all()
+    moved = 0
+    for row in range(40):
+        other = X.copy()
+        other[row] = [0.25, -1.0, 2.0]
+        changed = Moments.of((other, y), **options).folds != found.folds
+        moved = max(moved, int(changed.any(axis=(1, 2)).sum()))
+    assert moved == 2
+    fewer = Moments.of((X[1:], y[1:]), **options).folds != found.folds
+    assert fewer.any(axis=(1, 2)).sum() == 1
+
+
+def test_one_row_of_each_person_over_all_batches() -> None:
+    fields = [{"name": "who", "type": "string"}, *CONTENT["fields"]]
+    schema = TableSchema.of({**CONTENT, "csvw-eo:privacyUnit": "who", "fields": fields})
+    who = [None if v == 7 else f"é{v}" for v in np.random.default_rng(1).integers(90, size=300)]
+    several = TABLE.append_column("who", pa.array(who))
+    first = [who.index(v) for v in dict.fromkeys(who)]
+    wanted = of_table(TABLE.take(first))
+    assert len(first) < 95
+    in_fives = pa.Table.from_batches(several.to_batches(max_chunksize=5))
+    for source in (several, in_fives, iter(several.to_batches(max_chunksize=3))):
+        assert (Moments.of(source, schema, target="stay").matrix == wanted).all()
+    with pytest.raises(InvalidInput, match="moments are one pass"):
+        Moments.of(several, schema, target="stay", unit_rule="mean")
+
+
+def test_a_row_goes_no_farther_than_its_bounds() -> None:
+    rng = np.random.default_rng(2)
+    values = np.concatenate([rng.uniform(-3, 3, 500), [1e308, -1e308, 5e-324, 2.0, -2.0, np.nan]])
+    for bound in (2.0, 0.1, 1.7e-3):
+        cut = on_grid(values, bound)
+        assert np.abs(cut).max() == 1.0
+        assert (cut / GRID == np.rint(cut / GRID)).all()
+        inside = np.abs(values) <= bound
+        assert (np.abs(cut[inside]) <= np.abs(values[inside] / bound)).all()
+
+
+def test_progress_counts_rows_and_batches_are_not_kept(monkeypatch: Any) -> None:
+    import weakref
+
+    alive: list[Any] = []
+    most = 0
+
+    def batches() -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        nonlocal most
+        for k in range(60):
+            X, y = numbers(20, seed=k)
+            alive.append(weakref.ref(X))
+            most = max(most, sum(ref() is not None for ref in alive))
+            yield X, y
+            del X, y
+
+    seen: list[Counting] = []
+    Moments.of(batches(), x_bound=1.0, y_bound=1.0, progress=seen.append)
+    assert [note.rows for note in seen] == list(range(20, 1201, 20))
+    assert seen[-1].bytes == 1200 * 4 * 8
+    assert most < 20
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (lambda: Moments.of(TABLE, SCHEMA), "target must be given"),
+        (lambda: Moments.of(TABLE, SCHEMA, target="stai"), "did you mean 'stay'"),
+        (lambda: Moments.of(TABLE, SCHEMA, target="stay", x_bound=1.0), "a schema has the bounds"),
+        (lambda: Moments.of(TABLE, x_bound=1.0, y_bound=1.0), "give the schema of a table"),
+        (lambda: Moments.of("t.csv", x_bound=1.0, y_bound=1.0), "give the schema of a table"),
+        (lambda: Moments.of(numbers(3), y_bound=1.0), "x_bound must be given"),
+        (lambda: Moments.of(numbers(3), x_bound=[1.0], y_bound=1.0), "x_bound must be one number"),
+        (lambda: Moments.of([], x_bound=1.0, y_bound=1.0), "no rows"),
+        (lambda: Moments.of([numbers(3), numbers(3, p=2)], x_bound=1, y_bound=1), "batch 1: X"),
+        (lambda: Moments.of([(numbers(3)[0], [1.0])], x_bound=1, y_bound=1), "one value per row"),
+        (lambda: Moments.of((np.array([[np.nan]]), [1.0]), x_bound=1, y_bound=1), "row 0"),
+        (lambda: Moments.of(TABLE.slice(0, 0), SCHEMA, target="stay"), "no rows"),
+        (lambda: Moments.of(numbers(3), x_bound=1, y_bound=1, folds=0), "folds must be"),
+        (lambda: Moments.of(numbers(3), x_bound=1, y_bound=1, folds=10**7), "1 GiB"),
+        (lambda: Moments.of(numbers(3), x_bound=1, y_bound=1, checkpoint="c"), "only a pass over"),
+        (lambda: Moments.of(TABLE, {"fields": []}, target="stay"), "schema must be a TableSchema"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_one_line(wrong: Any, message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        wrong()

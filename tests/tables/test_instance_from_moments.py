@@ -1,0 +1,285 @@
+"""An instance from moments is that of the rows on the grid: pools, levels, laws, values, words."""
+
+from __future__ import annotations
+
+import itertools
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mipselect import (
+    ExponentialMechanism,
+    Instance,
+    TopR,
+    available_solvers,
+    mistake_levels,
+    top_supports,
+)
+from mipselect.errors import InvalidInput
+from mipselect.grid import on_grid
+from mipselect.mechanisms import Mistakes
+from mipselect.search.monolithic.whole import whole_optimum
+from mipselect.selectors import KendallSelector
+from mipselect.tables import TableSchema, map_table
+from mipselect.tables.moments import Moments
+from tests.support.one_table import SCHEMA, numbers, table
+from tests.support.shared_data import TABLES, wants_data
+
+
+def both(
+    source: Any, schema: TableSchema, target: str, size: int, never: Any = (), **options: Any
+) -> tuple[Instance, Instance]:
+    """From moments, and from the mapped rows on the grid."""
+    moments = Moments.of(source, schema, target=target, never=never)
+    one = Instance.from_moments(moments, support_size=size, **options)
+    mapped = map_table(source, schema, target=target, never=never, always=options.get("always", ()))
+    other = Instance(
+        on_grid(mapped.X.astype(np.float64), 1.0),
+        on_grid(mapped.y, 1.0),
+        support_size=size,
+        x_bound=1.0,
+        y_bound=1.0,
+        always_bound=1.0,
+        coef_bound=one.coef_bound,
+        ridge=one.ridge,
+        groups=dict(zip(mapped.feature_names, mapped.groups, strict=True)),
+        feature_names=mapped.column_names,
+        always=mapped.always_groups,
+        intercept=options.get("intercept", True),
+    )
+    return one, other
+
+
+def assert_same(one: Instance, other: Instance, solver: str = "auto") -> None:
+    for name in ("n", "p", "n_features", "sensitivity", "feature_names", "prediction_bound"):
+        assert getattr(one, name) == getattr(other, name), name
+    assert (one.feature_bounds == other.feature_bounds).all()
+    # The same bits, so that all that is computed from them is the same.
+    assert (one.prepared.gram.full() == other.prepared.gram.full()).all()
+    assert (one.prepared.moment == other.prepared.moment).all()
+    assert one.prepared.target_norm == other.prepared.target_norm
+    pool, wanted = top_supports(one, solver=solver), top_supports(other, solver=solver)
+    assert (pool.supports == wanted.supports).all()
+    assert (pool.values == wanted.values).all()
+    assert pool.rest_bound == wanted.rest_bound
+    levels, expected = mistake_levels(one, solver=solver), mistake_levels(other, solver=solver)
+    assert (levels.supports == expected.supports).all()
+    assert levels.bounds == pytest.approx(expected.bounds, abs=1e-3 * one.sensitivity)
+    law, known = ExponentialMechanism(one, 1.0), ExponentialMechanism(other, 1.0)
+    for support in pool.supports[:5]:
+        here = law.log_probability(support)
+        assert here == pytest.approx(known.log_probability(support), abs=1e-5)
+        assert TopR(pool, 1.0).log_probability(support) == pytest.approx(
+            TopR(wanted, 1.0).log_probability(support)
+        )
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"intercept": False, "coef_bound": 0.3, "ridge": 4.0},
+        {"always": ["ward"]},
+        {"always": ["age", "smoker"]},
+    ],
+)
+def test_it_is_the_instance_of_the_rows_on_the_grid(options: Any) -> None:
+    source = table(400)
+    for size in (1, 2):
+        one, other = both(source, SCHEMA, "stay", size, **options)
+        assert_same(one, other)
+        known = Instance.from_table(source, SCHEMA, target="stay", support_size=size, **options)
+        assert one.column_names == known.column_names
+        assert one.groups == known.groups
+        assert one.always == known.always
+        assert one.units == known.units
+        assert (one.coef_bound, one.ridge) == (known.coef_bound, known.ridge)
+        supports = list(itertools.combinations(range(one.n_features), size))
+        # Cutting to the grid moves an entry by less than 2^-16.
+        change = 2.0 * 2.0**-16 * (1.0 + one.prediction_bound) * (1.0 + 4.0 * one.coef_bound)
+        assert one.objectives(supports) == pytest.approx(known.objectives(supports), abs=change)
+        near, far = one.fit_in_units(supports[0]), known.fit_in_units(supports[0])
+        assert near.by_column == pytest.approx(far.by_column, abs=1e-2)
+
+
+def test_more_fields_can_be_left_out_later() -> None:
+    source = table(200)
+    later = Instance.from_moments(
+        Moments.of(source, SCHEMA, target="stay"), support_size=1, never=["ward"]
+    )
+    sooner = Instance.from_moments(
+        Moments.of(source, SCHEMA, target="stay", never=["ward"]), support_size=1
+    )
+    assert later.feature_names == sooner.feature_names == ("age", "smoker", "dose")
+    assert (later.prepared.gram.full() == sooner.prepared.gram.full()).all()
+
+
+@pytest.mark.parametrize("solver", ["native", "highs"])
+@pytest.mark.parametrize("bound", [2.0, 0.3])
+def test_arrays_keep_their_units(solver: str, bound: float) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((500, 24)) * bound
+    y = X[:, 3] - 0.5 * X[:, 7] + 0.3 * X[:, 9] + 0.3 * rng.standard_normal(500)
+    question = {"support_size": 3, "coef_bound": 1.1, "ridge": 5.0 * bound**2}
+    moments = Moments.of((X, y), x_bound=bound, y_bound=2 * bound)
+    one = Instance.from_moments(moments, **question)
+    other = Instance(
+        on_grid(X, bound) * bound, on_grid(y, 2 * bound) * (2 * bound),
+        x_bound=bound, y_bound=2 * bound, **question,
+    )  # fmt: skip
+    if bound == 2.0:
+        assert_same(one, other, solver)
+    assert one.sensitivity == other.sensitivity
+    pool, wanted = top_supports(one, 40, solver=solver), top_supports(other, 40, solver=solver)
+    assert (pool.supports == wanted.supports).all()
+    # The rows are clipped at the float32 below their bound.
+    assert pool.values == pytest.approx(wanted.values, rel=1e-12 if bound == 2.0 else 1e-6)
+
+
+def test_groups_of_summed_columns_are_bounded_together() -> None:
+    X, y = numbers(300, p=6)
+    moments = Moments.of((X, y), x_bound=[1.0, 2.0, 2.0, 3.0, 0.5, 1.0], y_bound=1.0)
+    one = Instance.from_moments(
+        moments, support_size=1, coef_bound=1.0, ridge=1.0, always=[["x0", "x5"]],
+        groups={"a": ["x2", "x1", "x4"], "b": ["x3"]}, intercept=True,
+    )  # fmt: skip
+    assert one.feature_bounds == pytest.approx([np.sqrt(8.25), 3.0])
+    assert one.always_bound == pytest.approx(np.sqrt(2.0))
+    assert one.prediction_bound >= np.sqrt(9.0 + 2.0 + 1.0)
+    cut = on_grid(X, np.array([1.0, 2.0, 2.0, 3.0, 0.5, 1.0])) * [1.0, 2.0, 2.0, 3.0, 0.5, 1.0]
+    design = np.column_stack([cut[:, [2, 1, 4]], cut[:, [0, 5]], np.ones(300)])
+    fit = one.fit([0])
+    coef = np.concatenate([fit.coef, fit.always])
+    residual = on_grid(y, 1.0) - design @ coef
+    assert fit.value == pytest.approx((residual @ residual + coef @ coef) / 600)
+    plain = Instance.from_moments(moments, support_size=2, coef_bound=1.0, ridge=1.0)
+    assert plain.feature_bounds.tolist() == [1.0, 2.0, 2.0, 3.0, 0.5, 1.0]
+
+
+def exact_value(rows: np.ndarray, y: np.ndarray, ridge: float, n: int) -> Fraction:
+    """min over β of (1/2n)(‖y - Xβ‖² + λ‖β‖²) by Gauss's elimination, in fractions."""
+    X = [[Fraction(v) for v in row] for row in rows.tolist()]
+    t = [Fraction(v) for v in y.tolist()]
+    size = rows.shape[1]
+    system = [
+        [sum(r[j] * r[k] for r in X) + (Fraction(ridge) if j == k else 0) for k in range(size)]
+        + [sum(r[j] * v for r, v in zip(X, t, strict=True))]
+        for j in range(size)
+    ]
+    for j in range(size):
+        for k in range(j + 1, size):
+            share = system[k][j] / system[j][j]
+            system[k] = [a - share * b for a, b in zip(system[k], system[j], strict=True)]
+    beta = [Fraction(0)] * size
+    for j in reversed(range(size)):
+        known = sum(system[j][k] * beta[k] for k in range(j + 1, size))
+        beta[j] = (system[j][size] - known) / system[j][j]
+    moment = [sum(r[j] * v for r, v in zip(X, t, strict=True)) for j in range(size)]
+    return (sum(v * v for v in t) - sum(b * m for b, m in zip(beta, moment, strict=True))) / (2 * n)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_values_that_cancel_are_within_the_public_error(seed: int) -> None:
+    """Near-exact fits, columns that almost repeat each other, small and large ridges."""
+    rng = np.random.default_rng(seed)
+    n, size = 40, int(rng.integers(1, 6))
+    base = rng.uniform(-1, 1, (n, 1))
+    X = np.clip(base + rng.choice([1e-4, 1e-2, 1.0]) * rng.uniform(-1, 1, (n, size)), -1, 1)
+    y = np.clip(
+        X @ rng.uniform(-0.5, 0.5, size) + rng.choice([0, 1e-4]) * rng.normal(size=n), -1, 1
+    )
+    moments = Moments.of((X, y), x_bound=1.0, y_bound=1.0)
+    copies = int(rng.choice([1, 10**6, 5 * 10**7]))
+    many = Moments(moments.columns, moments.folds * copies)
+    ridge = float(10.0 ** rng.integers(-9, 4))
+    one = Instance.from_moments(many, support_size=size, coef_bound=1e6, ridge=ridge)
+    # The rows `copies` times, and λ: as the rows once, and λ / copies.
+    exact = exact_value(on_grid(X, 1.0), on_grid(y, 1.0), float(Fraction(ridge) / copies), n)
+    assert abs(float(Fraction(one.objective(range(size))) - exact)) <= one.value_error
+    small = Instance.from_moments(many, support_size=size, coef_bound=10.0, ridge=ridge)
+    if one.fit(range(size)).multiplier == 0.0 and np.linalg.norm(one.fit(range(size)).coef) < 9.0:
+        assert abs(float(Fraction(small.objective(range(size))) - exact)) <= small.value_error
+    assert small.value_error < 1e-4 * small.sensitivity * max(1.0, many.n / 1e8)
+
+
+def test_what_is_not_known_far_better_than_tau_is_refused() -> None:
+    X, y = numbers(100, p=12)
+    moments = Moments.of((X, y), x_bound=1.0, y_bound=1.0)
+    many = Moments(moments.columns, moments.folds * 20_000_000)
+    instance = Instance.from_moments(many, support_size=2, coef_bound=1.0, ridge=1e4)
+    assert 0.0 < instance.value_error < 0.0025 * instance.sensitivity
+    assert top_supports(instance, 10, tolerance=0.01).certified
+    for search in (top_supports, mistake_levels):
+        for tolerance in (None, 1e-3):
+            with pytest.raises(InvalidInput, match=r"tolerance must be at least 0\.00"):
+                search(instance, tolerance=tolerance)
+    few = Instance.from_moments(moments, support_size=2, coef_bound=1.0, ridge=1.0)
+    assert top_supports(few, 10, tolerance=1e-3).certified
+    rows = Instance(X, y, support_size=2, x_bound=1, y_bound=1, coef_bound=1, ridge=1)
+    assert top_supports(rows, 10, tolerance=0.0).certified
+
+
+def test_whole_models_sizes_tests_and_seeds() -> None:
+    one, other = both(table(300), SCHEMA, "stay", 2)
+    if "scip" in available_solvers():
+        whole = whole_optimum(one, solver="scip").values
+        assert whole == pytest.approx(top_supports(other, 1).values)
+    drawn, levels = TopR(top_supports(one), 1.0), mistake_levels(one)
+    tested = Mistakes(levels, 1.0, test_epsilon=0.5, delta=1e-6, fallback=drawn)
+    assert len(tested.sample(0)) == 2
+    sized = ExponentialMechanism(one.with_support_size(3), 1.0, sizes=[1, 2, 3])
+    known = ExponentialMechanism(other.with_support_size(3), 1.0, sizes=[1, 2, 3])
+    for support in [(0,), (1, 2), (0, 1, 3)]:
+        assert sized.log_probability(support) == pytest.approx(
+            known.log_probability(support), abs=1e-5
+        )
+    assert one.with_support_size(1).objective([2]) == other.with_support_size(1).objective([2])
+
+
+def test_what_needs_rows_says_so() -> None:
+    moments = Moments.of(table(50), SCHEMA, target="stay")
+    instance = Instance.from_moments(moments, support_size=1)
+    for needs in (
+        lambda: instance.X,
+        lambda: instance.y,
+        lambda: KendallSelector(epsilon=1.0).on(instance),
+    ):
+        with pytest.raises(InvalidInput, match="sums and no rows"):
+            needs()
+    assert "n=50" in repr(instance)
+    with pytest.raises(AttributeError, match="immutable"):
+        instance.ridge = 2.0
+    arrays = Moments.of(numbers(5), x_bound=1.0, y_bound=1.0)
+    for wrong, message in (
+        ({"moments": arrays, "support_size": 1}, "need coef_bound and ridge"),
+        ({"moments": moments, "support_size": 9}, "support_size must be an integer in 1..4"),
+        ({"moments": moments, "support_size": 1, "groups": [[0]]}, "fields of a table are"),
+        ({"moments": moments, "support_size": 1, "always": ["stay"]}, "cannot be in always"),
+        ({"moments": (1, 2), "support_size": 1}, "moments must be Moments"),
+    ):
+        with pytest.raises(InvalidInput, match=message):
+            Instance.from_moments(**wrong)
+
+
+@wants_data
+@pytest.mark.parametrize(
+    ("name", "schema", "target", "never", "size"),
+    [
+        ("winequality_white", "wine", "quality", (), 3),
+        ("bike_sharing_hour", "bikes", "cnt", ("instant", "dteday", "casual", "registered"), 4),
+    ],
+)
+def test_two_real_tables(
+    name: str, schema: str, target: str, never: Any, size: int, repository: Path
+) -> None:
+    known = TableSchema.read(repository / f"docs/tables/{schema}.schema.json")
+    source = TABLES / f"{name}.csv.gz"
+    one, other = both(source, known, target, size, never)
+    assert_same(one, other)
+    read = Instance.from_table(source, known, target=target, support_size=size, never=never)
+    mine, theirs = top_supports(one), top_supports(read)
+    assert (mine.supports[0] == theirs.supports[0]).all()
+    assert mine.values[0] == pytest.approx(theirs.values[0], abs=1e-5)
