@@ -63,8 +63,9 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         named : callable
             From the name of a parameter to how a message calls it.
         """
+        kept = vars(self)
         for name, about in parameters_of(self).items():
-            about.checked(getattr(self, name), named(name))
+            about.checked(kept[name] if name in kept else getattr(self, name), named(name))
         return self
 
     def _public(self, *names: str) -> dict[str, Any]:

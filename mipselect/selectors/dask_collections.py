@@ -45,12 +45,17 @@ def summed(
         )
     moments = Moments.of((X, y), x_bound=x_bound, y_bound=y_bound)
     assert isinstance(moments.columns, ArrayColumns)
-    selector.n_features_in_ = moments.p
-    if hasattr(X, "columns"):
-        selector.feature_names_in_ = np.array(moments.columns.names, dtype=object)
-    elif hasattr(selector, "feature_names_in_"):
-        del selector.feature_names_in_
+    learn_columns(selector, X, moments.p)
     layout = layout_of_arrays(
         moments.columns, feature_names=None, groups=None, always=always, intercept=intercept
     )
     return ExactSums(moments, layout)
+
+
+def learn_columns(selector: PrivateEstimator, X: Any, p: int) -> None:
+    """Set what scikit-learn wants an estimator to know of X: the number of columns, and names."""
+    selector.n_features_in_ = p
+    if hasattr(X, "columns"):
+        selector.feature_names_in_ = np.array([str(name) for name in X.columns], dtype=object)
+    elif hasattr(selector, "feature_names_in_"):
+        del selector.feature_names_in_

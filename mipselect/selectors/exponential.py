@@ -42,14 +42,19 @@ class ExponentialSelector(ProblemSelector):
     --------
     >>> import numpy as np
     >>> from mipselect.selectors import ExponentialSelector
-    >>> X = np.random.default_rng(0).uniform(-1, 1, (2000, 12))
+    >>> X = np.random.default_rng(0).lognormal(size=(2000, 12))
     >>> y = X[:, 3] - X[:, 8]
-    >>> bounds = {"x_bound": 1.0, "y_bound": 2.0, "coef_bound": 1.5, "ridge": 1.0}
-    >>> selector = ExponentialSelector(2, epsilon=5.0, **bounds).fit(X, y)
+    >>> selector = ExponentialSelector(2, epsilon=2.0).fit(X, y)
     >>> selector.get_support(indices=True).tolist()
     [3, 8]
     >>> selector.transform(X).shape, selector.release_.private
     ((2000, 2), True)
+
+    With public bounds the values are losses of the rows:
+
+    >>> bounds = {"x_bound": 4.0, "y_bound": 4.0, "coef_bound": 1.5, "ridge": 1.0}
+    >>> len(ExponentialSelector(2, epsilon=2.0, **bounds).fit(X, y).release_.support)
+    2
     """
 
     sizes: Sequence[int] | None = parameter(
@@ -85,7 +90,7 @@ class ExponentialSelector(ProblemSelector):
     def guarantees(self) -> dict[str, Guarantee]:
         """See `ExponentialMechanism.guarantees`."""
         guarantee = self.guarantee
-        return both_relations(guarantee, one_direction(guarantee.epsilon))
+        return both_relations(guarantee, one_direction(guarantee.epsilon), self.relations)
 
     def problem(self, problem: Problem) -> Problem:
         """The same with the largest size that may be drawn."""

@@ -4,52 +4,113 @@ from __future__ import annotations
 
 import random
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mipselect.blocks.partitions import MOST_PARTITIONS, MOST_ROWS_OF_A_BLOCK, SEED_BITS
 from mipselect.errors import InvalidInput
 from mipselect.estimators import feature_bounds, target_bound
 from mipselect.losses import Loss, checked_loss
 from mipselect.losses.classes import SIGNS, Classes, class_signs
 from mipselect.mechanisms.base import SupportMechanism
-from mipselect.parameters import estimator, parameter
+from mipselect.parameters import estimator, parameter, parameters_of
 from mipselect.privacy.concentrated import bounded_range_rho
-from mipselect.privacy.guarantee import Guarantee
+from mipselect.privacy.guarantee import RELATIONS, Guarantee
 from mipselect.privacy.randomness import Rng
 from mipselect.problem.instance import Instance
 from mipselect.problem.problem import Problem
 from mipselect.problem.sums import require_squared
 from mipselect.search.progress import ProgressCallback
 from mipselect.selectors.base import PrivateSelector
-from mipselect.selectors.dask_collections import summed
-from mipselect.validation import checked_epsilon
+from mipselect.selectors.dask_collections import is_dask, learn_columns, summed
+from mipselect.validation import checked_choice, checked_epsilon, checked_integer
 
 BOUNDS = ("x_bound", "y_bound", "coef_bound", "ridge")
+BLOCKS, LOSS = "blocks", "loss"
+SCORES = (BLOCKS, LOSS)
+RANGES = ("x_bound", "y_bound", "always_bound")
+OF_BLOCKS = ("block_rows", "partitions")
+
+
+def checked_score(value: str, name: str) -> None:
+    """Raise `InvalidInput` unless it is the name of a score."""
+    checked_choice(value, name, SCORES)
+
+
+def checked_block_rows(value: int, name: str) -> None:
+    """Raise `InvalidInput` unless blocks may have so many rows."""
+    checked_integer(value, name, 2, MOST_ROWS_OF_A_BLOCK)
+
+
+def checked_partitions(value: int, name: str) -> None:
+    """Raise `InvalidInput` unless there may be so many partitions."""
+    checked_integer(value, name, 1, MOST_PARTITIONS)
+
+
+class NotAMethod:
+    """Keeps a parameter that is named like a method of scikit-learn's, out of its sight.
+
+    scikit-learn calls an attribute `score` if there is one. `get_params` has the parameter.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, selector: object, owner: type | None = None) -> Any:
+        raise AttributeError(f"{self.name} is a parameter and no method: see get_params()")
+
+    def __set__(self, selector: object, value: Any) -> None:
+        vars(selector)[self.name] = value
 
 
 @estimator
 class ProblemSelector(PrivateSelector):
-    """A selector whose distribution comes from the values R(S) of an `Instance`."""
+    """A selector whose distribution comes from the values R(S) of an `Instance`.
 
+    Without a bound it is an instance of blocks of rows (`Instance.from_blocks`), which uses no
+    range of any column; with public bounds it is one of the rows.
+    """
+
+    score: str | None = parameter(
+        '{"blocks", "loss"}, optional',
+        "Values of supports: least squares on blocks of rows, each normalised by itself, which "
+        "needs no bound; or a loss of rows that are clipped to the bounds. Default: blocks, or the "
+        "loss where a bound, an intercept or another loss than the squared one is given.",
+        default=None,
+        check=checked_score,
+    )
+    block_rows: int | None = parameter(
+        "int, optional",
+        "b, rows of a block. Two see ranks; more come nearer to R², and need more rows. Default 2.",
+        default=None,
+        check=checked_block_rows,
+    )
+    partitions: int | None = parameter(
+        "int, optional",
+        "T, how often the rows are divided into blocks anew. Default 16.",
+        default=None,
+        check=checked_partitions,
+    )
     x_bound: float | Sequence[float] | None = feature_bounds(
         ": the length of a row within a feature of several columns. In their units. Public; "
-        "required."
+        "required of a loss."
     )
-    y_bound: float | None = target_bound("Public; required, but not if y holds classes.")
+    y_bound: float | None = target_bound("Public; required of a loss, but not if y holds classes.")
     coef_bound: float | None = parameter(
         "float",
-        "r, the largest ‖β‖₂. Public; required. Without `intercept` centre by public constants.",
+        "r, the largest ‖β‖₂. Public; required of a loss. Without `intercept` centre by public "
+        "constants. Of blocks in their units, default 0.75/√s.",
         default=None,
         assumption="the largest length of the coefficients",
     )
     ridge: float | None = parameter(
         "float",
         "λ > 0 of the penalty (λ/2n)‖β‖²; it may be 0 for exact draws from few supports. Public; "
-        "required.",
+        "required of a loss. Of blocks default 1.",
         default=None,
         assumption="λ of the penalty (λ/2n)‖β‖²",
     )
@@ -69,10 +130,51 @@ class ProblemSelector(PrivateSelector):
         epsilon = checked_epsilon(self.epsilon)
         return Guarantee(epsilon, rho=bounded_range_rho(epsilon))
 
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name, as scikit-learn wants them."""
+        return {name: vars(self)[name] for name in parameters_of(self)}
+
+    @property
+    def chosen_score(self) -> str:
+        """The score "blocks" or "loss", by default by what else is given."""
+        score: str | None = vars(self)["score"]
+        if score is not None:
+            return score
+        given = [getattr(self, name) for name in (*BOUNDS, "always_bound")]
+        stated = any(value is not None for value in given) or self.intercept
+        return LOSS if stated or self.loss != "squared" else BLOCKS
+
+    def check(self, named: Callable[[str], str] = str) -> Self:
+        """See `PrivateSelector.check`."""
+        super().check(named)
+        if self.chosen_score == BLOCKS:
+            self._refuse(named, RANGES, "does not apply to score 'blocks', which uses no range")
+            if self.intercept or self.loss != "squared":
+                raise InvalidInput(
+                    "score 'blocks' is least squares on centred blocks: leave out "
+                    f"{named('intercept') if self.intercept else named('loss')}"
+                )
+        else:
+            self._refuse(named, OF_BLOCKS, "is for score 'blocks', and the score is 'loss'")
+        return self
+
+    def _refuse(self, named: Callable[[str], str], names: Iterable[str], why: str) -> None:
+        for name in names:
+            if getattr(self, name) is not None:
+                raise InvalidInput(f"{named(name)} {why}")
+
     @property
     def bounds(self) -> tuple[str, ...]:
         """Those of `Instance`."""
         return BOUNDS
+
+    @property
+    def relations(self) -> tuple[str, ...]:
+        """Neighbouring relations of its guarantee: of blocks replacing one row.
+
+        Without a `score` those of a loss; what is drawn from blocks states its own.
+        """
+        return ("replace-one",) if vars(self)["score"] == BLOCKS else tuple(RELATIONS)
 
     def problem(self, problem: Problem) -> Problem:
         """All of it; with the largest size, where sizes are an option."""
@@ -91,9 +193,14 @@ class ProblemSelector(PrivateSelector):
         """See `on`."""
 
     def _mechanism(self, X: Any, y: Any, source: random.Random) -> SupportMechanism:
+        if self.chosen_score == BLOCKS:
+            return self.on(self._in_blocks(X, y, source))
         return self.on(self._instance(X, y))
 
     def _from_dask(self, X: Any, y: Any, source: random.Random) -> SupportMechanism:
+        if self.chosen_score == BLOCKS:
+            learn_columns(self, X, int(X.shape[1]))
+            return self.on(self._in_blocks(X, y, source))
         loss = checked_loss(self.loss)
         require_squared(loss)
         if self.always_bound is not None:
@@ -116,12 +223,35 @@ class ProblemSelector(PrivateSelector):
         )
         return self.on(Instance.of(problem, sums))
 
+    def _public(self, *names: str) -> dict[str, Any]:
+        try:
+            return super()._public(*names)
+        except InvalidInput as error:
+            if self.loss != "squared" or self.intercept:
+                raise
+            raise InvalidInput(f"{error}; with score='blocks' none is needed") from None
+
     def _support_size(self) -> int:
         return int(self.n_features_to_select)
 
     def _labelled(self, y: ArrayLike) -> ArrayLike:
         classes = _public_classes(checked_loss(self.loss))
         return y if classes is None else class_signs(y, classes)
+
+    def _in_blocks(self, X: Any, y: Any, source: random.Random) -> Instance:
+        given = {name: getattr(self, name) for name in OF_BLOCKS}
+        return Instance.from_blocks(
+            X,
+            y,
+            support_size=self._support_size(),
+            feature_names=None if is_dask(X) else self._names(),
+            groups=self.groups,
+            always=self.always,
+            coef_bound=self.coef_bound,
+            ridge=self.ridge,
+            partition_seed=source.getrandbits(SEED_BITS),
+            **{name: value for name, value in given.items() if value is not None},
+        )
 
     def _instance(self, X: Any, y: Any) -> Instance:
         loss, needed = checked_loss(self.loss), list(BOUNDS)
@@ -141,6 +271,9 @@ class ProblemSelector(PrivateSelector):
             always_bound=self.always_bound,
             **{"y_bound": 1.0, **self._public(*needed)},
         )
+
+
+ProblemSelector.score = NotAMethod("score")  # type: ignore[assignment]
 
 
 def _public_classes(loss: Loss) -> Classes | None:

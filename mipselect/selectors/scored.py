@@ -56,6 +56,11 @@ class RowsSelector(PrivateSelector):
             From the mechanism, or if a bound is missing or out of its range.
         """
         self.check()
+        if problem.blocks is not None:
+            raise InvalidInput(
+                f"{type(self).__name__.removesuffix('Selector')} draws from scores of rows, and "
+                "these data are sums over blocks of rows: give it the rows"
+            )
         source, _ = generator(rng)
         with np.errstate(all="ignore"):
             if isinstance(data, Rows):

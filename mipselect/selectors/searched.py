@@ -118,7 +118,7 @@ class TopRSelector(SearchSelector):
         """See `TopR.guarantees`."""
         guarantee = self.guarantee
         cost = one_direction(guarantee.epsilon, self.search.proven_tolerance)
-        return both_relations(guarantee, cost)
+        return both_relations(guarantee, cost, self.relations)
 
     def _law(self, instance: Instance, progress: ProgressCallback | None) -> TopR:
         search = self.search
@@ -197,7 +197,7 @@ class MistakesSelector(SearchSelector):
         if self.test_epsilon is not None:
             test = gap_in_one_direction(self.test_epsilon, tolerance)
             cost = round_up(exact(test) + exact(cost))
-        return both_relations(self.guarantee, cost)
+        return both_relations(self.guarantee, cost, self.relations)
 
     def _law(self, instance: Instance, progress: ProgressCallback | None) -> Mistakes:
         search = self.search

@@ -1,0 +1,129 @@
+"""Selectors on blocks of rows: without a bound, of arrays, frames and Dask collections."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+
+from mipselect import ExponentialMechanism, Instance
+from mipselect.errors import BudgetExceeded, InvalidInput, RelationMismatch
+from mipselect.privacy import Ledger
+from mipselect.selectors import ExponentialSelector, MistakesSelector, TopRSelector
+
+KINDS = (ExponentialSelector, TopRSelector, MistakesSelector)
+BOUNDS = {"x_bound": 1.0, "y_bound": 1.0, "coef_bound": 1.0, "ridge": 1.0}
+
+
+def table(n: int = 400) -> tuple[np.ndarray, np.ndarray]:
+    """Skewed columns, of which two make up the target."""
+    X = np.random.default_rng(0).lognormal(size=(n, 7))
+    return X, np.exp(X[:, 2] - X[:, 5])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_x_and_y_are_enough(kind: type[Any]) -> None:
+    X, y = table(3000)
+    selector = kind(2, epsilon=5.0).fit(X, y)
+    assert selector.release_.support == (2, 5)
+    assert selector.release_.private
+    assert selector.guarantee_.relation == "replace-one"
+    assert selector.transform(X).shape == (3000, 2)
+
+
+def test_the_law_is_that_of_the_instance_with_the_partitions_of_the_random_state() -> None:
+    X, y = table()
+    options: dict[str, Any] = {"block_rows": 4, "partitions": 3, "coef_bound": 0.4, "ridge": 2.0}
+    selector = ExponentialSelector(2, score="blocks", random_state=7, **options)
+    law = selector.mechanism(X, y)
+    assert isinstance(law, ExponentialMechanism)
+    blocks = law.instance.problem.blocks
+    assert blocks is not None
+    same = Instance.from_blocks(X, y, support_size=2, partition_seed=blocks.seed, **options)
+    other = ExponentialMechanism(same, 1.0)
+    for support in ([0, 1], [2, 5], [3, 6]):
+        assert law.log_probability(support) == other.log_probability(support)
+    again = clone(selector).mechanism(X, y)
+    assert again.instance.problem.blocks == blocks
+    unseeded = ExponentialSelector(2).mechanism(X, y).instance.problem.blocks
+    assert unseeded is not None
+    assert (unseeded.rows, unseeded.partitions) == (2, 16)
+    assert unseeded != ExponentialSelector(2).mechanism(X, y).instance.problem.blocks
+
+
+def test_the_score_follows_from_what_is_given() -> None:
+    assert ExponentialSelector().chosen_score == "blocks"
+    assert ExponentialSelector(score="loss").chosen_score == "loss"
+    assert ExponentialSelector(score="blocks", ridge=2.0).chosen_score == "blocks"
+    given: list[dict[str, Any]] = [{name: 1.0} for name in (*BOUNDS, "always_bound")]
+    for options in (*given, {"intercept": True}, {"loss": "hinge"}):
+        assert ExponentialSelector(**options).chosen_score == "loss"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"x_bound": 1.0, "score": "blocks"}, "x_bound does not apply to score 'blocks'"),
+        ({"y_bound": 1.0, "score": "blocks"}, "y_bound does not apply to score 'blocks'"),
+        ({"intercept": True, "score": "blocks"}, "leave out intercept"),
+        ({"loss": "huber(1)", "score": "blocks"}, "leave out loss"),
+        ({"block_rows": 2, **BOUNDS}, "block_rows is for score 'blocks'"),
+        ({"partitions": 2, "score": "loss"}, "partitions is for score 'blocks'"),
+        ({"score": "r2"}, "score must be 'blocks' or 'loss', got 'r2'"),
+        ({"block_rows": 1}, r"block_rows must be an integer in 2\.\.256, got 1"),
+        ({"partitions": 0}, r"partitions must be an integer in 1\.\.1024, got 0"),
+        ({"x_bound": 1.0}, "needs y_bound .* with score='blocks' none is needed"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        ExponentialSelector(2, **options).fit(*table())
+
+
+def test_score_is_a_parameter_that_scikit_learn_does_not_call() -> None:
+    selector = ExponentialSelector(2, score="blocks")
+    assert selector.get_params()["score"] == "blocks"
+    assert selector.set_params(score=None).get_params()["score"] is None
+    assert not hasattr(selector, "score")
+    with pytest.raises(AttributeError, match="parameter and no method"):
+        _ = selector.score
+    X, y = table()
+    assert make_pipeline(ExponentialSelector(2, epsilon=9.0)).fit_transform(X, y).shape[1] == 2
+
+
+def test_groups_and_always_are_those_of_a_loss() -> None:
+    X, y = table(2000)
+    frame = pd.DataFrame(X, columns=list("abcdefg"))
+    selector = ExponentialSelector(
+        1,
+        epsilon=9.0,
+        groups={"pair": ["c", "d"], "e": ["e"], "f": ["f"]},
+        always=["a", ["b", "g"]],
+    ).fit(frame, y)
+    assert selector.release_.feature_names[0] in ("pair", "f")
+    assert selector.get_support()[[0, 1, 6]].all()
+    assert selector.get_support().sum() == 3 + (2 if selector.release_.support == (0,) else 1)
+
+
+def test_dask_frames_need_no_bound() -> None:
+    dask = pytest.importorskip("dask.dataframe")
+    X, y = table(3000)
+    frame = dask.from_pandas(pd.DataFrame({"y": y, **{f"c{j}": X[:, j] for j in range(7)}}), 3)
+    selector = ExponentialSelector(2, epsilon=5.0)
+    selector.fit(frame[[f"c{j}" for j in range(7)]], frame["y"])
+    assert selector.release_.feature_names == ("c2", "c5")
+    assert selector.feature_names_in_[2] == "c2"
+
+
+def test_a_ledger_pays_under_replace_one_only() -> None:
+    X, y = table()
+    ledger = Ledger(1.0)
+    ExponentialSelector(2, epsilon=0.7, ledger=ledger).fit(X, y)
+    with pytest.raises(BudgetExceeded):
+        ExponentialSelector(2, epsilon=0.7, ledger=ledger).fit(X, y)
+    with pytest.raises(RelationMismatch):
+        ExponentialSelector(2, ledger=Ledger(9.0, relation="add-remove")).fit(X, y)
