@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import asdict, replace
 from typing import Any
 
-from mipselect.cli.declared import given
+from mipselect.cli.declared import given, refuse
 from mipselect.cli.method_options import MethodOptions
 from mipselect.cli.options import MethodKind, parse_pool_size, require_positive
 from mipselect.cli.sizes import parse_sizes
+from mipselect.cli.table_options import ScoreOptions
 from mipselect.errors import InvalidInput, about
 from mipselect.losses import checked_loss
 from mipselect.parameters import parameters_of
 from mipselect.selectors import BY_NAME
 from mipselect.selectors.base import PrivateSelector
-from mipselect.selectors.problem import ProblemSelector
+from mipselect.selectors.problem import BLOCKS, LOSS, OF_BLOCKS, SCORES, ProblemSelector
 from mipselect.selectors.scored import ScoreSelector
+from mipselect.validation import checked_choice
 
 PARSED: Mapping[str, Callable[[str], Any]] = {
     "--sizes": parse_sizes,
@@ -95,3 +98,43 @@ def chosen_loss(loss: str | None, method: PrivateSelector, called: str) -> dict[
     with about("--loss"):
         checked_loss(chosen)
     return {"loss": chosen}
+
+
+def of_blocks(
+    options: ScoreOptions, method: PrivateSelector, called: str, *, stated: bool
+) -> dict[str, Any]:
+    """Return the settings of blocks of rows; none where the score is the loss or of the method.
+
+    Parameters
+    ----------
+    options : ScoreOptions
+    method : PrivateSelector
+    called : str
+        Its name on the command line.
+    stated : bool
+        True if what else is given is for the loss.
+
+    Raises
+    ------
+    InvalidInput
+        For an option that has no place here.
+    """
+    about = {
+        name: value
+        for name, value in asdict(options).items()
+        if name in OF_BLOCKS and value is not None
+    }
+    if not isinstance(method, ProblemSelector):
+        refuse(replace(options, loss=None), f"does not apply to --method {called}")
+        return {}
+    if options.score is None:
+        score = LOSS if stated or options.loss is not None else BLOCKS
+    else:
+        score = checked_choice(options.score, "--score", SCORES)
+    if score == LOSS:
+        for name in about:
+            raise InvalidInput(f"{option_named(name)} goes with --score blocks")
+        return {}
+    if options.loss is not None:
+        raise InvalidInput("--loss goes with --score loss: of blocks it is least squares")
+    return {"score": BLOCKS, **about}

@@ -19,12 +19,12 @@ from mipselect.problem.stored.files import (
     expected,
     files_of,
     load_problem,
-    problem_of,
     public_problem,
     schema_data,
     schema_problem,
 )
 from mipselect.problem.stored.headers import header
+from mipselect.problem.stored.settings import problem_of
 from mipselect.problem.stored.sources import load_table
 from mipselect.problem.sums import problem_of_moments
 from mipselect.tables.moments import Moments
@@ -122,6 +122,8 @@ class NumberTable:
         A public constant to subtract from the target.
     settings : mapping
         The other arguments of `Instance`.
+    size_named : str
+        What messages call its support size.
     """
 
     path: Path
@@ -129,6 +131,7 @@ class NumberTable:
     features: list[str] | None
     target_shift: float
     settings: dict[str, Any]
+    size_named: str = "--support-size"
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -151,7 +154,7 @@ class NumberTable:
         )
 
     def _check_size(self, p: int) -> None:
-        checked_integer(self.settings["support_size"], f"{self.path}: --support-size", 1, p)
+        checked_integer(self.settings["support_size"], f"{self.path}: {self.size_named}", 1, p)
 
     def expected(self) -> Expected | None:
         """Nothing is."""

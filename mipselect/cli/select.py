@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
-from mipselect.cli.arguments import chosen_loss, option_named, refuse_bounds
+from mipselect.cli.arguments import chosen_loss, of_blocks, option_named, refuse_bounds
 from mipselect.cli.declared import command, group, option, options, refuse
 from mipselect.cli.inputs import Input, NumberTable, SchemaTable
 from mipselect.cli.method_options import SupportDrawOptions
@@ -16,23 +16,27 @@ from mipselect.cli.releasing import DrawTask, Plan, plan_draws
 from mipselect.cli.table_options import (
     HAS_SCHEMA,
     NEEDS_SCHEMA,
+    NO_RANGE,
     NumbersOptions,
     Regularisation,
     SchemaOptions,
+    ScoreOptions,
     TableOptions,
     note_of_the_target,
 )
 from mipselect.cli.task import deliver_task
 from mipselect.errors import InvalidInput
 from mipselect.selectors import ExponentialSelector
+from mipselect.selectors.problem import ProblemSelector
 from mipselect.tables.schema import TableSchema
 
 EXAMPLES = """Examples:
 
-mipselect select patients.csv --target score --support-size 3 --epsilon 1 \\
-    --x-bound 1 --y-bound 2 --coef-bound 1.5 --ridge 10
+mipselect select patients.csv --target score --support-size 3 --epsilon 1
 
-mipselect select patients.csv --target score --sizes 1-8 --epsilon 1 \\
+mipselect select patients.csv --target score --sizes 1-8 --epsilon 1
+
+mipselect select patients.csv --target score --support-size 3 --epsilon 1 \\
     --x-bound 1 --y-bound 2 --coef-bound 1.5 --ridge 10
 
 mipselect select patients.csv --target score --support-size 3 --epsilon 1 \\
@@ -57,9 +61,7 @@ class SelectArguments:
     numbers: NumbersOptions = group(NumbersOptions)
     regularisation: Regularisation = group(Regularisation)
     question: SchemaOptions = group(SchemaOptions)
-    loss: str | None = option(
-        "--loss", 'squared, hinge, "huber(1.35)", "quantile(0.9)".', show_default="squared"
-    )
+    scores: ScoreOptions = group(ScoreOptions)
     drawing: SupportDrawOptions = group(SupportDrawOptions)
     delivery: Delivery = group(Delivery)
 
@@ -75,25 +77,26 @@ class SelectArguments:
 def select(arguments: SelectArguments) -> None:
     """Release supports straight from a table, with differential privacy.
 
-    With --schema, a public description of the table (see 'mipselect describe'),
-    target, size and ε are enough.
+    Target, size and ε are enough for a table of numbers. One with categories
+    needs --schema, a public description of it (see 'mipselect describe').
 
-    Without it the table holds numbers only, and the bounds have no default: one
-    derived from the data would leak. exponential, top-r and mistakes need all
-    four, mcmc all but the ridge, sis the first two; kendall and sample-aggregate
-    need none.
+    Columns are compared by least squares on blocks of a few rows, for which no
+    range of any column is needed. With public bounds they are compared by a loss
+    of the rows: exponential, top-r and mistakes need all four. mcmc needs all but
+    the ridge, sis the first two; kendall and sample-aggregate need none. No bound
+    has a default: one derived from the data would leak.
     """
     table, delivery, drawing = arguments.table, arguments.delivery, arguments.drawing
     plan = plan_draws(drawing)
-    size = _support_size(arguments)
+    size = _support_size(arguments, plan)
     given = (_of_numbers if table.schema is None else _of_schema)(arguments, plan, size)
     check_output(delivery.output, [*given.files, *drawing.ledger.files])
     title, head = Path(table.data).name, {"command": "select", **table.head}
     deliver_task(DrawTask.of(given, plan, title, head), delivery, dry_run=drawing.dry_run)
 
 
-def _support_size(arguments: SelectArguments) -> int:
-    """Return the size that was given; 1 for --sizes, whose largest the method puts in its place."""
+def _support_size(arguments: SelectArguments, plan: Plan) -> int:
+    """Return the size that was given, or the largest of --sizes."""
     size, drawing = arguments.support_size, arguments.drawing
     sizes = drawing.of_the_method.sizes
     if size is not None and sizes is not None:
@@ -102,15 +105,24 @@ def _support_size(arguments: SelectArguments) -> int:
         exact = drawing.method is MethodKind.EXPONENTIAL
         or_sizes = ", or --sizes to choose it privately," if exact else ""
         raise InvalidInput(f"--support-size{or_sizes} must be given")
-    return 1 if size is None else size
+    if isinstance(plan.method, ExponentialSelector) and plan.method.sizes is not None:
+        return max(plan.method.sizes)
+    assert size is not None
+    return size
 
 
 def _of_numbers(arguments: SelectArguments, plan: Plan, size: int) -> Input:
     """Name a table of numbers, with what is public about it."""
     refuse(arguments.question, NEEDS_SCHEMA)
-    table, numbers = arguments.table, arguments.numbers
-    loss = chosen_loss(arguments.loss, plan.method, plan.name)
-    settings = {**loss, **_checked_bounds(arguments.bounds(), plan)}
+    table, numbers, bounds = arguments.table, arguments.numbers, arguments.bounds()
+    stated = bool(bounds) or _asks_for_add_remove(plan)
+    by_blocks = of_blocks(arguments.scores, plan.method, plan.name, stated=stated)
+    if by_blocks:
+        refuse(replace(numbers, features=None), NO_RANGE)
+        settings = {**by_blocks, **bounds}
+    else:
+        loss = chosen_loss(arguments.scores.loss, plan.method, plan.name)
+        settings = {**loss, **_checked_bounds(bounds, plan)}
     if not math.isfinite(numbers.target_shift):
         raise InvalidInput(f"--target-shift must be a finite number, got {numbers.target_shift}")
     return NumberTable(
@@ -119,6 +131,7 @@ def _of_numbers(arguments: SelectArguments, plan: Plan, size: int) -> Input:
         numbers.chosen,
         numbers.target_shift,
         {"support_size": size, **settings},
+        "the largest of --sizes" if arguments.support_size is None else "--support-size",
     )
 
 
@@ -129,12 +142,23 @@ def _of_schema(arguments: SelectArguments, plan: Plan, size: int) -> Input:
     assert table.schema is not None
     question = {**arguments.question.keywords, "path": table.data}
     question |= {"schema": str(table.schema), "target": table.target}
-    if isinstance(plan.method, ExponentialSelector) and plan.method.sizes is not None:
-        size = max(plan.method.sizes)
     refuse_bounds(bounds, plan.method, plan.name)
-    loss = chosen_loss(arguments.loss, plan.method, plan.name)
-    note_of_the_target(TableSchema.read(table.schema), table.target)
-    return SchemaTable(Path(table.data), question, {"support_size": size, **loss, **bounds})
+    schema = TableSchema.read(table.schema)
+    of_two = len(schema.field(table.target, "target").category_names) == 2
+    of_rows = bool(bounds) or not {"ranges", "intercept"}.isdisjoint(question)
+    stated = of_two or of_rows or _asks_for_add_remove(plan)
+    settings = of_blocks(arguments.scores, plan.method, plan.name, stated=stated)
+    if settings:
+        refuse(replace(arguments.question, always=None, never=None, unit_rule=None), NO_RANGE)
+    else:
+        settings = chosen_loss(arguments.scores.loss, plan.method, plan.name)
+    note_of_the_target(schema, table.target)
+    return SchemaTable(Path(table.data), question, {"support_size": size, **settings, **bounds})
+
+
+def _asks_for_add_remove(plan: Plan) -> bool:
+    """True if the ledger is kept under it, for which blocks have no guarantee."""
+    return plan.one.relation == "add-remove"
 
 
 def _checked_bounds(given: dict[str, float], plan: Plan) -> dict[str, float]:
@@ -149,6 +173,7 @@ def _checked_bounds(given: dict[str, float], plan: Plan) -> dict[str, float]:
             "--schema (begin one with 'mipselect describe') or, for a table of numbers, "
             f"{', '.join(missing)} must be given: the bounds are public assumptions, chosen "
             "without looking at the data; a default derived from the data would leak"
+            + ("; --score blocks needs none" if isinstance(plan.method, ProblemSelector) else "")
         )
     for name, value in given.items():
         # Only the listing of few supports can do without a ridge; Instance refuses a negative one.

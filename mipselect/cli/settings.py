@@ -23,7 +23,7 @@ from mipselect.selectors import (
     TopRSelector,
 )
 from mipselect.selectors.base import PrivateSelector
-from mipselect.selectors.problem import ProblemSelector
+from mipselect.selectors.problem import BLOCKS, ProblemSelector
 from mipselect.selectors.searched import SearchSettings
 from mipselect.validation import listed
 
@@ -86,7 +86,8 @@ def print_settings(console: Console, settings: Mapping[str, Any]) -> None:
         size += f" with complexity {settings['complexity']:g}"
     parts = [] if settings["n"] is None else [f"n = {settings['n']:,}"]
     parts += [dimension(settings["p"], settings["n_features"]), size]
-    if settings["loss"] is not None:
+    in_blocks = settings.get("score") == BLOCKS
+    if settings["loss"] is not None and not in_blocks:
         parts.append(f"{settings['loss']} loss")
     for name in ("x_bound", "y_bound", "coef_bound", "ridge", "target_shift"):
         value = settings[name]
@@ -97,6 +98,8 @@ def print_settings(console: Console, settings: Mapping[str, Any]) -> None:
     if settings["sensitivity"] is not None:
         parts.append(f"sensitivity {settings['sensitivity']:.6g}")
     line("Problem", ", ".join(parts))
+    if in_blocks:
+        line("Score", SCORE_OF_BLOCKS.format(**settings))
     if settings["features"] is not None:
         line("Features", listed(settings["features"]))
     if "always" in settings:
@@ -114,6 +117,10 @@ def print_settings(console: Console, settings: Mapping[str, Any]) -> None:
         )
     line("Search", "; ".join([*used, f"mipselect {settings['mipselect']}"]))
 
+
+SCORE_OF_BLOCKS = (
+    "least squares on blocks of {block_rows} rows, in {partitions} partitions; no ranges were used"
+)
 
 OF_ROWS = ("top_k", "alpha", "blocks", "mcmc_steps", "mcmc_radius")
 """Recorded options of the methods without a certified search: named as on the command line."""

@@ -15,8 +15,8 @@ from mipselect.validation import shown
 
 TABLE_PANEL = "Table with a schema"
 BOUNDS_PANEL = (
-    "Public bounds (those of the method; choose them without looking at the data; with --schema "
-    "they have defaults)"
+    "Public bounds of --score loss and of single methods (choose them without looking at the "
+    "data; with --schema they have defaults)"
 )
 MOMENTS_PANEL = "Moments (a file of 'mipselect moments' in place of INSTANCE)"
 
@@ -25,6 +25,8 @@ NEEDS_SCHEMA = "needs --schema (begin one with 'mipselect describe')"
 HAS_SCHEMA = (
     "does not apply with --schema: the schema has the ranges; see --range, --always and --never"
 )
+
+NO_RANGE = "goes with --score loss: blocks use no range, and are centred"
 
 NAME = re.compile(r'\s*"((?:[^"]|"")*)"\s*(?=,|$)|([^",]*)(?=,|$)')
 """One of several names."""
@@ -75,6 +77,37 @@ class NumbersOptions:
     def chosen(self) -> list[str] | None:
         """Names of the columns to choose from; None for all but the target."""
         return None if self.features is None else split_names("--features", self.features)
+
+
+@options
+class ScoreOptions:
+    """Options about the values of supports."""
+
+    PANEL = "Score of a set of columns"
+
+    score: str | None = option(
+        "--score",
+        "blocks: least squares on blocks of a few rows, each normalised by itself; no range is "
+        "used. loss: of rows that are clipped to public ranges.",
+        metavar="blocks|loss",
+        show_default="blocks; loss with a bound, --range, --loss, or a target of two classes by "
+        "its schema",
+    )
+    block_rows: int | None = option(
+        "--block-rows",
+        "Rows of a block, public. Two see ranks; more come nearer to R², and need more rows.",
+        metavar="B",
+        show_default="2",
+    )
+    partitions: int | None = option(
+        "--partitions",
+        "How often the rows are divided into blocks anew, public.",
+        metavar="T",
+        show_default="16",
+    )
+    loss: str | None = option(
+        "--loss", 'squared, hinge, "huber(1.35)", "quantile(0.9)".', show_default="squared"
+    )
 
 
 @options

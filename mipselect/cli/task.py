@@ -200,6 +200,11 @@ def _deliver_answer(task: Task, delivery: Delivery) -> None:
 def _checked_settings(task: Task, problem: Problem, n: int | None) -> dict[str, Any]:
     """Return what is recorded; raise `InvalidInput` for a problem that the method is not for."""
     check_sizes(task.method, problem.n_features, task.title)
+    if task.hides_n and "add-remove" not in problem.relations:
+        raise InvalidInput(
+            f"{task.title}: the guarantee of scores from blocks of rows is for replacing one row, "
+            "and add-remove is asked for: --score loss with public bounds has both"
+        )
     loss = problem.stated_loss.name
     if isinstance(task.method, MCMCSelector) and loss != "squared":
         raise InvalidInput(f"{task.title}: --method mcmc is for the squared loss, not {loss}")

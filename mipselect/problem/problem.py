@@ -300,15 +300,18 @@ class Problem:
         )
 
     def needing(self, bounds: Iterable[str]) -> Problem:
-        """The same without a loss, and with no more than these bounds: x_bound, y_bound, ..."""
-        kept = set(bounds)
+        """The same without a loss, and with no more than these bounds: x_bound, y_bound, ...
+
+        Bounds of blocks are none of their rows.
+        """
+        kept = set(bounds) if self.blocks is None else set()
         dropped: dict[str, Any] = {
             name: None for name in ("y_bound", "coef_bound", "ridge") if name not in kept
         }
         layout = self.layout
         if "x_bound" not in kept:
             layout = replace(layout, limits=None, always_limit=None)
-        return replace(self, layout=layout, loss=None, **dropped)
+        return replace(self, layout=layout, loss=None, blocks=None, **dropped)
 
     def check_support(self, support: ArrayLike) -> IntArray:
         """Return `support` as an index array, or raise `InvalidInput`."""
@@ -349,8 +352,8 @@ class Problem:
             "protected_unit": units.unit,
             "always": list(units.always_names),
             "intercept": self.layout.intercept,
-            "target_scale": units.target_scale,
-            "target_offset": units.target_offset,
+            "target_scale": units.target_scale if self.blocks is None else None,
+            "target_offset": units.target_offset if self.blocks is None else None,
             "classes": None if self.classes is None else list(self.classes),
         }
 

@@ -64,6 +64,11 @@ class ExactSums:
         )
 
     @property
+    def of_blocks(self) -> bool:
+        """True if the sums are over blocks of rows."""
+        return isinstance(self.moments.columns, BlockColumns)
+
+    @property
     def partitions(self) -> int:
         """Times that the loss of the rows is in the sums: T where they are of blocks, else 1."""
         columns = self.moments.columns

@@ -115,5 +115,6 @@ class ExponentialSelector(ProblemSelector):
             super()._check_number(p)
 
     def _support_size(self) -> int:
-        # With sizes the largest of them takes its place.
-        return super()._support_size() if self.sizes is None else 1
+        if self.sizes is None:
+            return super()._support_size()
+        return checked_sizes(self.sizes, Problem(layout=self._layout(), support_size=1))[-1]

@@ -56,7 +56,7 @@ class RowsSelector(PrivateSelector):
             From the mechanism, or if a bound is missing or out of its range.
         """
         self.check()
-        if problem.blocks is not None:
+        if isinstance(data, ExactSums) and data.of_blocks:
             raise InvalidInput(
                 f"{type(self).__name__.removesuffix('Selector')} draws from scores of rows, and "
                 "these data are sums over blocks of rows: give it the rows"

@@ -195,6 +195,11 @@ def test_a_release_by_a_schema(run: Run, folder: Path) -> None:
     command += ("--epsilon", "1", "--always", "age", "--output", output)
     assert run(*command).code == 0
     card = run("card", output).out
+    for words in ("score: blocks", "rows of a block: 2", "partitions into blocks: 16"):
+        assert words in card
+    assert not any(words in card for words in ("clipped", "half the range", "intercept"))
+    assert run(*command, "--score", "loss").code == 0
+    card = run("card", output).out
     for words in (
         "All rows of one id, made one row.", "differ by replacing all rows of one id",
         "By replacing all rows of one id no result", "with an intercept", "always in: age", "stay",

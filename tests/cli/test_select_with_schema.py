@@ -29,9 +29,17 @@ def test_schema_target_size_and_epsilon_are_enough(run: Run, tmp_path: Path) -> 
     assert (report["n"], report["n_features"]) == (300, 5)
     assert report["number_of_supports"] == 5
     assert report["protected_unit"] == "id"
-    assert (report["target_scale"], report["target_offset"]) == (30.0, 30.0)
+    assert (report["score"], report["block_rows"], report["partitions"]) == ("blocks", 2, 16)
+    unused = ("x_bound", "y_bound", "target_scale", "target_offset")
+    assert [report[name] for name in unused] == [None] * 4
     assert outcome.err == ""
     text = select(run, path).out
+    assert "no ranges were used" in text
+    report = select(run, path, "--score", "loss", "--json").report
+    assert report["releases"][0]["feature_names"] == ["ward"]
+    assert (report["target_scale"], report["target_offset"]) == (30.0, 30.0)
+    assert "score" not in report
+    text = select(run, path, "--score", "loss").out
     assert "replacing all rows of one id;" in text
     assert "one row" not in text
     assert "replacing all rows of one id;" in select(run, path, "--dry-run").out
@@ -53,7 +61,7 @@ def test_the_question(run: Run, tmp_path: Path) -> None:
     assert report["sensitivity"] == pytest.approx(min(2 * bound, 1 + bound) / 300)
     sized = run(
         *("select", path, "--schema", tmp_path / "schema.json", "--target", "stay"),
-        *("--sizes", "1-5", "--epsilon", "100", "--json"),
+        *("--sizes", "1-5", "--epsilon", "100", "--score", "loss", "--json"),
     ).report
     assert sized["support_size"] == 5
     assert sized["coef_bound"] == pytest.approx(1.25 * 6**-0.5)
@@ -82,7 +90,9 @@ def test_options_that_need_a_schema(run: Run, folder: Path) -> None:
     given = ("select", folder / "data.csv", "--target", "y", "--support-size", "1")
     for more in (("--always", "a"), ("--no-intercept",), ("--range", "a=0:1")):
         run(*given, "--epsilon", "1", *more).failed_with(2, "needs --schema")
-    run(*given, "--epsilon", "1").failed_with(2, "error: --schema (begin", "--x-bound")
+    run(*given, "--epsilon", "1", "--score", "loss").failed_with(
+        2, "error: --schema (begin", "--x-bound", "--score blocks needs none"
+    )
 
 
 def test_no_field_of_a_release_depends_on_the_rows(run: Run, tmp_path: Path) -> None:
@@ -101,6 +111,7 @@ def test_no_field_of_a_release_depends_on_the_rows(run: Run, tmp_path: Path) -> 
     plain = rows(60)
     for more, target in (
         ((), "stay"),
+        (("--score", "loss"), "stay"),
         (("--loss", "hinge"), "died"),
         (("--loss", "huber(0.2)"), "stay"),
         (("--method", "sis"), "stay"),
@@ -215,6 +226,8 @@ def test_a_dry_run_reads_no_row(run: Run, tmp_path: Path) -> None:
     assert plan["dry_run"] is True
     assert (plan["n"], plan["sensitivity"], plan["ridge"]) == (None, None, 1.0)
     assert plan["features"] == ["age", "sex", "ward", "noise, plain", "died"]
+    assert plan["coef_bound"] == 0.75
+    plan = select(run, path, "--dry-run", "--score", "loss", "--json").report
     assert plan["coef_bound"] == pytest.approx(1.25 * 2**-0.5)
     assert "dry run" in select(run, path, "--dry-run").out
     select(run, path, "--dry-run", "--never", "who").failed_with(2, "never: the schema has no")
@@ -241,7 +254,8 @@ def test_every_method_selects_fields(run: Run, tmp_path: Path, method: str) -> N
     assert (report["protected_unit"], report["always"]) == ("id", ["sex"])
     assert report["always_counts"] is (method != "sis")
     text = select(run, path, *more).out
-    assert "Always in: sex, an intercept" in text
+    assert ("Always in: sex, an intercept" in text) is (method != "top-r")
+    assert "Always in: sex" in text
     assert ("no score depends on sex" in text) is (method == "sis")
     plan = select(run, path, *more, "--dry-run", "--json").report
     assert plan["features"] == report["features"]

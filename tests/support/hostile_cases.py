@@ -447,10 +447,10 @@ CASES: list[Case] = [
         )
     ),
     *(
-        Case(f"no schema: {command[0]}", (command[0], "data.csv", *ASKED),
+        Case(f"no schema: {command[0]}", (command[0], "data.csv", *ASKED, *more),
              ("error: --schema (begin one with 'mipselect describe') or, for a table of numbers",
               "--x-bound", "must be given"))
-        for command in (SELECT, FIT)
+        for command, more in ((SELECT, ("--score", "loss")), (FIT, ()))
     ),
     tables("text without a schema", "a,b,y\n1,red,3\n", "(sensitive)", "describe the table in a "
            "schema", "'mipselect describe', then --schema"),

@@ -3,6 +3,8 @@
     [instance]  support_size, x_bound, y_bound, coef_bound, ridge; optional: loss, description,
                 groups, always, intercept, always_bound
                 for a table with a schema: support_size; optional also: coef_bound, ridge
+                with score = "blocks": support_size; optional: block_rows, partitions,
+                partition_seed, coef_bound, ridge, groups, always; see `Instance.from_blocks`
     [data]      source, and the keys of that source (see `mipselect.problem.stored.sources`)
     [expected]  optional: support, value; optional in it: level_values
 
@@ -106,6 +108,8 @@ SCHEMA_INSTANCE_KEYS: Kinds = {"support_size": int}
 SCHEMA_OPTIONAL_KEYS: Kinds = {"coef_bound": float, "ridge": float}
 """With a schema features and target lie in [-1, 1], and the other bounds have public defaults."""
 
+BLOCK_KEYS: Kinds = {"score": str, "block_rows": int, "partitions": int, "partition_seed": int}
+
 MOST_BYTES = 1 << 20
 """An instance file is written by hand; more is something else."""
 
@@ -184,9 +188,10 @@ def read_description(name_or_path: str | Path) -> Description:
             raise InvalidInput(f"{path}: {name} must be a section, [{name}]")
     instance, data, wanted = content["instance"], content["data"], content.get("expected")
     has_schema = data.get("source") == "table" and "schema" in data
-    required = SCHEMA_INSTANCE_KEYS if has_schema else INSTANCE_KEYS
-    more = SCHEMA_OPTIONAL_KEYS if has_schema else OPTIONAL_KEYS
-    optional: Kinds = {"loss": str, "description": str, **more}
+    needs_nothing = has_schema or instance.get("score") == "blocks"
+    required = SCHEMA_INSTANCE_KEYS if needs_nothing else INSTANCE_KEYS
+    more = SCHEMA_OPTIONAL_KEYS if has_schema else {**OPTIONAL_KEYS, **INSTANCE_KEYS}
+    optional: Kinds = {"loss": str, "description": str, **more, **BLOCK_KEYS}
     _check_section(path, "[instance]", instance, required, optional)
     if "source" not in data:
         raise InvalidInput(f"{path}: [data] has no source; known: {', '.join(SOURCES)}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from mipselect.problem.stored.descriptions import (
     read_description,
     stored_names,
 )
+from mipselect.problem.stored.settings import SETTINGS, asked_blocks, problem_of
 from mipselect.problem.stored.sources import SOURCES, ArraySource, Loaded
 from mipselect.problem.sums import ExactSums
 from mipselect.tables.frames import numeric_matrix, numeric_vector
@@ -114,8 +115,9 @@ class StoredData:
 
     @property
     def mapped(self) -> bool:
-        """True of a table with a schema and of moments: there is nothing left to clip."""
-        return not isinstance(self.data, Rows) or isinstance(self.data, ClippedRows)
+        """True of a table with a schema, of moments and of blocks: there is nothing to clip."""
+        clipped = not isinstance(self.data, Rows) or isinstance(self.data, ClippedRows)
+        return clipped or self.problem.blocks is not None
 
     @property
     def X(self) -> FloatArray:
@@ -144,18 +146,6 @@ class StoredData:
             return data
         y = self.instance().y if self.problem.of_classes else numeric_vector(data.y)
         return Rows(data.X, y)
-
-
-def problem_of(
-    settings: Mapping[str, Any],
-    n_columns: int,
-    names: Sequence[str] | None,
-    target_shift: float = 0.0,
-) -> Problem:
-    """Return the problem that an instance file's settings describe, on columns of these names."""
-    return Problem.of_columns(
-        n_columns, None, feature_names=names, target_shift=target_shift, **settings
-    )
 
 
 def load_problem(
@@ -215,7 +205,7 @@ def schema_data(
     data : mapping
         As in the [data] section of an instance file.
     settings : mapping
-        support_size; optional: coef_bound, ridge, loss.
+        support_size; optional: coef_bound, ridge, loss, and those of blocks.
 
     Raises
     ------
@@ -223,24 +213,48 @@ def schema_data(
         For what is wrong with the schema, the question or a header; nothing depends on the rows.
     """
     question = {key: value for key, value in data.items() if key in QUESTION}
-    schema = TableSchema.read(folder / data["schema"])
-    made = Instance.from_table(_source(data["path"], folder), schema, **question, **settings)
+    schema, source = TableSchema.read(folder / data["schema"]), _source(data["path"], folder)
+    if asked_blocks(settings) is None:
+        given = {key: value for key, value in settings.items() if key != "score"}
+        made = Instance.from_table(source, schema, **question, **given)
+    else:
+        _refuse_ranges(data)
+        given = {key: value for key, value in settings.items() if key not in ("score", "loss")}
+        made = Instance.from_blocks(source, schema=schema, **question, **given)
     return StoredData(path, made.problem, made.data, settings)
+
+
+def _refuse_ranges(data: Mapping[str, Any]) -> None:
+    for name in ("ranges", "intercept"):
+        if name in data:
+            raise InvalidInput(f"{name} does not apply to score 'blocks', which centres and scales")
 
 
 def schema_problem(
     folder: Path, data: Mapping[str, Any], settings: Mapping[str, Any]
 ) -> tuple[Problem, int | None]:
     """Return what is public about the same, of a header that is right; and n if it is known."""
+    from mipselect.problem.block_problem import problem_of_blocks
     from mipselect.tables.mapping import open_table
+    from mipselect.tables.moments.block_columns import TableBlockColumns
     from mipselect.tables.people import checked_rule
     from mipselect.tables.public_map import PublicMap
 
     schema = TableSchema.read(folder / data["schema"])
     chosen = {key: data[key] for key in ("target", "always", "never", "ranges") if key in data}
-    public = PublicMap.of(schema, **chosen)
     checked_rule(data.get("unit_rule", "first"), schema.privacy_unit)
-    problem = Problem.of_table(public, intercept=data.get("intercept", True), **settings)
+    given = {key: value for key, value in settings.items() if key not in (*SETTINGS, "loss")}
+    blocks = asked_blocks(settings)
+    if blocks is None:
+        public = PublicMap.of(schema, **chosen)
+        loss = {key: settings[key] for key in ("loss",) if key in settings}
+        problem = Problem.of_table(public, intercept=data.get("intercept", True), **given, **loss)
+    else:
+        _refuse_ranges(data)
+        fixed, left_out = data.get("always", ()), tuple(data.get("never", ()))
+        columns = TableBlockColumns(schema, data["target"], left_out, blocks)
+        public = columns.question(fixed)
+        problem = problem_of_blocks(columns, always=fixed, **given)
     rows = [part.rows for part in open_table(_source(data["path"], folder), public)]
     known = schema.privacy_unit is None and None not in rows
     n = sum(count for count in rows if count is not None) if known else None
