@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.grid import GRID
@@ -36,7 +37,8 @@ class ColumnsOfFeatures:
         The columns of every feature, of every part that is always in, and of the target.
     indicators : ndarray of bool, shape (C,)
         True for columns of 0 and 1, whose unit means something. Others are numbers: each has
-        length 1 in a block before the feature is normalised.
+        length 1 in a block before the feature is normalised. With two rows a block nothing depends
+        on it: columns of 0 and 1 of one feature differ by 1 or not at all.
     """
 
     parts: tuple[tuple[int, ...], ...]
@@ -66,11 +68,11 @@ def normalised(rows: FloatArray, blocks: IntArray, columns: ColumnsOfFeatures) -
 
     References
     ----------
-    docs/mathematics/blocks.md, (1).
+    docs/mathematics/blocks.md, (1) and (2).
     """
     m, b = blocks.shape
     if b == 2:
-        out = _differences(rows[blocks[:, 0]], rows[blocks[:, 1]], columns)
+        out = signs_of_pairs(rows, blocks).astype(np.float64)
         for part in columns.several:
             out[:, part] = _shortened(out[:, part])
         return _cut(out)
@@ -85,20 +87,14 @@ def normalised(rows: FloatArray, blocks: IntArray, columns: ColumnsOfFeatures) -
     return _cut(out.reshape(m * b, -1))
 
 
-def _differences(first: FloatArray, second: FloatArray, columns: ColumnsOfFeatures) -> FloatArray:
-    """Of numbers the sign of the difference, of indicators 1/√2 of it; 0 where one is missing.
+def signs_of_pairs(rows: FloatArray, pairs: IntArray) -> NDArray[np.int8]:
+    """Return the sign of the difference of every column in every pair, shape (m, C).
 
-    In a block of two a centred number has length 1 whatever it is, a centred indicator 1/√2.
+    0 where the two are equal, or one is missing: whatever is compared with NaN is neither larger
+    nor smaller.
     """
-    with np.errstate(all="ignore"):
-        signs = np.sign(first - second)
-    signs[np.isnan(signs)] = 0.0
-    share = np.where(columns.indicators, np.sqrt(0.5), 1.0)
-    for part in columns.parts:
-        if len(part) == 1:  # Scaled to length 1 in any case.
-            share[part[0]] = 1.0
-    signs *= share
-    return signs
+    first, second = rows[pairs[:, 0]], rows[pairs[:, 1]]
+    return np.subtract(first > second, first < second, dtype=np.int8)
 
 
 def _shortened(rows: FloatArray) -> FloatArray:
