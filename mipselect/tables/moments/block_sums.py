@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.blocks.normalised import normalised, signs_of_pairs
 from mipselect.errors import InvalidInput
-from mipselect.grid import GRID
 from mipselect.tables.moments.batches import (
     Piece,
     checked_pairs,
@@ -38,11 +37,14 @@ WINDOW_ENTRIES = 1 << 26
 """A window has no more entries, so that two of them fit into memory whatever the number of columns
 is; public."""
 
-CHUNK_ENTRIES = 1 << 19
-"""Entries of blocks that are normalised and multiplied at once,"""
+CHUNK_ENTRIES = 1 << 20
+"""Entries of blocks that are multiplied at once,"""
 
 CHUNK_BLOCKS = 1 << 10
 """or so many blocks: fewer would make a product slow."""
+
+CACHED_ENTRIES = 1 << 16
+"""Entries of blocks that are normalised at once."""
 
 PARTIAL_BYTES = 1 << 30
 """The partial sums of all threads take no more, unless those of one do."""
@@ -154,9 +156,18 @@ def _entries_of(columns: BlockColumns) -> Entries:
 def _rows_of_blocks(
     window: FloatArray, blocks: IntArray, columns: BlockColumns
 ) -> NDArray[np.floating]:
-    if _entries_of(columns) is SIGNS:
-        return signs_of_pairs(window, blocks).astype(np.float32)
-    rows: FloatArray = normalised(window, blocks, columns.parts) / GRID
+    """The rows of normalised blocks, made in pieces that a cache holds."""
+    entries, (m, b), size = _entries_of(columns), blocks.shape, window.shape[1]
+    height = 1 if b == 2 else b
+    rows = np.empty((m * height, size), dtype=entries.type)
+    step = max(1, CACHED_ENTRIES // (b * size))
+    for start in range(0, m, step):
+        piece = blocks[start : start + step]
+        place = slice(height * start, height * (start + len(piece)))
+        if entries is SIGNS:
+            rows[place] = signs_of_pairs(window, piece)
+        else:
+            rows[place] = normalised(window, piece, columns.parts)
     return rows
 
 
