@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.blocks.normalised import normalised, signs_of_pairs
 from mipselect.errors import InvalidInput
+from mipselect.grid import MOST_ROWS
 from mipselect.tables.moments.batches import (
     Piece,
     checked_pairs,
@@ -48,9 +49,6 @@ CACHED_ENTRIES = 1 << 16
 
 PARTIAL_BYTES = 1 << 30
 """The partial sums of all threads take no more, unless those of one do."""
-
-MOST_TERMS = 2**31 - 1
-"""A block adds at most 2^32 units to a sum, so that these blocks are the last that fit."""
 
 
 def sums_of_source(source: Any, columns: BlockColumns, progress: Progress | None) -> Sums:
@@ -125,13 +123,11 @@ def block_sums(
                         waiting.popleft().result()
                     waiting.append(pool.submit(add, window, chunk))
             n += len(window)
-            require_terms(columns, n)
+            require_room(columns, n)
             if progress is not None:
                 progress(Counting("blocks", number, n, 8 * n * size, None))
         while waiting:
             waiting.popleft().result()
-    if n < blocks.rows:
-        raise InvalidInput(f"{n} rows are no block of {blocks.rows}")
     for _ in range(threads):
         idle.get().move_to(of_rows)
     fill_upper_half(of_rows)
@@ -139,11 +135,18 @@ def block_sums(
     return Sums.of(totals)
 
 
-def require_terms(columns: BlockColumns, n: int) -> None:
-    """Raise `InvalidInput` if n rows have more blocks than integers of 64 bits hold."""
-    if columns.blocks.terms(n) > MOST_TERMS:
+def require_blocks(columns: BlockColumns, n: int) -> None:
+    """Raise `InvalidInput` if n rows have no block, or more than fit into sums."""
+    if n < columns.blocks.rows:
+        raise InvalidInput(f"{n} rows are no block of {columns.blocks.rows}")
+    require_room(columns, n)
+
+
+def require_room(columns: BlockColumns, n: int) -> None:
+    """Raise `InvalidInput` if n rows have more blocks than fit: each adds up to 2^32 units."""
+    if columns.blocks.terms(n) > MOST_ROWS:
         raise InvalidInput(
-            f"sums of more than {MOST_TERMS:,} blocks do not fit into 64 bits; take fewer "
+            f"sums of more than {MOST_ROWS:,} blocks do not fit into 64 bits; take fewer "
             f"partitions than {columns.blocks.partitions}"
         )
 
