@@ -17,8 +17,8 @@ from mipselect.search.options import SearchOptions
     [
         (top_supports, SearchOptions, "progress"),
         (mistake_levels, SearchOptions, "progress"),
-        (SupportPool, Certificate, "effort"),
-        (MistakeLevels, Certificate, "effort"),
+        (SupportPool, Certificate, "relations"),
+        (MistakeLevels, Certificate, "relations"),
     ],
 )
 def test_every_parameter_and_field_has_its_entry(shared, source, last) -> None:

@@ -16,7 +16,7 @@ def top_k_named(top_k: str | TopK, known: Mapping[str, TopK], name: str = "top_k
         return known[checked_choice(top_k, name, known)]
     if not callable(top_k):
         names = ", ".join(map(repr, known))
-        raise InvalidInput(f"{name} must be {names}, or a callable, got {top_k!r}")
+        raise InvalidInput(f"{name} must be one of {names}, or a callable, got {top_k!r}")
     return top_k
 
 

@@ -105,8 +105,9 @@ def test_laws_are_the_stated_ones(epsilon: float, tolerance: float) -> None:
     values, delta = SMALL.values, SMALL.instance.sensitivity
     exponential = ExponentialMechanism(SMALL.instance, epsilon)
     # What rounding may add is paid for out of ε.
-    rate = exponential._rate.rate
-    assert (1.0 - 1e-7) * epsilon / (2 * delta) < rate < epsilon / (2 * delta)
+    rate, moved = exponential._rate.rate, SMALL.instance.oscillation
+    assert moved < delta
+    assert (1.0 - 1e-7) * epsilon / (2 * moved) < rate < epsilon / (2 * moved)
     assert_law(exponential, SMALL, -rate * values)
     unit = 2.0 * delta * (1.0 + tolerance)
     for size in (1, 4, 14, 15):
@@ -244,7 +245,7 @@ def test_the_exponential_mechanism_enumerates_in_chunks() -> None:
     assert data.instance.number_of_supports > CHUNK
     mechanism = ExponentialMechanism(data.instance, 1.0)
     for support in ([0, 1], [17, 399], [398, 399]):
-        logs = -data.values / (2.0 * data.instance.sensitivity)
+        logs = -data.values / (2.0 * data.instance.oscillation)
         at = np.flatnonzero((all_supports(400, 2) == support).all(axis=1))[0]
         assert mechanism.log_probability(support) == pytest.approx(logs[at] - logsumexp(logs))
 

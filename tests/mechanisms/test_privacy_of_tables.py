@@ -7,7 +7,7 @@ neighbours differ by one raw row.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -196,8 +196,9 @@ def test_the_audit_uses_most_of_epsilon_and_half_of_the_sensitivity_fails(
     levels: int, build: Build, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert largest_loss(build, [mirrored(levels)]) > 0.8 * EPSILON
-    right = Instance.sensitivity.fget  # type: ignore[attr-defined]
-    monkeypatch.setattr(Instance, "sensitivity", property(lambda self: right(self) / 2.0))
+    for paid in ("sensitivity", "oscillation"):
+        halve = partial(lambda right, self: right(self) / 2.0, getattr(Instance, paid).fget)
+        monkeypatch.setattr(Instance, paid, property(halve))
     halved = tuple(Data(member.instance.with_support_size(1)) for member in mirrored(levels))
     assert largest_loss(build, [halved]) > 1.5 * EPSILON
 

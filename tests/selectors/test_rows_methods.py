@@ -144,10 +144,10 @@ def test_methods_of_rows_are_silent_and_leave_the_state_as_it_was() -> None:
 
 def test_wrong_options_of_methods_of_rows_are_refused_before_there_are_data() -> None:
     wrong: list[tuple[Any, dict[str, Any], str]] = [
-        (SISSelector, {"top_k": "laplace"}, "top_k must be 'canonical'"),
+        (SISSelector, {"top_k": "laplace"}, "top_k must be one of 'canonical'"),
         (SISSelector, {"relation": "swap"}, "relation must be"),
         (KendallSelector, {"relation": None}, "relation must be"),
-        (SampleAggregateSelector, {"top_k": "joint"}, "top_k must be 'peeling'"),
+        (SampleAggregateSelector, {"top_k": "joint"}, "top_k must be 'peeling' or 'laplace'"),
         (SampleAggregateSelector, {"alpha": 0.0}, "alpha must be"),
         (SampleAggregateSelector, {"n_blocks": 0}, "n_blocks must be"),
         (MCMCSelector, {"delta": 1.0}, "delta must be"),

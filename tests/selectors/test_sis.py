@@ -120,7 +120,7 @@ def test_every_top_k_by_name_or_as_a_callable() -> None:
     special = partial(CanonicalLipschitz, noise="logistic", gamma=1.0)
     assert SISSelector(3, top_k=special, **BOUNDS).mechanism(X, y).name.endswith("logistic")
     for wrong in ("lasso", None, 3):
-        with pytest.raises(InvalidInput, match="top_k must be 'canonical'"):
+        with pytest.raises(InvalidInput, match="top_k must be one of 'canonical'"):
             SISSelector(3, top_k=wrong, **BOUNDS).fit(X, y)
 
 

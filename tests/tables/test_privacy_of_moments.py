@@ -101,10 +101,10 @@ def test_a_draw_from_moments_is_private(name: str) -> None:
     assert worst(DRAWS[name]) <= 1.0 + 1e-9
 
 
-def test_half_the_sensitivity_would_not_be(monkeypatch: pytest.MonkeyPatch) -> None:
-    true = Restricted.sensitivity.fget
+def test_half_the_oscillation_would_not_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    true = Restricted.oscillation.fget
     half = property(lambda self: 0.5 * true(self))
-    monkeypatch.setattr(Restricted, "sensitivity", half)
+    monkeypatch.setattr(Restricted, "oscillation", half)
     for instance in {id(i): i for pair in pairs() for i in pair}.values():
         instance.__dict__.pop("prepared", None)
     assert worst(DRAWS["exponential"]) > 1.05
