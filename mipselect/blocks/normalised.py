@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.grid import GRID
@@ -36,7 +37,8 @@ class ColumnsOfFeatures:
         The columns of every feature, of every part that is always in, and of the target.
     indicators : ndarray of bool, shape (C,)
         True for columns of 0 and 1, whose unit means something. Others are numbers: each has
-        length 1 in a block before the feature is normalised.
+        length 1 in a block before the feature is normalised. With two rows a block nothing depends
+        on it: columns of 0 and 1 of one feature differ by 1 or not at all.
     """
 
     parts: tuple[tuple[int, ...], ...]
@@ -61,141 +63,142 @@ def normalised(rows: FloatArray, blocks: IntArray, columns: ColumnsOfFeatures) -
 
     Returns
     -------
-    ndarray of shape (m, C) where b = 2, else (m b, C)
-        Multiples of `GRID` in [-1, 1].
+    ndarray of shape (m, C) where b = 2, else (b m, C)
+        Integers in units of `GRID`, of at most 1/GRID.
 
     References
     ----------
-    docs/mathematics/blocks.md, (1).
+    docs/mathematics/blocks.md, (1) and (2).
     """
-    m, b = blocks.shape
-    if b == 2:
-        out = _differences(rows[blocks[:, 0]], rows[blocks[:, 1]], columns)
+    if blocks.shape[1] == 2:
+        pairs: FloatArray = signs_of_pairs(rows, blocks).astype(np.float64)
         for part in columns.several:
-            out[:, part] = _shortened(out[:, part])
-        return _cut(out)
-    out = np.empty((m, b, rows.shape[1]))
-    for j in range(rows.shape[1]):
-        out[:, :, j] = _centred(rows[:, j][blocks], indicator=bool(columns.indicators[j]))
-    for part in columns.parts:
-        if len(part) > 1:
-            out[:, :, part] = _within_norm_one(out[:, :, part])
-        elif columns.indicators[part[0]]:
-            out[:, :, part[0]] = _shortened(out[:, :, part[0]])
-    return _cut(out.reshape(m * b, -1))
+            pairs[:, part] = _of_length_one(pairs[:, part].T).T
+        return _on_grid(pairs)
+    out: FloatArray = rows[blocks.T]
+    indicators = {j: out[:, :, j] for part in columns.several for j in part
+                  if columns.indicators[j]}  # fmt: skip
+    missing = ~np.isfinite(out)
+    out = _of_length_one(_centred(_on_unit_range(out, missing), missing))
+    for j, column in indicators.items():
+        out[:, :, j] = _centred(column, missing[:, :, j])
+    for part in columns.several:
+        out[:, :, part] = _within_norm_one(out[:, :, part])
+    return _on_grid(out.reshape(-1, rows.shape[1]))
 
 
-def _differences(first: FloatArray, second: FloatArray, columns: ColumnsOfFeatures) -> FloatArray:
-    """Of numbers the sign of the difference, of indicators 1/√2 of it; 0 where one is missing.
+def signs_of_pairs(rows: FloatArray, pairs: IntArray) -> NDArray[np.int8]:
+    """Return the sign of the difference of every column in every pair, shape (m, C).
 
-    In a block of two a centred number has length 1 whatever it is, a centred indicator 1/√2.
+    0 where the two are equal, or one is missing: whatever is compared with NaN is neither larger
+    nor smaller.
     """
-    with np.errstate(all="ignore"):
-        signs = np.sign(first - second)
-    signs[np.isnan(signs)] = 0.0
-    share = np.where(columns.indicators, np.sqrt(0.5), 1.0)
-    for part in columns.parts:
-        if len(part) == 1:  # Scaled to length 1 in any case.
-            share[part[0]] = 1.0
-    signs *= share
-    return signs
+    first, second = rows[pairs[:, 0]], rows[pairs[:, 1]]
+    return np.subtract(first > second, first < second, dtype=np.int8)
 
 
-def _shortened(rows: FloatArray) -> FloatArray:
-    """Rows of length 1, or 0; shape (m, K)."""
-    square = np.zeros(len(rows))
-    for column in rows.T:
-        square += column * column
-    length = np.sqrt(square)
-    unit: FloatArray = rows / np.where(length > 0.0, length, 1.0)[:, None]
+def _of_length_one(members: FloatArray) -> FloatArray:
+    """Divide by the length over the first axis; 0 stays 0."""
+    square = np.zeros(members.shape[1:])
+    for row in members:
+        square += row * row
+    length = np.sqrt(square, out=square)
+    length[length == 0.0] = 1.0
+    unit: FloatArray = members / length
     return unit
 
 
-def _centred(values: FloatArray, *, indicator: bool) -> FloatArray:
-    """One column of all blocks, shape (m, b), centred; a number has length 1, or is 0.
+def _on_unit_range(members: FloatArray, missing: NDArray[np.bool_]) -> FloatArray:
+    """(x - min)/(max - min) over the first axis; 0 where that is constant or x is missing.
 
     Nothing changes where numbers are shifted or scaled, as far as that is exact.
     """
-    there = np.isfinite(values)
-    missing = not there.all()
-    # Where nothing is there everything is 0.
-    values = np.where(there, values, np.inf if not indicator else 0.0) if missing else values
-    if not indicator:
-        values = _on_unit_range(values, there if missing else None)
-    count = np.zeros(len(values))
-    total = np.zeros(len(values))
-    for k in range(values.shape[1]):
-        count += there[:, k]
-        total += values[:, k]
-    mean = total / np.maximum(count, 1.0)
-    centred = values - mean[:, None]
-    if missing:
-        centred[~there] = 0.0
-    if indicator:
-        result: FloatArray = centred
-        return result
-    return _shortened(centred)
-
-
-def _on_unit_range(values: FloatArray, there: np.ndarray | None) -> FloatArray:
-    """(x - min)/(max - min) of every block, 0 where that is constant or x is missing."""
-    high_of = values if there is None else np.where(there, values, -np.inf)
-    low, high = values.min(axis=1), high_of.max(axis=1)
+    gaps = bool(missing.any())
+    low = (np.where(missing, np.inf, members) if gaps else members).min(axis=0)
+    high = (np.where(missing, -np.inf, members) if gaps else members).max(axis=0)
     with np.errstate(all="ignore"):
         huge = np.maximum(np.abs(low), np.abs(high)) > HUGE
         if huge.any():
             shrink = np.where(huge, 2.0**-60, 1.0)
-            values, low, high = values * shrink[:, None], low * shrink, high * shrink
+            members, low, high = members * shrink, low * shrink, high * shrink
         width = high - low
-        moved = values - low[:, None]
-        scaled: FloatArray = moved / np.where(width > 0.0, width, np.inf)[:, None]
-    if there is not None:
-        scaled[~there] = 0.0
+        width[~(width > 0.0)] = np.inf
+        scaled: FloatArray = members - low
+        scaled /= width
+    if gaps:
+        scaled[missing] = 0.0
     return scaled
 
 
+def _centred(members: FloatArray, missing: NDArray[np.bool_]) -> FloatArray:
+    """Subtract the mean over the first axis of those that are there; the missing ones are 0."""
+    total = np.zeros(members.shape[1:])
+    for row in members:
+        total += row
+    there = len(members) - missing.sum(axis=0)
+    centred: FloatArray = members - total / np.maximum(there, 1)
+    if (there < len(members)).any():
+        centred[missing] = 0.0
+    return centred
+
+
 def _within_norm_one(part: FloatArray) -> FloatArray:
-    """Blocks of several columns, shape (m, b, K), divided by a bound of their spectral norm.
+    """Blocks of several columns, shape (b, m, K), divided by a bound of their spectral norm.
 
     Less what cutting to the grid can add to the norm, √(bK) times the grid.
     """
-    _, b, k = part.shape
+    b, _, k = part.shape
     norm = np.sqrt(_largest_eigenvalue(part)) * ROUNDED_UP
-    room = 1.0 - GRID * np.sqrt(b * k)
-    within: FloatArray = part * (room / np.where(norm > 0.0, norm, np.inf))[:, None, None]
+    norm[norm == 0.0] = np.inf
+    within: FloatArray = part * ((1.0 - GRID * np.sqrt(b * k)) / norm)[:, None]
     return within
 
 
 def _largest_eigenvalue(part: FloatArray) -> FloatArray:
-    """An upper bound of the largest eigenvalue of ZᵀZ for every Z of shape (b, K); shape (m,).
+    """An upper bound of the largest eigenvalue of ZᵀZ for each of m blocks Z; shape (m,).
 
     λ ≤ tr M; and λ(M)² = λ(M²), so that λ ≤ t₀ √(t₁ √(t₂ ...)) with the traces of the powers.
+
+    Parameters
+    ----------
+    part : ndarray of shape (b, m, K)
     """
-    m, b, k = part.shape
-    rows = part if b <= k else part.transpose(0, 2, 1)
-    power = np.zeros((m, rows.shape[1], rows.shape[1]))
-    for j in range(rows.shape[2]):
-        power += rows[:, :, j, None] * rows[:, None, :, j]
+    b, m, k = part.shape
+    columns = part.transpose(2, 0, 1) if b <= k else part.transpose(0, 2, 1)
+    power: FloatArray = np.zeros((columns.shape[1], columns.shape[1], m))
+    for column in columns:
+        power += column[:, None] * column
     traces = []
-    for step in range(SQUARINGS + 1):
-        trace = np.zeros(m)
-        for j in range(power.shape[1]):
-            trace += power[:, j, j]
-        traces.append(trace)
-        if step < SQUARINGS:
-            power = power / np.where(trace > 0.0, trace, 1.0)[:, None, None]
-            square = np.zeros_like(power)
-            for j in range(power.shape[1]):
-                square += power[:, :, j, None] * power[:, None, j, :]
-            power = square
-    bound = traces.pop()
+    for _ in range(SQUARINGS):
+        traces.append(_trace(power))
+        power = _squared(power / np.where(traces[-1] > 0.0, traces[-1], 1.0))
+    bound = _trace(power)
     for trace in reversed(traces):
         bound = trace * np.sqrt(bound)
     return bound
 
 
-def _cut(rows: FloatArray) -> FloatArray:
-    """Towards zero to multiples of `GRID`; squares of a row or a column of length 1 add up to 1 at
-    most, for no multiple of GRID² lies between 1 and what rounding can make of it."""
-    cut: FloatArray = np.trunc(rows / GRID) * GRID
+def _trace(matrices: FloatArray) -> FloatArray:
+    """Traces of m matrices, shape (d, d, m)."""
+    trace = np.zeros(matrices.shape[2])
+    for j in range(len(matrices)):
+        trace += matrices[j, j]
+    return trace
+
+
+def _squared(matrices: FloatArray) -> FloatArray:
+    """Squares of m symmetric matrices, shape (d, d, m)."""
+    square = np.zeros_like(matrices)
+    for row in matrices:
+        square += row[:, None] * row
+    return square
+
+
+def _on_grid(rows: FloatArray) -> FloatArray:
+    """Cut towards zero to integers in units of `GRID`.
+
+    Squares of a row or a column of length 1 add up to 1 at most, for no multiple of GRID² lies
+    between 1 and what rounding can make of it.
+    """
+    cut: FloatArray = np.trunc(rows / GRID)
     return cut

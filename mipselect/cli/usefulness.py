@@ -58,9 +58,9 @@ def largest_range(problem: Problem, n: int) -> float:
     """The most that R can differ between two supports on any n rows; public.
 
     No support is worse than β = 0. As a loss is convex, ℓ(y, 0) - ℓ(y, u) is at most half of
-    ℓ(y, -u) - ℓ(y, u), and so no support is better than that by more than half of mw, with m
-    losses and w the oscillation. Where ℓ(y, y) = 0, for all losses but that of classes, it cannot
-    be better by more than ℓ(y, 0).
+    ℓ(y, -u) - ℓ(y, u), and so no support is better than that by more than half of what a loss
+    varies by. Where ℓ(y, y) = 0, for all losses but that of classes, it cannot be better by more
+    than ℓ(y, 0).
     """
     half = 0.5 * problem.terms(n) * problem.oscillation(n)
     if problem.of_classes:
@@ -84,8 +84,8 @@ def chance_level(problem: Problem, method: PrivateSelector, n: int) -> ChanceLev
     """Find sizes whose supports no data can make likely, from public numbers; None if unknown.
 
     A support S of probability μ(S) without data is drawn with probability 1/(2 - μ(S))
-    at most, unless R ranges over more than its noise 2(Δ + τ)/ε · ln 1/μ(S). An exact draw has the
-    oscillation w in place of Δ, and no τ.
+    at most, unless R ranges over more than its noise 2w/ε · ln 1/μ(S), w the oscillation for exact
+    draws and Δ + τ for others.
 
     Parameters
     ----------
@@ -98,8 +98,8 @@ def chance_level(problem: Problem, method: PrivateSelector, n: int) -> ChanceLev
     if not isinstance(method, ProblemSelector):
         return None
     problem = method.problem(problem)
-    exact = isinstance(method, ExponentialSelector)
-    moved = problem.oscillation(n) if exact else problem.sensitivity(n)
+    drawn_exactly = isinstance(method, ExponentialSelector)
+    moved = problem.oscillation(n) if drawn_exactly else problem.sensitivity(n)
     scale = 2.0 * moved * (1.0 + tolerance_of(method)) / method.epsilon
     noise = {size: scale * surprise for size, surprise in surprises(problem, method).items()}
     most = largest_range(problem, n)
@@ -108,7 +108,7 @@ def chance_level(problem: Problem, method: PrivateSelector, n: int) -> ChanceLev
         return ChanceLevel((), False, "")
     least = min(noise[size] for size in blind)
     entirely = len(blind) == len(noise)
-    formula = "2w/ε" if exact else "2(Δ + τ)/ε"
+    formula = "2w/ε" if drawn_exactly else "2(Δ + τ)/ε"
     formula += " · ln C(p, s)" if len(noise) == 1 else " · ln 1/μ(S)"
     what = (
         "a draw much better than chance level"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from abc import abstractmethod
 from typing import Protocol
@@ -39,6 +40,13 @@ class Loss(Protocol):
         At most `spread`, which is what it is unless a loss knows better.
         """
         return self.spread(y_bound, u_bound)
+
+    def flat_beyond(self, u_bound: float) -> float:
+        """The |y| beyond which ℓ(y, u) changes by the same for all |u| ≤ u_bound; inf if none.
+
+        Clipped there, targets need no range: every R(S) changes by one constant.
+        """
+        return math.inf
 
     @abstractmethod
     def value_error(self, n: int, y_bound: float, u_bound: float) -> float:

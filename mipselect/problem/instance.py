@@ -53,7 +53,8 @@ class Instance(Restricted):
         are single columns it may also hold one for every column.
     y_bound : float
         b_y, in the units of y. Classes are -1 and +1 whatever `y_bound` was given: it is 1 then.
-        All bounds lie between 1e-25 and 1e25.
+        All bounds lie between 1e-25 and 1e25. With Huber's or the quantile loss it may be inf:
+        y is clipped where no prediction comes near, which changes all R(S) by one constant.
     coef_bound : float
         r, the largest ‖β‖₂.
     ridge : float

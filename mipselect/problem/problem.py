@@ -47,7 +47,8 @@ class Problem:
         s, between 1 and the number of features.
     loss : Loss or None
     y_bound, coef_bound, ridge : float or None
-        b_y, r and λ, as for `Instance`.
+        b_y, r and λ, as for `Instance`. A y_bound of inf becomes the |y| beyond which targets
+        change all R(S) by one constant, where the loss has one.
     classes : (str, str) or None
         Names of -1 and +1, where they are known; then b_y is 1.
     units : Units or None
@@ -91,9 +92,11 @@ class Problem:
         in_range = checked_positive if self.loss is None else checked_scale
         if self.loss is not None and self.layout.limits is not None:
             self.layout.require_scales()
-        for name in ("y_bound", "coef_bound"):
-            if getattr(self, name) is not None:
-                checked[name] = in_range(getattr(self, name), name)
+        if self.coef_bound is not None:
+            checked["coef_bound"] = in_range(self.coef_bound, "coef_bound")
+        if self.y_bound is not None:
+            of_all = self._flat_beyond() if self.y_bound == math.inf else self.y_bound
+            checked["y_bound"] = in_range(of_all, "y_bound")
         if self.ridge is not None:
             checked["ridge"] = checked_nonnegative(self.ridge, "ridge")
             if checked["ridge"] > 0.0:
@@ -101,6 +104,14 @@ class Problem:
         if self.of_classes or (self.classes is not None and self.y_bound is not None):
             checked["y_bound"] = 1.0
         set_fields(self, **checked)
+
+    def _flat_beyond(self) -> float:
+        """The |y| beyond which targets change R by a constant, for supports of any size."""
+        beyond = getattr(self.loss, "flat_beyond", None)
+        if beyond is None or self.coef_bound is None:
+            return math.inf
+        found: float = beyond(self.layout.prediction_bound(self.n_features, self.coef_bound))
+        return found
 
     @classmethod
     def of_columns(

@@ -6,8 +6,9 @@ levels costs no more sensitivity than a number.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -110,21 +111,20 @@ class Unscaled:
 
     def encode(self, column: pa.Array, out: NDArray[np.floating[Any]]) -> None:
         """Write the number and `=missing`."""
-        number = self.scaled(column)
-        out[:, 0] = number
-        if out.shape[1] > 1:
-            out[:, 1] = np.isnan(number)
+        _write(self.scaled(column), out, math.nan)
 
 
 @dataclass(frozen=True)
 class Ranked:
     """K ≥ 2 values in an order: 2k/(K-1) - 1 and `=missing`; one that is in no list is 0.
 
-    A boolean, two categories or ordered ones.
+    A boolean, two categories or ordered ones. A missing one is `gap`: 0, or NaN where means are
+    taken of those that are there.
     """
 
     field: Field
     levels: int
+    gap: float = 0.0
 
     def columns(self) -> tuple[Column, ...]:
         """The place among the values, and `=missing`."""
@@ -144,7 +144,7 @@ class Ranked:
 
     def encode(self, column: pa.Array, out: NDArray[np.floating[Any]]) -> None:
         """Write the place and `=missing`."""
-        _write(self.scaled(column), out)
+        _write(self.scaled(column), out, self.gap)
 
 
 @dataclass(frozen=True)
@@ -185,10 +185,11 @@ def encoder_of(field: Field, ranges: Mapping[str, tuple[float, float]]) -> Encod
 
 
 def unscaled_encoder_of(field: Field) -> Encoder:
-    """The same where numbers are taken as they are."""
+    """The same where numbers are taken as they are, and a missing value is NaN."""
     if field.is_number and field.categories is None:
         return Unscaled(field)
-    return encoder_of(field, {})
+    encoder = encoder_of(field, {})
+    return replace(encoder, gap=math.nan) if isinstance(encoder, Ranked) else encoder
 
 
 def checked_range(low: float, high: float, what: str) -> tuple[float, float]:
@@ -201,9 +202,9 @@ def checked_range(low: float, high: float, what: str) -> tuple[float, float]:
     return low, high
 
 
-def _write(scaled: NDArray[np.float64], out: NDArray[np.floating[Any]]) -> None:
+def _write(scaled: NDArray[np.float64], out: NDArray[np.floating[Any]], gap: float = 0.0) -> None:
     missing = np.isnan(scaled)
-    scaled[missing] = 0.0
+    scaled[missing] = gap
     # Rounding keeps what is at most 1 at most 1.
     out[:, 0] = scaled
     if out.shape[1] > 1:

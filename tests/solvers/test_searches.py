@@ -16,6 +16,7 @@ from tests.support.designs import (
     Design,
     all_supports,
     distances,
+    provable,
     random_grouped_instance,
     with_loss,
 )
@@ -61,6 +62,7 @@ def grouped(base: Instance) -> Instance:
 def check_levels(instance: Instance, name: str, tolerance: float) -> int:
     supports = all_supports(instance)
     values = instance.objectives(supports)
+    tolerance = provable(instance, tolerance)
     levels = levels_by(instance, name, tolerance, **MASTERS_ONLY)
     assert levels.certified
     assert levels.values[0] == pytest.approx(values.min(), rel=1e-9)
@@ -76,6 +78,7 @@ def check_levels(instance: Instance, name: str, tolerance: float) -> int:
 def check_pool(instance: Instance, size: int, name: str, tolerance: float) -> int:
     supports = all_supports(instance)
     values = instance.objectives(supports)
+    tolerance = provable(instance, tolerance)
     pool = supports_by(instance, size, name, tolerance, **MASTERS_ONLY)
     assert pool.certified
     slack = tolerance * instance.sensitivity

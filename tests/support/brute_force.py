@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mipselect.problem.instance import Instance
-from tests.support.designs import all_supports, distances
+from tests.support.designs import all_supports, distances, provable
 from tests.support.searches import levels_by, supports_by
 
 SOLVERS = ["native", "highs"]
@@ -17,6 +17,7 @@ def check_pool(
 ) -> None:
     supports = all_supports(instance)
     values = instance.objectives(supports)
+    tolerance = provable(instance, tolerance)
     pool = supports_by(instance, pool_size, solver, tolerance, **tuned)
     R = len(pool)
     assert len(np.unique(pool.supports, axis=0)) == R
@@ -34,6 +35,7 @@ def check_pool(
 def check_levels(instance: Instance, solver: str, tolerance: float, **tuned: object) -> None:
     supports = all_supports(instance)
     values = instance.objectives(supports)
+    tolerance = provable(instance, tolerance)
     levels = levels_by(instance, solver, tolerance, **tuned)
     s = instance.support_size
     assert len(levels) == min(s, instance.n_features - s) + 1

@@ -91,7 +91,36 @@ def random_grouped_instance(seed: int, *, max_p: int = 9, max_s: int = 4) -> Ins
     )
 
 
-DESIGNS: list[Design] = [random_instance, random_grouped_instance]
+def random_block_instance(seed: int, *, max_p: int = 9, max_s: int = 4) -> Instance:
+    """Blocks of rows of the same designs, of two to five rows and one to four partitions."""
+    rng = np.random.default_rng([seed, 2])
+    base = (random_instance if seed % 2 else random_grouped_instance)(
+        seed, max_p=max_p, max_s=max_s
+    )
+    rows = int(rng.choice([2, 2, 3, 5]))
+    times = -(-rows // base.n)
+    radius, ridge = rng.choice([0.05, 0.5, 100.0]), rng.choice([1e-3, 1.0, 0.3 * base.n])
+    stated = rng.random() < 0.5
+    return Instance.from_blocks(
+        np.tile(base.X, (times, 1)),
+        np.tile(base.y, times),
+        support_size=base.support_size,
+        block_rows=rows,
+        partitions=int(rng.choice([1, 3, 4])),
+        partition_seed=seed,
+        groups=base.groups,
+        always=base.always,
+        coef_bound=float(radius) if stated else None,
+        ridge=float(ridge) if stated else None,
+    )
+
+
+def provable(instance: Instance, tolerance: float) -> float:
+    """The tolerance, or what values from sums, known up to 1e-11 Δ or so, let be proven."""
+    return tolerance if instance.has_rows else max(tolerance, 1e-9)
+
+
+DESIGNS: list[Design] = [random_instance, random_grouped_instance, random_block_instance]
 
 
 def of_classes(loss: str | Loss) -> bool:

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from mipselect.mechanisms.base import Support, SupportMechanism
 from mipselect.mechanisms.supports.relations import both_relations, gap_in_one_direction
 from mipselect.privacy.decimals import exact, round_up
-from mipselect.privacy.guarantee import Guarantee
+from mipselect.privacy.guarantee import RELATIONS, Guarantee
 from mipselect.privacy.randomness import IntegerWeights
 from mipselect.search.pool import MistakeLevels, SupportPool
 from mipselect.validation import checked_number
@@ -45,6 +45,8 @@ class GapTest:
         ε₀ > 0, what the test costs.
     delta : float
         0 < δ < 1/2, the probability of passing on data whose gap is at most 2Δ.
+    relations : tuple of str
+        Neighbouring relations under which the gap is known to move by 2Δ at most.
 
     Notes
     -----
@@ -63,6 +65,7 @@ class GapTest:
     tolerance: float
     epsilon: float
     delta: float
+    relations: tuple[str, ...] = tuple(RELATIONS)
 
     def __post_init__(self) -> None:
         wanted = "a number with 0 < delta < 1/2"
@@ -98,7 +101,9 @@ def gap_test(found: MistakeLevels | SupportPool, epsilon: float, delta: float) -
         gap = found.gap
     else:
         gap = float(np.min(found.values[1:], initial=found.rest_bound) - found.values[0])
-    return GapTest(gap, found.sensitivity, found.tolerance, epsilon, delta)
+    return GapTest(
+        gap, found.sensitivity, found.tolerance, epsilon, delta, relations=found.relations
+    )
 
 
 @dataclass(frozen=True)
@@ -130,7 +135,7 @@ class DrawOnTest:
         return Guarantee(self.test.epsilon, self.test.delta) + self.fallback.guarantee
 
     def guarantees(self, passed: float = 0.0) -> dict[str, Guarantee]:
-        """The same under both relations, if the fallback states both.
+        """The same under both relations, if the test and the fallback state both.
 
         Parameters
         ----------
@@ -138,7 +143,7 @@ class DrawOnTest:
             What the draw where the test passes costs under add-remove.
         """
         other = self.fallback.guarantees.get("add-remove")
-        if other is None:
+        if other is None or "add-remove" not in self.test.relations:
             return {self.guarantee.relation: self.guarantee}
         test = gap_in_one_direction(self.test.epsilon, self.test.tolerance)
         dearer = max(passed, other.epsilon)

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from queue import SimpleQueue
 from threading import Lock
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mipselect.arrays import FloatArray, IntArray
-from mipselect.blocks.normalised import normalised
+from mipselect.blocks.normalised import normalised, signs_of_pairs
 from mipselect.errors import InvalidInput
-from mipselect.grid import GRID
+from mipselect.grid import MOST_ROWS
 from mipselect.tables.moments.batches import (
     Piece,
     checked_pairs,
@@ -23,18 +25,30 @@ from mipselect.tables.moments.batches import (
 )
 from mipselect.tables.moments.block_columns import BlockColumns, TableBlockColumns
 from mipselect.tables.moments.counting import MOST_THREADS, Counting, Progress, blas, cores
+from mipselect.tables.moments.partial_sums import (
+    ON_GRID,
+    SIGNS,
+    Entries,
+    PartialSums,
+    fill_upper_half,
+)
 from mipselect.tables.moments.sums import ONE, Sums
 
 WINDOW_ENTRIES = 1 << 26
 """A window has no more entries, so that two of them fit into memory whatever the number of columns
 is; public."""
 
-CHUNK_ENTRIES = 1 << 21
-"""Entries of blocks that are normalised and multiplied at once, or as many blocks as columns: sums
-of so many products are exact, on the grid in doubles and of signs in single precision."""
+CHUNK_ENTRIES = 1 << 20
+"""Entries of blocks that are multiplied at once,"""
 
-MOST_TERMS = 2**31 - 1
-"""A block adds at most 2^32 units to a sum, so that these blocks are the last that fit."""
+CHUNK_BLOCKS = 1 << 10
+"""or so many blocks: fewer would make a product slow."""
+
+CACHED_ENTRIES = 1 << 16
+"""Entries of blocks that are normalised at once."""
+
+PARTIAL_BYTES = 1 << 30
+"""The partial sums of all threads take no more, unless those of one do."""
 
 
 def sums_of_source(source: Any, columns: BlockColumns, progress: Progress | None) -> Sums:
@@ -79,11 +93,26 @@ def block_sums(
 
     References
     ----------
-    docs/mathematics/blocks.md.
+    docs/mathematics/blocks.md, (5).
     """
     size, blocks = len(columns.names) + 1, columns.blocks
-    sums, turn = Sums(1, size + 1), Lock()
-    threads = min(MOST_THREADS, cores())
+    totals = Sums(1, size + 1).totals
+    of_rows = totals[0, 1:, 1:]
+    entries, turn = _entries_of(columns), Lock()
+    threads = min(MOST_THREADS, cores(), max(1, PARTIAL_BYTES // entries.bytes(size)))
+    idle = SimpleQueue[PartialSums]()
+    for _ in range(threads):
+        idle.put(PartialSums(size, entries))
+
+    def add(window: FloatArray, chunk: IntArray) -> None:
+        rows = _rows_of_blocks(window, chunk, columns)
+        sums = idle.get()
+        if sums.blocks + len(chunk) > entries.most_blocks:
+            with turn:
+                sums.move_to(of_rows)
+        sums.add(rows, len(chunk))
+        idle.put(sums)
+
     waiting = deque[Future[None]]()
     n = 0
     with blas().limit(limits=1, user_api="blas"), ThreadPoolExecutor(threads) as pool:
@@ -92,43 +121,61 @@ def block_sums(
                 for chunk in _chunks(part, size):
                     if len(waiting) > 2 * threads:
                         waiting.popleft().result()
-                    waiting.append(pool.submit(_add, window, chunk, columns, sums, turn))
+                    waiting.append(pool.submit(add, window, chunk))
             n += len(window)
-            if blocks.terms(n) > MOST_TERMS:
-                raise InvalidInput(
-                    f"sums of more than {MOST_TERMS:,} blocks do not fit into 64 bits; take fewer "
-                    f"partitions than {blocks.partitions}"
-                )
+            require_room(columns, n)
             if progress is not None:
                 progress(Counting("blocks", number, n, 8 * n * size, None))
         while waiting:
             waiting.popleft().result()
-    if n < blocks.rows:
-        raise InvalidInput(f"{n} rows are no block of {blocks.rows}")
-    return _counting_rows(sums, n)
+    for _ in range(threads):
+        idle.get().move_to(of_rows)
+    fill_upper_half(of_rows)
+    totals[0, 0, 0] = n * ONE
+    return Sums.of(totals)
 
 
-def _add(
-    window: FloatArray, blocks: IntArray, columns: BlockColumns, sums: Sums, turn: Lock
-) -> None:
-    rows = normalised(window, blocks, columns.parts)
-    if blocks.shape[1] == 2 and not columns.parts.several:
-        signs = rows.astype(np.float32)
-        products = (signs.T @ signs).astype(np.int64) * ONE
-    else:
-        rows /= GRID
-        products = (rows.T @ rows).astype(np.int64)
-    with turn:
-        sums.totals[0, 1:, 1:] += products
+def require_blocks(columns: BlockColumns, n: int) -> None:
+    """Raise `InvalidInput` if n rows have no block, or more than fit into sums."""
+    if n < columns.blocks.rows:
+        raise InvalidInput(f"{n} rows are no block of {columns.blocks.rows}")
+    require_room(columns, n)
 
 
-def _counting_rows(sums: Sums, n: int) -> Sums:
-    sums.totals[0, 0, 0] = n * ONE
-    return Sums.of(sums.totals)
+def require_room(columns: BlockColumns, n: int) -> None:
+    """Raise `InvalidInput` if n rows have more blocks than fit: each adds up to 2^32 units."""
+    if columns.blocks.terms(n) > MOST_ROWS:
+        raise InvalidInput(
+            f"sums of more than {MOST_ROWS:,} blocks do not fit into 64 bits; take fewer "
+            f"partitions than {columns.blocks.partitions}"
+        )
+
+
+def _entries_of(columns: BlockColumns) -> Entries:
+    """Signs, where blocks have two rows and features one column."""
+    return SIGNS if columns.blocks.rows == 2 and not columns.parts.several else ON_GRID
+
+
+def _rows_of_blocks(
+    window: FloatArray, blocks: IntArray, columns: BlockColumns
+) -> NDArray[np.floating]:
+    """The rows of normalised blocks, made in pieces that a cache holds."""
+    entries, (m, b), size = _entries_of(columns), blocks.shape, window.shape[1]
+    height = 1 if b == 2 else b
+    rows = np.empty((m * height, size), dtype=entries.type)
+    step = max(1, CACHED_ENTRIES // (b * size))
+    for start in range(0, m, step):
+        piece = blocks[start : start + step]
+        place = slice(height * start, height * (start + len(piece)))
+        if entries is SIGNS:
+            rows[place] = signs_of_pairs(window, piece)
+        else:
+            rows[place] = normalised(window, piece, columns.parts)
+    return rows
 
 
 def _chunks(blocks: IntArray, size: int) -> Iterator[IntArray]:
-    most = max(CHUNK_ENTRIES // (blocks.shape[1] * size), size)
+    most = max(CHUNK_ENTRIES // (blocks.shape[1] * size), CHUNK_BLOCKS)
     return (blocks[start : start + most] for start in range(0, len(blocks), most))
 
 

@@ -71,6 +71,8 @@ def _block_sums(part: Any, columns: BlockColumns) -> Sums:
 
     if isinstance(columns, TableBlockColumns):
         return block_sums(columns, pieces_of_table(part, columns))
+    if len(part[0]) == 0:
+        return block_sums(columns, [])
     pair = numeric_matrix(part[0])[0], numeric_vector(np.asarray(part[1]).ravel())
     return block_sums(columns, [piece_of_arrays([pair])])
 

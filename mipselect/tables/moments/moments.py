@@ -23,7 +23,7 @@ from mipselect.tables.moments.batches import (
     skip,
 )
 from mipselect.tables.moments.block_columns import BlockColumns
-from mipselect.tables.moments.block_sums import sums_of_source
+from mipselect.tables.moments.block_sums import require_blocks, sums_of_source
 from mipselect.tables.moments.columns import Columns, TableColumns, array_columns, table_columns
 from mipselect.tables.moments.counting import Progress, count
 from mipselect.tables.moments.notes import Notes
@@ -78,6 +78,9 @@ class Moments:
         folds = np.array(self.folds, dtype=np.int64)
         folds.flags.writeable = False
         set_fields(self, folds=folds)
+        if isinstance(self.columns, BlockColumns):
+            # Those of several sites may be too many together.
+            require_blocks(self.columns, self.n)
 
     @classmethod
     def of(
@@ -246,14 +249,14 @@ class Moments:
     @cached_property
     def matrix(self) -> IntMatrix:
         """M of all rows in units of 2^-32, shape (p + 2, p + 2), read-only. SENSITIVE."""
-        total: IntMatrix = self.folds.sum(axis=0)
+        total: IntMatrix = self.folds.sum(axis=0) if len(self.folds) > 1 else self.folds[0]
         total.flags.writeable = False
         return total
 
     @property
     def n(self) -> int:
         """Number of rows; public under the replace-one relation."""
-        return int(self.matrix[0, 0]) // ONE
+        return int(self.folds[:, 0, 0].sum()) // ONE
 
     @property
     def p(self) -> int:

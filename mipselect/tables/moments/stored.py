@@ -112,6 +112,8 @@ def _are_sums(totals: IntMatrix, columns: Columns) -> bool:
     if not in_range or sum(rows.tolist()) > MOST_ROWS:
         return False
     terms = columns.blocks.terms(rows) if isinstance(columns, BlockColumns) else rows
+    if int(terms.max()) > MOST_ROWS:
+        return False
     most = (np.maximum(rows, terms) * ONE)[:, None, None]
     diagonal = np.diagonal(totals, axis1=1, axis2=2)
     return bool(
