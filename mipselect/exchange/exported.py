@@ -141,7 +141,7 @@ def export_model(
         model = linear_model(instance, options).build(unit)
     else:
         form = Form.BIG_M if chosen is Formulation.BIG_M else Form.PERSPECTIVE
-        models = models_of(instance)
+        models = _models_of(instance)
         _require_few_terms(models, form)
         model = models.build(instance.support_size, form, unit)
     exported = ExportedModel(
@@ -169,7 +169,14 @@ def value_of_no_features(problem: PreparedLoss) -> float:
     columns = problem.columns if isinstance(problem, FeatureProblem) else problem
     if isinstance(columns, PreparedBoxDual):
         return float(columns.at_zero / columns.n)
-    raise InvalidInput("no model can be exported for a loss that is given as an expression")
+    return float(problem.values(np.empty((1, 0), dtype=np.intp))[0])
+
+
+def _models_of(instance: Instance) -> LeastSquaresModels | PiecewiseLinearModels:
+    try:
+        return models_of(instance)
+    except InvalidInput as error:
+        raise InvalidInput(f"{error}; the formulation cuts takes any loss") from error
 
 
 def _require_few_terms(models: LeastSquaresModels | PiecewiseLinearModels, form: Form) -> None:

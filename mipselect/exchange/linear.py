@@ -170,7 +170,7 @@ def cut_at(problem: PreparedLoss, support: IntArray) -> Cut:
     if isinstance(problem, FenchelLoss):
         bounds = problem.bounds(support[None])
         return cut_of_point(bounds, 0, none, np.arange(problem.p), support)
-    raise InvalidInput("there are no cuts for a loss that is given as an expression")
+    raise InvalidInput("this loss has no cuts: it does not bound itself by dual points")
 
 
 def _engine(instance: Instance, options: SearchOptions) -> OuterApproximation:
