@@ -114,6 +114,7 @@ def _show(console: Console, solution: Path, instance: Instance, imported: Import
     if imported.claimed_bound is None:
         line(console, NO_BOUND)
     else:
-        line(console, f"Lower bound on every support: {imported.claimed_bound:.10g}")
+        claim = imported.claimed_bound
+        line(console, f"Lower bound on every support, the solver's word: {claim:.10g}")
         line(console, NOT_PROVEN)
     line(console, "Certified: NO")

@@ -18,8 +18,11 @@ from mipselect.problem.instance import Instance
 from mipselect.search.monolithic.whole import CLAIM_ERROR
 from mipselect.validation import checked_finite, shown
 
-OTHER_COLUMNS = re.compile(r"(b|t|u|loss)\d+|eta|ONE_VAR_CONSTANT")
-"""Columns of exported models besides z; nothing is taken from their values."""
+OTHER_COLUMNS = re.compile(r"(b|t|u|loss)\d+|eta|ONE_VAR_CONSTANT|quadobjvar|qmatrixvar", re.ASCII)
+"""Columns of exported models besides z, with those that SCIP adds; their values are not used."""
+
+CHOICE = re.compile(r"z(0|[1-9]\d*)", re.ASCII)
+"""Column of a feature."""
 
 INTEGRALITY = 1e-4
 """By how much a 0/1 variable may be off: ten times what solvers allow unless told otherwise."""
@@ -150,7 +153,7 @@ def support_of(solution: Solution, n_features: int, support_size: int) -> IntArr
     z = np.zeros(n_features)
     missing = set(range(n_features))
     for name, value in solution.values.items():
-        place = re.fullmatch(r"z(0|[1-9]\d*)", name)
+        place = CHOICE.fullmatch(name)
         if place is None and OTHER_COLUMNS.fullmatch(name) is None:
             raise InvalidInput(f"{shown(name)} is no column of an exported model")
         if place is None:
@@ -165,12 +168,15 @@ def support_of(solution: Solution, n_features: int, support_size: int) -> IntArr
         z[j] = value
         missing.remove(j)
     if solution.complete and missing:
-        raise InvalidInput(f"there is no column z{min(missing)}: the file was cut off")
+        raise InvalidInput(
+            f"there is no column z{min(missing)}: the file was cut off, or is a solution of "
+            "another instance"
+        )
     support = np.flatnonzero(z > 0.5)
     if len(support) != support_size:
         raise InvalidInput(
-            f"{len(support)} features are chosen where this instance chooses {support_size}: the "
-            "file was cut off, or is a solution of another instance"
+            f"{len(support)} of the columns z are at one, and this instance chooses {support_size} "
+            "features: the file was cut off, or is a solution of another instance"
         )
     return support
 
