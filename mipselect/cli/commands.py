@@ -119,9 +119,14 @@ def imported(name: str) -> Any:
     if name == "ledger":
         alone.add_typer(module.app, name=name)
     else:
-        run = getattr(module, name.replace("-", "_"))
-        alone.command(name, epilog=getattr(module, "EXAMPLES", None))(run)
+        epilog = getattr(module, "EXAMPLES", None)
+        alone.command(name, epilog=epilog)(getattr(module, function_name(name)))
     return get_group(alone).commands[name]
+
+
+def function_name(command: str) -> str:
+    """Return the name that a command has in its module."""
+    return command.replace("-", "_")
 
 
 def add_first_lines(app: typer.Typer) -> None:

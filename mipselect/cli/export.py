@@ -26,7 +26,7 @@ mipselect export diabetes --output diabetes.mps
 
 mipselect export paper-p100 --formulation cuts --output p100.lp
 
-mipselect export visits.npz --support-size 4 --formulation big-m --output visits.lp
+mipselect export visits.npz --support-size 4 --output visits.lp
 
 mipselect import-solution diabetes diabetes.sol
 """

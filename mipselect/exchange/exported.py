@@ -59,7 +59,7 @@ class ExportedModel:
     >>> with TemporaryDirectory() as folder:
     ...     exported = export_model(load_instance("tiny-plain"), Path(folder) / "model.mps")
     >>> exported.columns, exported.binaries
-    (33, 8)
+    (32, 8)
     """
 
     path: Path
