@@ -17,6 +17,7 @@ MODULES = (
     "mipselect.datasets",
     "mipselect.losses",
     "mipselect.search",
+    "mipselect.exchange",
     "mipselect.backends",
     "mipselect.privacy",
     "mipselect.privacy.audit",

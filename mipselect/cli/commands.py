@@ -49,6 +49,14 @@ OWN = {
         "compare",
         "Find the mistake levels of each INSTANCE with several solvers. The report is SENSITIVE.",
     ),
+    "export": (
+        "export",
+        "Write the model of the best support of INSTANCE as a file. It is SENSITIVE.",
+    ),
+    "import-solution": (
+        "import_solution",
+        "Compute the value of the support that another solver found. The report is SENSITIVE.",
+    ),
     "instances": ("listings", "List the stored instances."),
     "solvers": (
         "listings",
@@ -111,8 +119,14 @@ def imported(name: str) -> Any:
     if name == "ledger":
         alone.add_typer(module.app, name=name)
     else:
-        alone.command(name, epilog=getattr(module, "EXAMPLES", None))(getattr(module, name))
+        epilog = getattr(module, "EXAMPLES", None)
+        alone.command(name, epilog=epilog)(getattr(module, function_name(name)))
     return get_group(alone).commands[name]
+
+
+def function_name(command: str) -> str:
+    """Return the name that a command has in its module."""
+    return command.replace("-", "_")
 
 
 def add_first_lines(app: typer.Typer) -> None:

@@ -28,7 +28,7 @@ from mipselect.cli.usefulness import clipped, outside
 from mipselect.errors import InvalidInput, MipselectError, NotCertified, about
 from mipselect.problem.instance import Instance
 from mipselect.search import MistakeLevels, SupportPool, mistake_levels, top_supports
-from mipselect.search.monolithic.formulations import Form
+from mipselect.search.monolithic.formulations import Form, Formulation
 from mipselect.search.monolithic.whole import whole_levels, whole_optimum
 from mipselect.selectors.searched import SearchSettings
 from mipselect.validation import checked_integer
@@ -50,15 +50,6 @@ class SolveMethod(StrEnum):
 
     TOP_R = "top-r"
     MISTAKES = "mistakes"
-
-
-class Formulation(StrEnum):
-    """Way to search: by cuts, or by one whole model for the optimum or for each level."""
-
-    CUTS = "cuts"
-    WHOLE = "whole"
-    PERSPECTIVE = "perspective"
-    BIG_M = "big-m"
 
 
 @options

@@ -17,7 +17,7 @@ import pytest
 
 from mipselect import ExponentialMechanism
 from mipselect.cli import output
-from mipselect.cli.commands import imported, known_commands
+from mipselect.cli.commands import function_name, imported, known_commands
 from mipselect.cli.search_progress import Watch
 from mipselect.search.progress import Progress
 from tests.support.commandline import LISTENING, Run
@@ -302,7 +302,7 @@ def test_help_is_whole_on_a_common_terminal(
     """Its words are those of the docstring, unbroken; an example can be copied line by line."""
     monkeypatch.setenv("COLUMNS", "80")
     shown = [line.strip() for line in run(command, "--help").out.splitlines()]
-    function = getattr(import_module(known_commands()[command][0]), command)
+    function = getattr(import_module(known_commands()[command][0]), function_name(command))
     written = inspect.getdoc(function) or ""
     for paragraph in written.split("\n\n")[1:]:
         assert all(line in shown for line in paragraph.splitlines()), paragraph

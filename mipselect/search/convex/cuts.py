@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from mipselect.arrays import FloatArray
+from mipselect.arrays import FloatArray, IntArray
 from mipselect.restricted.fenchel import EPS, FenchelBounds
 from mipselect.search.cuts import Cut
 
@@ -39,3 +41,25 @@ def fenchel_cut(
     terms = np.append(terms, -shrink * own)
     rounding = 16.0 * EPS * float(np.abs(terms).sum())
     return Cut(float(terms.sum()) - rounding, -shrink * credits * (1.0 + 16.0 * EPS))
+
+
+def cut_of_point(
+    bounds: FenchelBounds, row: int, base: IntArray, live: IntArray, chosen: IntArray
+) -> Cut:
+    """Return the cut of a dual point on B ∪ T, tightest at the length of a choice T.
+
+    Parameters
+    ----------
+    bounds : FenchelBounds
+    row : int
+        The dual point.
+    base : ndarray of int, shape (k,)
+        B.
+    live : ndarray of int, shape (L,)
+        Features that may be added; the cut has a coefficient for each.
+    chosen : ndarray of int
+        Positions of T among them.
+    """
+    own, credits = bounds.own(row, base), bounds.weights[row][live]
+    length = math.sqrt(own + float(credits[chosen].sum()))
+    return fenchel_cut(bounds, row, own, credits, length)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from mipselect.arrays import IntArray
 from mipselect.restricted.fenchel import FenchelBounds
 from mipselect.search.collectors import Collector
-from mipselect.search.convex.cuts import fenchel_cut
+from mipselect.search.convex.cuts import cut_of_point
 from mipselect.search.convex.node import FenchelNode, enumerate_completions
 from mipselect.search.cuts import Cut
 from mipselect.search.cutting_loop import OuterApproximation
@@ -30,10 +28,7 @@ class FenchelMasters(OuterApproximation):
             return True
 
         def cut_of(bounds: FenchelBounds, row: int, chosen: IntArray) -> Cut:
-            own = bounds.own(row, sub.base)
-            credits = bounds.weights[row][sub.live]
-            length = math.sqrt(own + float(credits[chosen].sum()))
-            return fenchel_cut(bounds, row, own, credits, length)
+            return cut_of_point(bounds, row, sub.base, sub.live, chosen)
 
         def visit(chosen: IntArray) -> tuple[float, Cut]:
             support = sub.supports(chosen[None])

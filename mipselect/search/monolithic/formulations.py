@@ -43,6 +43,15 @@ class Form(StrEnum):
     BIG_M = "big-m"
 
 
+class Formulation(StrEnum):
+    """Ways to state the problem: by cuts, or as one whole model, of any form or a certain one."""
+
+    CUTS = "cuts"
+    WHOLE = "whole"
+    PERSPECTIVE = "perspective"
+    BIG_M = "big-m"
+
+
 @dataclass(frozen=True, eq=False)
 class LeastSquaresModels:
     """Whole models of the squared loss.
@@ -64,6 +73,11 @@ class LeastSquaresModels:
         """Return how many columns and rows the model has, at most."""
         p = self.problem.features.size
         return (4 if form is Form.PERSPECTIVE else 2) * p, 4 * p + 2
+
+    def terms(self, form: Form) -> int:
+        """Return how many terms its longest part has, at most: the matrix G."""
+        p = self.problem.features.size
+        return p**2 if form is Form.PERSPECTIVE else p * (p + 1) // 2
 
     def build(self, support_size: int, form: Form, scale: float) -> Any:
         """Build the model of the best support of s features; its objective is c·R.

@@ -256,7 +256,7 @@ def _set_up(instance: Instance, form: Form | None, options: SearchOptions) -> Wh
     """Set up the native search, and whole models on it."""
     tolerance = WHOLE_TOLERANCE if options.tolerance is None else options.tolerance
     native = set_up(instance, replace(options, solver=NATIVE, tolerance=tolerance))
-    models = _models_of(instance)
+    models = models_of(instance)
     needed = Capability.MIQP if form is Form.BIG_M else Capability.MISOCP
     solver = cast(WholeSolver, usable_solver(options.solver, needed))
     chosen = _fitting_form(solver, models) if form is None else form
@@ -264,7 +264,8 @@ def _set_up(instance: Instance, form: Form | None, options: SearchOptions) -> Wh
     return WholeMethod(native, solver, models, chosen, options.tuning.whole_models)
 
 
-def _models_of(instance: Instance) -> LeastSquaresModels | PiecewiseLinearModels:
+def models_of(instance: Instance) -> LeastSquaresModels | PiecewiseLinearModels:
+    """Return the whole models of an instance; raise `InvalidInput` where its loss has none."""
     problem = instance.prepared
     if isinstance(problem, PreparedSquared) and problem.gram.fits:
         return LeastSquaresModels(problem)

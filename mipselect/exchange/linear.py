@@ -1,0 +1,187 @@
+"""Linear models: cuts that are enough to prove the optimum, for solvers without quadratic terms.
+
+The model of the cuts k is
+
+    min η   over   z ∈ {0,1}^p, Σ z = s   with   η ≥ floor,   η ≥ constant_k + Σ_j w_kj z_j.
+
+Every cut is a lower bound on R at every support, so η* ≤ R*. Cuts are added where a solver finds
+that they are too low, until a proof says that at every support one of them reaches R* - τ. So
+R* - τ ≤ η* ≤ R*, whoever solves it (docs/mathematics/cuts.md, (14)).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from mipselect.arrays import IntArray
+from mipselect.errors import InvalidInput, NotCertified
+from mipselect.problem.instance import Instance
+from mipselect.restricted.fenchel import FenchelLoss
+from mipselect.restricted.prepared import PreparedLoss
+from mipselect.restricted.squared import PreparedSquared
+from mipselect.search.collectors import BestSupport
+from mipselect.search.convex.cuts import cut_of_point
+from mipselect.search.cuts import Cut
+from mipselect.search.cutting_loop import OuterApproximation
+from mipselect.search.drivers import find_supports
+from mipselect.search.least_squares.cuts import sparse_diagonal_cut
+from mipselect.search.least_squares.node import squared_node
+from mipselect.search.options import SearchOptions
+from mipselect.search.progress import TimeUp
+from mipselect.search.setup import outer_approximation, set_up
+
+MASTERS = "highs"
+"""Back end that finds where cuts are too low; it is always there, and proves nothing."""
+
+PATIENCE = 2000
+"""Cuts beyond which a model is given up: it would be of little use."""
+
+
+@dataclass(frozen=True, eq=False)
+class LinearModel:
+    """Cuts that prove the best support.
+
+    Attributes
+    ----------
+    cuts : tuple of Cut
+        One coefficient a feature, all ≤ 0.
+    floor : float
+        Proven lower bound on R at every support.
+    bound : float
+        Proven lower bound on η* in units of R: R* - τ or above.
+    support : ndarray of int, shape (s,)
+        The best support.
+    value : float
+        R*.
+    """
+
+    cuts: tuple[Cut, ...]
+    floor: float
+    bound: float
+    support: IntArray
+    value: float
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Number of columns and rows of the model."""
+        return len(self.cuts[0].coefficients) + 1, len(self.cuts) + 1
+
+    def build(self, scale: float) -> Any:
+        """Build the model; its objective is c·η.
+
+        Returns
+        -------
+        ConcreteModel
+            With the binary variables ``z[0..p-1]``.
+        """
+        import pyomo.environ as pyo
+
+        features = range(len(self.cuts[0].coefficients))
+        model: Any = pyo.ConcreteModel()
+        model.z = pyo.Var(features, domain=pyo.Binary)
+        model.eta = pyo.Var(bounds=(scale * self.floor, None))
+        model.size = pyo.Constraint(expr=pyo.quicksum(model.z.values()) == len(self.support))
+        tight = [cut.tightened(self.floor) for cut in self.cuts]
+        model.cut = pyo.Constraint(
+            range(len(tight)),
+            rule=lambda m, k: (
+                m.eta - pyo.quicksum(scale * w * m.z[j] for j, w in _nonzero(tight[k]))
+                >= scale * tight[k].constant
+            ),
+        )
+        model.objective = pyo.Objective(expr=model.eta)
+        return model
+
+
+def linear_model(instance: Instance, options: SearchOptions) -> LinearModel:
+    """Find the best support, and cuts that prove it.
+
+    Parameters
+    ----------
+    instance : Instance
+        With ridge > 0.
+    options : SearchOptions
+        Its solver is the one that finds cuts to add: "auto" is HiGHS.
+
+    Raises
+    ------
+    NotCertified
+        The time limit passed first, or the cuts are too weak to prove it.
+    InvalidInput, SolverFailure
+    """
+    search = set_up(instance, options)
+    problem, run = instance.prepared, search.run
+    best = find_supports(search, 1)
+    collector = BestSupport(search.allowance)
+    collector.offer(best.supports, best.values)
+    cuts, visited = [cut_at(problem, best.supports[0])], [best.supports[0]]
+
+    def visit(chosen: IntArray) -> tuple[float, Cut]:
+        value = float(problem.values(chosen[None])[0])
+        collector.offer(chosen[None], np.array([value]))
+        cuts.append(cut_at(problem, chosen))
+        visited.append(chosen)
+        run.reporter.done = len(cuts)
+        return value, cuts[-1]
+
+    run.reporter.stage = "cuts"
+    why = "its cuts are too weak"
+    try:
+        proven = _engine(instance, options).prove(
+            list(cuts), instance.support_size, visit, collector, run
+        )
+    except TimeUp:
+        proven, why = False, f"time limit of {run.deadline.limit:g} s reached"
+    # The proof leaves out the supports that were visited: there the cuts themselves are looked at.
+    supports = np.array(visited)
+    reached = float(np.max([cut.at(supports) for cut in cuts], axis=0).min())
+    bound = min(collector.bound, reached) if proven else -math.inf
+    assert collector.support is not None
+    if bound < collector.value - search.allowance - instance.uncertain:
+        raise NotCertified(
+            f"{why}: the linear model has {len(cuts):,} cuts, which do not prove the best support "
+            "yet; export another formulation, or give it more time",
+            bound=max(bound, 0.0),
+            incumbent=collector.value,
+        )
+    floor = max(0.0, *(cut.minimum(instance.support_size) for cut in cuts))
+    return LinearModel(tuple(cuts), floor, bound, collector.support, collector.value)
+
+
+def cut_at(problem: PreparedLoss, support: IntArray) -> Cut:
+    """Return the cut on all features that is R(S) at the support S, but for rounding.
+
+    Parameters
+    ----------
+    problem : PreparedLoss
+        The squared loss, or one that bounds itself by dual points.
+    support : ndarray of int, shape (s,)
+    """
+    none = np.empty(0, dtype=np.intp)
+    if isinstance(problem, PreparedSquared):
+        everything = np.arange(problem.features.count)
+        multiplier = problem.fit(support).multiplier
+        node = squared_node(problem, none, len(support), everything, multiplier, None)
+        return sparse_diagonal_cut(node, support)
+    if isinstance(problem, FenchelLoss):
+        bounds = problem.bounds(support[None])
+        return cut_of_point(bounds, 0, none, np.arange(problem.p), support)
+    raise InvalidInput("this loss has no cuts: it does not bound itself by dual points")
+
+
+def _engine(instance: Instance, options: SearchOptions) -> OuterApproximation:
+    """Return the loop of masters on all features, which may take as long as the deadline says."""
+    solver = MASTERS if options.solver == "auto" else options.solver
+    masters = replace(options.tuning.masters, patience=PATIENCE, seconds=math.inf)
+    tuning = replace(options.tuning, masters=masters)
+    patient = replace(options, solver=solver, tuning=tuning)
+    return outer_approximation(OuterApproximation, instance, patient)
+
+
+def _nonzero(cut: Cut) -> list[tuple[int, float]]:
+    places = np.flatnonzero(cut.coefficients)
+    return list(zip(places.tolist(), cut.coefficients[places].tolist(), strict=True))
