@@ -24,7 +24,8 @@ from mipselect.cli.table_options import (
 )
 from mipselect.cli.task import deliver_task
 from mipselect.errors import InvalidInput
-from mipselect.selectors import ExponentialSelector
+from mipselect.selectors.base import PrivateSelector
+from mipselect.selectors.exact_draws import ExactDrawSelector
 from mipselect.tables.schema import TableSchema
 
 EXAMPLES = """Examples:
@@ -79,27 +80,26 @@ def select(arguments: SelectArguments) -> None:
     target, size and ε are enough.
 
     Without it the table holds numbers only, and the bounds have no default: one
-    derived from the data would leak. exponential, top-r and mistakes need all
-    four, mcmc all but the ridge, sis the first two; kendall and sample-aggregate
-    need none.
+    derived from the data would leak. permute-and-flip, exponential, top-r and
+    mistakes need all four, mcmc all but the ridge, sis the first two; kendall
+    and sample-aggregate need none.
     """
     table, delivery, drawing = arguments.table, arguments.delivery, arguments.drawing
     plan = plan_draws(drawing)
-    size = _support_size(arguments)
+    size = _support_size(arguments, plan.method)
     given = (_of_numbers if table.schema is None else _of_schema)(arguments, plan, size)
     check_output(delivery.output, [*given.files, *drawing.ledger.files])
     title, head = Path(table.data).name, {"command": "select", **table.head}
     deliver_task(DrawTask.of(given, plan, title, head), delivery, dry_run=drawing.dry_run)
 
 
-def _support_size(arguments: SelectArguments) -> int:
+def _support_size(arguments: SelectArguments, method: PrivateSelector) -> int:
     """Return the size that was given; 1 for --sizes, whose largest the method puts in its place."""
-    size, drawing = arguments.support_size, arguments.drawing
-    sizes = drawing.of_the_method.sizes
+    size, sizes = arguments.support_size, arguments.drawing.of_the_method.sizes
     if size is not None and sizes is not None:
         raise InvalidInput("--support-size and --sizes: give one of them, not both")
     if size is None and sizes is None:
-        exact = drawing.method is MethodKind.EXPONENTIAL
+        exact = isinstance(method, ExactDrawSelector)
         or_sizes = ", or --sizes to choose it privately," if exact else ""
         raise InvalidInput(f"--support-size{or_sizes} must be given")
     return 1 if size is None else size
@@ -129,7 +129,7 @@ def _of_schema(arguments: SelectArguments, plan: Plan, size: int) -> Input:
     assert table.schema is not None
     question = {**arguments.question.keywords, "path": table.data}
     question |= {"schema": str(table.schema), "target": table.target}
-    if isinstance(plan.method, ExponentialSelector) and plan.method.sizes is not None:
+    if isinstance(plan.method, ExactDrawSelector) and plan.method.sizes is not None:
         size = max(plan.method.sizes)
     refuse_bounds(bounds, plan.method, plan.name)
     loss = chosen_loss(arguments.loss, plan.method, plan.name)
@@ -152,6 +152,6 @@ def _checked_bounds(given: dict[str, float], plan: Plan) -> dict[str, float]:
         )
     for name, value in given.items():
         # Only the listing of few supports can do without a ridge; Instance refuses a negative one.
-        if not (name == "ridge" and isinstance(plan.method, ExponentialSelector)):
+        if not (name == "ridge" and isinstance(plan.method, ExactDrawSelector)):
             require_positive(option_named(name), value)
     return given

@@ -14,8 +14,8 @@ from mipselect.problem.instance import Instance
 from mipselect.problem.problem import Problem
 from mipselect.problem.stored.files import StoredData
 from mipselect.search import SupportPool
-from mipselect.selectors import ExponentialSelector
 from mipselect.selectors.base import PrivateSelector
+from mipselect.selectors.exact_draws import ExactDrawSelector
 from mipselect.selectors.problem import ProblemSelector
 
 
@@ -68,9 +68,12 @@ def largest_range(problem: Problem) -> float:
 
 
 def surprises(problem: Problem, method: ProblemSelector) -> dict[int, float]:
-    """-log of the probability that a draw without data has for a support, by its size; public."""
+    """-log μ(S), adding up to 1, of a support by its size; public.
+
+    It is the probability of an exponential mechanism without data.
+    """
     p = problem.n_features
-    if not isinstance(method, ExponentialSelector) or method.sizes is None:
+    if not isinstance(method, ExactDrawSelector) or method.sizes is None:
         return {problem.support_size: math.log(problem.number_of_supports)}
     logs = complexity_prior(p, method.sizes, method.complexity, None).log_sizes
     total = float(
@@ -82,8 +85,9 @@ def surprises(problem: Problem, method: ProblemSelector) -> dict[int, float]:
 def chance_level(problem: Problem, method: PrivateSelector, n: int) -> ChanceLevel | None:
     """Find sizes whose supports no data can make likely, from public numbers; None if unknown.
 
-    A support S of probability μ(S) without data is drawn with probability 1/(2 - μ(S))
-    at most, unless R ranges over more than its noise 2(Δ + τ)/ε · ln 1/μ(S).
+    A support S of probability μ(S) without data is drawn with probability 1/(2 - μ(S)) at most,
+    by permute-and-flip (1 - e^(μ(S)-1))/(1 - μ(S)), unless R ranges over more than its noise
+    2(Δ + τ)/ε · ln 1/μ(S).
 
     Parameters
     ----------
@@ -104,7 +108,7 @@ def chance_level(problem: Problem, method: PrivateSelector, n: int) -> ChanceLev
         return ChanceLevel((), False, "")
     least = min(noise[size] for size in blind)
     entirely = len(blind) == len(noise)
-    formula = "2Δ/ε" if isinstance(method, ExponentialSelector) else "2(Δ + τ)/ε"
+    formula = "2Δ/ε" if isinstance(method, ExactDrawSelector) else "2(Δ + τ)/ε"
     formula += " · ln C(p, s)" if len(noise) == 1 else " · ln 1/μ(S)"
     what = (
         "a draw much better than chance level"
