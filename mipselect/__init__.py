@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from mipselect.errors import MipselectError, NotCertified
-    from mipselect.mechanisms import ExponentialMechanism, Mistakes, StableOptimum, TopR
+    from mipselect.mechanisms import (
+        ExponentialMechanism,
+        Mistakes,
+        PermuteAndFlip,
+        StableOptimum,
+        TopR,
+    )
     from mipselect.privacy import Guarantee, Ledger, Release
     from mipselect.problem.instance import Instance
     from mipselect.problem.problem import Problem
@@ -37,6 +43,7 @@ _HOMES = {
     "Mistakes": "mipselect.mechanisms",
     "Moments": "mipselect.tables.moments",
     "NotCertified": "mipselect.errors",
+    "PermuteAndFlip": "mipselect.mechanisms",
     "Problem": "mipselect.problem.problem",
     "Release": "mipselect.privacy",
     "StableOptimum": "mipselect.mechanisms",
@@ -65,6 +72,7 @@ __all__ = [
     "Mistakes",
     "Moments",
     "NotCertified",
+    "PermuteAndFlip",
     "Problem",
     "Release",
     "StableOptimum",

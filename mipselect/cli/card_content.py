@@ -17,6 +17,8 @@ from mipselect.cli.sizes import sizes_in_words
 from mipselect.privacy.guarantee import ROW, Guarantee, neighbours
 
 MECHANISMS = {
+    "permute-and-flip": "permute-and-flip over all supports, drawn exactly (McKenna and Sheldon "
+    "2020)",
     "exponential": "the exponential mechanism over all supports, drawn exactly (McSherry and "
     "Talwar 2007)",
     "top-r": "top-R: the exponential mechanism over the proven best supports and, as one class, "

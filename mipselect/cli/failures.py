@@ -7,8 +7,8 @@ from contextlib import contextmanager
 
 from mipselect.errors import BoundViolated, ConditionNotMet, NotCertified, SolverFailure
 from mipselect.privacy import Guarantee, Ledger
-from mipselect.selectors import ExponentialSelector
 from mipselect.selectors.base import PrivateSelector
+from mipselect.selectors.exact_draws import ExactDrawSelector
 
 NOT_SPENT = "no budget is spent"
 STAYS_CHARGED = "what was charged to the ledger stays charged"
@@ -30,7 +30,7 @@ def without_numbers(method: PrivateSelector, spent: str) -> Iterator[None]:
             f"the solver failed, so nothing was released and {spent}{details}"
         ) from None
     except NotCertified:
-        if isinstance(method, ExponentialSelector):
+        if isinstance(method, ExactDrawSelector):
             raise NotCertified(
                 "no exact draw was made within the time limit, so nothing was released and "
                 f"{spent}; allow more time, a smaller ε or smaller sizes, or use another method",

@@ -9,8 +9,8 @@ from mipselect.cli.declared import command, group, option, options, refuse, requ
 from mipselect.cli.fit_plan import FitOptions
 from mipselect.cli.fit_table import FitTable
 from mipselect.cli.fitting import FitTask
-from mipselect.cli.method_options import DrawOptions
-from mipselect.cli.options import PRIVACY_PANEL, Delivery, stated
+from mipselect.cli.method_options import METHODS_IN_WORDS, DrawOptions
+from mipselect.cli.options import PRIVACY_PANEL, Delivery, MethodKind, stated
 from mipselect.cli.output import check_output
 from mipselect.cli.regressions import ModelOptions
 from mipselect.cli.table_options import (
@@ -113,7 +113,10 @@ class FitArguments:
         show_default="squared",
     )
     drawing: DrawOptions = group(
-        DrawOptions, without=("--draws", "--budget", "--relation", "--delta")
+        DrawOptions,
+        without=("--draws", "--budget", "--relation", "--delta"),
+        help={"--method": METHODS_IN_WORDS},
+        show_default={"--method": MethodKind.EXPONENTIAL.value},
     )
     all_terms: bool = option(
         "--all-terms",
@@ -155,7 +158,7 @@ def _options(arguments: FitArguments) -> FitOptions:
     budget, drawing = arguments.budget, arguments.drawing
     ledger = drawing.ledger.opened()
     return FitOptions(
-        method=drawing.method,
+        method=drawing.method or MethodKind.EXPONENTIAL,
         of_the_method=drawing.of_the_method,
         model=arguments.model,
         epsilon=budget.epsilon,

@@ -17,8 +17,8 @@ from mipselect.privacy import Guarantee, Ledger
 from mipselect.privacy.decimals import exact, round_down
 from mipselect.privacy.guarantee import RELATIONS
 from mipselect.regression.table_pair import TablePlan
-from mipselect.selectors import ExponentialSelector
 from mipselect.selectors.base import PrivateSelector
+from mipselect.selectors.exact_draws import ExactDrawSelector
 from mipselect.tables.public_map import PublicMap
 from mipselect.tables.schema import TableSchema
 from mipselect.validation import checked_choice, checked_delta, checked_integer, checked_share
@@ -134,7 +134,7 @@ class FitOptions:
             From the ledger.
         """
         method = self.selection()
-        if isinstance(method, ExponentialSelector) and method.sizes is not None:
+        if isinstance(method, ExactDrawSelector) and method.sizes is not None:
             size = max(method.sizes)
         # What the selection does not need of its share goes to the model.
         rest: Fraction = exact(self.epsilon) - exact(method.guarantees[self.relation].epsilon)

@@ -9,6 +9,13 @@ from mipselect.cli.options import PRIVACY_PANEL, MethodKind, SearchArguments
 METHOD_PANEL = "Of single methods"
 
 
+METHODS_IN_WORDS = (
+    "permute-and-flip and exponential draw exactly from all supports, the first closer to the best "
+    "ones at the same ε; top-r and mistakes search for the best ones; sis, kendall and "
+    "sample-aggregate draw from scores of columns; mcmc walks, private if it has mixed."
+)
+
+
 @options
 class MethodOptions:
     """Options of single methods; which method knows which, its parameters say by their flags."""
@@ -30,8 +37,8 @@ class MethodOptions:
     )
     sizes: str | None = option(
         "--sizes",
-        "For exponential: public sizes, such as 1-8 or 1,3,5; one is drawn with the support, at "
-        "no further ε.",
+        "For permute-and-flip and exponential: public sizes, such as 1-8 or 1,3,5; one is drawn "
+        "with the support, at no further ε.",
         metavar="S-S|S,S,...",
         show_default="one size",
     )
@@ -86,12 +93,11 @@ class DrawOptions:
 
     PANEL = PRIVACY_PANEL
 
-    method: MethodKind = option(
+    method: MethodKind | None = option(
         "--method",
-        "exponential draws exactly from all supports; top-r and mistakes search for the best "
-        "ones; sis, kendall and sample-aggregate draw from scores of columns; mcmc walks, private "
-        "if it has mixed.",
-        default=MethodKind.EXPONENTIAL,
+        f"{METHODS_IN_WORDS} A ledger of ρ is charged ε²/8 for exponential, and four times as much "
+        "for permute-and-flip, which is not of bounded range.",
+        show_default="permute-and-flip; with a ledger of ρ exponential",
     )
     draws: int = option(
         "--draws", "Independent draws; K draws cost K times as much.", default=1, metavar="K"

@@ -74,6 +74,7 @@ class SearchArguments:
 class MethodKind(StrEnum):
     """Ways to release a support."""
 
+    PERMUTE_AND_FLIP = "permute-and-flip"
     EXPONENTIAL = "exponential"
     TOP_R = "top-r"
     MISTAKES = "mistakes"

@@ -14,7 +14,7 @@ from mipselect.cli.arguments import method_asked_for
 from mipselect.cli.failures import NOT_SPENT, amount, spent_by, without_numbers
 from mipselect.cli.inputs import Input
 from mipselect.cli.method_options import SupportDrawOptions
-from mipselect.cli.options import require_positive
+from mipselect.cli.options import MethodKind, require_positive
 from mipselect.cli.output import NOT_PRIVATE, banner, heading, table_of
 from mipselect.cli.task import Task
 from mipselect.errors import about
@@ -96,7 +96,8 @@ def plan_draws(drawing: SupportDrawOptions) -> Plan:
         If the ledger is kept under another relation.
     """
     ledger = drawing.ledger.opened()
-    chosen = method_asked_for(drawing.method, drawing.epsilon, drawing.of_the_method)
+    name = default_method(ledger) if drawing.method is None else drawing.method
+    chosen = method_asked_for(name, drawing.epsilon, drawing.of_the_method)
     checked_integer(drawing.draws, "--draws", 1, MOST_DRAWS)
     if drawing.seed is not None:
         checked_integer(drawing.seed, "--seed", 0)
@@ -110,7 +111,14 @@ def plan_draws(drawing: SupportDrawOptions) -> Plan:
     # Where ρ is counted the mechanism may state one that only the data's shape settles.
     if ledger is not None and (ledger.currency != "rho" or total.rho is not None):
         ledger.check(total)
-    return Plan(drawing.method.value, chosen, drawing.draws, drawing.seed, allowed, ledger)
+    return Plan(name.value, chosen, drawing.draws, drawing.seed, allowed, ledger)
+
+
+def default_method(ledger: Ledger | None) -> MethodKind:
+    """Permute-and-flip, but where ρ is counted, of which it costs four times as much."""
+    if ledger is not None and ledger.currency == "rho":
+        return MethodKind.EXPONENTIAL
+    return MethodKind.PERMUTE_AND_FLIP
 
 
 def _stated(method: PrivateSelector, ledger: Ledger | None) -> Guarantee:

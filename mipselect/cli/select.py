@@ -26,7 +26,8 @@ from mipselect.cli.table_options import (
 )
 from mipselect.cli.task import deliver_task
 from mipselect.errors import InvalidInput
-from mipselect.selectors import ExponentialSelector
+from mipselect.selectors.base import PrivateSelector
+from mipselect.selectors.exact_draws import ExactDrawSelector
 from mipselect.selectors.problem import ProblemSelector
 from mipselect.tables.schema import TableSchema
 
@@ -82,31 +83,30 @@ def select(arguments: SelectArguments) -> None:
 
     Columns are compared by least squares on blocks of a few rows, for which no
     range of any column is needed. With public bounds they are compared by a loss
-    of the rows: exponential, top-r and mistakes need all four. mcmc needs all but
-    the ridge, sis the first two; kendall and sample-aggregate need none. No bound
-    has a default: one derived from the data would leak.
+    of the rows: permute-and-flip, exponential, top-r and mistakes need all four.
+    mcmc needs all but the ridge, sis the first two; kendall and sample-aggregate
+    need none. No bound has a default: one derived from the data would leak.
     """
     table, delivery, drawing = arguments.table, arguments.delivery, arguments.drawing
     plan = plan_draws(drawing)
-    size = _support_size(arguments, plan)
+    size = _support_size(arguments, plan.method)
     given = (_of_numbers if table.schema is None else _of_schema)(arguments, plan, size)
     check_output(delivery.output, [*given.files, *drawing.ledger.files])
     title, head = Path(table.data).name, {"command": "select", **table.head}
     deliver_task(DrawTask.of(given, plan, title, head), delivery, dry_run=drawing.dry_run)
 
 
-def _support_size(arguments: SelectArguments, plan: Plan) -> int:
+def _support_size(arguments: SelectArguments, method: PrivateSelector) -> int:
     """Return the size that was given, or the largest of --sizes."""
-    size, drawing = arguments.support_size, arguments.drawing
-    sizes = drawing.of_the_method.sizes
+    size, sizes = arguments.support_size, arguments.drawing.of_the_method.sizes
     if size is not None and sizes is not None:
         raise InvalidInput("--support-size and --sizes: give one of them, not both")
     if size is None and sizes is None:
-        exact = drawing.method is MethodKind.EXPONENTIAL
+        exact = isinstance(method, ExactDrawSelector)
         or_sizes = ", or --sizes to choose it privately," if exact else ""
         raise InvalidInput(f"--support-size{or_sizes} must be given")
-    if isinstance(plan.method, ExponentialSelector) and plan.method.sizes is not None:
-        return max(plan.method.sizes)
+    if isinstance(method, ExactDrawSelector) and method.sizes is not None:
+        return max(method.sizes)
     assert size is not None
     return size
 
@@ -177,6 +177,6 @@ def _checked_bounds(given: dict[str, float], plan: Plan) -> dict[str, float]:
         )
     for name, value in given.items():
         # Only the listing of few supports can do without a ridge; Instance refuses a negative one.
-        if not (name == "ridge" and isinstance(plan.method, ExponentialSelector)):
+        if not (name == "ridge" and isinstance(plan.method, ExactDrawSelector)):
             require_positive(option_named(name), value)
     return given

@@ -17,12 +17,12 @@ from mipselect.privacy.guarantee import ROW
 from mipselect.problem.problem import Problem
 from mipselect.search.supports import number_of_listed
 from mipselect.selectors import (
-    ExponentialSelector,
     MCMCSelector,
     MistakesSelector,
     TopRSelector,
 )
 from mipselect.selectors.base import PrivateSelector
+from mipselect.selectors.exact_draws import ExactDrawSelector
 from mipselect.selectors.problem import BLOCKS, ProblemSelector
 from mipselect.selectors.searched import SearchSettings
 from mipselect.validation import listed
@@ -48,7 +48,7 @@ def settings_report(problem: Problem, method: PrivateSelector, n: int | None) ->
     public = asked.public()
     if "always" in public:
         public["always_counts"] = method.looks_at_always
-    sizes = method.sizes if isinstance(method, ExponentialSelector) else None
+    sizes = method.sizes if isinstance(method, ExactDrawSelector) else None
     known = n is not None and isinstance(method, ProblemSelector)
     return {
         "n": n,
@@ -143,7 +143,7 @@ def _search(method: PrivateSelector) -> SearchSettings | None:
 
 def _complexity(method: PrivateSelector) -> float | None:
     """a of the prior over sizes, where there is a choice between sizes."""
-    if not isinstance(method, ExponentialSelector) or method.sizes is None:
+    if not isinstance(method, ExactDrawSelector) or method.sizes is None:
         return None
     return method.complexity if len(method.sizes) > 1 else None
 

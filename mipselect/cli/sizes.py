@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 
 from mipselect.errors import InvalidInput
-from mipselect.selectors import ExponentialSelector
 from mipselect.selectors.base import PrivateSelector
+from mipselect.selectors.exact_draws import ExactDrawSelector
 from mipselect.validation import checked_integer, shown
 
 PART = re.compile(r"\s*([0-9]{1,7})\s*(?:-\s*([0-9]{1,7})\s*)?")
@@ -33,7 +33,7 @@ def parse_sizes(text: str) -> tuple[int, ...]:
 
 def check_sizes(method: PrivateSelector, p: int, title: str) -> None:
     """Raise `InvalidInput` if `method` has sizes beyond the p features of what `title` names."""
-    if isinstance(method, ExponentialSelector) and method.sizes is not None:
+    if isinstance(method, ExactDrawSelector) and method.sizes is not None:
         checked_integer(method.sizes[-1], f"{title}: the largest of --sizes", 1, p)
 
 

@@ -14,8 +14,8 @@ from mipselect.problem.instance import Instance
 from mipselect.problem.problem import Problem
 from mipselect.problem.stored.files import StoredData
 from mipselect.search import SupportPool
-from mipselect.selectors import ExponentialSelector
 from mipselect.selectors.base import PrivateSelector
+from mipselect.selectors.exact_draws import ExactDrawSelector
 from mipselect.selectors.problem import ProblemSelector
 
 
@@ -69,9 +69,12 @@ def largest_range(problem: Problem, n: int) -> float:
 
 
 def surprises(problem: Problem, method: ProblemSelector) -> dict[int, float]:
-    """-log of the probability that a draw without data has for a support, by its size; public."""
+    """-log μ(S), adding up to 1, of a support by its size; public.
+
+    It is the probability of an exponential mechanism without data.
+    """
     p = problem.n_features
-    if not isinstance(method, ExponentialSelector) or method.sizes is None:
+    if not isinstance(method, ExactDrawSelector) or method.sizes is None:
         return {problem.support_size: math.log(problem.number_of_supports)}
     logs = complexity_prior(p, method.sizes, method.complexity, None).log_sizes
     total = float(
@@ -83,9 +86,9 @@ def surprises(problem: Problem, method: ProblemSelector) -> dict[int, float]:
 def chance_level(problem: Problem, method: PrivateSelector, n: int) -> ChanceLevel | None:
     """Find sizes whose supports no data can make likely, from public numbers; None if unknown.
 
-    A support S of probability μ(S) without data is drawn with probability 1/(2 - μ(S))
-    at most, unless R ranges over more than its noise 2w/ε · ln 1/μ(S), w the oscillation for exact
-    draws and Δ + τ for others.
+    A support S of probability μ(S) without data is drawn with probability 1/(2 - μ(S)) at most,
+    by permute-and-flip (1 - e^(μ(S)-1))/(1 - μ(S)), unless R ranges over more than its noise
+    2w/ε · ln 1/μ(S), w the oscillation for exact draws and Δ + τ for others.
 
     Parameters
     ----------
@@ -98,7 +101,7 @@ def chance_level(problem: Problem, method: PrivateSelector, n: int) -> ChanceLev
     if not isinstance(method, ProblemSelector):
         return None
     problem = method.problem(problem)
-    drawn_exactly = isinstance(method, ExponentialSelector)
+    drawn_exactly = isinstance(method, ExactDrawSelector)
     moved = problem.oscillation(n) if drawn_exactly else problem.sensitivity(n)
     scale = 2.0 * moved * (1.0 + tolerance_of(method)) / method.epsilon
     noise = {size: scale * surprise for size, surprise in surprises(problem, method).items()}

@@ -19,6 +19,7 @@ from mipselect.mechanisms.scores.top_k import OneShotTopK, Peeling
 from mipselect.mechanisms.supports.exponential import ExponentialMechanism
 from mipselect.mechanisms.supports.metropolis import MetropolisHastings
 from mipselect.mechanisms.supports.mistakes import Mistakes
+from mipselect.mechanisms.supports.permute_and_flip import PermuteAndFlip
 from mipselect.mechanisms.supports.stable_optimum import StableOptimum
 from mipselect.mechanisms.supports.top_r import TopR
 
@@ -37,6 +38,7 @@ __all__ = [
     "NoisyMax",
     "OneShotTopK",
     "Peeling",
+    "PermuteAndFlip",
     "RandomStopping",
     "RandomizedResponse",
     "RuleOfThumb",

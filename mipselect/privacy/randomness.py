@@ -20,6 +20,10 @@ Rng = int | np.integer[Any] | random.Random | np.random.Generator | np.random.Ra
 
 MANTISSA_BITS = 53
 SMALLEST_EXPONENT = -1074
+
+LARGEST_STEP = -500.0
+"""Log of the smallest probability with which a coin shows heads in one step."""
+
 MEMORY_BITS = 2**31
 
 MAX_DEPTH = 2**20
@@ -106,6 +110,30 @@ def rising_index(cumulative: NDArray[np.floating[Any]], source: random.Random) -
         while first < last and Fraction(float(cumulative[last - 1])) >= high:
             last -= 1
     return first
+
+
+def coin(log_probability: float, source: random.Random) -> bool:
+    """Return True with probability exp(log_probability) > 0, to all the digits of that log.
+
+    In steps, each a normal double: below e^-708 doubles lose their digits, and then vanish.
+    """
+    while log_probability < LARGEST_STEP:
+        if rising_index(np.array([math.exp(LARGEST_STEP), 1.0]), source) > 0:
+            return False
+        log_probability -= LARGEST_STEP
+    return rising_index(np.array([math.exp(log_probability), 1.0]), source) == 0
+
+
+def standard_exponential(source: random.Random) -> float:
+    """Draw -ln U for a uniform U, which is drawn to as many bits as it takes.
+
+    The result is off by a factor within 1 ± 2^-50, however small or large it is.
+    """
+    bits, point = 64, source.getrandbits(64)
+    while min(point, (1 << bits) - 1 - point) < 1 << (MANTISSA_BITS + 2):
+        point = (point << 64) + source.getrandbits(64)
+        bits += 64
+    return -log_ratio(2 * point + 1, 2 << bits)
 
 
 @dataclass(frozen=True, eq=False)

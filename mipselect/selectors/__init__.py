@@ -6,11 +6,13 @@ from mipselect.selectors.base import PrivateSelector
 from mipselect.selectors.exponential import ExponentialSelector
 from mipselect.selectors.kendall import KendallSelector
 from mipselect.selectors.mcmc import MCMCSelector
+from mipselect.selectors.permute_and_flip import PermuteAndFlipSelector
 from mipselect.selectors.sample_aggregate import SampleAggregateSelector
 from mipselect.selectors.searched import MistakesSelector, TopRSelector
 from mipselect.selectors.sis import SISSelector
 
 BY_NAME: Mapping[str, type[PrivateSelector]] = {
+    "permute-and-flip": PermuteAndFlipSelector,
     "exponential": ExponentialSelector,
     "top-r": TopRSelector,
     "mistakes": MistakesSelector,
@@ -26,6 +28,7 @@ __all__ = [
     "KendallSelector",
     "MCMCSelector",
     "MistakesSelector",
+    "PermuteAndFlipSelector",
     "SISSelector",
     "SampleAggregateSelector",
     "TopRSelector",

@@ -67,27 +67,6 @@ def test_a_law_over_thousands_of_logs_is_never_zero() -> None:
     judged.check_cells()
 
 
-@pytest.mark.parametrize("log", [0.0, -1e-18, -0.5, -499.0, -501.0, -744.0, -1e4, -1e6])
-def test_no_acceptance_is_too_small_for_a_double(
-    log: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The probability is a product of normal doubles, each drawn exactly."""
-    judged = Judged(random_instance(1), 1.0)
-    asked: list[float] = []
-
-    def accepting(cumulative: np.ndarray, _: object) -> int:
-        asked.append(float(cumulative[0]))
-        assert cumulative[1] == 1.0
-        return 0
-
-    monkeypatch.setattr(rejection_sampler, "rising_index", accepting)
-    assert judged.draws._accepts(log, random.Random(0))
-    assert min(asked) >= 2.0**-1022
-    assert math.fsum(map(math.log, asked)) == pytest.approx(log, rel=1e-14, abs=1e-17)
-    monkeypatch.setattr(rejection_sampler, "rising_index", lambda *_: 1)
-    assert not judged.draws._accepts(log, random.Random(0))
-
-
 @pytest.mark.parametrize("loss", ["squared", "hinge"])
 def test_frequencies_while_rejections_refine(loss: str) -> None:
     """New objects all the time: most draws come from partitions in the midst of refinement."""
@@ -298,7 +277,7 @@ def test_an_interrupt_in_a_draw_leaves_everything_usable(
                     raise KeyboardInterrupt
 
             patch.setattr(judged.partition, "_tick", tick)
-            patch.setattr(judged.draws, "_accepts", lambda *_: False)
+            patch.setattr(rejection_sampler, "coin", lambda *_: False)
             with pytest.raises(KeyboardInterrupt):
                 judged.mechanism.sample(source)
         judged.check_cells()
@@ -413,6 +392,6 @@ def test_a_violated_bound_is_not_hidden_by_an_earlier_acceptance(
         return replace(proposal, log_bound=proposal.log_bound - 50.0 * (len(made) == 4))
 
     monkeypatch.setattr(draws, "_propose", one_wrong)
-    monkeypatch.setattr(draws, "_accepts", lambda *_: len(made) > 1)
+    monkeypatch.setattr(rejection_sampler, "coin", lambda *_: len(made) > 1)
     with pytest.raises(BoundViolated):
         judged.mechanism.sample(0)

@@ -1,16 +1,18 @@
-"""Draws from cumulative weights in doubles, against their exact probabilities."""
+"""Draws from cumulative weights in doubles, coins and exponentials: exact to all their digits."""
 
 from __future__ import annotations
 
 import math
 import random
+from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
 import pytest
-from scipy.stats import chisquare
+from scipy.stats import chisquare, kstest
 
-from mipselect.privacy.randomness import rising_index
+from mipselect.privacy import randomness
+from mipselect.privacy.randomness import rising_index, standard_exponential
 
 TINY = 2.0**-1074
 
@@ -117,3 +119,51 @@ def test_a_seed_draws_the_same_again() -> None:
     C = np.sort(np.random.default_rng(0).random(50))
     draws = [[rising_index(C, random.Random(seed)) for seed in range(40)] for _ in range(2)]
     assert draws[0] == draws[1]
+
+
+@pytest.mark.parametrize("log", [0.0, -1e-18, -0.5, -499.0, -501.0, -744.0, -1e4, -1e6])
+def test_no_coin_is_too_rare_for_a_double(log: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The probability is a product of normal doubles, each drawn exactly."""
+    asked: list[float] = []
+
+    def heads(cumulative: np.ndarray, _: object) -> int:
+        asked.append(float(cumulative[0]))
+        assert cumulative[1] == 1.0
+        return 0
+
+    monkeypatch.setattr(randomness, "rising_index", heads)
+    assert randomness.coin(log, random.Random(0))
+    assert min(asked) >= 2.0**-1022
+    assert math.fsum(map(math.log, asked)) == pytest.approx(log, rel=1e-14, abs=1e-17)
+    monkeypatch.setattr(randomness, "rising_index", lambda *_: 1)
+    assert not randomness.coin(log, random.Random(0))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [[2**63], [2**56], [3, 2**63], [0, 0, 0, 2**57], [2**64 - 1, 2**64 - 1, 5], [2**64 - 2**54, 7]],
+)
+def test_an_exponential_has_all_its_digits(words: list[int]) -> None:
+    """-ln U at the ends of U, where doubles of U would have few bits or none."""
+
+    class Words(random.Random):
+        def getrandbits(self, k: int) -> int:
+            assert k == 64
+            return words.pop(0)
+
+    point, bits, words = 0, 64 * len(words), list(words)
+    for word in words:
+        point = (point << 64) + word
+    U = Fraction(2 * point + 1, 2 << bits)
+    expected = standard_exponential(Words())
+    with localcontext() as context:
+        context.prec = 120
+        exact = -(Decimal(U.numerator) / Decimal(U.denominator)).ln()
+        assert abs(Decimal(expected) / exact - 1) < Decimal(2) ** -50
+    assert not words
+
+
+def test_exponentials_follow_their_law() -> None:
+    source = random.Random(3)
+    drawn = [standard_exponential(source) for _ in range(20_000)]
+    assert kstest(drawn, "expon").pvalue > 1e-6

@@ -476,7 +476,7 @@ class SpoiltFamily:
 
     def pairs(self, target: LogWeight) -> PairLaw:
         logs = np.full(len(self.live), self.bad)
-        return PairLaw(lambda j: logs[j + 1 :], logs[1:], logs, self.bad)
+        return PairLaw(lambda j: logs[j + 1 :], logs[1:], logs, self.bad, 0.0, 0, 1)
 
 
 class SpoiltSpace:

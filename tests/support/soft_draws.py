@@ -14,6 +14,7 @@ import pytest
 
 from mipselect import ExponentialMechanism, Instance
 from mipselect.mechanisms.supports import rejection_sampler
+from mipselect.privacy import randomness
 from mipselect.search.soft import Partition
 from mipselect.search.soft.cells import Cell
 from mipselect.search.soft.polynomials import SubsetLaw
@@ -172,7 +173,8 @@ def every_path(
     todo: list[list[int]] = [[]]
     while todo:
         script, path = todo.pop(), Path()
-        patch.setattr(rejection_sampler, "rising_index", partial(path.choose, script, todo))
+        for module in (rejection_sampler, randomness):
+            patch.setattr(module, "rising_index", partial(path.choose, script, todo))
         try:
             outcome = draw()
         except Rejected:

@@ -1,11 +1,12 @@
-"""Draws from P(S) ∝ μ(S) exp(-c R(S)) where all supports are listed: the yardstick."""
+"""Draws where all supports are listed with their weights μ(S) exp(-c R(S)): the yardstick."""
 
 from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import combinations, islice
+from typing import Protocol
 
 import numpy as np
 
@@ -22,6 +23,19 @@ CHUNK = 4096
 """Supports that are evaluated between two looks at the clock."""
 
 
+class ListedLaw(Protocol):
+    """A law on 0..N-1, such as `IntegerWeights`."""
+
+    def draw(self, source: random.Random) -> int:
+        """Draw a number."""
+
+    def log_probability(self, index: int) -> float:
+        """Log of the probability that `draw` returns `index`."""
+
+    def log_probabilities(self) -> FloatArray:
+        """The same of every number, shape (N,)."""
+
+
 class ListedDraws:
     """Every support with its weight, by size and then in lexicographic order.
 
@@ -33,6 +47,8 @@ class ListedDraws:
     rate : Rate
     run : Run
         Its deadline is that of the evaluation.
+    law : callable
+        Makes the law of the supports, by number, from their weights.
 
     Raises
     ------
@@ -42,7 +58,15 @@ class ListedDraws:
 
     acceptance = 1.0
 
-    def __init__(self, problem: PreparedLoss, p: int, prior: Prior, rate: Rate, run: Run) -> None:
+    def __init__(
+        self,
+        problem: PreparedLoss,
+        p: int,
+        prior: Prior,
+        rate: Rate,
+        run: Run,
+        law: Callable[[IntegerWeights], ListedLaw],
+    ) -> None:
         self._p, self._sizes = p, prior.sizes
         counts = [math.comb(p, size) for size in prior.sizes]
         self._starts = dict(zip(prior.sizes, np.cumsum([0, *counts]).tolist(), strict=False))
@@ -65,17 +89,17 @@ class ListedDraws:
         R = np.concatenate(values)
         # Relative to the first, for R itself may be large against Δ.
         logs = np.concatenate(priors) - rate.rate * (R - R[0])
-        self._weights = IntegerWeights.from_logs(logs)
+        self._law = law(IntegerWeights.from_logs(logs))
 
     def draw(self, source: random.Random) -> tuple[int, ...]:
-        """A support with exactly the probabilities of the integer weights."""
-        number = self._weights.draw(source)
+        """A support with exactly the law of the integer weights."""
+        number = self._law.draw(source)
         size = max(size for size, start in self._starts.items() if start <= number)
         return unrank(number - self._starts[size], self._p, size)
 
     def log_probability(self, support: tuple[int, ...]) -> float:
         """Log of the probability of a support of one of the sizes."""
-        return self._weights.log_probability(self._starts[len(support)] + rank(support, self._p))
+        return self._law.log_probability(self._starts[len(support)] + rank(support, self._p))
 
     def estimate(self, support: IntArray, width: float | None) -> Interval:
         """The log probability of a support, an interval of no width at all."""
@@ -101,7 +125,7 @@ class ListedDraws:
         return Interval(found, found)
 
     def _probabilities(self) -> FloatArray:
-        return np.asarray(np.exp(self._weights.log_probabilities()))
+        return np.asarray(np.exp(self._law.log_probabilities()))
 
     def _chunks(self) -> Iterator[IntArray]:
         for size in self._sizes:

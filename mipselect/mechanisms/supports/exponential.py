@@ -1,55 +1,17 @@
-"""The exponential mechanism over all supports: listed where they are few, by exact draws else."""
+"""The exponential mechanism over all supports."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable
-from functools import cached_property
-
-import numpy as np
-from numpy.typing import ArrayLike
-
-from mipselect.arrays import IntArray
-from mipselect.errors import InvalidInput, NotCertified
-from mipselect.mechanisms.base import Support, SupportMechanism
-from mipselect.mechanisms.supports.enumeration_sampler import ListedDraws
-from mipselect.mechanisms.supports.intervals import Interval
-from mipselect.mechanisms.supports.law import (
-    Prior,
-    Rate,
-    checked_sizes,
-    complexity_prior,
-    exact_rate,
-)
-from mipselect.mechanisms.supports.rejection_sampler import SoftDraws
-from mipselect.mechanisms.supports.relations import both_relations, one_direction
+from mipselect.docstrings import described_by
+from mipselect.mechanisms.supports.cell_law import CellLaw, Cells, ProportionalCells
+from mipselect.mechanisms.supports.enumeration_sampler import ListedLaw
+from mipselect.mechanisms.supports.exact import ExactDraws
 from mipselect.privacy.concentrated import bounded_range_rho
-from mipselect.privacy.guarantee import Guarantee
-from mipselect.privacy.randomness import Rng, generator
-from mipselect.problem.instance import Instance
-from mipselect.restricted.squared import PreparedSquared
-from mipselect.search.progress import ProgressCallback, Run
-from mipselect.validation import (
-    checked_epsilon,
-    checked_integer,
-    checked_nonnegative,
-    checked_positive,
-    checked_support,
-    checked_time_limit,
-    shown,
-)
-
-MAX_LISTED = 1_000_000
-"""More supports are not listed; their values and weights would fill the memory."""
-
-MAX_LISTED_SOLVED = 5_000
-"""The same where every value is an optimisation problem to be solved."""
-
-LARGEST_ALLOWANCE = 20.0
-"""An exact draw is refused where every try is rejected with probability 1 - e^-20 or more."""
+from mipselect.privacy.randomness import IntegerWeights
 
 
-class ExponentialMechanism(SupportMechanism):
+@described_by(ExactDraws)
+class ExponentialMechanism(ExactDraws):
     """P(S) ∝ μ(S) exp(-ε R(S) / 2w) over all supports, of one public size or of several.
 
     Pure ε, without a condition, a tolerance or an assumption, for any number of supports. Few
@@ -62,27 +24,8 @@ class ExponentialMechanism(SupportMechanism):
 
     Parameters
     ----------
-    instance : Instance
-        With ridge > 0 where there are more supports than are listed.
-    epsilon : float
-        ε > 0, finite.
-    sizes : iterable of int, optional
-        Public sizes, such as range(1, 9): one draw gives the size and the support, at no
-        further ε. w is that of the largest. Default: the instance's support size.
-    complexity : float
-        a ≥ 0 of the prior μ(S) = p^(-a|S|) / C(p, |S|): larger prefers smaller supports. It
-        matters only where there are several sizes.
-    prior_weights : array_like of shape (p,), optional
-        ω_j > 0, public: μ(S) is multiplied by Π_{j∈S} ω_j (and divided by the sum of these
-        products over the supports of that size). Default: equal.
-    most_listed : int, optional
-        Up to so many supports are listed, more are drawn from by cells; the law is the same.
-        Default: what memory and time allow, 1,000,000 values of single columns and 5,000 where
-        every value is an optimisation problem.
-    time_limit : float, optional
-        Seconds for the preparation, and for every draw.
-    progress : callable, optional
-        Receives a `Progress` now and then. Sensitive.
+    instance, epsilon, sizes, complexity, prior_weights, most_listed, time_limit, progress
+        See `ExactDraws`.
 
     Raises
     ------
@@ -118,187 +61,19 @@ class ExponentialMechanism(SupportMechanism):
     """
 
     name = "exponential"
+    roundings = 1.0
 
-    def __init__(
-        self,
-        instance: Instance,
-        epsilon: float,
-        *,
-        sizes: Iterable[int] | None = None,
-        complexity: float = 1.0,
-        prior_weights: ArrayLike | None = None,
-        most_listed: int | None = None,
-        time_limit: float | None = None,
-        progress: ProgressCallback | None = None,
-    ) -> None:
-        if most_listed is not None:
-            most_listed = checked_integer(most_listed, "most_listed", 0)
-        self._most_listed = most_listed
-        self._instance = instance
-        self._epsilon = checked_epsilon(epsilon)
-        self._sizes = checked_sizes(sizes, instance)
-        complexity = checked_nonnegative(complexity, "complexity")
-        self._prior: Prior = complexity_prior(
-            instance.n_features, self._sizes, complexity, prior_weights
-        )
-        self._time_limit = None if time_limit is None else checked_time_limit(time_limit)
-        self._progress = progress
-        self._largest = instance.with_support_size(self._sizes[-1])
-        self._rate: Rate = exact_rate(self._epsilon, self._largest, self._prior)
-        if not self.listed and instance.ridge <= 0.0:
-            raise InvalidInput(
-                f"an exact draw from {self.number_of_supports:,} supports, too many to be listed, "
-                "needs ridge > 0: its bounds divide by it"
-            )
-        if not self.listed and self._rate.allowance > LARGEST_ALLOWANCE:
-            raise InvalidInput(
-                f"epsilon = {self._epsilon:g} is too large for exact draws in double precision "
-                f"with n = {instance.n:,}: what values may be off would reject nearly every try"
-            )
+    @staticmethod
+    def listed_law(weights: IntegerWeights) -> ListedLaw:
+        """The weights themselves."""
+        return weights
 
-    @property
-    def epsilon(self) -> float:
-        """ε."""
-        return self._epsilon
+    @staticmethod
+    def cell_law(cells: Cells) -> CellLaw:
+        """P(S) ∝ w_S."""
+        return ProportionalCells(cells)
 
-    @property
-    def instance(self) -> Instance:
-        """The problem. Sensitive."""
-        return self._instance
-
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        """The sizes that may be drawn, rising."""
-        return self._sizes
-
-    @property
-    def feature_names(self) -> tuple[str, ...]:
-        """The p names."""
-        return self._instance.feature_names
-
-    @property
-    def number_of_supports(self) -> int:
-        """Number of supports of all sizes that may be drawn."""
-        return sum(math.comb(self._instance.n_features, size) for size in self._sizes)
-
-    @property
-    def listed(self) -> bool:
-        """True if all supports are listed, so that `log_probability` is known."""
-        if self._most_listed is not None:
-            return self.number_of_supports <= self._most_listed
-        problem = self._largest.prepared
-        if not isinstance(problem, PreparedSquared):
-            return self.number_of_supports <= MAX_LISTED_SOLVED
-        cost = problem.features.cost(self._largest.support_size)
-        return self.number_of_supports <= MAX_LISTED / cost
-
-    @property
-    def guarantee(self) -> Guarantee:
-        """(ε, 0) under replace-one, without conditions, and ρ = ε²/8."""
-        return Guarantee(self._epsilon, rho=bounded_range_rho(self._epsilon))
-
-    @property
-    def guarantees(self) -> dict[str, Guarantee]:
-        """ε/2 under add-remove, since a further row can only raise n R(S); see `exact_rate`."""
-        relations = self._instance.problem.relations
-        return both_relations(self.guarantee, one_direction(self._epsilon), relations)
-
-    @np.errstate(all="ignore")
-    def prepare(self) -> None:
-        """Do what every draw needs, before anything is paid for or drawn.
-
-        Raises
-        ------
-        NotCertified
-            If the time limit passes first.
-        """
-        _ = self._draws
-
-    @np.errstate(all="ignore")
-    def sample(self, rng: Rng = None) -> Support:
-        """Draw a support: sorted column indices. See `Mechanism.sample`.
-
-        Raises
-        ------
-        NotCertified
-            If the time limit passes first; nothing was drawn.
-        """
-        source, _ = generator(rng)
-        return self._draws.draw(source)
-
-    @np.errstate(all="ignore")
-    def log_probability(self, outcome: ArrayLike) -> float:
-        """Log of the probability of any support, where all are listed. Sensitive.
-
-        Raises
-        ------
-        NotCertified
-            Where they are not: `estimate` has a proven interval.
-        """
-        support = tuple(self._checked(outcome).tolist())
-        if isinstance(self._draws, ListedDraws):
-            return self._draws.log_probability(support)
-        raise NotCertified(
-            f"the {self.number_of_supports:,} supports are not listed, so no probability is "
-            "known to all digits: estimate(support) has a proven interval",
-            bound=-math.inf,
-            incumbent=0.0,
-        )
-
-    @np.errstate(all="ignore")
-    def estimate(self, outcome: ArrayLike, *, width: float | None = None) -> Interval:
-        """Prove an interval for the log probability of any support. Sensitive.
-
-        Parameters
-        ----------
-        outcome : array_like of int
-            Distinct column indices, of one of the sizes.
-        width : float, optional
-            Cells are refined until the interval is not wider than this; default: as they are.
-
-        Raises
-        ------
-        NotCertified
-            If the time limit passes before that width is reached, or it cannot be reached.
-        """
-        return self._draws.estimate(self._checked(outcome), _checked_width(width))
-
-    @np.errstate(all="ignore")
-    def size_probabilities(self, *, width: float | None = None) -> dict[int, Interval]:
-        """Prove an interval for the probability of every size. Sensitive.
-
-        `width` as in `estimate`.
-        """
-        return self._draws.size_probabilities(_checked_width(width))
-
-    @np.errstate(all="ignore")
-    def inclusion_probabilities(self, *, width: float | None = None) -> Interval:
-        """Prove intervals for the probability that each feature is drawn; shape (p,). Sensitive.
-
-        `width` as in `estimate`.
-        """
-        return self._draws.inclusion_probabilities(_checked_width(width))
-
-    @property
-    def acceptance(self) -> float:
-        """Share of the tries that are accepted; a guess until something was drawn. Sensitive."""
-        return self._draws.acceptance
-
-    @cached_property
-    def _draws(self) -> ListedDraws | SoftDraws:
-        problem = self._largest.prepared
-        if self.listed:
-            run = Run.start(self._time_limit, self._progress)
-            return ListedDraws(problem, self._instance.n_features, self._prior, self._rate, run)
-        return SoftDraws(problem, self._prior, self._rate, self._time_limit, self._progress)
-
-    def _checked(self, outcome: ArrayLike) -> IntArray:
-        size = np.size(outcome)
-        if size not in self._sizes:
-            sizes = ", ".join(map(str, self._sizes))
-            raise InvalidInput(f"a support has one of the sizes {sizes}, got {shown(outcome)}")
-        return np.array(checked_support(outcome, size, self._instance.n_features), dtype=np.intp)
-
-
-def _checked_width(width: float | None) -> float | None:
-    return None if width is None else checked_positive(width, "width")
+    @staticmethod
+    def rho_of(epsilon: float) -> float | None:
+        """ε²/8, for a draw is of bounded range."""
+        return bounded_range_rho(epsilon)

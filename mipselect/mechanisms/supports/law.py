@@ -1,6 +1,6 @@
-"""Law of the exponential mechanism over supports: its sizes, its prior, and its exact rate.
+"""Weights of supports: their sizes, their prior, and the exact rate.
 
-P(S) ∝ μ(S) exp(-c R(S)),   μ(S) = p^{-a|S|} Π_{j∈S} ω_j / e_{|S|}(ω)
+w_S = μ(S) exp(-c R(S)),   μ(S) = p^{-a|S|} Π_{j∈S} ω_j / e_{|S|}(ω)
 """
 
 from __future__ import annotations
@@ -94,7 +94,8 @@ class Rate:
     Attributes
     ----------
     rate : float
-        c = (ε - 4η) / (2w (1 + 4γ)), w ≤ Δ half of the range of R' - R over all supports.
+        c = (ε - 4kη) / (2w (1 + 4kγ)), w ≤ Δ half of the range of R' - R over all supports; k = 1
+        for the exponential mechanism.
     rounding : float
         η: by how much the log of a weight may be off through rounding. Public.
     error : float
@@ -111,7 +112,7 @@ class Rate:
         return 2.0 * self.rate * self.error + self.rounding
 
 
-def exact_rate(epsilon: float, instance: Instance, prior: Prior) -> Rate:
+def exact_rate(epsilon: float, instance: Instance, prior: Prior, roundings: float = 1.0) -> Rate:
     """Return the rate that is left of ε after the public errors of values and of rounding.
 
     Under add-remove n is not the same for neighbours, and c·n moves with γ: the draw costs ε/2 and
@@ -125,6 +126,8 @@ def exact_rate(epsilon: float, instance: Instance, prior: Prior) -> Rate:
         With the largest size that may be drawn.
     prior : Prior
         Its logs are rounded together with those that depend on the data.
+    roundings : float
+        k: how often the law pays what the exponential mechanism pays.
 
     Raises
     ------
@@ -141,14 +144,15 @@ def exact_rate(epsilon: float, instance: Instance, prior: Prior) -> Rate:
     # so that no log weight, relative to that of a support, is larger than εn/2 and what the prior
     # adds; a draw adds logs of at most 1000 each.
     rounding = 16.0 * EPS * (1.0 + 0.5 * epsilon * n + prior.span + 1000.0 * (largest + 2))
-    left = epsilon - 4.0 * rounding
+    left = epsilon - 4.0 * roundings * rounding
     if left < 0.5 * epsilon:
         raise InvalidInput(
             f"epsilon = {epsilon:g} is too small for exact draws in double precision with n = "
-            f"{n:,} and this prior: rounding alone costs {4.0 * rounding:.1g}"
+            f"{n:,} and this prior: rounding alone costs {epsilon - left:.1g}"
         )
     moved = instance.oscillation
-    return Rate(left / (2.0 * moved * (1.0 + 4.0 * error / moved)), rounding, error)
+    rate = left / (2.0 * moved * (1.0 + 4.0 * roundings * error / moved))
+    return Rate(rate, rounding, error)
 
 
 def _checked_weights(weights: ArrayLike, p: int) -> FloatArray:

@@ -1,4 +1,4 @@
-"""Exact draws from P(S) ∝ μ(S) exp(-c R(S)) by cells, proposals and rejection."""
+"""Exact draws by cells, proposals and rejection, where weights are μ(S) exp(-c R(S))."""
 
 from __future__ import annotations
 
@@ -6,15 +6,17 @@ import math
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from threading import Lock
 
 import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.errors import BoundViolated, NotCertified
+from mipselect.mechanisms.supports.cell_law import CellLaw, Cells, ProportionalCells
 from mipselect.mechanisms.supports.intervals import Interval
 from mipselect.mechanisms.supports.law import Prior, Rate
-from mipselect.privacy.randomness import rising_index
+from mipselect.privacy.randomness import coin, rising_index
 from mipselect.restricted.prepared import PreparedLoss
 from mipselect.search.progress import ProgressCallback, Run, TimeUp
 from mipselect.search.soft import LogInterval, LogWeight, Partition, Totals, space_of
@@ -28,9 +30,6 @@ STEPS_BEFORE = 64
 LARGEST_ROUND = 32
 """Proposals that are evaluated at once."""
 
-LARGEST_STEP = -500.0
-"""Log of the smallest probability with which a proposal is accepted in one step."""
-
 
 @dataclass(frozen=True, eq=False)
 class Proposal:
@@ -42,10 +41,11 @@ class Proposal:
 
 
 class SoftDraws:
-    """Draws with probabilities ∝ the exact weights, from a partition that learns from rejections.
+    """Draws of a law that comes from exact weights, from a partition that learns from rejections.
 
     Every try is accepted with probability weight / bound, whatever the partition is at the time,
-    so that what is accepted has the exact law (docs/mathematics/exact-draws.md, (2)).
+    so that what is accepted has the exact law (docs/mathematics/exact-draws.md, (2)); or it is
+    the next of a race (docs/mathematics/permute-and-flip.md, (3)).
 
     Parameters
     ----------
@@ -56,6 +56,8 @@ class SoftDraws:
         Seconds for the preparation, and for every draw.
     progress : callable, optional
         Receives a `Progress` now and then.
+    law : callable
+        Makes the law of what is known of the weights; default P(S) ∝ the weights.
     steps_before : int
         Most refinements before the first draw.
     """
@@ -68,6 +70,7 @@ class SoftDraws:
         time_limit: float | None,
         progress: ProgressCallback | None,
         *,
+        law: Callable[[Cells], CellLaw] = ProportionalCells,
         steps_before: int = STEPS_BEFORE,
     ) -> None:
         self._problem, self._rate = problem, rate
@@ -82,7 +85,8 @@ class SoftDraws:
             self._refine_at_first(run, steps_before)
         except TimeUp as stop:
             raise self._refusal() from stop
-        self._totals = Totals(self._partition, self._space, rate.allowance)
+        totals = Totals(self._partition, self._space, rate.allowance)
+        self._law = law(Cells(self._partition, totals, rate.allowance, self._log_weight))
 
     @property
     def acceptance(self) -> float:
@@ -102,19 +106,22 @@ class SoftDraws:
             If a weight is above its bound, which no data can bring about.
         """
         with self._lock:
-            run = self._begin("draw")
+            run, race = self._begin("draw"), self._law.race()
             size = 1
             try:
                 while True:
                     run.statistics.subproblems = len(self._partition)
                     run.tick()
+                    log_rate = self._partition.log_upper + self._rate.allowance
                     proposals = [self._propose(source) for _ in range(size)]
                     rejected = set()
                     for proposal, log_acceptance in zip(
                         proposals, self._log_acceptances(proposals), strict=True
                     ):
                         self.tries += 1
-                        if self._accepts(log_acceptance, source):
+                        race.wait(log_rate, source)
+                        log_weight = partial(self._log_weight, proposal.support)
+                        if coin(log_acceptance, source) and race.takes(log_weight, source):
                             self.accepted += 1
                             return tuple(proposal.support.tolist())
                         rejected.add(proposal.cell)
@@ -134,38 +141,23 @@ class SoftDraws:
             If the time limit passes first, or nothing is left to refine.
         """
 
-        def log_probability() -> dict[int, Interval]:
-            whole = self._totals.whole()
-            slack = self._rate.allowance + self._totals.slack
-            low = log_weight - slack - float(whole.high)
-            return {0: Interval(low, min(log_weight + slack - float(whole.low), 0.0))}
-
         with self._lock:
-            value = float(self._problem.values(support[None])[0])
-            log_weight = self._target.log_weight(support, value)
-            return self._refined(log_probability, width)[0]
+            return self._refined(lambda: {0: self._law.log_probability(support)}, width)[0]
 
     def size_probabilities(self, width: float | None) -> dict[int, Interval]:
         """Proven intervals of the probability of every size; see `estimate`."""
 
         def by_size() -> dict[int, Interval]:
-            whole, slack = self._totals.whole(), self._totals.slack
-            parts = self._totals.of_sizes()
-            return {size: _probability(part.share(whole, slack)) for size, part in parts.items()}
+            return {size: _probability(logs) for size, logs in self._law.of_sizes().items()}
 
         with self._lock:
             return self._refined(by_size, width)
 
     def inclusion_probabilities(self, width: float | None) -> Interval:
         """Proven intervals of the probability of each feature, shape (p,); see `estimate`."""
-
-        def by_feature() -> dict[int, Interval]:
-            p = len(self._target.log_features)
-            parts, whole = self._totals.of_features(p), self._totals.whole()
-            return {0: _probability(parts.share(whole, self._totals.slack))}
-
+        p = len(self._target.log_features)
         with self._lock:
-            return self._refined(by_feature, width)[0]
+            return self._refined(lambda: {0: _probability(self._law.of_features(p))}, width)[0]
 
     def _refined(
         self, prove: Callable[[], dict[int, Interval]], width: float | None
@@ -179,7 +171,7 @@ class SoftDraws:
                 if width is None or widest <= width:
                     return found
                 run.tick()
-                if not self._totals.refine_widest():
+                if not self._law.refine():
                     raise NotCertified(
                         f"an interval is {widest:.3g} wide and nothing is left to refine",
                         bound=-math.inf,
@@ -233,16 +225,9 @@ class SoftDraws:
             logs.append(min(log, 0.0))
         return logs
 
-    def _accepts(self, log_acceptance: float, source: random.Random) -> bool:
-        """True with probability exp(log_acceptance) > 0, to all the digits of that log.
-
-        In steps, each a normal double: below e^-708 doubles lose their digits, and then vanish.
-        """
-        while log_acceptance < LARGEST_STEP:
-            if rising_index(np.array([math.exp(LARGEST_STEP), 1.0]), source) > 0:
-                return False
-            log_acceptance -= LARGEST_STEP
-        return rising_index(np.array([math.exp(log_acceptance), 1.0]), source) == 0
+    def _log_weight(self, support: IntArray) -> float:
+        """Evaluate one support alone: what else is evaluated does not change a bit of it."""
+        return self._target.log_weight(support, float(self._problem.values(support[None])[0]))
 
     def _refusal(self) -> NotCertified:
         tried = f"{self.accepted} of {self.tries} tries were accepted so far" if self.tries else ""

@@ -7,7 +7,7 @@ that half of what two directions would cost is saved; what τ leaves open may st
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 from mipselect.privacy.concentrated import bounded_range_rho
 from mipselect.privacy.decimals import exact, round_up
@@ -15,16 +15,21 @@ from mipselect.privacy.guarantee import RELATIONS, Guarantee
 
 
 def both_relations(
-    guarantee: Guarantee, epsilon_add_remove: float, relations: Collection[str] = RELATIONS
+    guarantee: Guarantee,
+    epsilon_add_remove: float,
+    relations: Collection[str] = RELATIONS,
+    *,
+    rho_of: Callable[[float], float | None] = bounded_range_rho,
 ) -> dict[str, Guarantee]:
     """A guarantee under replace-one, and the same draw's ε under add-remove if that is stated.
 
-    Where the draw states a ρ it is of bounded range, and so it is in one direction: the log
-    weights that move by between 0 and ε of add-remove are no more than that apart.
+    Where the draw states a ρ, `rho_of` says what follows from an ε. By default it is of bounded
+    range, and so it is in one direction: the log weights that move by between 0 and ε of
+    add-remove are no more than that apart.
     """
     if "add-remove" not in relations:
         return {guarantee.relation: guarantee}
-    rho = None if guarantee.rho is None else bounded_range_rho(epsilon_add_remove)
+    rho = None if guarantee.rho is None else rho_of(epsilon_add_remove)
     other = Guarantee(
         epsilon_add_remove, guarantee.delta, "add-remove", guarantee.conditions, rho=rho
     )

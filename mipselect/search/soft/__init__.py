@@ -1,8 +1,9 @@
 """Soft branch and bound: cells of supports whose weights are bounded and easy to draw from."""
 
 from mipselect.search.soft.bounds import LogWeight
+from mipselect.search.soft.largest import LargestWeight
 from mipselect.search.soft.partition import Partition
 from mipselect.search.soft.spaces import space_of
 from mipselect.search.soft.totals import LogInterval, Totals
 
-__all__ = ["LogInterval", "LogWeight", "Partition", "Totals", "space_of"]
+__all__ = ["LargestWeight", "LogInterval", "LogWeight", "Partition", "Totals", "space_of"]

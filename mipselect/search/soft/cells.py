@@ -110,9 +110,24 @@ class Cell:
         return self.log_upper + (math.log(-math.expm1(missing)) if missing < 0.0 else -math.inf)
 
     @property
+    def log_largest(self) -> float:
+        """Log of the largest bound of a weight."""
+        missing = self.law.log_largest - self.law.log_total
+        return self.log_upper + missing if missing < 0.0 else self.log_upper
+
+    @property
     def final(self) -> bool:
         """True if no refinement can make the cell's bounds better."""
         return self.family is not None and self.family.exact
+
+    def positions(self, support: IntArray) -> IntArray | None:
+        """Places of what `support`, sorted, adds to the base; None if the cell does not hold it."""
+        node = self.node
+        added = np.setdiff1d(support, node.base)
+        if len(added) != node.size or len(node.base) + node.size != len(support):
+            return None
+        places = np.flatnonzero(np.isin(node.live, added))
+        return places if len(places) == node.size else None
 
     def support(self, positions: IntArray) -> IntArray:
         """Base ∪ live[positions], sorted."""

@@ -26,17 +26,38 @@ class PairLaw:
     log_members : ndarray of shape (L,)
         log of the total of the pairs that contain a position.
     log_total : float
+    log_largest : float
+        The largest log w_jl.
+    first, second : int
+        The pair j < l that has it.
     """
 
     row: Callable[[int], FloatArray]
     log_rows: FloatArray
     log_members: FloatArray
     log_total: float
+    log_largest: float
+    first: int
+    second: int
 
     @cached_property
     def rounding(self) -> float:
         """The log of a probability, as it is drawn, is off by no more than this."""
         return 16.0 * EPS * len(self.log_members) * (1.0 + float(np.abs(self.log_rows).max()))
+
+    @property
+    def log_second(self) -> float:
+        """An upper bound on the second largest."""
+        return self.log_largest
+
+    def log_member(self, positions: IntArray) -> float:
+        """Log of the weight of a pair j < l, shape (2,)."""
+        j, other = positions.tolist()
+        return float(self.row(j)[other - j - 1])
+
+    def likeliest(self) -> IntArray:
+        """Positions of the pair with the largest weight."""
+        return np.array([self.first, self.second])
 
     def draw(self, choose: Choose) -> tuple[IntArray, float]:
         """Positions of a pair, and the log of the probability with which it was drawn."""
@@ -55,14 +76,17 @@ def pair_law(log_weights: FloatArray, row: Callable[[int], FloatArray]) -> PairL
     It is overwritten.
     """
     np.fill_diagonal(log_weights, -np.inf)
-    top = float(log_weights.max())
+    first, second = np.unravel_index(int(log_weights.argmax()), log_weights.shape)
+    top = float(log_weights[first, second])
     weights = np.exp(log_weights - top, out=log_weights)
     members = weights.sum(axis=1)
     rows = np.array([weights[j, j + 1 :].sum() for j in range(len(weights) - 1)])
     with np.errstate(divide="ignore"):
         log_rows = np.maximum(np.log(rows), -700.0) + top
         log_members = np.log(members) + top
-    return PairLaw(row, log_rows, log_members, float(np.logaddexp.reduce(log_rows)))
+    log_total = float(np.logaddexp.reduce(log_rows))
+    pair = sorted((int(first), int(second)))
+    return PairLaw(row, log_rows, log_members, log_total, top, *pair)
 
 
 def _draw(logs: FloatArray, choose: Choose) -> tuple[int, float]:

@@ -6,6 +6,7 @@ import heapq
 import itertools
 import math
 from collections.abc import Callable, Iterable
+from functools import cached_property
 
 import numpy as np
 
@@ -64,6 +65,11 @@ class Partition:
     def log_upper(self) -> float:
         """Log of the total of all bounds, with what rounding may take from a drawn probability."""
         return self._arrangement().log_upper
+
+    @property
+    def log_largest(self) -> float:
+        """Log of the largest bound of a weight."""
+        return self._arrangement().log_largest
 
     @property
     def rounding(self) -> float:
@@ -152,6 +158,11 @@ class _Arrangement:
         self.rounding = max(cell.law.rounding for cell in cells.values())
         self.rounding += 16.0 * EPS * (len(logs) + abs(top))
         self.log_upper = top + math.log(float(self._cumulative[-1])) + self.rounding
+
+    @cached_property
+    def log_largest(self) -> float:
+        """Log of the largest bound of a weight."""
+        return max(cell.log_largest for cell in self.cells.values())
 
     def draw(self, choose: Choose) -> tuple[int, float]:
         """A cell's number, and the log of the probability with which it was drawn."""

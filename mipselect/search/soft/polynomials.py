@@ -62,6 +62,27 @@ class SubsetLaw:
         """log e_m(w)."""
         return float(self.log_prefix[-1, -1]) if self.size else 0.0
 
+    @property
+    def log_largest(self) -> float:
+        """Log of the largest Π_{j∈T} w_j."""
+        return float(self.log_weights[len(self.order) - self.size :].sum())
+
+    @property
+    def log_second(self) -> float:
+        """Log of the second largest; ``-inf`` if there is one T only."""
+        left = len(self.order) - self.size
+        if not 0 < left < len(self.order):
+            return -math.inf
+        return self.log_largest - float(self.log_weights[left] - self.log_weights[left - 1])
+
+    def log_member(self, positions: IntArray) -> float:
+        """Log of Π_{j∈T} w_j for T = `positions`."""
+        return float(self.log_weights[np.isin(self.order, positions)].sum())
+
+    def likeliest(self) -> IntArray:
+        """Positions of the T with the largest Π_{j∈T} w_j."""
+        return self.order[len(self.order) - self.size :]
+
     @cached_property
     def rounding(self) -> float:
         """The log of a probability, as it is drawn, is off by no more than this."""

@@ -94,7 +94,7 @@ class Totals:
         """Bound the log total weight of the supports with each of the p features, shape (p,)."""
         low, high = np.full(p, -np.inf), np.full(p, -np.inf)
         for number, cell in self.partition.numbered:
-            constant, law = self._lower(number, cell)
+            constant, law = self.lower(number, cell)
             for total, subsets, ends in (
                 (constant + law.log_total, law, low),
                 (cell.log_upper, cell.law, high),
@@ -116,10 +116,11 @@ class Totals:
         return bool(gaps) and self.partition.refine_cell(max(gaps)[1])
 
     def _log_low(self, number: int, cell: Cell) -> float:
-        constant, law = self._lower(number, cell)
+        constant, law = self.lower(number, cell)
         return min(constant + law.log_total, cell.log_upper)
 
-    def _lower(self, number: int, cell: Cell) -> tuple[float, SubsetLaw]:
+    def lower(self, number: int, cell: Cell) -> tuple[float, SubsetLaw]:
+        """Lower bounds on the weights of a cell: a factor, as its log, and a law ∝ the bounds."""
         if number not in self._laws:
             node, target = cell.node, self.partition.target
             constant, logs = target.log_bound(node, self.space.ceiling(node))
