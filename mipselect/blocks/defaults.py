@@ -32,3 +32,18 @@ def default_block_coef_bound(support_size: int, always: int, widest: int) -> flo
     """
     reach = REACH if widest < WIDE else REACH_OF_WIDE
     return reach / math.sqrt(support_size + always)
+
+
+def default_block_rows(n: int, epsilon: float, support_size: int) -> int:
+    """b of block R²: more rows a block where nε is large, and at least s + 4.
+
+    Parameters
+    ----------
+    n : int
+    epsilon : float
+        ε of one draw.
+    support_size : int
+        s.
+    """
+    product = n * epsilon
+    return max(support_size + 4, round(min(24.0, 3.0 * math.pow(max(product, 1.0), 0.2))))

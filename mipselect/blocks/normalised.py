@@ -76,7 +76,7 @@ def normalised(rows: FloatArray, blocks: IntArray, columns: ColumnsOfFeatures) -
         return _cut(out)
     out = np.empty((m, b, rows.shape[1]))
     for j in range(rows.shape[1]):
-        out[:, :, j] = _centred(rows[:, j][blocks], indicator=bool(columns.indicators[j]))
+        out[:, :, j] = centred(rows[:, j][blocks], indicator=bool(columns.indicators[j]))
     for part in columns.parts:
         if len(part) > 1:
             out[:, :, part] = _within_norm_one(out[:, :, part])
@@ -111,10 +111,21 @@ def _shortened(rows: FloatArray) -> FloatArray:
     return unit
 
 
-def _centred(values: FloatArray, *, indicator: bool) -> FloatArray:
-    """One column of all blocks, shape (m, b), centred; a number has length 1, or is 0.
+def centred(values: FloatArray, *, indicator: bool) -> FloatArray:
+    """Centre one column within every block; a number has length 1, or is 0.
 
     Nothing changes where numbers are shifted or scaled, as far as that is exact.
+
+    Parameters
+    ----------
+    values : ndarray of shape (m, b)
+        A missing value is not finite; it is 0 after centring over those that are there.
+    indicator : bool
+        True for a column of 0 and 1, which is not scaled.
+
+    Returns
+    -------
+    ndarray of shape (m, b)
     """
     there = np.isfinite(values)
     missing = not there.all()
@@ -128,13 +139,13 @@ def _centred(values: FloatArray, *, indicator: bool) -> FloatArray:
         count += there[:, k]
         total += values[:, k]
     mean = total / np.maximum(count, 1.0)
-    centred = values - mean[:, None]
+    moved = values - mean[:, None]
     if missing:
-        centred[~there] = 0.0
+        moved[~there] = 0.0
     if indicator:
-        result: FloatArray = centred
+        result: FloatArray = moved
         return result
-    return _shortened(centred)
+    return _shortened(moved)
 
 
 def _on_unit_range(values: FloatArray, there: np.ndarray | None) -> FloatArray:

@@ -6,6 +6,7 @@ import math
 import random
 from collections.abc import Iterator
 from itertools import combinations, islice
+from typing import Protocol
 
 import numpy as np
 
@@ -15,11 +16,18 @@ from mipselect.mechanisms.supports.intervals import Interval
 from mipselect.mechanisms.supports.law import Prior, Rate
 from mipselect.mechanisms.supports.ranks import rank, unrank
 from mipselect.privacy.randomness import IntegerWeights
-from mipselect.restricted.prepared import PreparedLoss
 from mipselect.search.progress import Run, TimeUp
 
 CHUNK = 4096
 """Supports that are evaluated between two looks at the clock."""
+
+
+class HasValues(Protocol):
+    """Values R(S) of one data set; a small one is of a good support."""
+
+    def values(self, supports: IntArray) -> FloatArray:
+        """R of sorted supports of one size, shape (m, s): shape (m,)."""
+        ...
 
 
 class ListedDraws:
@@ -27,7 +35,7 @@ class ListedDraws:
 
     Parameters
     ----------
-    problem : PreparedLoss
+    problem : HasValues
     p : int
     prior : Prior
     rate : Rate
@@ -42,7 +50,7 @@ class ListedDraws:
 
     acceptance = 1.0
 
-    def __init__(self, problem: PreparedLoss, p: int, prior: Prior, rate: Rate, run: Run) -> None:
+    def __init__(self, problem: HasValues, p: int, prior: Prior, rate: Rate, run: Run) -> None:
         self._p, self._sizes = p, prior.sizes
         counts = [math.comb(p, size) for size in prior.sizes]
         self._starts = dict(zip(prior.sizes, np.cumsum([0, *counts]).tolist(), strict=False))

@@ -26,6 +26,7 @@ from mipselect.mechanisms.supports.relations import both_relations, one_directio
 from mipselect.privacy.concentrated import bounded_range_rho
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.randomness import Rng, generator
+from mipselect.problem.block_scores import BlockScores
 from mipselect.problem.instance import Instance
 from mipselect.restricted.squared import PreparedSquared
 from mipselect.search.progress import ProgressCallback, Run
@@ -62,8 +63,9 @@ class ExponentialMechanism(SupportMechanism):
 
     Parameters
     ----------
-    instance : Instance
-        With ridge > 0 where there are more supports than are listed.
+    instance : Instance or BlockScores
+        With ridge > 0 where there are more supports than are listed. Of `BlockScores` R is -F,
+        and all supports are listed.
     epsilon : float
         ε > 0, finite.
     sizes : iterable of int, optional
@@ -121,7 +123,7 @@ class ExponentialMechanism(SupportMechanism):
 
     def __init__(
         self,
-        instance: Instance,
+        instance: Instance | BlockScores,
         epsilon: float,
         *,
         sizes: Iterable[int] | None = None,
@@ -162,7 +164,7 @@ class ExponentialMechanism(SupportMechanism):
         return self._epsilon
 
     @property
-    def instance(self) -> Instance:
+    def instance(self) -> Instance | BlockScores:
         """The problem. Sensitive."""
         return self._instance
 
@@ -184,6 +186,8 @@ class ExponentialMechanism(SupportMechanism):
     @property
     def listed(self) -> bool:
         """True if all supports are listed, so that `log_probability` is known."""
+        if isinstance(self._instance, BlockScores):
+            return True
         if self._most_listed is not None:
             return self.number_of_supports <= self._most_listed
         problem = self._largest.prepared
@@ -287,7 +291,7 @@ class ExponentialMechanism(SupportMechanism):
     @cached_property
     def _draws(self) -> ListedDraws | SoftDraws:
         problem = self._largest.prepared
-        if self.listed:
+        if isinstance(problem, BlockScores) or self.listed:
             run = Run.start(self._time_limit, self._progress)
             return ListedDraws(problem, self._instance.n_features, self._prior, self._rate, run)
         return SoftDraws(problem, self._prior, self._rate, self._time_limit, self._progress)

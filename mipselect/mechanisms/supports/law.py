@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.errors import InvalidInput
+from mipselect.problem.block_scores import BlockScores
 from mipselect.problem.instance import Instance
 from mipselect.problem.problem import Problem
 from mipselect.search.soft.polynomials import subset_law
@@ -70,7 +71,9 @@ def complexity_prior(
     return Prior(tuple(sizes), {size: log - top for size, log in of_sizes.items()}, logs)
 
 
-def checked_sizes(sizes: Iterable[int] | None, asked: Problem | Instance) -> tuple[int, ...]:
+def checked_sizes(
+    sizes: Iterable[int] | None, asked: Problem | Instance | BlockScores
+) -> tuple[int, ...]:
     """The sizes as a rising tuple, the problem's own if none are given."""
     if sizes is None:
         return (asked.support_size,)
@@ -111,7 +114,7 @@ class Rate:
         return 2.0 * self.rate * self.error + self.rounding
 
 
-def exact_rate(epsilon: float, instance: Instance, prior: Prior) -> Rate:
+def exact_rate(epsilon: float, instance: Instance | BlockScores, prior: Prior) -> Rate:
     """Return the rate that is left of ε after the public errors of values and of rounding.
 
     Under add-remove n is not the same for neighbours, and c·n moves with γ: the draw costs ε/2 and
@@ -121,7 +124,7 @@ def exact_rate(epsilon: float, instance: Instance, prior: Prior) -> Rate:
     Parameters
     ----------
     epsilon : float
-    instance : Instance
+    instance : Instance or BlockScores
         With the largest size that may be drawn.
     prior : Prior
         Its logs are rounded together with those that depend on the data.
