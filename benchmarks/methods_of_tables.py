@@ -127,7 +127,7 @@ def _of_rows(table: Table, selector: Any, seed: int) -> Any:
 METHODS: dict[str, Method] = {
     "loss": loss_on_ranges,
     **{f"blocks {b}": partial(least_squares_on_blocks, rows=b) for b in (2, 3, 4, 6)},
-    **{f"R² {b}": partial(block_r2, rows=b) for b in (6, 8, 10, 12, 16, 24, 32, 48)},
+    **{f"R² {b}": partial(block_r2, rows=b) for b in (6, 8, 10, 12, 16, 24, 32, 48, 64, 96)},
     "R² rule": partial(block_r2, rows=None),
     "Kendall": kendall,
     "SIS": partial(by_draws, selector=partial(SISSelector, relation="replace-one")),

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mipselect.arrays import FloatArray, IntArray
-from mipselect.blocks.defaults import default_block_rows
 from mipselect.blocks.normalised import ColumnsOfFeatures
 from mipselect.blocks.partitions import Blocks
 from mipselect.blocks.r_squared import UNITS, BlockR2, Features, r_squared_counts
+from mipselect.blocks.r_squared_choice import MOST_SECONDS, BlockR2Choice
 from mipselect.blocks.r_squared_cost import r_squared_seconds
 from mipselect.errors import InvalidInput
 from mipselect.problem.block_problem import (
@@ -31,13 +31,7 @@ from mipselect.tables.moments.block_columns import TableBlockColumns, parts_of_t
 from mipselect.tables.moments.counting import cores
 from mipselect.tables.people import checked_rule
 from mipselect.tables.schema import TableSchema
-from mipselect.validation import checked_epsilon, checked_time_limit, set_fields
-
-MOST_SUPPORTS = 1_000_000
-"""More supports are not listed; their scores and weights would fill the memory."""
-
-MOST_SECONDS = 600.0
-"""Default of the longest time that is estimated for the scores of all supports."""
+from mipselect.validation import set_fields
 
 
 class BlockScores:
@@ -57,8 +51,8 @@ class BlockScores:
         s, how many features to choose.
     block_rows : int, optional
         b > s + 2, rows of a block. Default: a public rule of n, ε and s.
-    partitions : int
-        T; one is as good as many.
+    partitions : int, optional
+        T. Default: up to 8, as long as all of them take no more than ten seconds by the estimate.
     partition_seed : int, optional
         The partitions are drawn from it; default from the operating system. Choose it without
         looking at the data.
@@ -116,7 +110,7 @@ class BlockScores:
         *,
         support_size: int,
         block_rows: int | None = None,
-        partitions: int = 1,
+        partitions: int | None = None,
         partition_seed: int | None = None,
         epsilon: float = 1.0,
         groups: Iterable[Columns] | Mapping[str, Columns] | None = None,
@@ -135,17 +129,16 @@ class BlockScores:
             loss=None,
         )
         rows = Rows(problem.layout.ordered(matrix), y)
-        settings = block_r2_settings(
-            rows.n,
-            problem.support_size,
-            epsilon=epsilon,
+        choice = BlockR2Choice(
             block_rows=block_rows,
             partitions=partitions,
             partition_seed=partition_seed,
+            epsilon=epsilon,
+            most_seconds=most_seconds,
         )
-        columns = array_columns(problem, settings.blocks)
+        columns = array_columns(problem, Blocks()).parts
         both = np.column_stack([rows.columns(problem), target_of_rows(rows)])
-        self._hold(problem, settings, columns.parts, both, most_seconds)
+        self._hold(problem, choice, columns, both)
 
     @classmethod
     def from_table(
@@ -158,7 +151,7 @@ class BlockScores:
         always: Sequence[str] = (),
         never: Sequence[str] = (),
         block_rows: int | None = None,
-        partitions: int = 1,
+        partitions: int | None = None,
         partition_seed: int | None = None,
         epsilon: float = 1.0,
         unit_rule: str = "first",
@@ -181,34 +174,27 @@ class BlockScores:
         InvalidInput
         """
         checked_rule(unit_rule, schema.privacy_unit)
-        # Which blocks does not matter to the columns.
         columns = TableBlockColumns(schema, target, tuple(never), Blocks())
         public = columns.question(always)
         problem = problem_of_blocks(columns, support_size=support_size, always=always)
         rows = rows_of_table(source, public, unit_rule)
-        settings = block_r2_settings(
-            len(rows),
-            problem.support_size,
-            epsilon=epsilon,
+        choice = BlockR2Choice(
             block_rows=block_rows,
             partitions=partitions,
             partition_seed=partition_seed,
+            epsilon=epsilon,
+            most_seconds=most_seconds,
         )
         scores = cls.__new__(cls)
-        scores._hold(problem, settings, parts_of_table(public), rows, most_seconds)
+        scores._hold(problem, choice, parts_of_table(public), rows)
         return scores
 
     def _hold(
-        self,
-        problem: Problem,
-        settings: BlockR2,
-        columns: ColumnsOfFeatures,
-        rows: FloatArray,
-        most_seconds: float,
+        self, problem: Problem, choice: BlockR2Choice, columns: ColumnsOfFeatures, rows: FloatArray
     ) -> None:
-        features = Features(columns, problem.n_features, problem.support_size, settings.blocks.rows)
-        n = len(rows)
-        require_few(n, settings.blocks, features, most_seconds)
+        n, count, size = len(rows), problem.n_features, problem.support_size
+        settings = choice.settings(n, columns, count, size)
+        features = Features(columns, count, size, settings.blocks.rows)
         problem = problem.in_blocks(settings.blocks).needing(())
         set_fields(self, problem=problem, settings=settings, n=n, _features=features, _rows=rows)
 
@@ -323,55 +309,6 @@ class BlockScores:
     def public(self) -> dict[str, Any]:
         """All that is public about them, by the keys of reports, cards and ledgers."""
         return {**self.problem.public(), "score": "block-r2"}
-
-
-def block_r2_settings(
-    n: int,
-    support_size: int,
-    *,
-    epsilon: float = 1.0,
-    block_rows: int | None = None,
-    partitions: int = 1,
-    partition_seed: int | None = None,
-) -> BlockR2:
-    """Return the settings of block R² for n rows; the arguments are those of `BlockScores`."""
-    if block_rows is None:
-        block_rows = default_block_rows(n, checked_epsilon(epsilon), support_size)
-    seed = {} if partition_seed is None else {"seed": partition_seed}
-    settings = BlockR2(Blocks(block_rows, partitions, **seed))
-    settings.require_rows(support_size)
-    return settings
-
-
-def require_few(n: int, blocks: Blocks, features: Features, most_seconds: float) -> None:
-    """Raise `InvalidInput` where supports are too many, or would take too long; public.
-
-    Parameters
-    ----------
-    n : int
-        Rows.
-    blocks : Blocks
-    features : Features
-    most_seconds : float
-        Of `r_squared_seconds`.
-    """
-    total = math.comb(features.count, features.support_size)
-    if total > MOST_SUPPORTS:
-        raise InvalidInput(
-            f"block R² looks at every support, and there are {total:,}, more than "
-            f"{MOST_SUPPORTS:,}: choose fewer features, leave some out with never, or take least "
-            "squares on blocks, Instance.from_blocks"
-        )
-    if n < blocks.rows:
-        raise InvalidInput(f"{n} rows are no block of {blocks.rows}")
-    seconds = r_squared_seconds(n, blocks.partitions, features)
-    if seconds > checked_time_limit(most_seconds, "most_seconds"):
-        raise InvalidInput(
-            f"block R² of {total:,} supports in {blocks.count(n) * blocks.partitions:,} blocks "
-            f"would take about {seconds:,.0f} s on one core, more than most_seconds = "
-            f"{most_seconds:g}: raise it, take fewer partitions or features, or least squares on "
-            "blocks, Instance.from_blocks"
-        )
 
 
 def _lexicographic_ranks(supports: IntArray, n_features: int) -> IntArray:

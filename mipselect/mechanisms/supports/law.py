@@ -87,7 +87,13 @@ def checked_sizes(
             raise InvalidInput(f"sizes must be in 1..{asked.n_features}, the features; got {size}")
     if not found:
         raise InvalidInput("sizes must have at least one support size")
-    return tuple(sorted({int(size) for size in found}))
+    distinct = tuple(sorted({int(size) for size in found}))
+    if isinstance(asked, BlockScores) and len(distinct) > 1:
+        raise InvalidInput(
+            f"a draw by block R² has one size, that of its scores, {asked.support_size}; got sizes "
+            f"{', '.join(map(str, distinct))}"
+        )
+    return distinct
 
 
 @dataclass(frozen=True)
