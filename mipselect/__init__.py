@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         TopR,
     )
     from mipselect.privacy import Guarantee, Ledger, Release
+    from mipselect.problem.block_scores import BlockScores
     from mipselect.problem.instance import Instance
     from mipselect.problem.problem import Problem
     from mipselect.problem.stored.files import load_instance
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     __version__: str
 
 _HOMES = {
+    "BlockScores": "mipselect.problem.block_scores",
     "ExponentialMechanism": "mipselect.mechanisms",
     "Guarantee": "mipselect.privacy",
     "Instance": "mipselect.problem.instance",
@@ -63,6 +65,7 @@ _ROOMS = (
 """Modules that `import mipselect` alone gives access to, as attributes."""
 
 __all__ = [
+    "BlockScores",
     "ExponentialMechanism",
     "Guarantee",
     "Instance",

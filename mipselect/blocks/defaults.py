@@ -4,6 +4,12 @@ from __future__ import annotations
 
 import math
 
+MOST_PARTITIONS = 8
+"""More partitions hardly change block R² further."""
+
+SECONDS_OF_PARTITIONS = 10.0
+"""More than one partition is drawn where all of them take no longer than this."""
+
 DEFAULT_RIDGE = 1.0
 """λ: as much as one block."""
 
@@ -32,3 +38,32 @@ def default_block_coef_bound(support_size: int, always: int, widest: int) -> flo
     """
     reach = REACH if widest < WIDE else REACH_OF_WIDE
     return reach / math.sqrt(support_size + always)
+
+
+def default_block_rows(n: int, epsilon: float, support_size: int) -> int:
+    """b of block R²: more rows a block where nε is large, and at least s + 4.
+
+    Parameters
+    ----------
+    n : int
+    epsilon : float
+        ε of one draw.
+    support_size : int
+        s.
+    """
+    product = n * epsilon
+    return max(support_size + 4, round(min(24.0, 3.0 * math.pow(max(product, 1.0), 0.2))))
+
+
+def default_partitions(seconds: float) -> int:
+    """T of block R²: 8, or as many as take 10 seconds, but at least one.
+
+    One is enough where signals are strong. Six fields that explain 2 % together are drawn three
+    times as far from uniform with four partitions as with one (docs/mathematics/block-r2.md, (5)).
+
+    Parameters
+    ----------
+    seconds : float
+        Estimated time of one partition; public.
+    """
+    return max(1, min(MOST_PARTITIONS, int(SECONDS_OF_PARTITIONS / seconds)))

@@ -97,6 +97,27 @@ def signs_of_pairs(rows: FloatArray, pairs: IntArray) -> NDArray[np.int8]:
     return np.subtract(first > second, first < second, dtype=np.int8)
 
 
+def centred(values: FloatArray, *, indicator: bool) -> FloatArray:
+    """Centre one column within every block; a number has length 1, or is 0.
+
+    Parameters
+    ----------
+    values : ndarray of shape (m, b)
+        A missing value is not finite; it is 0 after centring over those that are there.
+    indicator : bool
+        True for a column of 0 and 1, which is not scaled.
+
+    Returns
+    -------
+    ndarray of shape (b, m)
+    """
+    members = values.T
+    missing = ~np.isfinite(members)
+    if indicator:
+        return _centred(members, missing)
+    return _of_length_one(_centred(_on_unit_range(members, missing), missing))
+
+
 def _of_length_one(members: FloatArray) -> FloatArray:
     """Divide by the length over the first axis; 0 stays 0."""
     square = np.zeros(members.shape[1:])

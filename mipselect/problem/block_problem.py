@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from mipselect.arrays import FloatArray
 from mipselect.blocks.partitions import Blocks
 from mipselect.errors import InvalidInput
 from mipselect.problem.data import Rows
@@ -24,6 +25,7 @@ from mipselect.tables.moments.block_columns import (
 )
 from mipselect.tables.moments.block_sums import block_sums
 from mipselect.tables.people import checked_rule
+from mipselect.tables.public_map import PublicMap
 from mipselect.tables.schema import TableSchema
 
 
@@ -80,20 +82,30 @@ def problem_of_blocks(
 
 def block_moments_of_rows(problem: Problem, rows: Rows) -> Moments:
     """Add up the blocks of rows that are in memory, whose columns stand as in the layout."""
-    layout = problem.layout
     assert problem.blocks is not None
+    columns = array_columns(problem, problem.blocks)
+    return Moments.of_blocks((rows.columns(problem), target_of_rows(rows)), columns)
+
+
+def array_columns(problem: Problem, blocks: Blocks) -> ArrayBlockColumns:
+    """Return the columns of a problem in the order of its layout."""
+    layout = problem.layout
     place = {int(j): k for k, j in enumerate(layout.order)}
-    columns = ArrayBlockColumns(
+    return ArrayBlockColumns(
         tuple(layout.column_names[j] for j in layout.order.tolist()),
         tuple(tuple(place[j] for j in group) for group in layout.groups),
         tuple(tuple(place[j] for j in part) for part in layout.always),
         layout.feature_names,
-        problem.blocks,
+        blocks,
     )
+
+
+def target_of_rows(rows: Rows) -> FloatArray:
+    """Return y as numbers, one per row, or raise `InvalidInput`."""
     y = numeric_vector(rows.y, "y")
     if y.shape != (rows.n,):
         raise InvalidInput(f"y must have one value per row of X, ({rows.n},); got {y.shape}")
-    return Moments.of_blocks((rows.columns(problem), y), columns)
+    return y
 
 
 def block_moments_of_dask(X: Any, y: Any, blocks: Blocks) -> Moments:
@@ -113,19 +125,27 @@ def block_moments_of_table(
     never: Sequence[str] = (),
     unit_rule: str = "first",
 ) -> Moments:
-    """Add up the blocks of a table; where it has a privacy unit, of one row of each person.
-
-    People are brought into an order that the operating system draws, so that the place of a row
-    in the table has no part in what is released (docs/mathematics/blocks.md, (4)).
-    """
+    """Add up the blocks of a table; where it has a privacy unit, of one row of each person."""
     columns = TableBlockColumns(schema, target, tuple(never), blocks)
     public = columns.public
     checked_rule(unit_rule, schema.privacy_unit)
     if public.unit is None:
         return Moments.of_blocks(source, columns)
-    X, y = read_rows(open_table(source, public), public, unit_rule)
-    order = list(range(len(y)))
-    random.SystemRandom().shuffle(order)
-    rows = np.column_stack([X, y])[order]
+    rows = rows_of_table(source, public, unit_rule)
     piece = Piece("the people", len(rows), lambda: iter([rows]))
     return Moments(columns, block_sums(columns, [piece]).totals)
+
+
+def rows_of_table(source: Any, public: PublicMap, unit_rule: str) -> FloatArray:
+    """Read X and y side by side, shape (n, p + 1); NaN where a value is missing.
+
+    People are brought into an order that the operating system draws, so that the place of a row
+    in the table has no part in what is released (docs/mathematics/blocks.md, (4)).
+    """
+    X, y = read_rows(open_table(source, public), public, unit_rule)
+    rows = np.column_stack([X, y])
+    if public.unit is None:
+        return rows
+    order = list(range(len(y)))
+    random.SystemRandom().shuffle(order)
+    return rows[order]

@@ -22,7 +22,7 @@ from mipselect import (
     top_supports,
 )
 from mipselect.errors import MipselectError
-from mipselect.mechanisms.supports import exponential
+from mipselect.mechanisms.supports import exact
 from tests.support.block_pairs import Pair, clear_pairs, hostile_pairs, table_pairs, tight_pair
 from tests.support.exact_audit import Data, excess
 
@@ -90,13 +90,13 @@ def test_what_is_paid_is_used(pair: int) -> None:
 
 
 def test_half_of_the_constant_is_not_private(monkeypatch: pytest.MonkeyPatch) -> None:
-    right = exponential.exact_rate
+    right = exact.exact_rate
 
     def twice(*given: Any) -> Any:
         rate = right(*given)
         return replace(rate, rate=2.0 * rate.rate)
 
-    monkeypatch.setattr(exponential, "exact_rate", twice)
+    monkeypatch.setattr(exact, "exact_rate", twice)
     assert largest_loss(tight(), exponential_law(0.5)) > 1.5 * 0.5
 
 

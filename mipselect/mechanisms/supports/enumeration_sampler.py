@@ -16,11 +16,18 @@ from mipselect.mechanisms.supports.intervals import Interval
 from mipselect.mechanisms.supports.law import Prior, Rate
 from mipselect.mechanisms.supports.ranks import rank, unrank
 from mipselect.privacy.randomness import IntegerWeights
-from mipselect.restricted.prepared import PreparedLoss
 from mipselect.search.progress import Run, TimeUp
 
 CHUNK = 4096
 """Supports that are evaluated between two looks at the clock."""
+
+
+class HasValues(Protocol):
+    """Values R(S) of one data set; a small one is of a good support."""
+
+    def values(self, supports: IntArray) -> FloatArray:
+        """R of sorted supports of one size, shape (m, s): shape (m,)."""
+        ...
 
 
 class ListedLaw(Protocol):
@@ -41,7 +48,7 @@ class ListedDraws:
 
     Parameters
     ----------
-    problem : PreparedLoss
+    problem : HasValues
     p : int
     prior : Prior
     rate : Rate
@@ -60,7 +67,7 @@ class ListedDraws:
 
     def __init__(
         self,
-        problem: PreparedLoss,
+        problem: HasValues,
         p: int,
         prior: Prior,
         rate: Rate,

@@ -28,6 +28,7 @@ from mipselect.mechanisms.supports.rejection_sampler import SoftDraws
 from mipselect.mechanisms.supports.relations import both_relations, one_direction
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.randomness import IntegerWeights, Rng, generator
+from mipselect.problem.block_scores import BlockScores
 from mipselect.problem.instance import Instance
 from mipselect.restricted.squared import PreparedSquared
 from mipselect.search.progress import ProgressCallback, Run
@@ -58,8 +59,9 @@ class ExactDraws(SupportMechanism):
 
     Attributes
     ----------
-    instance : Instance
-        With ridge > 0 where there are more supports than are listed.
+    instance : Instance or BlockScores
+        With ridge > 0 where there are more supports than are listed. Of `BlockScores` R is -F,
+        and all supports are listed.
     epsilon : float
         ε > 0, finite.
     sizes : iterable of int, optional
@@ -101,7 +103,7 @@ class ExactDraws(SupportMechanism):
 
     def __init__(
         self,
-        instance: Instance,
+        instance: Instance | BlockScores,
         epsilon: float,
         *,
         sizes: Iterable[int] | None = None,
@@ -142,7 +144,7 @@ class ExactDraws(SupportMechanism):
         return self._epsilon
 
     @property
-    def instance(self) -> Instance:
+    def instance(self) -> Instance | BlockScores:
         """The problem. Sensitive."""
         return self._instance
 
@@ -164,6 +166,8 @@ class ExactDraws(SupportMechanism):
     @property
     def listed(self) -> bool:
         """True if all supports are listed, so that `log_probability` is known."""
+        if isinstance(self._instance, BlockScores):
+            return True
         if self._most_listed is not None:
             return self.number_of_supports <= self._most_listed
         problem = self._largest.prepared
@@ -268,7 +272,7 @@ class ExactDraws(SupportMechanism):
     @cached_property
     def _draws(self) -> ListedDraws | SoftDraws:
         problem = self._largest.prepared
-        if self.listed:
+        if isinstance(problem, BlockScores) or self.listed:
             run, p = Run.start(self._time_limit, self._progress), self._instance.n_features
             return ListedDraws(problem, p, self._prior, self._rate, run, self.listed_law)
         return SoftDraws(

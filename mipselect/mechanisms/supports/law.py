@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.errors import InvalidInput
+from mipselect.problem.block_scores import BlockScores
 from mipselect.problem.instance import Instance
 from mipselect.problem.problem import Problem
 from mipselect.search.soft.polynomials import subset_law
@@ -70,7 +71,9 @@ def complexity_prior(
     return Prior(tuple(sizes), {size: log - top for size, log in of_sizes.items()}, logs)
 
 
-def checked_sizes(sizes: Iterable[int] | None, asked: Problem | Instance) -> tuple[int, ...]:
+def checked_sizes(
+    sizes: Iterable[int] | None, asked: Problem | Instance | BlockScores
+) -> tuple[int, ...]:
     """The sizes as a rising tuple, the problem's own if none are given."""
     if sizes is None:
         return (asked.support_size,)
@@ -84,7 +87,13 @@ def checked_sizes(sizes: Iterable[int] | None, asked: Problem | Instance) -> tup
             raise InvalidInput(f"sizes must be in 1..{asked.n_features}, the features; got {size}")
     if not found:
         raise InvalidInput("sizes must have at least one support size")
-    return tuple(sorted({int(size) for size in found}))
+    distinct = tuple(sorted({int(size) for size in found}))
+    if isinstance(asked, BlockScores) and len(distinct) > 1:
+        raise InvalidInput(
+            f"a draw by block R² has one size, that of its scores, {asked.support_size}; got sizes "
+            f"{', '.join(map(str, distinct))}"
+        )
+    return distinct
 
 
 @dataclass(frozen=True)
@@ -112,7 +121,9 @@ class Rate:
         return 2.0 * self.rate * self.error + self.rounding
 
 
-def exact_rate(epsilon: float, instance: Instance, prior: Prior, roundings: float = 1.0) -> Rate:
+def exact_rate(
+    epsilon: float, instance: Instance | BlockScores, prior: Prior, roundings: float = 1.0
+) -> Rate:
     """Return the rate that is left of ε after the public errors of values and of rounding.
 
     Under add-remove n is not the same for neighbours, and c·n moves with γ: the draw costs ε/2 and
@@ -122,7 +133,7 @@ def exact_rate(epsilon: float, instance: Instance, prior: Prior, roundings: floa
     Parameters
     ----------
     epsilon : float
-    instance : Instance
+    instance : Instance or BlockScores
         With the largest size that may be drawn.
     prior : Prior
         Its logs are rounded together with those that depend on the data.

@@ -1,0 +1,163 @@
+"""Rank-one steps of ridge regression within blocks: from a support to one with a further column.
+
+With K = Σ zzᵀ + 30·11ᵀ + ℓI over the columns z of a support, M = ℓK⁻¹ is all that its adjusted R²
+needs. Columns are centred, so 11ᵀ touches none of them, and no b × b matrix is kept: a step changes
+the products of the columns that may still come, zᵀMz' and zᵀM²z'. A step divides by ℓ + zᵀMz ≥ ℓ.
+
+Every step is a sum, product or quotient of numbers of one block, in an order that no other block
+has a part in.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mipselect.arrays import FloatArray
+
+CONSTANT = 30.0
+"""Weight of 11ᵀ in K: the constant is in every model, nearly without a penalty."""
+
+
+@dataclass(frozen=True, eq=False)
+class Products:
+    """Products of c columns that may still come and of the target, for each of B blocks.
+
+    Attributes
+    ----------
+    once, twice : ndarray of shape (c + 1, c + 1, B)
+        zᵀMz' and zᵀM²z'; the target is last.
+    trace : ndarray of shape (B,)
+        tr M = b - degrees of freedom.
+    penalty : float
+        ℓ.
+    """
+
+    once: FloatArray
+    twice: FloatArray
+    trace: FloatArray
+    penalty: float
+
+    @classmethod
+    def of_columns(cls, columns: FloatArray, penalty: float) -> Products:
+        """Products for the empty support, of centred columns with the target as the last.
+
+        Parameters
+        ----------
+        columns : ndarray of shape (c + 1, b, B)
+        penalty : float
+        """
+        c, b, blocks = columns.shape
+        gram = np.zeros((c, c, blocks))
+        for k in range(b):
+            gram += columns[:, None, k] * columns[None, :, k]
+        trace = np.full(blocks, b - 1.0 + penalty / (CONSTANT * b + penalty))
+        return cls(gram, gram, trace, penalty)
+
+    def without(self, count: int) -> Products:
+        """The same without the first columns; nothing is copied."""
+        left = slice(count, None)
+        return Products(self.once[left, left], self.twice[left, left], self.trace, self.penalty)
+
+    def alone(self, first: int, count: int) -> Products:
+        """The same for a few columns in a row, and the target."""
+        kept = [*range(first, first + count), len(self.once) - 1]
+        both = np.ix_(kept, kept)
+        return Products(self.once[both], self.twice[both], self.trace, self.penalty)
+
+    def with_first(self) -> Products:
+        """Take the first column into the support."""
+        row, row_twice = self.once[0, 1:], self.twice[0, 1:]
+        norm = self.twice[0, 0]
+        weight = 1.0 / (self.penalty + self.once[0, 0])
+        share = row * weight
+        # M' = M - Mz zᵀM/(ℓ + zᵀMz), and its square.
+        once = self.once[1:, 1:] - share[:, None] * row[None]
+        half = share[:, None] * (row_twice - (0.5 * norm) * share)[None]
+        twice = self.twice[1:, 1:] - half - half.swapaxes(0, 1)
+        return Products(once, twice, self.trace - norm * weight, self.penalty)
+
+    def diagonal(self) -> Single:
+        """Everything that a last step with a single column needs."""
+        c = len(self.once) - 1
+        places = np.arange(c)
+        return Single(
+            self.once[places, places],
+            self.once[:c, c],
+            self.twice[places, places],
+            self.twice[:c, c],
+            self.twice[c, c],
+            self.trace,
+            self.penalty,
+        )
+
+    def diagonal_with_first(self) -> Single:
+        """`with_first().diagonal()`, without the products of two columns."""
+        c = len(self.once) - 1
+        places = np.arange(1, c)
+        row, row_twice = self.once[0, 1:], self.twice[0, 1:]
+        norm = self.twice[0, 0]
+        weight = 1.0 / (self.penalty + self.once[0, 0])
+        share = row * weight
+        last = share[-1]
+        share, row, column_twice = share[:-1], row[:-1], row_twice[:-1]
+        half = column_twice - (0.5 * norm) * share
+        half_last = row_twice[-1] - (0.5 * norm) * last
+        return Single(
+            self.once[places, places] - share * row,
+            self.once[1:c, c] - last * row,
+            self.twice[places, places] - 2.0 * (share * half),
+            self.twice[1:c, c] - share * half_last - last * half,
+            self.twice[c, c] - 2.0 * (last * half_last),
+            self.trace - norm * weight,
+            self.penalty,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Single:
+    """Products of c columns of which one more is taken, each with itself and with the target.
+
+    Attributes
+    ----------
+    once, once_target, twice, twice_target : ndarray of shape (c, B)
+        zᵀMz, zᵀMy, zᵀM²z, zᵀM²y.
+    target : ndarray of shape (B,)
+        yᵀM²y = ‖ℓK⁻¹y‖².
+    trace : ndarray of shape (B,)
+    penalty : float
+    """
+
+    once: FloatArray
+    once_target: FloatArray
+    twice: FloatArray
+    twice_target: FloatArray
+    target: FloatArray
+    trace: FloatArray
+    penalty: float
+
+    def adjusted(self, rows: int) -> FloatArray:
+        """The adjusted R² with each of the columns, shape (c, B); b = `rows`."""
+        weight = 1.0 / (self.penalty + self.once)
+        share = self.once_target * weight
+        residual = self.target - share * (2.0 * self.twice_target - share * self.twice)
+        return adjusted_r_squared(residual, self.trace - self.twice * weight, rows)
+
+
+def adjusted_r_squared(residual: FloatArray, trace: FloatArray, rows: int) -> FloatArray:
+    """g = 1 - (b - 1) ‖ℓK⁻¹y‖² / max(½, ℓ tr K⁻¹) for targets of length 1.
+
+    Parameters
+    ----------
+    residual, trace : ndarray
+        ‖ℓK⁻¹y‖² and ℓ tr K⁻¹.
+    rows : int
+        b.
+
+    References
+    ----------
+    docs/mathematics/block-r2.md, (1).
+    """
+    g: FloatArray = 1.0 - (rows - 1.0) * (residual / np.maximum(trace, 0.5))
+    return g

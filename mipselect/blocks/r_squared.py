@@ -1,0 +1,290 @@
+"""Block R²: every support by the adjusted R² of ridge regression within each block of rows.
+
+F(S) = (1/T) Σ u(S) over the blocks of T partitions, u(S) ∈ [0, 1]. A row is in one block of each
+partition at most, so that F moves by at most 1 for every S, whatever stands in the row
+(docs/mathematics/block-r2.md, (3)).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from mipselect.arrays import FloatArray, IntArray
+from mipselect.blocks.kernel_steps import Products, adjusted_r_squared
+from mipselect.blocks.normalised import ColumnsOfFeatures, centred
+from mipselect.blocks.partitions import Blocks
+from mipselect.errors import InvalidInput
+from mipselect.validation import checked_integer, checked_positive, set_fields
+
+UNITS = 1 << 20
+"""u is rounded to multiples of 1/`UNITS`, so that sums are exact."""
+
+LEAST_BEST = 0.5
+"""Where the best support of a block explains less than this, g is divided by it."""
+
+CACHED_ENTRIES = 1 << 18
+"""Products of a batch of blocks have about so many entries, which stay in a cache."""
+
+BATCH = (128, 1024)
+"""Fewest and most blocks of a batch."""
+
+
+@dataclass(frozen=True)
+class BlockR2:
+    """Public settings of block R².
+
+    Attributes
+    ----------
+    blocks : Blocks
+        b rows a block and T partitions, drawn before the data are seen.
+    penalty : float
+        ℓ of ridge regression within a block, where the kernel of a feature has trace b.
+    depth : float
+        c: adjusted R² below -c times the best of its block counts as -c.
+
+    Raises
+    ------
+    InvalidInput
+
+    References
+    ----------
+    docs/mathematics/block-r2.md, (1) and (2).
+    """
+
+    blocks: Blocks
+    penalty: float = 0.5
+    depth: float = 0.15
+
+    def __post_init__(self) -> None:
+        set_fields(
+            self,
+            penalty=checked_positive(self.penalty, "penalty"),
+            depth=checked_positive(self.depth, "depth"),
+        )
+
+    def require_rows(self, support_size: int) -> None:
+        """Raise `InvalidInput` unless b > s + 2."""
+        checked_integer(self.blocks.rows, "block_rows", support_size + 3)
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """Features to choose s from, in the order in which supports are gone through.
+
+    Attributes
+    ----------
+    columns : ColumnsOfFeatures
+        The features, the parts that are always in, and the target as the last part.
+    count : int
+        Features to choose from.
+    support_size : int
+        s.
+    block_rows : int
+        b.
+    """
+
+    columns: ColumnsOfFeatures
+    count: int
+    support_size: int
+    block_rows: int
+
+    @property
+    def order(self) -> list[int]:
+        """The features, wide ones first, so that the last steps are those of single columns."""
+        return sorted(range(self.count), key=lambda j: -self.width(j))
+
+    def width(self, part: int) -> int:
+        """Columns of a part in a block: a category has no more values there than rows."""
+        inside = self.columns.parts[part]
+        if self.columns.indicators[list(inside)].all():
+            return min(len(inside), self.block_rows)
+        return len(inside)
+
+    @property
+    def always(self) -> range:
+        """The parts that are always in."""
+        return range(self.count, len(self.columns.parts) - 1)
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """Columns of the features, in `order`."""
+        return tuple(self.width(j) for j in self.order)
+
+    def supports(self) -> Iterator[tuple[int, ...]]:
+        """All supports in the order of their scores, each sorted."""
+        for chosen in combinations(self.order, self.support_size):
+            yield tuple(sorted(chosen))
+
+    def lexicographic(self) -> IntArray:
+        """Places in `supports` of the supports in lexicographic order, shape (N,)."""
+        total = math.comb(self.count, self.support_size)
+        listed = np.fromiter(
+            (j for support in self.supports() for j in support),
+            dtype=np.intp,
+            count=total * self.support_size,
+        ).reshape(total, self.support_size)
+        return np.lexsort(listed.T[::-1])
+
+
+def r_squared_counts(
+    rows: FloatArray, features: Features, settings: BlockR2, threads: int = 1
+) -> IntArray:
+    """Add up u(S) over all blocks, in units of 2⁻²⁰, for every support.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n, C)
+        NaN where a value is missing.
+    features : Features
+    settings : BlockR2
+    threads : int
+        Batches of blocks that are worked on at once; the result does not depend on it.
+
+    Returns
+    -------
+    ndarray of int64, shape (N,)
+        2²⁰ T F(S), supports in lexicographic order.
+
+    Raises
+    ------
+    InvalidInput
+        If there is no block.
+    """
+    counts = np.zeros(math.comb(features.count, features.support_size), dtype=np.int64)
+    with ThreadPoolExecutor(threads) as pool:
+        waiting: list[Future[IntArray]] = []
+        for batch in _batches(len(rows), features, settings.blocks):
+            if len(waiting) > 2 * threads:
+                counts += waiting.pop(0).result()
+            waiting.append(pool.submit(_counts_of_batch, rows[batch], features, settings))
+        for future in waiting:
+            counts += future.result()
+    return counts[features.lexicographic()]
+
+
+def _batches(n: int, features: Features, blocks: Blocks) -> Iterator[IntArray]:
+    """Row numbers of some blocks at a time, shape (B, b)."""
+    if n < blocks.rows:
+        raise InvalidInput(f"{n} rows are no block of {blocks.rows}")
+    size = batch_size(sum(features.widths))
+    for number, start in enumerate(range(0, n, blocks.window)):
+        for partition in blocks.of_window(number, min(blocks.window, n - start)):
+            for first in range(0, len(partition), size):
+                yield partition[first : first + size] + start
+
+
+def batch_size(columns: int) -> int:
+    """Blocks of a batch, from the columns of all features."""
+    low, high = BATCH
+    return min(max(CACHED_ENTRIES // (columns + 1) ** 2, low), high)
+
+
+def _counts_of_batch(rows: FloatArray, features: Features, settings: BlockR2) -> IntArray:
+    """The sums over some blocks; rows have shape (B, b, C), supports the order of `features`."""
+    products, there = _products(rows, features, settings.penalty)
+    widths, s, b = features.widths, features.support_size, rows.shape[1]
+    best = np.full(len(rows), LEAST_BEST)
+    for g in adjusted_of_supports(products, widths, s, b):
+        np.maximum(best, g.max(axis=0), out=best)
+    counts = np.zeros(math.comb(features.count, s), dtype=np.int64)
+    start = 0
+    for g in adjusted_of_supports(products, widths, s, b):
+        u = rounded_share(g, best, settings.depth) * there
+        counts[start : start + len(g)] = u.sum(axis=1)
+        start += len(g)
+    return counts
+
+
+def rounded_share(g: FloatArray, best: FloatArray, depth: float) -> FloatArray:
+    """2²⁰ u = 2²⁰ (clip(g/max(½, max_S g), -c, 1) + c)/(1 + c), an integer, shape (..., B)."""
+    return np.rint((np.clip(g / best, -depth, 1.0) + depth) * (UNITS / (1.0 + depth)))
+
+
+def adjusted_of_supports(
+    products: Products, widths: Sequence[int], left: int, rows: int
+) -> Iterator[FloatArray]:
+    """Adjusted R² of all supports with `left` more features, some supports at a time.
+
+    Parameters
+    ----------
+    products : Products
+        Of the columns of the features that may still come.
+    widths : sequence of int
+        Columns of each of these, falling.
+    left : int
+    rows : int
+        b.
+
+    Yields
+    ------
+    ndarray of shape (supports, B)
+    """
+    if left == 1:
+        yield from _adjusted_of_last(products, widths, rows)
+        return
+    place = 0
+    for k, width in enumerate(widths[: len(widths) - left + 1]):
+        here = products.without(place)
+        place += width
+        if left == 2 and width == 1:
+            yield here.diagonal_with_first().adjusted(rows)
+            continue
+        for _ in range(width):
+            here = here.with_first()
+        yield from adjusted_of_supports(here, widths[k + 1 :], left - 1, rows)
+
+
+def _adjusted_of_last(products: Products, widths: Sequence[int], rows: int) -> Iterator[FloatArray]:
+    """The same with one more feature: of several columns each, of one all at once."""
+    place = 0
+    for width in widths:
+        if width == 1:
+            break
+        here = products.alone(place, width)
+        place += width
+        for _ in range(width):
+            here = here.with_first()
+        yield adjusted_r_squared(here.twice[0, 0], here.trace, rows)[None]
+    if place < len(products.once) - 1:
+        yield products.without(place).diagonal().adjusted(rows)
+
+
+def _products(rows: FloatArray, features: Features, penalty: float) -> tuple[Products, FloatArray]:
+    """Products before the first choice, and 1 for every block whose target is not constant."""
+    parts = features.columns.parts
+    kernels = [_factor(rows, features, part) for part in (*features.always, *features.order)]
+    target = _centred_part(rows, features.columns, len(parts) - 1)
+    products = Products.of_columns(np.concatenate([*kernels, target]), penalty)
+    for part in features.always:
+        for _ in range(features.width(part)):
+            products = products.with_first()
+    return products, (target != 0.0).any(axis=(0, 1)).astype(np.float64)
+
+
+def _factor(rows: FloatArray, features: Features, part: int) -> FloatArray:
+    """Z with b ZZᵀ/tr ZZᵀ = Σ zzᵀ over its columns, shape (width, b, B)."""
+    columns = _centred_part(rows, features.columns, part)
+    if (width := features.width(part)) < len(columns):
+        seen = (columns != 0.0).any(axis=1)
+        first = np.argsort(~seen, axis=0, kind="stable")[:width]
+        columns = np.take_along_axis(columns, first[:, None], axis=0)
+    square = np.zeros(columns.shape[2])
+    for column in columns:
+        for entries in column:
+            square += entries * entries
+    scale = np.sqrt(features.block_rows / np.where(square > 0.0, square, np.inf))
+    scaled: FloatArray = columns * scale
+    return scaled
+
+
+def _centred_part(rows: FloatArray, columns: ColumnsOfFeatures, part: int) -> FloatArray:
+    """The centred columns of one part, shape (K, b, B)."""
+    return np.array(
+        [centred(rows[:, :, j], indicator=bool(columns.indicators[j])) for j in columns.parts[part]]
+    )

@@ -1,0 +1,104 @@
+"""Settings of block R² where some are left open, and what is too much; no row is looked at."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from mipselect.blocks.defaults import default_block_rows, default_partitions
+from mipselect.blocks.normalised import ColumnsOfFeatures
+from mipselect.blocks.partitions import Blocks
+from mipselect.blocks.r_squared import BlockR2, Features
+from mipselect.blocks.r_squared_cost import r_squared_seconds
+from mipselect.errors import InvalidInput
+from mipselect.validation import checked_epsilon, checked_time_limit, set_fields
+
+MOST_SUPPORTS = 1_000_000
+"""More supports are not listed; their scores and weights would fill the memory."""
+
+MOST_SECONDS = 600.0
+"""Default of the longest time that is estimated for the scores of all supports."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BlockR2Choice:
+    """Public options of block R²; those that are None are chosen by rules.
+
+    Attributes
+    ----------
+    block_rows : int, optional
+        b; else `default_block_rows`.
+    partitions : int, optional
+        T; else `default_partitions`.
+    partition_seed : int, optional
+        Else from the operating system.
+    epsilon : float
+        ε for which b is chosen.
+    most_seconds : float
+        More are refused.
+
+    Raises
+    ------
+    InvalidInput
+    """
+
+    block_rows: int | None = None
+    partitions: int | None = None
+    partition_seed: int | None = None
+    epsilon: float = 1.0
+    most_seconds: float = MOST_SECONDS
+
+    def __post_init__(self) -> None:
+        set_fields(
+            self,
+            epsilon=checked_epsilon(self.epsilon),
+            most_seconds=checked_time_limit(self.most_seconds, "most_seconds"),
+        )
+
+    def settings(
+        self, n: int, columns: ColumnsOfFeatures, count: int, support_size: int
+    ) -> BlockR2:
+        """Return the settings for n rows, or refuse what is too much.
+
+        Parameters
+        ----------
+        n : int
+        columns : ColumnsOfFeatures
+        count : int
+            Features to choose from, the first parts of `columns`.
+        support_size : int
+            s.
+
+        Raises
+        ------
+        InvalidInput
+            For more than 1,000,000 supports, for b ≤ s + 2, for n < b, or where the estimated time
+            is longer than `most_seconds`.
+        """
+        total = math.comb(count, support_size)
+        if total > MOST_SUPPORTS:
+            raise InvalidInput(
+                f"block R² looks at every support, and there are {total:,}, more than "
+                f"{MOST_SUPPORTS:,}: choose fewer features, leave some out, or take least squares "
+                "on blocks, Instance.from_blocks"
+            )
+        b = self.block_rows
+        b = default_block_rows(n, self.epsilon, support_size) if b is None else b
+        seed = {} if self.partition_seed is None else {"seed": self.partition_seed}
+        one = Blocks(b, 1, **seed)
+        BlockR2(one).require_rows(support_size)
+        if n < one.rows:
+            raise InvalidInput(f"{n} rows are no block of {one.rows}")
+        features = Features(columns, count, support_size, one.rows)
+        seconds = r_squared_seconds(n, 1, features)
+        partitions = default_partitions(seconds) if self.partitions is None else self.partitions
+        blocks = Blocks(one.rows, partitions, **seed)
+        seconds *= blocks.partitions
+        if seconds > self.most_seconds:
+            raise InvalidInput(
+                f"block R² of {total:,} supports in {blocks.count(n) * blocks.partitions:,} blocks "
+                f"would take about {seconds:,.0f} s on one core, more than most_seconds = "
+                f"{self.most_seconds:g}: raise it, take fewer partitions or features, or least "
+                "squares on blocks, Instance.from_blocks"
+            )
+        return BlockR2(blocks)

@@ -1,0 +1,322 @@
+"""`BlockScores`: block R² of every support of a data set; no range of any column is used."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mipselect.arrays import FloatArray, IntArray
+from mipselect.blocks.normalised import ColumnsOfFeatures
+from mipselect.blocks.partitions import Blocks
+from mipselect.blocks.r_squared import UNITS, BlockR2, Features, r_squared_counts
+from mipselect.blocks.r_squared_choice import MOST_SECONDS, BlockR2Choice
+from mipselect.blocks.r_squared_cost import r_squared_seconds
+from mipselect.errors import InvalidInput
+from mipselect.problem.block_problem import (
+    array_columns,
+    problem_of_blocks,
+    rows_of_table,
+    target_of_rows,
+)
+from mipselect.problem.data import Rows
+from mipselect.problem.layout import Column, Columns
+from mipselect.problem.problem import Problem
+from mipselect.tables.frames import numeric_matrix
+from mipselect.tables.moments.block_columns import TableBlockColumns, parts_of_table
+from mipselect.tables.moments.counting import cores
+from mipselect.tables.people import checked_rule
+from mipselect.tables.schema import TableSchema
+from mipselect.validation import set_fields
+
+
+class BlockScores:
+    """Block R²: the score F(S) of every support, which one row moves by at most 1.
+
+    The rows are divided at random into blocks of b. Within a block every support S has the
+    adjusted R² of ridge regression on it, as a share u(S) of the best of this block, between 0
+    and 1. F(S) is the sum of u(S) over all blocks, the mean of T partitions. A row is in one block
+    of each partition, and nothing that stands in it moves u beyond [0, 1]: no range of a column or
+    of the target is asked for.
+
+    Parameters
+    ----------
+    X, y : array_like
+        Shapes (n, p) and (n,), as for `Instance`. Classes are two numbers.
+    support_size : int
+        s, how many features to choose.
+    block_rows : int, optional
+        b > s + 2, rows of a block. Default: a public rule of n, ε and s.
+    partitions : int, optional
+        T. Default: up to 8, as long as all of them take no more than ten seconds by the estimate.
+    partition_seed : int, optional
+        The partitions are drawn from it; default from the operating system. Choose it without
+        looking at the data.
+    epsilon : float
+        ε for which the default of `block_rows` is chosen; a draw states its own.
+    groups, always, feature_names : optional
+        As for `Instance`.
+    most_seconds : float
+        Refuse if the scores would take longer on one core by a public estimate; ``inf`` never
+        refuses.
+
+    Attributes
+    ----------
+    problem : Problem
+        Public.
+    settings : BlockR2
+        Public but for the seed.
+    n : int
+        Rows; of a table with a privacy unit, people.
+
+    Raises
+    ------
+    InvalidInput
+        For more than 1,000,000 supports, blocks of too few rows, or too long a time.
+
+    Notes
+    -----
+    Rows are known up to n only: guarantees are those of replacing one. `ExponentialMechanism`
+    takes scores where it takes an `Instance`, and draws ∝ exp(εF(S)/2).
+
+    References
+    ----------
+    docs/mathematics/block-r2.md.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mipselect import BlockScores, ExponentialMechanism
+    >>> X = np.random.default_rng(0).standard_normal((2000, 8))
+    >>> scores = BlockScores(X, X[:, 1] - X[:, 4], support_size=2, partition_seed=1)
+    >>> scores.sensitivity, scores.number_of_supports
+    (1.0, 28)
+    >>> ExponentialMechanism(scores, epsilon=1.0).release().support
+    (1, 4)
+    """
+
+    problem: Problem
+    settings: BlockR2
+    n: int
+
+    def __init__(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        support_size: int,
+        block_rows: int | None = None,
+        partitions: int | None = None,
+        partition_seed: int | None = None,
+        epsilon: float = 1.0,
+        groups: Iterable[Columns] | Mapping[str, Columns] | None = None,
+        always: Iterable[Columns] | Column | None = None,
+        feature_names: Sequence[str] | None = None,
+        most_seconds: float = MOST_SECONDS,
+    ) -> None:
+        matrix, names = numeric_matrix(X, feature_names if groups is None else None)
+        problem = Problem.of_columns(
+            matrix.shape[1],
+            names,
+            support_size=support_size,
+            feature_names=feature_names,
+            groups=groups,
+            always=always,
+            loss=None,
+        )
+        rows = Rows(problem.layout.ordered(matrix), y)
+        choice = BlockR2Choice(
+            block_rows=block_rows,
+            partitions=partitions,
+            partition_seed=partition_seed,
+            epsilon=epsilon,
+            most_seconds=most_seconds,
+        )
+        columns = array_columns(problem, Blocks()).parts
+        both = np.column_stack([rows.columns(problem), target_of_rows(rows)])
+        self._hold(problem, choice, columns, both)
+
+    @classmethod
+    def from_table(
+        cls,
+        source: Any,
+        schema: TableSchema,
+        *,
+        target: str,
+        support_size: int,
+        always: Sequence[str] = (),
+        never: Sequence[str] = (),
+        block_rows: int | None = None,
+        partitions: int | None = None,
+        partition_seed: int | None = None,
+        epsilon: float = 1.0,
+        unit_rule: str = "first",
+        most_seconds: float = MOST_SECONDS,
+    ) -> BlockScores:
+        """Read a table with a schema, whose numbers need no range.
+
+        A category is one feature of several columns; a missing value is 0 after centring, and
+        `=missing` a column of its feature.
+
+        Parameters
+        ----------
+        source, schema, target, always, never, unit_rule
+            As for `Instance.from_table`. Of several rows of a person one is made.
+        support_size, block_rows, partitions, partition_seed, epsilon, most_seconds
+            As for the class.
+
+        Raises
+        ------
+        InvalidInput
+        """
+        checked_rule(unit_rule, schema.privacy_unit)
+        columns = TableBlockColumns(schema, target, tuple(never), Blocks())
+        public = columns.question(always)
+        problem = problem_of_blocks(columns, support_size=support_size, always=always)
+        rows = rows_of_table(source, public, unit_rule)
+        choice = BlockR2Choice(
+            block_rows=block_rows,
+            partitions=partitions,
+            partition_seed=partition_seed,
+            epsilon=epsilon,
+            most_seconds=most_seconds,
+        )
+        scores = cls.__new__(cls)
+        scores._hold(problem, choice, parts_of_table(public), rows)
+        return scores
+
+    def _hold(
+        self, problem: Problem, choice: BlockR2Choice, columns: ColumnsOfFeatures, rows: FloatArray
+    ) -> None:
+        n, count, size = len(rows), problem.n_features, problem.support_size
+        settings = choice.settings(n, columns, count, size)
+        features = Features(columns, count, size, settings.blocks.rows)
+        problem = replace(problem.needing(()), blocks=settings.blocks)
+        set_fields(self, problem=problem, settings=settings, n=n, _features=features, _rows=rows)
+
+    _features: Features
+    _rows: FloatArray
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"BlockScores are immutable; make new ones to change {name}")
+
+    def __repr__(self) -> str:
+        return (
+            f"BlockScores(n={self.n}, n_features={self.n_features}, "
+            f"support_size={self.support_size}, block_rows={self.settings.blocks.rows}, "
+            f"partitions={self.settings.blocks.partitions})"
+        )
+
+    @property
+    def support_size(self) -> int:
+        """s."""
+        return self.problem.support_size
+
+    @property
+    def n_features(self) -> int:
+        """Number of features that a support is chosen from."""
+        return self.problem.n_features
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """One name for every feature."""
+        return self.problem.feature_names
+
+    @property
+    def number_of_supports(self) -> int:
+        """C(n_features, s)."""
+        return self.problem.number_of_supports
+
+    @property
+    def sensitivity(self) -> float:
+        """1: the most that F(S) moves, for any S, when one row is replaced."""
+        return 1.0
+
+    @property
+    def oscillation(self) -> float:
+        """1: half of the length of [-1, 1], which holds F'(S) - F(S) for all S."""
+        return 1.0
+
+    @property
+    def value_error(self) -> float:
+        """0: sums are exact."""
+        return 0.0
+
+    @property
+    def ridge(self) -> float:
+        """ℓ of ridge regression within a block."""
+        return self.settings.penalty
+
+    @property
+    def seconds(self) -> float:
+        """Estimated time of all scores on one core; public."""
+        return r_squared_seconds(self.n, self.settings.blocks.partitions, self._features)
+
+    @cached_property
+    def counts(self) -> IntArray:
+        """2²⁰ T F(S) of every support in lexicographic order, int64 of shape (N,). Sensitive."""
+        return r_squared_counts(self._rows, self._features, self.settings, threads=cores())
+
+    @cached_property
+    def all_scores(self) -> FloatArray:
+        """F(S) of every support in lexicographic order, shape (N,). Sensitive."""
+        return self.counts / float(UNITS * self.settings.blocks.partitions)
+
+    def scores(self, supports: ArrayLike) -> FloatArray:
+        """F of every row of `supports`, shape (m, s): shape (m,). Sensitive.
+
+        Raises
+        ------
+        InvalidInput
+            For anything but s distinct features a row.
+        """
+        rows = np.asarray(supports)
+        if rows.ndim != 2:
+            raise InvalidInput(
+                f"supports must have shape (m, {self.support_size}), got {rows.shape}"
+            )
+        checked = np.array([np.sort(self.problem.check_support(row)) for row in rows])
+        return -self.values(checked.reshape(-1, self.support_size))
+
+    def values(self, supports: IntArray) -> FloatArray:
+        """-F of sorted supports, shape (m, s), small where a support is good. Sensitive."""
+        return -self.all_scores[_lexicographic_ranks(supports, self.n_features)]
+
+    @property
+    def prepared(self) -> BlockScores:
+        """Itself, for what lists supports with their values."""
+        return self
+
+    def with_support_size(self, support_size: int) -> BlockScores:
+        """Itself; scores of supports of another size are others.
+
+        Raises
+        ------
+        InvalidInput
+            For another size.
+        """
+        if support_size != self.support_size:
+            raise InvalidInput(
+                f"these scores are of supports of {self.support_size} features, not of "
+                f"{support_size}: a draw has no further sizes"
+            )
+        return self
+
+    def public(self) -> dict[str, Any]:
+        """All that is public about them, by the keys of reports, cards and ledgers."""
+        return {**self.problem.public(), "score": "block-r2"}
+
+
+def _lexicographic_ranks(supports: IntArray, n_features: int) -> IntArray:
+    """`ranks.rank` of many sorted supports, shape (m,)."""
+    s = supports.shape[1]
+    later = np.zeros(len(supports), dtype=np.int64)
+    for i in range(s):
+        table = np.array([math.comb(n_features - 1 - j, s - i) for j in range(n_features)])
+        later += table[supports[:, i]]
+    return math.comb(n_features, s) - 1 - later

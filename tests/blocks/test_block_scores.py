@@ -1,0 +1,185 @@
+"""`BlockScores`: from arrays, frames and tables, and what is refused before a row is looked at."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mipselect import BlockScores, ExponentialMechanism
+from mipselect.blocks.r_squared import Features
+from mipselect.errors import InvalidInput
+from mipselect.problem.block_problem import rows_of_table
+from mipselect.tables import TableSchema
+from mipselect.tables.moments.block_columns import parts_of_table
+from mipselect.tables.public_map import PublicMap
+from tests.support.dense_block_r2 import direct_counts
+
+FIELDS: list[dict[str, Any]] = [
+    {"name": "person", "type": "string"},
+    {"name": "ward", "type": "string", "categories": ["a", "b", "c", "d"]},
+    {"name": "age", "type": "number"},
+    {"name": "smoker", "type": "boolean"},
+    {"name": "pulse", "type": "number", "constraints": {"required": True}},
+    {"name": "grade", "type": "integer", "categories": [1, 2, 3], "categoriesOrdered": True},
+    {"name": "cost", "type": "number"},
+]
+SCHEMA = TableSchema.of({"fields": FIELDS})
+OF_PEOPLE = TableSchema.of({"fields": FIELDS, "csvw-eo:privacyUnit": "person"})
+
+
+def frame(n: int = 90, seed: int = 0) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    age, pulse, grade = rng.normal(50, 20, n), rng.normal(70, 10, n), rng.integers(1, 4, n)
+    ward = rng.integers(0, 4, n)
+    cost = np.exp(0.05 * age + ward + rng.standard_normal(n))
+    age[rng.random(n) < 0.15] = np.nan
+    return pd.DataFrame(
+        {
+            "person": [f"p{k}" for k in range(n)],
+            "ward": np.array(list("abcd"))[ward],
+            "age": age,
+            "smoker": rng.random(n) < 0.3,
+            "pulse": pulse,
+            "grade": grade,
+            "cost": cost,
+        }
+    )
+
+
+def arrays(n: int = 200, p: int = 7, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, p))
+    return X, X[:, 1] - X[:, 4] + 0.1 * rng.standard_normal(n)
+
+
+def test_a_table_has_the_scores_of_its_fields() -> None:
+    question = {"target": "cost", "never": ["person"]}
+    for always in ([], ["smoker"], ["ward", "age"]):
+        scores = BlockScores.from_table(
+            frame(), SCHEMA, support_size=2, always=always, block_rows=7, partitions=2, **question
+        )
+        public = PublicMap.without_ranges(SCHEMA, always=always, **question)
+        rows = rows_of_table(frame(), public, "first")
+        features = Features(parts_of_table(public), scores.n_features, 2, 7)
+        expected = direct_counts(rows, features, scores.settings)
+        assert np.abs(scores.counts - expected).max() <= 3
+        assert scores.feature_names == tuple(
+            name for name in ("ward", "age", "smoker", "pulse", "grade") if name not in always
+        )
+        assert scores.n == 90
+
+
+def test_scores_are_by_support_in_any_order() -> None:
+    X, y = arrays()
+    scores = BlockScores(X, y, support_size=3, partition_seed=1, partitions=3, block_rows=9)
+    supports = np.array(list(combinations(range(7), 3)))
+    np.testing.assert_array_equal(scores.scores(supports), scores.counts / 2.0**20 / 3)
+    order = np.random.default_rng(0).permutation(35)
+    np.testing.assert_array_equal(
+        scores.scores(supports[order][:, ::-1]), scores.scores(supports)[order]
+    )
+    assert scores.scores([[4, 1, 0]]) > scores.scores([[2, 3, 0]])
+    for wrong in ([[1, 1, 2]], [[0, 1]], [0, 1, 2], [[0, 1, 7]]):
+        with pytest.raises(InvalidInput):
+            scores.scores(wrong)
+
+
+def test_arrays_frames_and_order_of_columns_give_the_same_scores() -> None:
+    X, y = arrays()
+    question = {"support_size": 2, "partition_seed": 1, "block_rows": 8, "partitions": 1}
+    names = [f"c{j}" for j in range(7)]
+    plain = BlockScores(X, y, **question)
+    framed = BlockScores(pd.DataFrame(X, columns=names), pd.Series(y), **question)
+    assert (plain.counts == framed.counts).all()
+    assert framed.feature_names == tuple(names)
+    grouped = BlockScores(X, y, groups=[[0, 3], [1], [4, 2]], always=[5, 6], **question)
+    assert grouped.n_features == 3
+    order = [3, 0, 1, 2, 4, 6, 5]
+    moved = BlockScores(X[:, order], y, groups=[[1, 0], [2], [4, 3]], always=[6, 5], **question)
+    assert np.abs(grouped.counts - moved.counts).max() <= 3
+
+
+def test_partitions_are_those_of_the_operating_system_without_a_seed() -> None:
+    X, y = arrays()
+    one, other = (BlockScores(X, y, support_size=2) for _ in range(2))
+    assert (one.counts != other.counts).any()
+    assert one.settings.blocks.seed != other.settings.blocks.seed
+    assert str(one.settings.blocks.seed) not in repr(one) + str(one.public())
+
+
+@pytest.mark.parametrize("rule", ["first", "last", "mean"])
+def test_people_with_several_rows_have_one_each(rule: str) -> None:
+    some = frame(60)
+    question: dict[str, Any] = {
+        "target": "cost",
+        "support_size": 2,
+        "block_rows": 6,
+        "unit_rule": rule,
+    }
+    several = pd.concat([some, some.iloc[:20]], ignore_index=True)
+    scores = BlockScores.from_table(several, OF_PEOPLE, **question)
+    assert scores.n == 60
+    assert "person" not in scores.feature_names
+    guarantee = ExponentialMechanism(scores, 1.0).guarantee
+    assert guarantee.epsilon == 1.0
+    assert scores.public()["protected_unit"] == "person"
+    with pytest.raises(InvalidInput, match="unit_rule"):
+        BlockScores.from_table(some, SCHEMA, **{**question, "unit_rule": "sum"})
+
+
+def test_the_order_of_people_does_not_come_from_the_table() -> None:
+    question: dict[str, Any] = {"target": "cost", "support_size": 2, "block_rows": 6}
+    one, other = (
+        BlockScores.from_table(frame(), OF_PEOPLE, partition_seed=1, **question) for _ in range(2)
+    )
+    assert (one.counts != other.counts).any()
+
+
+def test_public_numbers_are_said() -> None:
+    X, y = arrays()
+    public = BlockScores(X, y, support_size=2, block_rows=8, partitions=3).public()
+    assert public["score"] == "block-r2"
+    assert (public["block_rows"], public["partitions"]) == (8, 3)
+    assert public["x_bound"] is public["y_bound"] is public["coef_bound"] is public["loss"] is None
+    assert public["number_of_supports"] == 21
+
+
+def test_a_draw_takes_no_other_sizes() -> None:
+    X, y = arrays()
+    scores = BlockScores(X, y, support_size=2)
+    with pytest.raises(InvalidInput, match="2 features, not of 3"):
+        ExponentialMechanism(scores, 1.0, sizes=[3])
+    with pytest.raises(InvalidInput, match="one size"):
+        ExponentialMechanism(scores, 1.0, sizes=[1, 2])
+    assert ExponentialMechanism(scores, 1.0, sizes=[2]).listed
+
+
+def test_too_many_supports_or_too_long_a_time_are_refused_before_a_row_is_scored() -> None:
+    X, y = arrays(p=60)
+    with pytest.raises(InvalidInput, match="5,461,512, more than 1,000,000"):
+        BlockScores(X, y, support_size=5)
+    with pytest.raises(InvalidInput, match=r"more than most_seconds = 0\.001: raise it"):
+        BlockScores(X, y, support_size=4, most_seconds=0.001)
+    assert BlockScores(X, y, support_size=4, most_seconds=np.inf).number_of_supports == 487_635
+    for wrong in (0.0, -1.0, np.nan):
+        with pytest.raises(InvalidInput, match="most_seconds"):
+            BlockScores(X, y, support_size=1, most_seconds=wrong)
+
+
+def test_what_is_wrong_is_named() -> None:
+    X, y = arrays()
+    with pytest.raises(InvalidInput, match="block_rows must be an integer ≥ 5"):
+        BlockScores(X, y, support_size=2, block_rows=4)
+    with pytest.raises(InvalidInput, match="3 rows are no block of 6"):
+        BlockScores(X[:3], y[:3], support_size=2, block_rows=6)
+    with pytest.raises(InvalidInput, match="one value per row"):
+        BlockScores(X, y[:-1], support_size=2)
+    with pytest.raises(InvalidInput, match="epsilon"):
+        BlockScores(X, y, support_size=2, epsilon=0.0)
+    scores = BlockScores(X, y, support_size=2)
+    with pytest.raises(AttributeError, match="immutable"):
+        scores.n = 3

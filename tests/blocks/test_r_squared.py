@@ -1,0 +1,209 @@
+"""Block R² against its definition, and what changes none of its bits."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from mipselect.blocks import r_squared
+from mipselect.blocks.normalised import ColumnsOfFeatures
+from mipselect.blocks.partitions import Blocks
+from mipselect.blocks.r_squared import BlockR2, Features, r_squared_counts
+from mipselect.blocks.r_squared_cost import r_squared_seconds
+from mipselect.errors import InvalidInput
+from tests.support.dense_block_r2 import direct_counts, row_blocks
+
+N = 97
+"""Of which a partition leaves some over."""
+
+ROUNDINGS = 3
+"""Shares so near the middle of two multiples of 2⁻²⁰ that they are rounded otherwise."""
+
+
+def table(seed: int = 0) -> tuple[np.ndarray, ColumnsOfFeatures]:
+    """A number with missing values, numbers, a wide category, ties, one of three, a constant."""
+    rng = np.random.default_rng(seed)
+    numbers = rng.standard_normal((N, 3)) * [1.0, 1e-3, 1e5]
+    numbers[rng.random(N) < 0.2, 0] = np.nan
+    wide, three = rng.integers(0, 15, N), rng.integers(0, 3, N)
+    ties = rng.integers(0, 2, N).astype(float)
+    y = numbers[:, 1] * 1e3 + three + 0.3 * rng.standard_normal(N)
+    y[rng.random(N) < 0.05] = np.nan
+    rows = np.column_stack(
+        [
+            numbers,
+            np.isnan(numbers[:, 0]),
+            np.eye(15)[wide],
+            np.eye(3)[three],
+            ties,
+            np.full(N, 7.0),
+            y,
+        ]
+    )
+    indicators = np.zeros(rows.shape[1], dtype=bool)
+    indicators[3:22] = True
+    parts = ((0, 3), tuple(range(4, 19)), (1,), (23,), tuple(range(19, 22)), (2,), (22,), (24,))
+    return rows, ColumnsOfFeatures(parts, indicators)
+
+
+def settings(rows: int, partitions: int = 1, seed: int = 3, **more: float) -> BlockR2:
+    return BlockR2(Blocks(rows, partitions, seed), **more)
+
+
+@pytest.mark.parametrize(("size", "b"), [(1, 4), (1, 20), (2, 5), (3, 6), (3, 11), (4, 8)])
+@pytest.mark.parametrize("always", [0, 1, 2])
+def test_every_support_has_the_score_of_its_definition(size: int, b: int, always: int) -> None:
+    rows, columns = table(size)
+    features = Features(columns, 7 - always, size, b)
+    asked = settings(b, 2)
+    found = r_squared_counts(rows, features, asked)
+    expected = direct_counts(rows, features, asked)
+    assert found.shape == (math.comb(7 - always, size),)
+    assert np.abs(found - expected).max() <= ROUNDINGS
+    assert np.ptp(found) > 1000
+
+
+@pytest.mark.parametrize("values", [{"penalty": 0.1}, {"depth": 0.6}, {"penalty": 5.0}])
+def test_settings_are_those_of_the_definition(values: dict[str, float]) -> None:
+    rows, columns = table()
+    features, asked = Features(columns, 7, 2, 9), settings(9, **values)
+    found = r_squared_counts(rows, features, asked)
+    assert np.abs(found - direct_counts(rows, features, asked)).max() <= ROUNDINGS
+    assert np.abs(found - r_squared_counts(rows, features, settings(9))).max() > 1000
+
+
+def test_near_copies_and_copies_of_the_target_keep_their_digits() -> None:
+    rng = np.random.default_rng(1)
+    base = rng.standard_normal(N)
+    X = base[:, None] + np.array([0.0, 0.0, 1e-13, 1e-9, 1e-5, 1.0]) * rng.standard_normal((N, 6))
+    rows = np.column_stack([X, base])
+    columns = ColumnsOfFeatures(tuple((j,) for j in range(7)), np.zeros(7, dtype=bool))
+    features, asked = Features(columns, 6, 4, 7), settings(7)
+    found = r_squared_counts(rows, features, asked)
+    assert np.abs(found - direct_counts(rows, features, asked)).max() <= ROUNDINGS
+
+
+def numbers(seed: int = 0, p: int = 6) -> tuple[np.ndarray, Features]:
+    rng = np.random.default_rng(seed)
+    rows = np.round(rng.standard_normal((N, p + 1)), 3)
+    columns = ColumnsOfFeatures(tuple((j,) for j in range(p + 1)), np.zeros(p + 1, dtype=bool))
+    return rows, Features(columns, p, 2, 8)
+
+
+def test_shifts_and_powers_of_two_change_no_bit() -> None:
+    rows, features = numbers()
+    # Multiples of 2⁻¹⁰, so that shifts are exact.
+    rows = np.round(rows * 1024.0) / 1024.0
+    before = r_squared_counts(rows, features, settings(8))
+    moved = rows * 2.0 ** np.array([3, -40, 0, 100, -1, 7, 55])
+    assert (r_squared_counts(moved, features, settings(8)) == before).all()
+    assert (r_squared_counts(rows + 4096.0, features, settings(8)) == before).all()
+    assert (r_squared_counts(-rows, features, settings(8)) == before).all()
+    assert (r_squared_counts(np.exp(rows), features, settings(8)) != before).any()
+
+
+def test_blocks_alone_count_and_no_block_touches_another() -> None:
+    rows, features = numbers()
+    asked = settings(8)
+    blocks = row_blocks(N, asked)
+    alone = [r_squared_counts(rows[block], features, asked) for block in blocks]
+    # Eight rows alone are one block in some order, which rounding may see.
+    total = r_squared_counts(rows, features, asked)
+    assert np.abs(total - sum(alone)).max() <= ROUNDINGS
+    spoiled = rows.copy()
+    spoiled[blocks[0]] = np.nan
+    left = r_squared_counts(spoiled, features, asked)
+    assert (total - left <= 2**20).all()
+    assert np.abs(total - left - alone[0]).max() <= ROUNDINGS
+    unused = np.setdiff1d(np.arange(N), np.concatenate(blocks))
+    spoiled = rows.copy()
+    spoiled[unused] = 1e300
+    assert (r_squared_counts(spoiled, features, asked) == total).all()
+
+
+def test_rows_that_move_with_the_partition_change_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows, features = numbers()
+    before = r_squared_counts(rows, features, settings(8, 2))
+    order = np.random.default_rng(0).permutation(N)
+    place = np.argsort(order)
+    original = Blocks.of_window
+    monkeypatch.setattr(
+        Blocks,
+        "of_window",
+        lambda self, number, size: (place[part] for part in original(self, number, size)),
+    )
+    assert (r_squared_counts(rows[order], features, settings(8, 2)) == before).all()
+
+
+@pytest.mark.parametrize("batch", [(1, 1), (3, 3), (64, 64)])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_batches_and_threads_change_no_bit(
+    batch: tuple[int, int], threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows, columns = table()
+    features = Features(columns, 7, 3, 8)
+    before = r_squared_counts(rows, features, settings(8, 3))
+    monkeypatch.setattr(r_squared, "BATCH", batch)
+    assert (r_squared_counts(rows, features, settings(8, 3), threads) == before).all()
+
+
+def test_a_table_of_several_windows_uses_the_rows_of_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mipselect.blocks.partitions.WINDOW", 33)
+    rows, features = numbers()
+    asked = settings(8, 2)
+    assert len(row_blocks(N, asked)) == 2 * (3 * 4 + 0)
+    found = r_squared_counts(rows, features, asked)
+    assert np.abs(found - direct_counts(rows, features, asked)).max() <= ROUNDINGS
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e308, 5e-324, 0.0])
+def test_whatever_stands_in_the_rows_shares_are_between_0_and_1(value: float) -> None:
+    rows, features = numbers()
+    with np.errstate(all="raise", under="ignore"):
+        for place in (slice(None), slice(0, None, 3)):
+            for column in (slice(None), slice(0, 3), slice(6, 7)):
+                spoiled = rows.copy()
+                spoiled[place, column] = value
+                found = r_squared_counts(spoiled, features, settings(8))
+                assert (found >= 0).all()
+                assert (found <= (N // 8) << 20).all()
+
+
+def test_a_constant_target_says_nothing() -> None:
+    rows, features = numbers()
+    rows[:, -1] = 3.0
+    assert not r_squared_counts(rows, features, settings(8)).any()
+
+
+def test_an_estimate_grows_with_all_that_takes_time() -> None:
+    _rows, features = numbers(p=10)
+    wide = Features(table()[1], 7, 3, 8)
+    columns = features.columns
+
+    def seconds(
+        n: int = 10_000, p: int = 10, s: int = 3, b: int = 10, partitions: int = 1
+    ) -> float:
+        some = ColumnsOfFeatures((*columns.parts[:p], columns.parts[-1]), columns.indicators)
+        return r_squared_seconds(n, partitions, Features(some, p, s, b))
+
+    assert seconds() == pytest.approx(seconds(partitions=3) / 3, rel=0.2)
+    assert seconds(n=1_000_000) > 90 * seconds() > seconds()
+    assert seconds(s=4) > seconds() > seconds(s=2) > seconds(s=1)
+    assert seconds() > seconds(p=9)
+    assert seconds() > seconds(b=20)
+    plain = Features(ColumnsOfFeatures(tuple((j,) for j in range(8)), np.zeros(8)), 7, 3, 8)
+    assert r_squared_seconds(1000, 1, wide) > r_squared_seconds(1000, 1, plain)
+
+
+def test_settings_out_of_range_are_refused() -> None:
+    rows, features = numbers()
+    for wrong in ({"penalty": 0.0}, {"depth": -0.1}, {"penalty": math.nan}):
+        with pytest.raises(InvalidInput):
+            settings(8, **wrong)
+    with pytest.raises(InvalidInput, match="block_rows must be an integer ≥ 5"):
+        settings(4).require_rows(2)
+    settings(5).require_rows(2)
+    with pytest.raises(InvalidInput, match="7 rows are no block of 8"):
+        r_squared_counts(rows[:7], features, settings(8))

@@ -1,0 +1,64 @@
+"""Block R² by its definition: one dense inverse for every block and support."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+
+from mipselect.blocks.r_squared import BlockR2, Features
+
+UNITS = 2**20
+
+
+def row_blocks(n: int, settings: BlockR2) -> list[np.ndarray]:
+    """All blocks of all partitions, as row numbers."""
+    window = settings.blocks.window
+    found: list[np.ndarray] = []
+    for number, start in enumerate(range(0, n, window)):
+        for partition in settings.blocks.of_window(number, min(window, n - start)):
+            found.extend(partition + start)
+    return found
+
+
+def kernel(rows: np.ndarray, part: tuple[int, ...], indicators: np.ndarray) -> np.ndarray:
+    """b ZZᵀ/tr ZZᵀ of a feature in one block, 0 where all of it is constant."""
+    columns = np.array([centred(rows[:, j]) for j in part])
+    for column, j in zip(columns, part, strict=True):
+        if not indicators[j]:
+            column /= np.linalg.norm(column) or 1.0
+    trace = float((columns**2).sum())
+    return columns.T @ columns * (len(rows) / trace) if trace > 0.0 else np.zeros((len(rows),) * 2)
+
+
+def centred(values: np.ndarray) -> np.ndarray:
+    there = np.isfinite(values)
+    if not there.any() or np.ptp(values[there]) == 0.0:
+        return np.zeros(len(values))
+    return np.where(there, values - values[there].mean(), 0.0)
+
+
+def shares(rows: np.ndarray, features: Features, settings: BlockR2) -> np.ndarray:
+    """u of every support in one block, lexicographic."""
+    columns, b, ridge = features.columns, len(rows), settings.penalty
+    kernels = [kernel(rows, part, columns.indicators) for part in columns.parts[:-1]]
+    y = centred(rows[:, columns.parts[-1][0]])
+    total = len(list(combinations(range(features.count), features.support_size)))
+    if not y.any():
+        return np.zeros(total)
+    y /= np.linalg.norm(y)
+    found = []
+    for support in combinations(range(features.count), features.support_size):
+        chosen = sum(kernels[j] for j in (*support, *range(features.count, len(kernels))))
+        inverse = np.linalg.inv(chosen + 30.0 * np.ones((b, b)) + ridge * np.eye(b))
+        residual = float(((ridge * inverse @ y) ** 2).sum())
+        found.append(1.0 - (b - 1) * residual / max(0.5, ridge * float(np.trace(inverse))))
+    g = np.array(found)
+    low = settings.depth
+    return (np.clip(g / max(0.5, float(g.max())), -low, 1.0) + low) / (1.0 + low)
+
+
+def direct_counts(rows: np.ndarray, features: Features, settings: BlockR2) -> np.ndarray:
+    """2²⁰ T F(S) of every support, shape (N,)."""
+    blocks = row_blocks(len(rows), settings)
+    return sum(np.rint(UNITS * shares(rows[block], features, settings)) for block in blocks)
