@@ -36,7 +36,18 @@ def heavy_tails(rng: np.random.Generator) -> Made:
 
 
 def few_rows_carry_it(rng: np.random.Generator) -> Made:
-    """One row in 200 has three times the R² of all others, by other columns."""
+    """One row in 100 has nearly all of R²; in the others the same columns explain little."""
+    X = rng.standard_normal((ROWS, FIELDS))
+    X[rng.random(ROWS) < 0.01, :3] *= 20.0
+    y = X[:, :3] @ np.array([0.3, 0.3, 0.2]) + 2.0 * rng.standard_normal(ROWS)
+    return _numbers(X), y
+
+
+def few_rows_disagree(rng: np.random.Generator) -> Made:
+    """One row in 200 has nearly all of R², by other columns than in all other rows.
+
+    No score to which every row adds as much as any other can find them.
+    """
     X = rng.standard_normal((ROWS, FIELDS))
     extreme = rng.random(ROWS) < 0.005
     X[extreme, :3] *= 30.0
@@ -75,8 +86,8 @@ def weak_signals(rng: np.random.Generator) -> Made:
     return _numbers(X), X @ weights + rng.standard_normal(ROWS)
 
 
-def groups_of_rows(rng: np.random.Generator) -> Made:
-    """Counts with many zeros, times that grow with a number, and a bent dependence."""
+def skewed_money(rng: np.random.Generator) -> Made:
+    """Counts with many zeros, skewed columns, and a target that grows exponentially."""
     X = rng.exponential(1.0, (ROWS, FIELDS))
     counts = rng.poisson(0.3 * X[:, :4])
     X[:, :4] = counts
@@ -97,10 +108,11 @@ MAKERS: tuple[Callable[[np.random.Generator], Made], ...] = (
     constant_in_most_blocks,
     heavy_tails,
     few_rows_carry_it,
+    few_rows_disagree,
     copies,
     wide_categories,
     weak_signals,
-    groups_of_rows,
+    skewed_money,
     missing_values,
 )
 

@@ -51,8 +51,7 @@ def default_block_rows(n: int, epsilon: float, support_size: int) -> int:
     support_size : int
         s.
     """
-    product = n * epsilon
-    return max(support_size + 4, round(min(24.0, 3.0 * math.pow(max(product, 1.0), 0.2))))
+    return max(12, 2 * support_size + 4, round(0.5 * math.sqrt(n * epsilon)))
 
 
 def default_partitions(seconds: float) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -196,7 +195,7 @@ class BlockScores:
         n, count, size = len(rows), problem.n_features, problem.support_size
         settings = choice.settings(n, columns, count, size)
         features = Features(columns, count, size, settings.blocks.rows)
-        problem = replace(problem.needing(()), blocks=settings.blocks)
+        problem = problem.in_block_r2(settings.blocks)
         set_fields(self, problem=problem, settings=settings, n=n, _features=features, _rows=rows)
 
     _features: Features
@@ -309,7 +308,7 @@ class BlockScores:
 
     def public(self) -> dict[str, Any]:
         """All that is public about them, by the keys of reports, cards and ledgers."""
-        return {**self.problem.public(), "score": "block-r2"}
+        return self.problem.public()
 
 
 def _lexicographic_ranks(supports: IntArray, n_features: int) -> IntArray:

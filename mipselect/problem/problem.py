@@ -55,9 +55,12 @@ class Problem:
         From columns back to the units of a table with a schema.
     target_shift : float
         Constant that was subtracted from the target.
+    score : {"loss", "blocks", "block-r2"}
+        Values of supports: losses of rows; least squares on blocks of rows, each normalised by
+        itself, where all bounds of columns and target are 1, whatever their ranges are; or the
+        block R² of `BlockScores`, which has no loss and no bounds.
     blocks : Blocks or None
-        Where R(S) is of blocks of rows, each normalised by itself; then all bounds of columns and
-        target are 1, whatever their ranges are.
+        Of a score from blocks, once it is settled.
 
     Raises
     ------
@@ -83,6 +86,7 @@ class Problem:
     classes: tuple[str, str] | None = None
     units: Units | None = None
     target_shift: float = 0.0
+    score: str = "loss"
     blocks: Blocks | None = None
 
     def __post_init__(self) -> None:
@@ -255,7 +259,12 @@ class Problem:
         return self.blocks.count(n)
 
     def sensitivity(self, n: int) -> float:
-        """Δ: the most that R(S) moves, for any S, when one of n rows is replaced."""
+        """Δ: the most that R(S) moves, for any S, when one of n rows is replaced.
+
+        Block R² moves by 1 at most.
+        """
+        if self.score == "block-r2":
+            return 1.0
         spread = self.stated_loss.spread(self.bound("y_bound"), self.prediction_bound)
         return spread / self.terms(n)
 
@@ -265,6 +274,8 @@ class Problem:
         One row is replaced of n. A law ∝ exp(-εR(S)/2w) is ε-private, w this number
         (docs/mathematics/blocks.md, (3)).
         """
+        if self.score == "block-r2":
+            return 1.0
         loss = self.stated_loss
         # A loss of one's own may say no more than its spread.
         most = getattr(loss, "oscillation", loss.spread)
@@ -277,7 +288,7 @@ class Problem:
 
         Of blocks replace-one only: a further row may change several of them.
         """
-        return ("replace-one", "add-remove") if self.blocks is None else ("replace-one",)
+        return ("replace-one", "add-remove") if self.score == "loss" else ("replace-one",)
 
     @property
     def number_of_supports(self) -> int:
@@ -307,22 +318,27 @@ class Problem:
             y_bound=1.0,
             coef_bound=coef_bound,
             ridge=DEFAULT_RIDGE if ridge is None else ridge,
+            score="blocks",
             blocks=blocks,
         )
+
+    def in_block_r2(self, blocks: Blocks | None) -> Problem:
+        """Block R² of the same columns; the blocks are None until n is known."""
+        return replace(self.needing(()), score="block-r2", blocks=blocks)
 
     def needing(self, bounds: Iterable[str]) -> Problem:
         """The same without a loss, and with no more than these bounds: x_bound, y_bound, ...
 
         Bounds of blocks are none of their rows.
         """
-        kept = set(bounds) if self.blocks is None else set()
+        kept = set(bounds) if self.score == "loss" else set()
         dropped: dict[str, Any] = {
             name: None for name in ("y_bound", "coef_bound", "ridge") if name not in kept
         }
         layout = self.layout
         if "x_bound" not in kept:
             layout = replace(layout, limits=None, always_limit=None)
-        return replace(self, layout=layout, loss=None, blocks=None, **dropped)
+        return replace(self, layout=layout, loss=None, score="loss", blocks=None, **dropped)
 
     def check_support(self, support: ArrayLike) -> IntArray:
         """Return `support` as an index array, or raise `InvalidInput`."""
@@ -331,19 +347,22 @@ class Problem:
 
     def public(self) -> dict[str, Any]:
         """All of it by the keys of reports, cards and ledgers, ready for JSON; None if absent."""
+        of_loss = self.score == "loss"
+        unsettled = {"block_rows": None, "partitions": None}
+        blocks = unsettled if self.blocks is None else self.blocks.public()
         return {
             "p": self.p,
             "support_size": self.support_size,
             "number_of_supports": self.number_of_supports,
-            "x_bound": _one_if_alike(self.layout.limits) if self.blocks is None else None,
-            "y_bound": self.y_bound if self.blocks is None else None,
+            "x_bound": _one_if_alike(self.layout.limits) if of_loss else None,
+            "y_bound": self.y_bound if of_loss else None,
             "coef_bound": self.coef_bound,
             "ridge": self.ridge,
             "loss": None if self.loss is None else self.loss.name,
             "target_shift": self.target_shift,
             "features": list(self.feature_names),
             "n_features": self.n_features,
-            **({} if self.blocks is None else {"score": "blocks", **self.blocks.public()}),
+            **({} if of_loss else {"score": self.score, **blocks}),
             **(self._of_several_columns() if self.units is None else self._of_a_table(self.units)),
         }
 
@@ -363,8 +382,8 @@ class Problem:
             "protected_unit": units.unit,
             "always": list(units.always_names),
             "intercept": self.layout.intercept,
-            "target_scale": units.target_scale if self.blocks is None else None,
-            "target_offset": units.target_offset if self.blocks is None else None,
+            "target_scale": units.target_scale if self.score == "loss" else None,
+            "target_offset": units.target_offset if self.score == "loss" else None,
             "classes": None if self.classes is None else list(self.classes),
         }
 

@@ -117,7 +117,7 @@ class StoredData:
     def mapped(self) -> bool:
         """True of a table with a schema, of moments and of blocks: there is nothing to clip."""
         clipped = not isinstance(self.data, Rows) or isinstance(self.data, ClippedRows)
-        return clipped or self.problem.blocks is not None
+        return clipped or self.problem.score != "loss"
 
     @property
     def X(self) -> FloatArray:
