@@ -10,6 +10,9 @@ MOST_PARTITIONS = 8
 SECONDS_OF_PARTITIONS = 10.0
 """More than one partition is drawn where all of them take no longer than this."""
 
+MOST_DEFAULT_SECONDS = 60.0
+"""Block R² is not the default where one partition takes longer."""
+
 DEFAULT_RIDGE = 1.0
 """λ: as much as one block."""
 
@@ -66,3 +69,19 @@ def default_partitions(seconds: float) -> int:
         Estimated time of one partition; public.
     """
     return max(1, min(MOST_PARTITIONS, int(SECONDS_OF_PARTITIONS / seconds)))
+
+
+def block_r2_by_default(seconds: float, widest: int) -> bool:
+    """True where block R² is the default, and not least squares on blocks.
+
+    Its scores take a minute at most, and no feature is wide: a block sees few of its categories,
+    while least squares have one coefficient of each for all blocks.
+
+    Parameters
+    ----------
+    seconds : float
+        Estimated time of the scores; public.
+    widest : int
+        Columns of the widest feature.
+    """
+    return seconds <= MOST_DEFAULT_SECONDS and widest < WIDE

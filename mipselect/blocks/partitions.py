@@ -59,6 +59,17 @@ class Blocks:
             seed=checked_integer(self.seed, "partition_seed", 0),
         )
 
+    @classmethod
+    def of(
+        cls,
+        block_rows: int | None = None,
+        partitions: int | None = None,
+        partition_seed: int | None = None,
+    ) -> Blocks:
+        """Make blocks of what is given; the rest is as by default."""
+        given = {"rows": block_rows, "partitions": partitions, "seed": partition_seed}
+        return cls(**{name: value for name, value in given.items() if value is not None})
+
     @property
     def window(self) -> int:
         """Rows of a window: the largest multiple of b up to `WINDOW`."""

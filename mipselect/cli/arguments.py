@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import asdict, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from mipselect.cli.declared import given, refuse
+from mipselect.cli.declared import given
 from mipselect.cli.method_options import MethodOptions
 from mipselect.cli.options import MethodKind, parse_pool_size, require_positive
+from mipselect.cli.options import stated as stated_options
 from mipselect.cli.sizes import parse_sizes
 from mipselect.cli.table_options import ScoreOptions
 from mipselect.errors import InvalidInput, about
@@ -16,9 +16,12 @@ from mipselect.losses import checked_loss
 from mipselect.parameters import parameters_of
 from mipselect.selectors import BY_NAME
 from mipselect.selectors.base import PrivateSelector
-from mipselect.selectors.problem import BLOCKS, LOSS, OF_BLOCKS, SCORES, ProblemSelector
+from mipselect.selectors.problem import LOSS, SCORES, ProblemSelector
 from mipselect.selectors.scored import ScoreSelector
 from mipselect.validation import checked_choice
+
+if TYPE_CHECKING:  # Reading tables takes long to import.
+    from mipselect.problem.block_options import BlockOptions
 
 PARSED: Mapping[str, Callable[[str], Any]] = {
     "--sizes": parse_sizes,
@@ -101,16 +104,16 @@ def chosen_loss(loss: str | None, method: PrivateSelector, called: str) -> dict[
 
 
 def of_blocks(
-    options: ScoreOptions, method: PrivateSelector, called: str, *, stated: bool
-) -> dict[str, Any]:
-    """Return the settings of blocks of rows; none where the score is the loss or of the method.
+    options: ScoreOptions, scales: Mapping[str, Any], method: ProblemSelector, *, stated: bool
+) -> BlockOptions | None:
+    """Return the options of a score from blocks; None where the score is the loss.
 
     Parameters
     ----------
     options : ScoreOptions
-    method : PrivateSelector
-    called : str
-        Its name on the command line.
+    scales : mapping
+        coef_bound and ridge, where they are given.
+    method : ProblemSelector
     stated : bool
         True if what else is given is for the loss.
 
@@ -119,22 +122,20 @@ def of_blocks(
     InvalidInput
         For an option that has no place here.
     """
-    about = {
-        name: value
-        for name, value in asdict(options).items()
-        if name in OF_BLOCKS and value is not None
-    }
-    if not isinstance(method, ProblemSelector):
-        refuse(replace(options, loss=None), f"does not apply to --method {called}")
-        return {}
-    if options.score is None:
-        score = LOSS if stated or options.loss is not None else BLOCKS
+    from mipselect.problem.block_options import BlockOptions
+
+    score = options.score
+    if score is None:
+        score = LOSS if stated or options.loss is not None else None
     else:
-        score = checked_choice(options.score, "--score", SCORES)
+        checked_choice(score, "--score", SCORES)
+    chosen = stated_options(block_rows=options.block_rows, partitions=options.partitions)
     if score == LOSS:
-        for name in about:
-            raise InvalidInput(f"{option_named(name)} goes with --score blocks")
-        return {}
+        for name in chosen:
+            raise InvalidInput(
+                f"{option_named(name)} goes with scores from blocks, not --score loss"
+            )
+        return None
     if options.loss is not None:
         raise InvalidInput("--loss goes with --score loss: of blocks it is least squares")
-    return {"score": BLOCKS, **about}
+    return BlockOptions(score=score, epsilon=method.epsilon, lists=method.lists, **chosen, **scales)

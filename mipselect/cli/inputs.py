@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -25,7 +26,7 @@ from mipselect.problem.stored.files import (
 )
 from mipselect.problem.stored.headers import header
 from mipselect.problem.stored.settings import problem_of
-from mipselect.problem.stored.sources import load_table
+from mipselect.problem.stored.sources import Loaded, load_table
 from mipselect.problem.sums import problem_of_moments
 from mipselect.tables.moments import Moments
 from mipselect.validation import checked_integer
@@ -131,7 +132,7 @@ class NumberTable:
     features: list[str] | None
     target_shift: float
     settings: dict[str, Any]
-    size_named: str = "--support-size"
+    size_named: str
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -141,17 +142,25 @@ class NumberTable:
     def problem(self) -> tuple[Problem, int | None]:
         """See `Input`."""
         names = header(self.path, self.target, self.features)
-        self._check_size(len(names))
-        return problem_of(self.settings, len(names), names, self.target_shift), None
+        return self.columns(len(names), names), None
 
     def data(self) -> StoredData:
         """See `Input`."""
+        return StoredData.of_arrays(
+            self.path, self.arrays(), self.settings, target_shift=self.target_shift
+        )
+
+    def arrays(self) -> Loaded:
+        """Read X, y and the names of the columns of X."""
         section = {"path": self.path, "target": self.target, "features": self.features}
         arrays = load_table({**section, "target_shift": self.target_shift}, Path())
         self._check_size(arrays[0].shape[1])
-        return StoredData.of_arrays(
-            self.path, arrays, self.settings, target_shift=self.target_shift
-        )
+        return arrays
+
+    def columns(self, p: int, names: Sequence[str] | None) -> Problem:
+        """Return the problem that the settings describe, on columns of these names."""
+        self._check_size(p)
+        return problem_of(self.settings, p, names, self.target_shift)
 
     def _check_size(self, p: int) -> None:
         checked_integer(self.settings["support_size"], f"{self.path}: {self.size_named}", 1, p)

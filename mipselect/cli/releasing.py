@@ -26,6 +26,7 @@ from mipselect.problem.problem import Problem
 from mipselect.problem.stored.files import StoredData
 from mipselect.search.progress import ProgressCallback
 from mipselect.selectors.base import PrivateSelector
+from mipselect.selectors.problem import ProblemSelector
 from mipselect.selectors.scored import RowsSelector
 from mipselect.validation import checked_integer
 
@@ -297,6 +298,8 @@ def law_of(
     """Return what is drawn from. Scores are of data as they are, values of clipped data."""
     if isinstance(method, RowsSelector):
         return method.law(method.problem(given.problem), given.rows(), rng)
+    if isinstance(method, ProblemSelector):
+        return method.on(given.drawn_from(), rng, progress)
     return method.on(given.instance(), rng, progress)
 
 

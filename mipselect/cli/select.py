@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from mipselect.cli.arguments import chosen_loss, of_blocks, option_named, refuse_bounds
 from mipselect.cli.declared import command, group, option, options, refuse
@@ -30,6 +31,9 @@ from mipselect.selectors.base import PrivateSelector
 from mipselect.selectors.exact_draws import ExactDrawSelector
 from mipselect.selectors.problem import ProblemSelector
 from mipselect.tables.schema import TableSchema
+
+if TYPE_CHECKING:  # Reading tables takes long to import.
+    from mipselect.problem.block_options import BlockOptions
 
 EXAMPLES = """Examples:
 
@@ -116,23 +120,19 @@ def _of_numbers(arguments: SelectArguments, plan: Plan, size: int) -> Input:
     refuse(arguments.question, NEEDS_SCHEMA)
     table, numbers, bounds = arguments.table, arguments.numbers, arguments.bounds()
     stated = bool(bounds) or _asks_for_add_remove(plan)
-    by_blocks = of_blocks(arguments.scores, plan.method, plan.name, stated=stated)
-    if by_blocks:
-        refuse(replace(numbers, features=None), NO_RANGE)
-        settings = {**by_blocks, **bounds}
-    else:
-        loss = chosen_loss(arguments.scores.loss, plan.method, plan.name)
-        settings = {**loss, **_checked_bounds(bounds, plan)}
+    blocks = _of_blocks(arguments, plan, stated=stated)
     if not math.isfinite(numbers.target_shift):
         raise InvalidInput(f"--target-shift must be a finite number, got {numbers.target_shift}")
-    return NumberTable(
-        Path(table.data),
-        table.target,
-        numbers.chosen,
-        numbers.target_shift,
-        {"support_size": size, **settings},
-        "the largest of --sizes" if arguments.support_size is None else "--support-size",
-    )
+    named = "the largest of --sizes" if arguments.support_size is None else "--support-size"
+    given = (Path(table.data), table.target, numbers.chosen, numbers.target_shift)
+    settings: dict[str, Any] = {"support_size": size}
+    if blocks is not None:
+        from mipselect.cli.block_inputs import NumberTableInBlocks
+
+        refuse(replace(numbers, features=None), NO_RANGE)
+        return NumberTableInBlocks(*given, {**settings, "loss": None}, named, blocks)
+    settings |= chosen_loss(arguments.scores.loss, plan.method, plan.name)
+    return NumberTable(*given, {**settings, **_checked_bounds(bounds, plan)}, named)
 
 
 def _of_schema(arguments: SelectArguments, plan: Plan, size: int) -> Input:
@@ -140,20 +140,33 @@ def _of_schema(arguments: SelectArguments, plan: Plan, size: int) -> Input:
     refuse(arguments.numbers, HAS_SCHEMA)
     table, bounds = arguments.table, arguments.bounds()
     assert table.schema is not None
-    question = {**arguments.question.keywords, "path": table.data}
-    question |= {"schema": str(table.schema), "target": table.target}
+    question = {**arguments.question.keywords, "target": table.target}
     refuse_bounds(bounds, plan.method, plan.name)
     schema = TableSchema.read(table.schema)
     of_two = len(schema.field(table.target, "target").category_names) == 2
     of_rows = bool(bounds) or not {"ranges", "intercept"}.isdisjoint(question)
-    stated = of_two or of_rows or _asks_for_add_remove(plan)
-    settings = of_blocks(arguments.scores, plan.method, plan.name, stated=stated)
-    if settings:
-        refuse(replace(arguments.question, always=None, never=None, unit_rule=None), NO_RANGE)
-    else:
-        settings = chosen_loss(arguments.scores.loss, plan.method, plan.name)
+    blocks = _of_blocks(arguments, plan, stated=of_two or of_rows or _asks_for_add_remove(plan))
     note_of_the_target(schema, table.target)
-    return SchemaTable(Path(table.data), question, {"support_size": size, **settings, **bounds})
+    if blocks is not None:
+        from mipselect.cli.block_inputs import SchemaTableInBlocks
+
+        refuse(replace(arguments.question, always=None, never=None, unit_rule=None), NO_RANGE)
+        rule = question.pop("unit_rule", "first")
+        asked = {**question, "support_size": size}
+        return SchemaTableInBlocks(table.data, table.schema, asked, rule, blocks)
+    loss = chosen_loss(arguments.scores.loss, plan.method, plan.name)
+    question |= {"path": table.data, "schema": str(table.schema)}
+    return SchemaTable(Path(table.data), question, {"support_size": size, **loss, **bounds})
+
+
+def _of_blocks(arguments: SelectArguments, plan: Plan, *, stated: bool) -> BlockOptions | None:
+    if not isinstance(plan.method, ProblemSelector):
+        refuse(replace(arguments.scores, loss=None), f"does not apply to --method {plan.name}")
+        return None
+    scales = {
+        name: value for name, value in arguments.bounds().items() if name in ("coef_bound", "ridge")
+    }
+    return of_blocks(arguments.scores, scales, plan.method, stated=stated)
 
 
 def _asks_for_add_remove(plan: Plan) -> bool:

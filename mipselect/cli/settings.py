@@ -23,7 +23,7 @@ from mipselect.selectors import (
 )
 from mipselect.selectors.base import PrivateSelector
 from mipselect.selectors.exact_draws import ExactDrawSelector
-from mipselect.selectors.problem import BLOCKS, ProblemSelector
+from mipselect.selectors.problem import BLOCKS, LOSS, R2, ProblemSelector
 from mipselect.selectors.searched import SearchSettings
 from mipselect.validation import listed
 
@@ -86,8 +86,8 @@ def print_settings(console: Console, settings: Mapping[str, Any]) -> None:
         size += f" with complexity {settings['complexity']:g}"
     parts = [] if settings["n"] is None else [f"n = {settings['n']:,}"]
     parts += [dimension(settings["p"], settings["n_features"]), size]
-    in_blocks = settings.get("score") == BLOCKS
-    if settings["loss"] is not None and not in_blocks:
+    score = settings.get("score", LOSS)
+    if settings["loss"] is not None and score == LOSS:
         parts.append(f"{settings['loss']} loss")
     for name in ("x_bound", "y_bound", "coef_bound", "ridge", "target_shift"):
         value = settings[name]
@@ -98,8 +98,8 @@ def print_settings(console: Console, settings: Mapping[str, Any]) -> None:
     if settings["sensitivity"] is not None:
         parts.append(f"sensitivity {settings['sensitivity']:.6g}")
     line("Problem", ", ".join(parts))
-    if in_blocks:
-        line("Score", SCORE_OF_BLOCKS.format(**settings))
+    if score != LOSS:
+        line("Score", _score_in_words(score, settings))
     if settings["features"] is not None:
         line("Features", listed(settings["features"]))
     if "always" in settings:
@@ -118,9 +118,20 @@ def print_settings(console: Console, settings: Mapping[str, Any]) -> None:
     line("Search", "; ".join([*used, f"mipselect {settings['mipselect']}"]))
 
 
-SCORE_OF_BLOCKS = (
-    "least squares on blocks of {block_rows} rows, in {partitions} partitions; no ranges were used"
-)
+SCORES_OF_BLOCKS = {
+    BLOCKS: ("least squares on blocks", "for any number of supports, sizes and wide features"),
+    R2: ("R² within blocks", "for supports that can all be listed"),
+}
+"""Scores in words, and what each is for."""
+
+
+def _score_in_words(score: str, settings: Mapping[str, Any]) -> str:
+    what, why = SCORES_OF_BLOCKS[score]
+    blocks = "whose number of rows follows from n and ε"
+    if settings["block_rows"] is not None:
+        blocks = "of {block_rows} rows, in {partitions} partitions".format(**settings)
+    return f"{what} {blocks}, {why}; no ranges were used"
+
 
 OF_ROWS = ("top_k", "alpha", "blocks", "mcmc_steps", "mcmc_radius")
 """Recorded options of the methods without a certified search: named as on the command line."""

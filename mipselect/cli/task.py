@@ -205,9 +205,9 @@ def _checked_settings(task: Task, problem: Problem, n: int | None) -> dict[str, 
             f"{task.title}: the guarantee of scores from blocks of rows is for replacing one row, "
             "and add-remove is asked for: --score loss with public bounds has both"
         )
-    loss = problem.stated_loss.name
-    if isinstance(task.method, MCMCSelector) and loss != "squared":
-        raise InvalidInput(f"{task.title}: --method mcmc is for the squared loss, not {loss}")
+    loss = problem.loss
+    if isinstance(task.method, MCMCSelector) and loss is not None and loss.name != "squared":
+        raise InvalidInput(f"{task.title}: --method mcmc is for the squared loss, not {loss.name}")
     with about(task.title):
         report = settings_report(problem, task.method, None if task.hides_n else n)
     return {**task.settings, **report}

@@ -60,8 +60,10 @@ def largest_range(problem: Problem, n: int) -> float:
     No support is worse than β = 0. As a loss is convex, ℓ(y, 0) - ℓ(y, u) is at most half of
     ℓ(y, -u) - ℓ(y, u), and so no support is better than that by more than half of what a loss
     varies by. Where ℓ(y, y) = 0, for all losses but that of classes, it cannot be better by more
-    than ℓ(y, 0).
+    than ℓ(y, 0). Block R² is between 0 and the number of blocks.
     """
+    if problem.loss is None:
+        return problem.terms(n)
     half = 0.5 * problem.terms(n) * problem.oscillation(n)
     if problem.of_classes:
         return half

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,21 +17,14 @@ from mipselect.blocks.r_squared import UNITS, BlockR2, Features, r_squared_count
 from mipselect.blocks.r_squared_choice import MOST_SECONDS, BlockR2Choice
 from mipselect.blocks.r_squared_cost import r_squared_seconds
 from mipselect.errors import InvalidInput
-from mipselect.problem.block_problem import (
-    array_columns,
-    problem_of_blocks,
-    rows_of_table,
-    target_of_rows,
-)
 from mipselect.problem.data import Rows
 from mipselect.problem.layout import Column, Columns
 from mipselect.problem.problem import Problem
 from mipselect.tables.frames import numeric_matrix
-from mipselect.tables.moments.block_columns import TableBlockColumns, parts_of_table
-from mipselect.tables.moments.counting import cores
-from mipselect.tables.people import checked_rule
-from mipselect.tables.schema import TableSchema
 from mipselect.validation import set_fields
+
+if TYPE_CHECKING:  # Reading tables takes long to import.
+    from mipselect.tables.schema import TableSchema
 
 
 class BlockScores:
@@ -136,6 +129,18 @@ class BlockScores:
             epsilon=epsilon,
             most_seconds=most_seconds,
         )
+        self._hold_rows(problem, choice, rows)
+
+    @classmethod
+    def of_rows(cls, problem: Problem, rows: Rows, choice: BlockR2Choice) -> BlockScores:
+        """Return the scores of rows whose columns stand as in the layout of a problem."""
+        scores = cls.__new__(cls)
+        scores._hold_rows(problem, choice, rows)
+        return scores
+
+    def _hold_rows(self, problem: Problem, choice: BlockR2Choice, rows: Rows) -> None:
+        from mipselect.problem.block_problem import array_columns, target_of_rows
+
         columns = array_columns(problem, Blocks()).parts
         both = np.column_stack([rows.columns(problem), target_of_rows(rows)])
         self._hold(problem, choice, columns, both)
@@ -173,6 +178,10 @@ class BlockScores:
         ------
         InvalidInput
         """
+        from mipselect.problem.block_problem import problem_of_blocks, rows_of_table
+        from mipselect.tables.moments.block_columns import TableBlockColumns, parts_of_table
+        from mipselect.tables.people import checked_rule
+
         checked_rule(unit_rule, schema.privacy_unit)
         columns = TableBlockColumns(schema, target, tuple(never), Blocks())
         public = columns.question(always)
@@ -259,6 +268,8 @@ class BlockScores:
     @cached_property
     def counts(self) -> IntArray:
         """2²⁰ T F(S) of every support in lexicographic order, int64 of shape (N,). Sensitive."""
+        from mipselect.tables.moments.counting import cores
+
         return r_squared_counts(self._rows, self._features, self.settings, threads=cores())
 
     @cached_property

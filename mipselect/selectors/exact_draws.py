@@ -12,6 +12,7 @@ from mipselect.mechanisms.supports.law import checked_sizes
 from mipselect.mechanisms.supports.relations import both_relations, one_direction
 from mipselect.parameters import estimator, parameter
 from mipselect.privacy.guarantee import Guarantee
+from mipselect.problem.block_scores import BlockScores
 from mipselect.problem.instance import Instance
 from mipselect.problem.problem import Problem
 from mipselect.search.progress import ProgressCallback
@@ -77,11 +78,18 @@ class ExactDrawSelector(ProblemSelector):
         cost = one_direction(guarantee.epsilon)
         return both_relations(guarantee, cost, self.relations, rho_of=self.law.rho_of)
 
+    @property
+    def lists(self) -> bool:
+        """True for one size."""
+        return self.sizes is None or len(set(self.sizes)) == 1
+
     def problem(self, problem: Problem) -> Problem:
         """The same with the largest size that may be drawn."""
         return problem.with_support_size(checked_sizes(self.sizes, problem)[-1])
 
-    def _law(self, instance: Instance, progress: ProgressCallback | None) -> ExactDraws:
+    def _law(
+        self, instance: Instance | BlockScores, progress: ProgressCallback | None
+    ) -> ExactDraws:
         mechanism = self.law(
             instance.with_support_size(self.problem(instance.problem).support_size),
             self.epsilon,

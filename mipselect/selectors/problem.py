@@ -21,17 +21,19 @@ from mipselect.parameters import estimator, parameter, parameters_of
 from mipselect.privacy.concentrated import bounded_range_rho
 from mipselect.privacy.guarantee import RELATIONS, Guarantee
 from mipselect.privacy.randomness import Rng
+from mipselect.problem.block_scores import BlockScores
+from mipselect.problem.data import Rows
 from mipselect.problem.instance import Instance
 from mipselect.problem.problem import Problem
 from mipselect.problem.sums import require_squared
 from mipselect.search.progress import ProgressCallback
 from mipselect.selectors.base import PrivateSelector
-from mipselect.selectors.dask_collections import is_dask, learn_columns, summed
+from mipselect.selectors.dask_collections import learn_columns, summed
 from mipselect.validation import checked_choice, checked_epsilon, checked_integer
 
 BOUNDS = ("x_bound", "y_bound", "coef_bound", "ridge")
-BLOCKS, LOSS = "blocks", "loss"
-SCORES = (BLOCKS, LOSS)
+BLOCKS, R2, LOSS = "blocks", "block-r2", "loss"
+SCORES = (BLOCKS, R2, LOSS)
 RANGES = ("x_bound", "y_bound", "always_bound")
 OF_BLOCKS = ("block_rows", "partitions")
 
@@ -76,22 +78,25 @@ class ProblemSelector(PrivateSelector):
     """
 
     score: str | None = parameter(
-        '{"blocks", "loss"}, optional',
-        "Values of supports: least squares on blocks of rows, each normalised by itself, which "
-        "needs no bound; or a loss of rows that are clipped to the bounds. Default: blocks, or the "
-        "loss where a bound, an intercept or another loss than the squared one is given.",
+        '{"blocks", "block-r2", "loss"}, optional',
+        "Values of supports: least squares on blocks of rows, each normalised by itself; R² within "
+        "such blocks, for exact draws of one size from supports that can be listed; neither needs "
+        "a bound. Or a loss of rows that are clipped to the bounds. Default: the loss where a "
+        "bound, an intercept or another loss than the squared one is given, else R² where "
+        "it takes less than a minute, else least squares.",
         default=None,
         check=checked_score,
     )
     block_rows: int | None = parameter(
         "int, optional",
-        "b, rows of a block. Two see ranks; more come nearer to R², and need more rows. Default 2.",
+        "b, rows of a block. Of least squares two see ranks; more come nearer to R², and need more "
+        "rows. Default: 2, and for R² a public rule of n, ε and s.",
         default=None,
         check=checked_block_rows,
     )
     partitions: int | None = parameter(
         "int, optional",
-        "T, how often the rows are divided into blocks anew. Default 16.",
+        "T, how often the rows are divided into blocks anew. Default 16, and for R² at most 8.",
         default=None,
         check=checked_partitions,
     )
@@ -135,27 +140,40 @@ class ProblemSelector(PrivateSelector):
         return {name: vars(self)[name] for name in parameters_of(self)}
 
     @property
-    def chosen_score(self) -> str:
-        """The score "blocks" or "loss", by default by what else is given."""
+    def asked_score(self) -> str | None:
+        """The score that was asked for; "loss" where something was given that only it has."""
         score: str | None = vars(self)["score"]
         if score is not None:
             return score
         given = [getattr(self, name) for name in (*BOUNDS, "always_bound")]
         stated = any(value is not None for value in given) or self.intercept
-        return LOSS if stated or self.loss != "squared" else BLOCKS
+        return LOSS if stated or self.loss != "squared" else None
+
+    @property
+    def lists(self) -> bool:
+        """True if what it draws from may be a list of all supports, of one size."""
+        return False
 
     def check(self, named: Callable[[str], str] = str) -> Self:
         """See `PrivateSelector.check`."""
         super().check(named)
-        if self.chosen_score == BLOCKS:
-            self._refuse(named, RANGES, "does not apply to score 'blocks', which uses no range")
-            if self.intercept or self.loss != "squared":
+        score = self.asked_score
+        if score == LOSS:
+            self._refuse(named, OF_BLOCKS, "is for scores from blocks, and the score is 'loss'")
+            return self
+        self._refuse(named, RANGES, f"does not apply to score {score!r}, which uses no range")
+        if self.intercept or self.loss != "squared":
+            raise InvalidInput(
+                f"score {score!r} is least squares on centred blocks: leave out "
+                f"{named('intercept') if self.intercept else named('loss')}"
+            )
+        if score == R2:
+            self._refuse(named, ("coef_bound", "ridge"), "goes with score 'blocks' or 'loss'")
+            if not self.lists:
                 raise InvalidInput(
-                    "score 'blocks' is least squares on centred blocks: leave out "
-                    f"{named('intercept') if self.intercept else named('loss')}"
+                    "score 'block-r2' goes with exact draws of one size: ExponentialSelector and "
+                    "PermuteAndFlipSelector"
                 )
-        else:
-            self._refuse(named, OF_BLOCKS, "is for score 'blocks', and the score is 'loss'")
         return self
 
     def _refuse(self, named: Callable[[str], str], names: Iterable[str], why: str) -> None:
@@ -174,14 +192,17 @@ class ProblemSelector(PrivateSelector):
 
         Without a `score` those of a loss; what is drawn from blocks states its own.
         """
-        return ("replace-one",) if vars(self)["score"] == BLOCKS else tuple(RELATIONS)
+        return ("replace-one",) if vars(self)["score"] in (BLOCKS, R2) else tuple(RELATIONS)
 
     def problem(self, problem: Problem) -> Problem:
         """All of it; with the largest size, where sizes are an option."""
         return problem
 
     def on(
-        self, instance: Instance, rng: Rng = None, progress: ProgressCallback | None = None
+        self,
+        instance: Instance | BlockScores,
+        rng: Rng = None,
+        progress: ProgressCallback | None = None,
     ) -> SupportMechanism:
         """Search as far as is needed, and return the law. See `PrivateSelector.on`."""
         self.check()
@@ -189,18 +210,19 @@ class ProblemSelector(PrivateSelector):
             return self._law(instance, progress)
 
     @abstractmethod
-    def _law(self, instance: Instance, progress: ProgressCallback | None) -> SupportMechanism:
-        """See `on`."""
+    def _law(self, instance: Any, progress: ProgressCallback | None) -> SupportMechanism:
+        """See `on`; `BlockScores` come to those that list supports only."""
 
     def _mechanism(self, X: Any, y: Any, source: random.Random) -> SupportMechanism:
-        if self.chosen_score == BLOCKS:
-            return self.on(self._in_blocks(X, y, source))
-        return self.on(self._instance(X, y))
+        if self.asked_score == LOSS:
+            return self.on(self._instance(X, y))
+        return self.on(self._in_blocks(X, y, source))
 
     def _from_dask(self, X: Any, y: Any, source: random.Random) -> SupportMechanism:
-        if self.chosen_score == BLOCKS:
-            learn_columns(self, X, int(X.shape[1]))
-            return self.on(self._in_blocks(X, y, source))
+        if self.asked_score == R2:
+            raise InvalidInput("block R² needs the rows: of Dask collections score='blocks'")
+        if self.asked_score != LOSS:
+            return self.on(self._summed_blocks(X, y, source))
         loss = checked_loss(self.loss)
         require_squared(loss)
         if self.always_bound is not None:
@@ -238,20 +260,36 @@ class ProblemSelector(PrivateSelector):
         classes = _public_classes(checked_loss(self.loss))
         return y if classes is None else class_signs(y, classes)
 
-    def _in_blocks(self, X: Any, y: Any, source: random.Random) -> Instance:
-        given = {name: getattr(self, name) for name in OF_BLOCKS}
-        return Instance.from_blocks(
-            X,
-            y,
+    def _in_blocks(self, X: Any, y: Any, source: random.Random) -> Instance | BlockScores:
+        from mipselect.problem.block_options import BlockOptions
+
+        problem = Problem.of_columns(
+            self.n_features_in_,
+            self._names(),
             support_size=self._support_size(),
-            feature_names=None if is_dask(X) else self._names(),
             groups=self.groups,
             always=self.always,
-            coef_bound=self.coef_bound,
-            ridge=self.ridge,
-            partition_seed=source.getrandbits(SEED_BITS),
-            **{name: value for name, value in given.items() if value is not None},
+            loss=None,
         )
+        options = BlockOptions(
+            score=self.asked_score,
+            epsilon=self.epsilon,
+            lists=self.lists,
+            **self._of_blocks(source),
+        )
+        return options.of_rows(problem, Rows(problem.layout.ordered(X), y))
+
+    def _summed_blocks(self, X: Any, y: Any, source: random.Random) -> Instance:
+        learn_columns(self, X, int(X.shape[1]))
+        given: dict[str, Any] = self._of_blocks(source)
+        given |= {"groups": self.groups, "always": self.always}
+        stated = {name: value for name, value in given.items() if value is not None}
+        return Instance.from_blocks(X, y, support_size=self._support_size(), **stated)
+
+    def _of_blocks(self, source: random.Random) -> dict[str, Any]:
+        names = (*OF_BLOCKS, "coef_bound", "ridge")
+        given = {name: getattr(self, name) for name in names}
+        return {**given, "partition_seed": source.getrandbits(SEED_BITS)}
 
     def _instance(self, X: Any, y: Any) -> Instance:
         loss, needed = checked_loss(self.loss), list(BOUNDS)

@@ -195,7 +195,7 @@ def test_a_release_by_a_schema(run: Run, folder: Path) -> None:
     command += ("--epsilon", "1", "--always", "age", "--output", output)
     assert run(*command).code == 0
     card = run("card", output).out
-    for words in ("score: blocks", "rows of a block: 2", "partitions into blocks: 16"):
+    for words in ("score: block-r2", "rows of a block: 12", "partitions into blocks: 8"):
         assert words in card
     assert not any(words in card for words in ("clipped", "half the range", "intercept"))
     assert run(*command, "--score", "loss").code == 0

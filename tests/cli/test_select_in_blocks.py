@@ -32,7 +32,7 @@ target = "y"
 def skewed(n: int = 600) -> np.ndarray:
     """Columns a..e of a lognormal table and a target that a and d make up."""
     X = np.random.default_rng(0).lognormal(size=(n, 5))
-    return np.column_stack([X, np.exp(X[:, 0] - X[:, 3])])
+    return np.column_stack([X, X[:, 0] - X[:, 3]])
 
 
 @pytest.fixture
@@ -52,13 +52,31 @@ def test_target_size_and_epsilon_are_enough(run: Run, table: Path) -> None:
     report = outcome.report
     assert report["releases"][0]["feature_names"] == ["a", "d"]
     assert report["private"] is True
+    told = ("score", "block_rows", "partitions", "sensitivity", "coef_bound", "ridge", "loss")
+    assert [report[name] for name in told] == ["block-r2", 55, 8, 1.0, None, None, None]
+    text = run(*select(table)).out
+    assert "Score: R² within blocks of 55 rows, in 8 partitions, for supports that can" in text
+    assert "no ranges were used" in text
+    plan = run(*select(table, "--dry-run", "--json")).report
+    assert [plan[name] for name in told] == ["block-r2", *[None] * 6]
+    assert "follows from n and ε" in run(*select(table, "--dry-run")).out
+    given = run(*select(table, "--score", "block-r2", "--block-rows", "8", "--json")).report
+    assert (given["block_rows"], given["partitions"]) == (8, 8)
+
+
+def test_least_squares_on_blocks(run: Run, table: Path) -> None:
+    outcome = run(*select(table, "--score", "blocks", "--json"))
+    assert outcome.err == ""
+    report = outcome.report
+    assert report["releases"][0]["feature_names"] == ["a", "d"]
+    assert report["private"] is True
     assert (report["score"], report["block_rows"], report["partitions"]) == ("blocks", 2, 16)
     assert (report["x_bound"], report["y_bound"], report["ridge"]) == (None, None, 1.0)
     assert report["coef_bound"] == pytest.approx(0.75 * 2**-0.5)
     assert report["sensitivity"] == pytest.approx(0.5 * 1.75**2 / 300)
-    text = run(*select(table)).out
-    assert "Score: least squares on blocks of 2 rows, in 16 partitions; no ranges were used" in text
-    plan = run(*select(table, "--dry-run", "--json")).report
+    text = run(*select(table, "--score", "blocks")).out
+    assert "Score: least squares on blocks of 2 rows, in 16 partitions, for any" in text
+    plan = run(*select(table, "--score", "blocks", "--dry-run", "--json")).report
     assert (plan["score"], plan["n"], plan["sensitivity"]) == ("blocks", None, None)
 
 
@@ -73,6 +91,7 @@ def test_options_of_blocks_are_recorded(run: Run, table: Path) -> None:
     assert sized["coef_bound"] == pytest.approx(0.75 * 3**-0.5)
     for method in ("top-r", "mistakes"):
         answer = run(*select(table, "--method", method, "--json")).report
+        assert answer["score"] == "blocks"
         assert answer["releases"][0]["feature_names"] == ["a", "d"]
 
 
@@ -82,13 +101,22 @@ def test_options_of_blocks_are_recorded(run: Run, table: Path) -> None:
         (("--score", "blocks", "--x-bound", "1"), "--x-bound goes with --score loss"),
         (("--score", "blocks", "--target-shift", "1"), "--target-shift goes with --score loss"),
         (("--score", "blocks", "--loss", "hinge"), "--loss goes with --score loss"),
-        (("--score", "r2"), "--score must be 'blocks' or 'loss', got 'r2'"),
-        (("--score", "loss", "--block-rows", "2"), "--block-rows goes with --score blocks"),
-        (("--x-bound", "1", "--partitions", "2"), "--partitions goes with --score blocks"),
+        (("--score", "r2"), "--score must be one of 'blocks', 'block-r2', 'loss'"),
+        (
+            ("--score", "loss", "--block-rows", "2"),
+            "--block-rows goes with --score blocks",
+        ),
+        (
+            ("--x-bound", "1", "--partitions", "2"),
+            "--partitions goes with --score blocks",
+        ),
         (("--block-rows", "1"), "block_rows must be an integer in 2..256, got 1"),
         (("--coef-bound", "1"), "--x-bound, --y-bound, --ridge must be given"),
         (("--method", "sis", "--score", "blocks"), "--score does not apply to --method sis"),
         (("--method", "kendall", "--block-rows", "2"), "does not apply to --method kendall"),
+        (("--method", "top-r", "--score", "block-r2"), "goes with exact draws of one size"),
+        (("--score", "block-r2", "--ridge", "1"), "ridge goes with score 'blocks'"),
+        (("--score", "block-r2", "--block-rows", "4"), "block_rows must be an integer ≥ 5"),
         (("--block-rows", "256", "--features", "a,b"), ""),
     ],
 )
@@ -117,7 +145,8 @@ def test_a_ledger_under_add_remove_wants_a_loss(run: Run, table: Path, tmp_path:
     ledger = Ledger.create(other, epsilon=50.0, unit="person")
     assert run(*select(table, "--ledger", str(other))).code == 0
     asked = ledger.entries[0].asked
-    assert (asked["score"], asked["block_rows"], asked["partitions"]) == ("blocks", 2, 16)
+    assert (asked["score"], asked["partitions"]) == ("block-r2", 8)
+    assert "block_rows" in asked
 
 
 def test_an_instance_file_of_blocks(run: Run, table: Path) -> None:
@@ -136,7 +165,7 @@ def test_an_instance_file_of_blocks(run: Run, table: Path) -> None:
     report = run("release", path, "--epsilon", "20", "--json").report
     assert report["releases"][0]["feature_names"] == ["a", "d"]
     plan = run("release", path, "--epsilon", "20", "--dry-run").out
-    assert "blocks of 3 rows, in 5 partitions; no ranges were used" in plan
+    assert "blocks of 3 rows, in 5 partitions" in plan
     assert run("release", path, "--epsilon", "20", "--method", "kendall").code == 0
     run("release", path, "--epsilon", "20", "--method", "sis").failed_with(2, "must be given")
     assert run("compare", path, "--json").report["instances"]
@@ -168,7 +197,7 @@ def test_a_schema_needs_no_ranges(run: Run, table: Path) -> None:
     report = run(*select(table, *question, "--json")).report
     assert report["releases"][0]["feature_names"] == ["a", "d"]
     plan = run(*select(table, *question, "--dry-run", "--json")).report
-    assert (plan["score"], plan["features"]) == ("blocks", list("abcde"))
+    assert (plan["score"], plan["features"]) == ("block-r2", list("abcde"))
     for more in (("--score", "loss"), ("--ridge", "1"), ("--no-intercept",), ("--loss", "squared")):
         run(*select(table, *question, *more)).failed_with(2, "needs constraints.minimum")
     for more in (("--range", "a=0:1"), ("--no-intercept",)):

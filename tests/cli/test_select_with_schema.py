@@ -29,7 +29,7 @@ def test_schema_target_size_and_epsilon_are_enough(run: Run, tmp_path: Path) -> 
     assert (report["n"], report["n_features"]) == (300, 5)
     assert report["number_of_supports"] == 5
     assert report["protected_unit"] == "id"
-    assert (report["score"], report["block_rows"], report["partitions"]) == ("blocks", 2, 16)
+    assert (report["score"], report["block_rows"], report["partitions"]) == ("block-r2", 87, 8)
     unused = ("x_bound", "y_bound", "target_scale", "target_offset")
     assert [report[name] for name in unused] == [None] * 4
     assert outcome.err == ""
@@ -224,9 +224,9 @@ def test_a_dry_run_reads_no_row(run: Run, tmp_path: Path) -> None:
     path = written(tmp_path / "t.csv", [["\x00"] * 7])
     plan = select(run, path, "--dry-run", "--json").report
     assert plan["dry_run"] is True
-    assert (plan["n"], plan["sensitivity"], plan["ridge"]) == (None, None, 1.0)
+    assert (plan["n"], plan["sensitivity"], plan["ridge"]) == (None, None, None)
     assert plan["features"] == ["age", "sex", "ward", "noise, plain", "died"]
-    assert plan["coef_bound"] == 0.75
+    assert (plan["score"], plan["coef_bound"]) == ("block-r2", None)
     plan = select(run, path, "--dry-run", "--score", "loss", "--json").report
     assert plan["coef_bound"] == pytest.approx(1.25 * 2**-0.5)
     assert "dry run" in select(run, path, "--dry-run").out

@@ -10,19 +10,24 @@ import pytest
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 
-from mipselect import ExponentialMechanism, Instance
+from mipselect import BlockScores, ExponentialMechanism, Instance
 from mipselect.errors import BudgetExceeded, InvalidInput, RelationMismatch
 from mipselect.privacy import Ledger
-from mipselect.selectors import ExponentialSelector, MistakesSelector, TopRSelector
+from mipselect.selectors import (
+    ExponentialSelector,
+    MistakesSelector,
+    PermuteAndFlipSelector,
+    TopRSelector,
+)
 
-KINDS = (ExponentialSelector, TopRSelector, MistakesSelector)
+KINDS = (ExponentialSelector, PermuteAndFlipSelector, TopRSelector, MistakesSelector)
 BOUNDS = {"x_bound": 1.0, "y_bound": 1.0, "coef_bound": 1.0, "ridge": 1.0}
 
 
 def table(n: int = 400) -> tuple[np.ndarray, np.ndarray]:
     """Skewed columns, of which two make up the target."""
     X = np.random.default_rng(0).lognormal(size=(n, 7))
-    return X, np.exp(X[:, 2] - X[:, 5])
+    return X, X[:, 2] - X[:, 5]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -49,31 +54,71 @@ def test_the_law_is_that_of_the_instance_with_the_partitions_of_the_random_state
         assert law.log_probability(support) == other.log_probability(support)
     again = clone(selector).mechanism(X, y)
     assert again.instance.problem.blocks == blocks
-    unseeded = ExponentialSelector(2).mechanism(X, y).instance.problem.blocks
+    plain = ExponentialSelector(2, score="blocks")
+    unseeded = plain.mechanism(X, y).instance.problem.blocks
     assert unseeded is not None
     assert (unseeded.rows, unseeded.partitions) == (2, 16)
-    assert unseeded != ExponentialSelector(2).mechanism(X, y).instance.problem.blocks
+    assert unseeded != plain.mechanism(X, y).instance.problem.blocks
 
 
-def test_the_score_follows_from_what_is_given() -> None:
-    assert ExponentialSelector().chosen_score == "blocks"
-    assert ExponentialSelector(score="loss").chosen_score == "loss"
-    assert ExponentialSelector(score="blocks", ridge=2.0).chosen_score == "blocks"
+def test_the_loss_follows_from_what_is_given() -> None:
+    assert ExponentialSelector().asked_score is None
+    assert ExponentialSelector(score="loss").asked_score == "loss"
+    assert ExponentialSelector(score="blocks", ridge=2.0).asked_score == "blocks"
     given: list[dict[str, Any]] = [{name: 1.0} for name in (*BOUNDS, "always_bound")]
     for options in (*given, {"intercept": True}, {"loss": "hinge"}):
-        assert ExponentialSelector(**options).chosen_score == "loss"
+        assert ExponentialSelector(**options).asked_score == "loss"
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "score"),
+    [
+        (ExponentialSelector, {}, "block-r2"),
+        (PermuteAndFlipSelector, {}, "block-r2"),
+        (PermuteAndFlipSelector, {"sizes": [2]}, "block-r2"),
+        (PermuteAndFlipSelector, {"sizes": [1, 2]}, "blocks"),
+        (PermuteAndFlipSelector, {"block_rows": 4}, "blocks"),
+        (PermuteAndFlipSelector, {"block_rows": 5}, "block-r2"),
+        (PermuteAndFlipSelector, {"score": "blocks", "coef_bound": 0.3}, "blocks"),
+        (ExponentialSelector, BOUNDS, "loss"),
+    ],
+)
+def test_r2_within_blocks_is_the_default_where_supports_can_be_listed(
+    kind: type[Any], options: dict[str, Any], score: str
+) -> None:
+    X, y = table()
+    law = kind(2, random_state=1, **options).mechanism(X, y)
+    assert law.instance.problem.score == score
+    if score == "block-r2":
+        blocks = law.instance.problem.blocks
+        same = BlockScores(
+            X,
+            y,
+            support_size=2,
+            partition_seed=blocks.seed,
+            block_rows=options.get("block_rows"),
+        )
+        assert law.instance.counts.tolist() == same.counts.tolist()
+    many = np.random.default_rng(0).standard_normal((400, 60))
+    if score == "block-r2":
+        law = kind(5, random_state=1, **{**options, "sizes": None}).mechanism(many, many[:, 0])
+        assert law.instance.problem.score == "blocks"
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        ({"ridge": 1.0, "score": "block-r2"}, "ridge goes with score"),
+        ({"sizes": [1, 2], "score": "block-r2"}, "goes with exact draws of one size"),
+        ({"block_rows": 4, "score": "block-r2"}, "block_rows must be an integer ≥ 5"),
+        ({"x_bound": 1.0, "score": "block-r2"}, "x_bound does not apply to score 'block-r2'"),
         ({"x_bound": 1.0, "score": "blocks"}, "x_bound does not apply to score 'blocks'"),
         ({"y_bound": 1.0, "score": "blocks"}, "y_bound does not apply to score 'blocks'"),
         ({"intercept": True, "score": "blocks"}, "leave out intercept"),
         ({"loss": "huber(1)", "score": "blocks"}, "leave out loss"),
-        ({"block_rows": 2, **BOUNDS}, "block_rows is for score 'blocks'"),
-        ({"partitions": 2, "score": "loss"}, "partitions is for score 'blocks'"),
-        ({"score": "r2"}, "score must be 'blocks' or 'loss', got 'r2'"),
+        ({"block_rows": 2, **BOUNDS}, "block_rows is for scores from blocks"),
+        ({"partitions": 2, "score": "loss"}, "partitions is for scores from blocks"),
+        ({"score": "r2"}, "score must be one of 'blocks', 'block-r2', 'loss', got 'r2'"),
         ({"block_rows": 1}, r"block_rows must be an integer in 2\.\.256, got 1"),
         ({"partitions": 0}, r"partitions must be an integer in 1\.\.1024, got 0"),
         ({"x_bound": 1.0}, "needs y_bound .* with score='blocks' none is needed"),
@@ -125,5 +170,13 @@ def test_a_ledger_pays_under_replace_one_only() -> None:
     ExponentialSelector(2, epsilon=0.7, ledger=ledger).fit(X, y)
     with pytest.raises(BudgetExceeded):
         ExponentialSelector(2, epsilon=0.7, ledger=ledger).fit(X, y)
+    selector = ExponentialSelector(2)
     with pytest.raises(RelationMismatch):
-        ExponentialSelector(2, ledger=Ledger(9.0, relation="add-remove")).fit(X, y)
+        selector.set_params(ledger=Ledger(9.0, relation="add-remove")).fit(X, y)
+
+
+def test_block_r2_is_not_for_dask() -> None:
+    dask = pytest.importorskip("dask.array")
+    X, y = map(dask.from_array, table())
+    with pytest.raises(InvalidInput, match="block R² needs the rows"):
+        ExponentialSelector(2, score="block-r2").fit(X, y)

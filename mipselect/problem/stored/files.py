@@ -12,6 +12,7 @@ import numpy as np
 
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput, about
+from mipselect.problem.block_scores import BlockScores
 from mipselect.problem.data import ClippedRows, Rows
 from mipselect.problem.instance import Instance
 from mipselect.problem.problem import Problem
@@ -73,7 +74,7 @@ class StoredData:
     path : Path
         Of the file.
     problem : Problem
-    data : Rows or ExactSums
+    data : Rows, ExactSums or BlockScores
         `ClippedRows` of a table with a schema, whose public map leaves nothing to clip.
     settings : mapping
         Arguments of `Instance` that were given.
@@ -83,7 +84,7 @@ class StoredData:
 
     path: Path
     problem: Problem
-    data: Rows | ExactSums = field(repr=False)
+    data: Rows | ExactSums | BlockScores = field(repr=False)
     settings: Mapping[str, Any]
     data_seed: int | None = None
 
@@ -102,6 +103,14 @@ class StoredData:
             matrix = numeric_matrix(X)[0]
             problem = problem_of(settings, matrix.shape[1], names, target_shift)
         return cls(path, problem, Rows(problem.layout.ordered(matrix), y), settings, data_seed)
+
+    @classmethod
+    def of_made(
+        cls, path: Path, made: Instance | BlockScores, settings: Mapping[str, Any]
+    ) -> StoredData:
+        """Hold what was made of data that are not clipped."""
+        data = made if isinstance(made, BlockScores) else made.data
+        return cls(path, made.problem, data, settings)
 
     @property
     def name(self) -> str:
@@ -122,17 +131,27 @@ class StoredData:
     @property
     def X(self) -> FloatArray:
         """The columns, shape (n, p), in the order of the table."""
-        return self.problem.layout.table(self.data.X)
+        return self.problem.layout.table(self._held.X)
 
     @property
     def y(self) -> FloatArray:
         """The target, shape (n,)."""
-        y: FloatArray = self.data.y
+        y: FloatArray = self._held.y
         return y
+
+    @property
+    def _held(self) -> Rows | ExactSums:
+        if isinstance(self.data, BlockScores):
+            raise InvalidInput(f"{self.path}: scores of supports are here, and no rows")
+        return self.data
+
+    def drawn_from(self) -> Instance | BlockScores:
+        """The instance, or the scores."""
+        return self.data if isinstance(self.data, BlockScores) else self.instance()
 
     def instance(self) -> Instance:
         """Clip the data; raise `InvalidInput`, naming the file, for a wrong target."""
-        data = self.data
+        data = self._held
         if not isinstance(data, Rows) or isinstance(data, ClippedRows):
             return Instance.of(self.problem, data)
         with about(str(self.path)):
@@ -141,7 +160,7 @@ class StoredData:
 
     def rows(self) -> Rows | ExactSums:
         """The data, not clipped where they are not yet; classes are -1 and +1."""
-        data = self.data
+        data = self._held
         if not isinstance(data, Rows) or isinstance(data, ClippedRows):
             return data
         y = self.instance().y if self.problem.of_classes else numeric_vector(data.y)

@@ -10,7 +10,7 @@ from mipselect.errors import InvalidInput
 from mipselect.problem.problem import Problem
 from mipselect.validation import checked_choice
 
-OF_BLOCKS = {"block_rows": "rows", "partitions": "partitions", "partition_seed": "seed"}
+OF_BLOCKS = ("block_rows", "partitions", "partition_seed")
 SETTINGS = ("score", *OF_BLOCKS)
 """Keys of an instance file about the score; all but it go with blocks."""
 
@@ -24,9 +24,9 @@ def asked_blocks(settings: Mapping[str, Any]) -> Blocks | None:
         For a score that does not exist, and for what is of no use to it.
     """
     score = checked_choice(settings.get("score", "loss"), "score", ("blocks", "loss"))
-    about = {OF_BLOCKS[name]: settings[name] for name in OF_BLOCKS if name in settings}
+    about = {name: settings[name] for name in OF_BLOCKS if name in settings}
     if score == "loss":
-        for name in OF_BLOCKS.keys() & settings.keys():
+        for name in about:
             raise InvalidInput(f"{name} goes with score = 'blocks'")
         return None
     for name in ("x_bound", "y_bound", "always_bound"):
@@ -35,7 +35,7 @@ def asked_blocks(settings: Mapping[str, Any]) -> Blocks | None:
     if settings.get("intercept") or settings.get("loss", "squared") != "squared":
         name = "intercept" if settings.get("intercept") else "loss"
         raise InvalidInput(f"score 'blocks' is least squares on centred blocks: leave out {name}")
-    return Blocks(**about)
+    return Blocks.of(**about)
 
 
 def problem_of(
