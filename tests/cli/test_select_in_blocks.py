@@ -104,11 +104,11 @@ def test_options_of_blocks_are_recorded(run: Run, table: Path) -> None:
         (("--score", "r2"), "--score must be one of 'blocks', 'block-r2', 'loss'"),
         (
             ("--score", "loss", "--block-rows", "2"),
-            "--block-rows goes with --score blocks",
+            "--block-rows goes with scores from blocks",
         ),
         (
             ("--x-bound", "1", "--partitions", "2"),
-            "--partitions goes with --score blocks",
+            "--partitions goes with scores from blocks",
         ),
         (("--block-rows", "1"), "block_rows must be an integer in 2..256, got 1"),
         (("--coef-bound", "1"), "--x-bound, --y-bound, --ridge must be given"),
