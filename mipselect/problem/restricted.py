@@ -54,10 +54,16 @@ class Restricted:
     def __repr__(self) -> str:
         features = "" if self.layout.features.plain else f"n_features={self.n_features}, "
         classes = f", classes={self.classes!r}" if self.classes is not None else ""
+        blocks = self.problem.blocks
+        bounds = (
+            f"x_bound={self.x_bound:g}, y_bound={self.y_bound:g}"
+            if blocks is None
+            else f"block_rows={blocks.rows}, partitions={blocks.partitions}"
+        )
         return (
             f"Instance(n={self.n}, p={self.p}, {features}support_size={self.support_size}, "
-            f"x_bound={self.x_bound:g}, y_bound={self.y_bound:g}, "
-            f"coef_bound={self.coef_bound:g}, ridge={self.ridge:g}, loss={self.loss!r}{classes})"
+            f"{bounds}, coef_bound={self.coef_bound:g}, ridge={self.ridge:g}, "
+            f"loss={self.loss!r}{classes})"
         )
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cache
@@ -25,6 +26,7 @@ from mipselect.errors import MipselectError
 from mipselect.mechanisms.supports import exact
 from tests.support.block_pairs import Pair, clear_pairs, hostile_pairs, table_pairs, tight_pair
 from tests.support.exact_audit import Data, excess
+from tests.support.soft_draws import Judged
 
 Law = Callable[[Instance], np.ndarray]
 
@@ -39,7 +41,8 @@ def hostile() -> tuple[Pair, ...]:
 @cache
 def tight() -> tuple[Pair, ...]:
     sizes = [(8, 10, 2, 1), (8, 30, 2, 3), (16, 20, 3, 2), (16, 12, 4, 4), (12, 20, 6, 1)]
-    return tuple(tight_pair(*size) for size in sizes)
+    several = [tight_pair(12, 20, 2, 2, width=2), tight_pair(12, 20, 3, 2, width=3)]
+    return (*(tight_pair(*size) for size in sizes), *several)
 
 
 def exponential_law(epsilon: float, **options: Any) -> Law:
@@ -83,7 +86,7 @@ def test_sizes_and_priors() -> None:
     assert largest_loss(tight(), law) <= 2.0
 
 
-@pytest.mark.parametrize("pair", range(5))
+@pytest.mark.parametrize("pair", range(7))
 def test_what_is_paid_is_used(pair: int) -> None:
     """More than 0.8 ε: the constant cannot be much smaller."""
     assert 0.8 * 0.5 < largest_loss(tight()[pair : pair + 1], exponential_law(0.5)) <= 0.5
@@ -98,6 +101,19 @@ def test_half_of_the_constant_is_not_private(monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.setattr(exact, "exact_rate", twice)
     assert largest_loss(tight(), exponential_law(0.5)) > 1.5 * 0.5
+
+
+def drawn_law(instance: Instance) -> np.ndarray:
+    """What is really drawn by cells at ε = 1: every path of one try, given acceptance."""
+    judged = Judged(instance, 1.0)
+    law = judged.try_once()
+    law.pop(None, None)
+    total = math.fsum(law.values())
+    return np.array([math.log(law[support] / total) for support in judged.supports])
+
+
+def test_what_is_really_drawn_by_cells_is_private() -> None:
+    assert 0.8 < largest_loss([*hostile()[::40], *tight()[::2]], drawn_law) <= 1.0
 
 
 def test_all_changes_lie_in_the_stated_interval() -> None:

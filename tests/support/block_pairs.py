@@ -59,22 +59,26 @@ def hostile_pairs(seed: int, count: int, **fixed: Any) -> Iterator[Pair]:
         yield data, of_arrays(other, **options)
 
 
-def tight_pair(p: int, m: int, b: int, partitions: int, **options: Any) -> Pair:
+def tight_pair(p: int, m: int, b: int, partitions: int, *, width: int = 1, **options: Any) -> Pair:
     """Neighbours that use nearly all that one row may move, at s = 1.
 
-    All columns follow the target. One row is larger than all others by far, so that it decides
-    every block that it is in: in the one table it is right about feature 0 and wrong about the
-    others, in the other table the reverse.
+    All columns follow the target, `width` of them in each feature. One row is larger than all
+    others by far, so that it decides every block that it is in: in the one table it is right about
+    feature 0 and wrong about the others, in the other table the reverse.
     """
     rng = np.random.default_rng(7)
     y = rng.standard_normal(b * m)
-    rows = np.repeat(y[:, None], p + 1, axis=1)
+    rows = np.repeat(y[:, None], p * width + 1, axis=1)
     rows[0] = -1e17
-    rows[0, [0, -1]] = 1e17
+    rows[0, :width] = rows[0, -1] = 1e17
     other = rows.copy()
     other[0, :-1] *= -1.0
-    given = {"support_size": 1, "block_rows": b, "partitions": partitions, "partition_seed": 1,
-             "ridge": 1e-3} | options  # fmt: skip
+    given: dict[str, Any] = {
+        "support_size": 1, "block_rows": b, "partitions": partitions, "partition_seed": 1,
+        "ridge": 1e-3,
+    } | options  # fmt: skip
+    if width > 1:
+        given["groups"] = [range(width * j, width * (j + 1)) for j in range(p)]
     return of_arrays(rows, **given), of_arrays(other, **given)
 
 
