@@ -44,7 +44,7 @@ class MethodOptions:
     )
     complexity: float | None = option(
         "--complexity",
-        "For --sizes: without data a draw has size s with probability ∝ p^(-As), A ≥ 0.",
+        "For --sizes: without data all supports of size s together weigh p^(-As), A ≥ 0.",
         metavar="A",
         show_default="1",
     )

@@ -17,8 +17,7 @@ class PermuteAndFlipSelector(ExactDrawSelector):
 
     References
     ----------
-    McKenna and Sheldon, "Permute-and-flip: a new mechanism for differentially private selection",
-    2020, algorithm 1.
+    McKenna and Sheldon, "Permute-and-flip", 2020, algorithm 1.
 
     Examples
     --------

@@ -16,6 +16,7 @@ from mipselect.problem.stored.headers import header
 from tests.support.commandline import BOUNDS, INSTANCE, TABLE, Run
 
 METHODS: dict[str, tuple[int, tuple[str, ...]]] = {
+    "permute-and-flip": (4, ("--time-limit", "60")),
     "exponential": (4, ()),
     "top-r": (4, ("--pool-size", "2")),
     "mistakes": (4, ("--test-epsilon", "0.5", "--delta", "1e-3")),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -11,11 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from mipselect.mechanisms import ExponentialMechanism
+from mipselect.mechanisms import PermuteAndFlip
 from mipselect.privacy import Guarantee, Ledger
 from tests.support.commandline import BOUNDS, LISTENING, Run
 
 METHODS = {
+    "permute-and-flip": 1.0,
     "exponential": 1.0,
     "top-r": 1.0,
     "mistakes": 1.6,
@@ -86,7 +88,7 @@ def test_all_draws_or_none(run: Run, folder: Path, file: Path) -> None:
     assert ledger.entries == ()
     assert len(run(*command, "--draws", "2", "--json").report["releases"]) == 2
     (entry,) = ledger.entries
-    assert (entry.what, entry.guarantee.epsilon) == ("exponential, 2 draws", 2.0)
+    assert (entry.what, entry.guarantee.epsilon) == ("permute-and-flip, 2 draws", 2.0)
 
 
 def test_under_add_remove_it_costs_half_and_n_is_not_told(
@@ -118,6 +120,30 @@ def test_a_ledger_in_rho_pays_for_bounded_range(run: Run, folder: Path, file: Pa
     assert ledger.remaining.rho == 0.0625
     run(*command, "--method", "mcmc").failed_with(1, "counts ρ")
     run(*command).failed_with(1, "ρ = 0.125, but only ρ = 0.0625")
+
+
+def test_only_a_ledger_in_rho_keeps_the_exponential_mechanism(
+    run: Run, folder: Path, file: Path
+) -> None:
+    """At the same ε permute-and-flip costs four times as much ρ; where ε is counted it is free."""
+    by_rho = Ledger.create(folder / "rho.ledger", rho=1.0, delta=1e-6)
+    by_epsilon = Ledger.create(file, epsilon=1.0, delta=1e-6)
+    command = ("release", folder / "instance.toml", "--epsilon", "1", "--json")
+    named = (*command, "--method", "permute-and-flip")
+    for given, method in (
+        ((*command, "--ledger", folder / "rho.ledger"), "exponential"),
+        ((*named, "--ledger", folder / "rho.ledger"), "permute-and-flip"),
+        ((*command, "--ledger", file), "permute-and-flip"),
+        (command, "permute-and-flip"),
+    ):
+        for more in (("--dry-run",), ()):
+            assert run(*given, *more).report["method"] == method
+    assert [entry.guarantee.rho for entry in by_rho.entries] == [0.125, 0.5]
+    assert by_rho.remaining.rho == 0.375
+    assert by_epsilon.spent.epsilon == 1.0
+    for wanted in ("select", "release"):
+        text = " ".join(re.sub(r"[│\s]+", " ", run(wanted, "--help").out).split())
+        assert "which is not of bounded range" in text
 
 
 def test_parts(run: Run, folder: Path, file: Path) -> None:
@@ -196,9 +222,9 @@ def test_a_draw_that_fails_or_is_interrupted_is_paid(
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(ExponentialMechanism, "sample", interrupted)
+    monkeypatch.setattr(PermuteAndFlip, "sample", interrupted)
     run(*command).failed_with(130, "what was charged to the ledger stays charged", "ledger show")
-    monkeypatch.setattr(ExponentialMechanism, "prepare", interrupted)
+    monkeypatch.setattr(PermuteAndFlip, "prepare", interrupted)
     run(*command).failed_with(130, "interrupted")
     assert [entry.status for entry in ledger.entries] == ["failed"]
     assert ledger.remaining == Guarantee(2.0)

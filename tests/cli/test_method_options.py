@@ -38,7 +38,9 @@ VALUES: Mapping[str, str] = {
 }
 SEARCH = ("--pool-size", "--solver", "--tolerance", "--time-limit")
 KNOWN: Mapping[str, tuple[str, ...]] = {
-    "exponential": ("--sizes", "--complexity", "--time-limit"),
+    **dict.fromkeys(
+        ("permute-and-flip", "exponential"), ("--sizes", "--complexity", "--time-limit")
+    ),
     "top-r": SEARCH,
     "mistakes": ("--test-epsilon", "--delta", *SEARCH),
     "sis": ("--relation", "--top-k"),
@@ -48,7 +50,7 @@ KNOWN: Mapping[str, tuple[str, ...]] = {
 }
 X, Y, COEF, RIDGE = (BOUNDS[k : k + 2] for k in range(0, 8, 2))
 NEEDED: Mapping[str, tuple[str, ...]] = {
-    **dict.fromkeys(("exponential", "top-r", "mistakes"), BOUNDS),
+    **dict.fromkeys(("permute-and-flip", "exponential", "top-r", "mistakes"), BOUNDS),
     "sis": (*X, *Y),
     "kendall": (),
     "sample-aggregate": (),
@@ -56,7 +58,7 @@ NEEDED: Mapping[str, tuple[str, ...]] = {
 }
 OF_SCORES = ("sis", "kendall", "sample-aggregate")
 OF_ROWS = (*OF_SCORES, "mcmc")
-PRIVATE = ("exponential", "top-r", *OF_ROWS)
+PRIVATE = ("permute-and-flip", "exponential", "top-r", *OF_ROWS)
 """`mistakes` refuses data on which its condition is not met."""
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from mipselect import ExponentialMechanism, Ledger, errors
+from mipselect import Ledger, PermuteAndFlip, errors
 from mipselect.backends.discovery import solver_by_name
 from mipselect.cli.output import SENSITIVE
 from mipselect.cli.sizes import parse_sizes, sizes_in_words
@@ -19,8 +19,10 @@ from mipselect.selectors import searched
 from tests.support.commandline import Run
 
 
-@pytest.mark.parametrize("method", ["top-r", "exponential"])
-def test_a_release_is_a_support_with_its_guarantee(run: Run, method: str) -> None:
+@pytest.mark.parametrize(
+    ("method", "rho"), [("top-r", 0.5), ("exponential", 0.5), ("permute-and-flip", 2.0)]
+)
+def test_a_release_is_a_support_with_its_guarantee(run: Run, method: str, rho: float) -> None:
     outcome = run("release", "diabetes", "--epsilon", "2", "--method", method, "--json")
     report = outcome.report
     assert outcome.code == 0
@@ -32,7 +34,7 @@ def test_a_release_is_a_support_with_its_guarantee(run: Run, method: str) -> Non
         "relation": "replace-one",
         "conditions": [],
         "private": True,
-        "rho": 0.5,
+        "rho": rho,
     }
     assert report["guarantee_of_one_draw"] == report["guarantee_of_all_draws"] == guarantee
     (release,) = report["releases"]
@@ -137,7 +139,7 @@ def test_legal_but_awkward_data(run: Run, folder: Path) -> None:
         "a,b,c,y\n0,0,0,0\n0,0,0,0\n",
     ):
         (folder / "data.csv").write_text(table)
-        for method in ("top-r", "exponential"):
+        for method in ("top-r", "exponential", "permute-and-flip"):
             outcome = run("release", instance, "--epsilon", "1", "--method", method, "--json")
             assert outcome.code == 0, outcome
             assert len(outcome.report["releases"][0]["support"]) == 2
@@ -165,10 +167,10 @@ def test_a_release_says_what_is_public_about_it(run: Run, folder: Path) -> None:
         assert fragment in text
     assert f"pool of 3; tolerance 1e-05, solver native {version('mipselect')}" in text
     assert (report["sizes"], report["complexity"]) == (None, None)
-    exponential = run(*default, "--json").report
-    assert exponential["method"] == "exponential"
-    assert [exponential[key] for key in ("pool_size", "tolerance", "solver")] == [None] * 3
-    assert [exponential[key] for key in ("sizes", "complexity")] == [None] * 2
+    exact = run(*default, "--json").report
+    assert exact["method"] == exact["releases"][0]["mechanism"] == "permute-and-flip"
+    assert [exact[key] for key in ("pool_size", "tolerance", "solver")] == [None] * 3
+    assert [exact[key] for key in ("sizes", "complexity")] == [None] * 2
     levels = run("release", "paper-p100", "--epsilon", "1", "--method", "mistakes", "--json").report
     assert (levels["pool_size"], levels["tolerance"]) == (None, 1e-5)
 
@@ -180,7 +182,9 @@ def test_a_pool_is_no_larger_than_there_are_supports(run: Run) -> None:
         assert report["pool_size"] == 120
 
 
-@pytest.mark.parametrize(("method", "paid"), [("top-r", 1.00001), ("exponential", 1.0)])
+@pytest.mark.parametrize(
+    ("method", "paid"), [("top-r", 1.00001), ("exponential", 1.0), ("permute-and-flip", 1.0)]
+)
 def test_a_draw_that_is_nearly_blind_on_all_data_is_told_from_public_numbers(
     run: Run, folder: Path, method: str, paid: float
 ) -> None:
@@ -261,7 +265,7 @@ def test_sizes_in_words_and_back(text: str, sizes: Sequence[int], words: str) ->
     assert sizes_in_words(tuple(sizes)) == words
 
 
-def test_options_of_sizes_go_with_the_exponential_method(run: Run) -> None:
+def test_options_of_sizes_go_with_exact_draws(run: Run) -> None:
     release = ("release", "diabetes", "--epsilon", "1")
     for method in ("top-r", "mistakes"):
         run(*release, "--method", method, "--sizes", "1-3").failed_with(
@@ -311,7 +315,7 @@ def test_a_wrong_bound_releases_nothing_and_says_no_number(
     def wrong(*_: object) -> None:
         raise errors.BoundViolated("the bound of its cell 7 by a factor exp(0.125)")
 
-    monkeypatch.setattr(ExponentialMechanism, "sample", wrong)
+    monkeypatch.setattr(PermuteAndFlip, "sample", wrong)
     outcome = run("release", "diabetes", "--epsilon", "1", "--json")
     outcome.failed_with(1, "an error of mipselect", "no budget is spent")
     assert not re.search(r"\d", outcome.err)

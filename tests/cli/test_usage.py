@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mipselect import ExponentialMechanism
+from mipselect import PermuteAndFlip
 from mipselect.cli import output
 from mipselect.cli.commands import function_name, imported, known_commands
 from mipselect.cli.search_progress import Watch
@@ -23,6 +23,7 @@ from mipselect.search.progress import Progress
 from tests.support.commandline import LISTENING, Run
 from tests.support.wants import wants
 
+OTHER = "does not apply to --method permute-and-flip"
 RELEASE = ("release", "diabetes", "--epsilon", "1")
 
 
@@ -39,10 +40,13 @@ RELEASE = ("release", "diabetes", "--epsilon", "1")
         ((*RELEASE, "--draws", "0"), "--draws must be an integer in 1.."),
         ((*RELEASE, "--seed", "-1"), "--seed must be an integer ≥ 0"),
         ((*RELEASE, "--budget", "-1"), "--budget must be a finite number > 0"),
-        ((*RELEASE, "--delta", "0.1"), "--delta does not apply to --method exponential"),
-        ((*RELEASE, "--solver", "highs"), "--solver does not apply to --method exponential"),
-        ((*RELEASE, "--tolerance", "0.1"), "--tolerance does not apply to --method exponential"),
-        ((*RELEASE, "--pool-size", "5"), "--pool-size does not apply to --method exponential"),
+        ((*RELEASE, "--delta", "0.1"), f"--delta {OTHER}"),
+        ((*RELEASE, "--solver", "highs"), f"--solver {OTHER}"),
+        (
+            (*RELEASE, "--tolerance", "0.1"),
+            f"--tolerance {OTHER}",
+        ),
+        ((*RELEASE, "--pool-size", "5"), f"--pool-size {OTHER}"),
         ((*RELEASE, "--method", "mistakes", "--delta", "0.1"), "belong together"),
         ((*RELEASE, "--method", "mistakes", "--test-epsilon", "1"), "belong together"),
         (
@@ -166,8 +170,8 @@ def test_interrupt_before_the_answer_leaves_nothing(
         raise KeyboardInterrupt
 
     monkeypatch.setattr("mipselect.selectors.searched.top_supports", interrupt)
-    monkeypatch.setattr(ExponentialMechanism, "prepare", interrupt)
-    for method in ("exponential", "top-r"):
+    monkeypatch.setattr(PermuteAndFlip, "prepare", interrupt)
+    for method in ("permute-and-flip", "top-r"):
         arguments = (*RELEASE, "--method", method, "--output", folder / "answer.json")
         run(*arguments).failed_with(130, "no budget is spent")
         assert not (folder / "answer.json").exists()
@@ -187,14 +191,14 @@ def test_interrupted_process() -> None:
     program = f"""
 import sys, time
 {LISTENING}
-from mipselect import ExponentialMechanism
+from mipselect import PermuteAndFlip
 from mipselect.cli import main
 
 def prepare(*_, **__):
     print("ready", flush=True)
     time.sleep(60)
 
-ExponentialMechanism.prepare = prepare
+PermuteAndFlip.prepare = prepare
 sys.exit(main(["release", "diabetes", "--epsilon", "1"]))
 """
     with subprocess.Popen(

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from mipselect import ExponentialMechanism, Instance
-from mipselect.mechanisms.supports import exponential
+from mipselect.mechanisms.supports import exact
 from tests.support.exact_audit import Data, make, mirrored_pair, neighbours, pairs
 from tests.support.soft_draws import Judged
 
@@ -132,14 +132,14 @@ def test_squared_loss_under_adding_a_row(options: dict[str, Any]) -> None:
 
 def cheap(data: Instance, share: float, **options: Any) -> np.ndarray:
     """The law with a share of the sensitivity, at ε = 1."""
-    right = exponential.exact_rate
+    right = exact.exact_rate
 
     def wrong(*of: Any) -> Any:
         rate = right(*of)
         return replace(rate, rate=rate.rate / share)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(exponential, "exact_rate", wrong)
+        patch.setattr(exact, "exact_rate", wrong)
         return log_law(data, 1.0, **options)
 
 

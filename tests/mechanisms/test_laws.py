@@ -21,7 +21,7 @@ from mipselect.errors import (
 )
 from mipselect.mechanisms import ExponentialMechanism, Mistakes, SupportMechanism, TopR
 from mipselect.mechanisms.supports.enumeration_sampler import CHUNK
-from mipselect.mechanisms.supports.exponential import MAX_LISTED
+from mipselect.mechanisms.supports.exact import MAX_LISTED
 from mipselect.mechanisms.supports.mistakes import GAP_CONDITION
 from mipselect.mechanisms.supports.propose_test_release import GapTest
 from mipselect.privacy import Guarantee, Ledger, LedgerEntry

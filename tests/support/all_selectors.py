@@ -9,6 +9,7 @@ from mipselect.selectors import (
     KendallSelector,
     MCMCSelector,
     MistakesSelector,
+    PermuteAndFlipSelector,
     SampleAggregateSelector,
     SISSelector,
     TopRSelector,
@@ -24,6 +25,7 @@ def all_selectors(k: int, **options: Any) -> dict[str, Any]:
     return {
         "top-r": TopRSelector(k, **BOUNDS, **options),
         "mistakes": MistakesSelector(k, **BOUNDS, **TESTED, **options),
+        "permute-and-flip": PermuteAndFlipSelector(k, **BOUNDS, **options),
         "exponential": ExponentialSelector(k, **BOUNDS, **options),
         "mcmc": MCMCSelector(k, n_steps=300, **WITHOUT_RIDGE, **options),
         "sis": SISSelector(k, **SCALES, **options),

@@ -456,7 +456,7 @@ CASES: list[Case] = [
            "schema", "'mipselect describe', then --schema"),
     *(
         Case(f"an unknown method: {command[0]}", (*command, "--method", "sise"),
-             ("Invalid value for '--method': 'sise' is not one of 'exponential'",))
+             ("Invalid value for '--method': 'sise' is not one of 'permute-and-flip'",))
         for command in (SELECT, RELEASE, FIT)
     ),
     *(

@@ -14,6 +14,7 @@ import pytest
 
 from mipselect import ExponentialMechanism, Instance
 from mipselect.mechanisms.supports import rejection_sampler
+from mipselect.mechanisms.supports.exact import ExactDraws
 from mipselect.privacy import randomness
 from mipselect.search.soft import Partition
 from mipselect.search.soft.cells import Cell
@@ -25,6 +26,7 @@ from tests.support.designs import (
     random_loss_instance,
     with_loss,
 )
+from tests.support.flips import flip_law
 
 Supports = tuple[int, ...]
 
@@ -36,9 +38,15 @@ class Judged:
     """
 
     def __init__(
-        self, instance: Instance, epsilon: float, *, steps_before: int | None = None, **options: Any
+        self,
+        instance: Instance,
+        epsilon: float,
+        *,
+        kind: type[ExactDraws] = ExponentialMechanism,
+        steps_before: int | None = None,
+        **options: Any,
     ) -> None:
-        self.mechanism = ExponentialMechanism(instance, epsilon, most_listed=0, **options)
+        self.mechanism = kind(instance, epsilon, most_listed=0, **options)
         if steps_before is not None:
             self.mechanism._draws = self._refined(steps_before)
         self.mechanism.prepare()
@@ -54,8 +62,10 @@ class Judged:
     @np.errstate(all="ignore")
     def _refined(self, steps: int) -> rejection_sampler.SoftDraws:
         problem, prior = self.mechanism._largest.prepared, self.mechanism._prior
-        rate = self.mechanism._rate
-        return rejection_sampler.SoftDraws(problem, prior, rate, None, None, steps_before=steps)
+        rate, law = self.mechanism._rate, self.mechanism.cell_law
+        return rejection_sampler.SoftDraws(
+            problem, prior, rate, None, None, law=law, steps_before=steps
+        )
 
     @property
     def partition(self) -> Partition:
@@ -82,7 +92,13 @@ class Judged:
         return found
 
     @cached_property
+    def flip_law(self) -> np.ndarray:
+        """Log of the law of permute-and-flip, in the order of `supports`."""
+        return flip_law(np.array([self.log_weights[support] for support in self.supports]))
+
+    @cached_property
     def log_law(self) -> dict[Supports, float]:
+        """Of the exponential mechanism."""
         total = np.logaddexp.reduce(list(self.log_weights.values()))
         return {support: log - total for support, log in self.log_weights.items()}
 
@@ -236,6 +252,7 @@ def hostile(
     *,
     convex: bool = False,
     grouped: bool = False,
+    kind: type[ExactDraws] = ExponentialMechanism,
     steps_before: int | None = None,
     **limits: int,
 ) -> Judged:
@@ -258,4 +275,4 @@ def hostile(
             rng.choice([0.5, 8.0]) * rng.standard_normal(instance.n_features)
         )
     epsilon = float(10.0 ** rng.uniform(-1.5, 1.5))
-    return Judged(instance, epsilon, steps_before=steps_before, **options)
+    return Judged(instance, epsilon, kind=kind, steps_before=steps_before, **options)

@@ -77,7 +77,9 @@ class Masses:
     def most_integral(self, known: float, end: float) -> float:
         """Bound ∫ (1 - known·u) Π_T (1 - x_T u) du over 0..end from above, known·end ≤ 1."""
         total = float(self.least.sum())
-        panels = Panels(np.linspace(0.0, min(end, REACH / (total + known)), PANELS + 1))
+        falls = total + known
+        end = min(end, REACH / falls) if falls > 0.0 else end
+        panels = Panels(np.linspace(0.0, end, PANELS + 1))
         u = panels.points
         with np.errstate(divide="ignore", invalid="ignore"):
             logs = np.log1p(-np.minimum(known * u, 1.0)) - total * u

@@ -1,4 +1,4 @@
-"""The exponential draw as an estimator: any number of columns, and sizes chosen privately."""
+"""Exact draws as estimators: any number of columns, and sizes chosen privately."""
 
 from __future__ import annotations
 
@@ -11,12 +11,16 @@ from sklearn.base import clone
 from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 
-from mipselect import ExponentialMechanism, Instance, Ledger, NotCertified
+from mipselect import Instance, Ledger, NotCertified
 from mipselect.errors import InvalidInput
 from mipselect.privacy import Guarantee
 from mipselect.privacy.audit import ReplacedRow, worst_pair
-from mipselect.selectors import ExponentialSelector
+from mipselect.selectors import ExponentialSelector, PermuteAndFlipSelector
+from mipselect.selectors.exact_draws import ExactDrawSelector
 from tests.support.all_selectors import BOUNDS
+
+Kind = type[ExactDrawSelector]
+KINDS = pytest.mark.parametrize("kind", [ExponentialSelector, PermuteAndFlipSelector])
 
 
 def data(n: int = 60, p: int = 6) -> tuple[np.ndarray, np.ndarray]:
@@ -25,10 +29,11 @@ def data(n: int = 60, p: int = 6) -> tuple[np.ndarray, np.ndarray]:
     return X, np.clip(X[:, 1] - 0.8 * X[:, 3] + rng.normal(0.0, 0.1, n), -1.0, 1.0)
 
 
-def test_more_columns_than_can_be_listed() -> None:
+@KINDS
+def test_more_columns_than_can_be_listed(kind: Kind) -> None:
     X, y = data(2000, 200)
     ledger = Ledger(5.0)
-    selector = ExponentialSelector(5, epsilon=5.0, ledger=ledger, **BOUNDS)
+    selector = kind(5, epsilon=5.0, ledger=ledger, **BOUNDS)
     assert not selector.mechanism(X, y).listed
     selector.fit(X, y)
     assert selector.get_support().sum() == 5
@@ -36,9 +41,10 @@ def test_more_columns_than_can_be_listed() -> None:
     assert selector.guarantee_ == selector.release_.guarantee == ledger.spent == Guarantee(5.0)
 
 
-def test_a_size_is_drawn_with_the_columns() -> None:
+@KINDS
+def test_a_size_is_drawn_with_the_columns(kind: Kind) -> None:
     X, y = data()
-    selector = ExponentialSelector(epsilon=0.5, sizes=range(1, 4), complexity=0.0, **BOUNDS)
+    selector = kind(epsilon=0.5, sizes=range(1, 4), complexity=0.0, **BOUNDS)
     sizes = set()
     for seed in range(40):
         selector.set_params(random_state=seed).fit(X, y)
@@ -51,7 +57,8 @@ def test_a_size_is_drawn_with_the_columns() -> None:
     assert sizes == {1, 2, 3}
 
 
-def test_the_law_is_that_of_the_mechanism_with_the_same_options() -> None:
+@KINDS
+def test_the_law_is_that_of_the_mechanism_with_the_same_options(kind: Kind) -> None:
     X, y = data()
     options: dict[str, Any] = {
         "sizes": (1, 3),
@@ -59,18 +66,19 @@ def test_the_law_is_that_of_the_mechanism_with_the_same_options() -> None:
         "prior_weights": np.linspace(1.0, 2.0, 6),
     }
     instance = Instance(X, y, support_size=2, **BOUNDS)
-    wanted = ExponentialMechanism(instance, 2.0, **options)
-    found = ExponentialSelector(epsilon=2.0, **BOUNDS, **options).mechanism(X, y)
+    wanted = kind.law(instance, 2.0, **options)
+    found = kind(epsilon=2.0, **BOUNDS, **options).mechanism(X, y)
     supports = [one for size in (1, 3) for one in combinations(range(6), size)]
     logs = [found.log_probability(one) for one in supports]
     assert logs == [wanted.log_probability(one) for one in supports]
     assert np.exp(logs).sum() == pytest.approx(1.0)
 
 
-def test_the_number_is_not_used_where_sizes_are_given() -> None:
+@KINDS
+def test_the_number_is_not_used_where_sizes_are_given(kind: Kind) -> None:
     X, y = data(p=4)
     for number in (1, 3, 5):
-        selector = ExponentialSelector(number, sizes=[1, 2], **BOUNDS).fit(X, y)
+        selector = kind(number, sizes=[1, 2], **BOUNDS).fit(X, y)
         assert selector.get_support().sum() in (1, 2)
 
 
@@ -93,27 +101,30 @@ def test_the_number_is_not_used_where_sizes_are_given() -> None:
         ({"time_limit": 0.0}, "time_limit must be a number of seconds"),
     ],
 )
-def test_bad_options(wrong: dict[str, object], says: str) -> None:
+@KINDS
+def test_bad_options(kind: Kind, wrong: dict[str, object], says: str) -> None:
     ledger = Ledger(1.0)
     with pytest.raises(InvalidInput, match=says):
-        ExponentialSelector(2, ledger=ledger, **BOUNDS).set_params(**wrong).fit(*data())
+        kind(2, ledger=ledger, **BOUNDS).set_params(**wrong).fit(*data())
     assert ledger.entries == ()
 
 
-def test_a_draw_that_takes_too_long_to_prepare_is_not_charged() -> None:
+@KINDS
+def test_a_draw_that_takes_too_long_to_prepare_is_not_charged(kind: Kind) -> None:
     ledger = Ledger(1.0)
-    selector = ExponentialSelector(5, ledger=ledger, time_limit=1e-9, **BOUNDS)
+    selector = kind(5, ledger=ledger, time_limit=1e-9, **BOUNDS)
     with pytest.raises(NotCertified, match="no draw was made"):
         selector.fit(*data(300, 60))
     assert ledger.entries == ()
     assert not hasattr(selector, "release_")
 
 
-def test_clones_and_pipelines_keep_the_options() -> None:
+@KINDS
+def test_clones_and_pipelines_keep_the_options(kind: Kind) -> None:
     X, y = data()
     ledger = Ledger(10.0)
     weights = np.arange(1.0, 7.0)
-    selector = ExponentialSelector(
+    selector = kind(
         sizes=range(1, 4), complexity=0.5, prior_weights=weights, ledger=ledger, **BOUNDS
     )
     again = clone(selector)
@@ -124,10 +135,11 @@ def test_clones_and_pipelines_keep_the_options() -> None:
     assert len(ledger.entries) == 2
 
 
-def test_no_neighbours_lose_more_than_epsilon_over_several_sizes() -> None:
+@KINDS
+def test_no_neighbours_lose_more_than_epsilon_over_several_sizes(kind: Kind) -> None:
     space = ReplacedRow(5, lower=np.full(4, -1.5), upper=np.full(4, 1.5))
     outcomes = [one for size in (1, 2, 3) for one in combinations(range(3), size)]
-    selector = ExponentialSelector(epsilon=1.0, sizes=(1, 2, 3), **{**BOUNDS, "ridge": 0.1})
+    selector = kind(epsilon=1.0, sizes=(1, 2, 3), **{**BOUNDS, "ridge": 0.1})
 
     def law(table: np.ndarray) -> np.ndarray:
         mechanism = selector.mechanism(table[:, :-1], table[:, -1])

@@ -1,0 +1,451 @@
+"""Permute-and-flip over all supports: its law by every path, its intervals, and how it ends."""
+
+from __future__ import annotations
+
+import math
+import random
+import threading
+from collections.abc import Callable
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from functools import partial
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mipselect import (
+    ExponentialMechanism,
+    Instance,
+    Ledger,
+    PermuteAndFlip,
+    StableOptimum,
+    mistake_levels,
+)
+from mipselect.errors import InvalidInput, NotCertified
+from mipselect.mechanisms.scores.permute_and_flip import permute_and_flip_log_probability
+from mipselect.mechanisms.supports import race, rejection_sampler
+from mipselect.mechanisms.supports.flipped_cells import FlippedCells
+from mipselect.mechanisms.supports.flipped_weights import FlipIntegral, FlippedWeights
+from mipselect.mechanisms.supports.race import FirstHeads
+from mipselect.privacy.randomness import IntegerWeights
+from mipselect.search.soft.largest import LargestWeight
+from mipselect.search.soft.partition import Partition
+from tests.mechanisms.test_exact_draws import correlated
+from tests.support.designs import LOSSES, of_classes, random_instance, random_loss_instance
+from tests.support.enumeration import frequencies_agree
+from tests.support.flips import flip_law
+from tests.support.soft_draws import Judged, hostile
+
+
+def flipping(*of: Any, **options: Any) -> Judged:
+    """Permute-and-flip by cells, with its law by exact arithmetic."""
+    return Judged(*of, kind=PermuteAndFlip, **options)
+
+
+def scale_of(judged: Judged) -> LargestWeight:
+    assert isinstance(judged.draws._law, FlippedCells)
+    return judged.draws._law._largest
+
+
+HARD = [
+    [0.0],
+    [0.0, 0.0],
+    [0.0, -1e-300],
+    [0.0, -1e-9, -0.1],
+    [0.0, -0.5, -1.0, -2.0, -30.0],
+    [0.0] * 12,
+    [0.0, *[-1e-12] * 8],
+    [0.0, -300.0, -700.0],
+    [0.0, *[-5.0] * 15],
+    [0.0, *np.linspace(-2.0, -2.2, 14)],
+]
+
+
+@pytest.mark.parametrize("logs", HARD)
+def test_the_integral_is_the_rational_one(logs: list[float]) -> None:
+    logs_ = np.array(logs)
+    found = FlipIntegral(logs_).log_probabilities(logs_)
+    np.testing.assert_allclose(found, flip_law(logs_), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("logs", HARD)
+def test_the_law_of_integer_weights_is_that_of_their_ratios(logs: list[float]) -> None:
+    law = FlippedWeights(IntegerWeights.from_logs(np.array(logs) + 700.0))
+    expected = flip_law(np.array(logs))
+    np.testing.assert_allclose(law.log_probabilities(), expected, rtol=1e-12, atol=1e-12)
+    one_by_one = [law.log_probability(k) for k in range(len(logs))]
+    np.testing.assert_allclose(one_by_one, expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("spread", [0.0, 1.0, 5.0, 40.0, 600.0])
+def test_the_integral_of_thousands_of_weights(spread: float) -> None:
+    """Against the expectation of 1/(1 + number of other heads), built up coin by coin."""
+    rng = np.random.default_rng(4)
+    logs = -spread * rng.random(3000) ** 2
+    logs[:40] = np.round(logs[:40])
+    logs -= logs.max()
+    found = FlipIntegral(logs).log_probabilities(logs)
+    assert np.exp(found).sum() == pytest.approx(1.0, abs=1e-12)
+    for k in [0, 1, int(logs.argmax()), int(logs.argmin()), 2999]:
+        expected = permute_and_flip_log_probability(logs, k)
+        assert found[k] == pytest.approx(expected, rel=1e-11, abs=1e-11)
+
+
+def test_the_integral_of_a_million_weights() -> None:
+    logs = np.zeros(1_000_000)
+    flat = FlipIntegral(logs).log_probabilities(logs[:1])
+    assert flat[0] == pytest.approx(-math.log(1e6), abs=1e-12)
+    logs[1:] = -20.0 * np.random.default_rng(0).random(999_999)
+    found = FlipIntegral(logs).log_probabilities(logs)
+    assert np.exp(found).sum() == pytest.approx(1.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("e", [0.0, 1e-300, 1e-9, 0.3, 3.0, 40.0, 800.0, 1e5])
+@pytest.mark.parametrize("log", [0.0, -1e-300, -1e-17, -1e-9, -0.2, -3.0, -800.0])
+def test_the_factor_of_time_has_all_its_digits(e: float, log: float) -> None:
+    """(1-u)/(1 - wu) with u = 1 - e^-e, in many digits."""
+    held = FirstHeads(Known())
+    held._time = Fraction(e)
+    with localcontext() as context:
+        context.prec = 1000
+        w, left = Decimal(log).exp(), (-Decimal(e)).exp()
+        exact = (left / (1 - w + w * left)).ln()
+    assert held._log_thinning(log) == pytest.approx(float(exact), rel=1e-12, abs=1e-13)
+
+
+class Known:
+    """A scale that is proven from the start, or is too large until it is asked for."""
+
+    def __init__(self, above: float = 0.0) -> None:
+        self.log_largest, self.proven = above, above == 0.0
+
+    def prove(self) -> None:
+        self.log_largest, self.proven = 0.0, True
+
+
+@pytest.mark.parametrize("late", [0.0, 0.2, 3.0])
+@pytest.mark.parametrize("above", [0.0, 0.1, 2.0, 30.0])
+def test_the_race_has_the_law_from_any_scale(
+    above: float, late: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From the certified scale, and from bounds that give way to it early and late."""
+    monkeypatch.setattr(race, "LATE", late)
+    logs = np.array([0.0, -0.05, -0.7, -1.5])
+    weights = IntegerWeights.from_logs(logs)
+    log_total = float(np.logaddexp.reduce(logs))
+    source = random.Random(11)
+
+    def draw() -> int:
+        held = FirstHeads(Known(above))
+        while True:
+            held.wait(log_total, source)
+            number = weights.draw(source)
+            if held.takes(partial(float, logs[number]), source):
+                return number
+
+    frequencies_agree(draw, range(4), flip_law(logs), 20_000)
+
+
+@pytest.mark.parametrize("logs", HARD)
+def test_frequencies_of_listed_weights(logs: list[float]) -> None:
+    law = FlippedWeights(IntegerWeights.from_logs(np.array(logs)))
+    source = random.Random(2)
+    outcomes = range(len(logs))
+    frequencies_agree(lambda: law.draw(source), outcomes, flip_law(np.array(logs)), 6_000)
+
+
+@pytest.mark.parametrize("convex", [False, True])
+def test_listed_supports_have_the_law(convex: bool) -> None:
+    for seed in range(8):
+        judged = hostile(seed, convex=convex, kind=PermuteAndFlip, max_p=5)
+        listed = PermuteAndFlip(judged.instance, judged.mechanism.epsilon, **judged.options)
+        assert listed.listed
+        assert listed._rate == judged.mechanism._rate
+        found = [listed.log_probability(support) for support in judged.supports]
+        np.testing.assert_allclose(found, judged.flip_law, atol=1e-9)
+        point = listed.estimate(judged.supports[0])
+        assert point.low == point.high == found[0]
+
+
+@pytest.mark.parametrize("path", ["proven", "bound", "late", "loose"])
+@pytest.mark.parametrize("epsilon", [4.0, 40.0])
+def test_frequencies_by_cells(path: str, epsilon: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the certified scale, with a bound on it, and with one that gives way in the race."""
+    instance = correlated(6, 3)
+    judged = flipping(instance, epsilon, steps_before=0)
+    source, held, proofs = random.Random(20261123), list[Judged](), [0]
+    monkeypatch.setattr(race, "LATE", {"late": 0.05, "loose": 0.05}.get(path, 3.0))
+    bound, prove = LargestWeight.log_largest, LargestWeight.prove
+    if path == "loose":
+        looser = property(lambda scale: bound.fget(scale) + (0.0 if scale.proven else 1.5))
+        monkeypatch.setattr(LargestWeight, "log_largest", looser)
+
+    def counted(scale: LargestWeight) -> None:
+        proofs[0] += not scale.proven
+        prove(scale)
+
+    monkeypatch.setattr(LargestWeight, "prove", counted)
+
+    def draw() -> tuple[int, ...]:
+        # New cells all the time: most draws come from scales that are not proven yet.
+        if not held or held[0].draws.accepted >= 3:
+            held[:] = [flipping(instance, epsilon, steps_before=0)]
+            if path == "proven":
+                scale_of(held[0]).prove()
+        return held[0].draws.draw(source)
+
+    with np.errstate(all="ignore"):
+        frequencies_agree(draw, judged.supports, judged.flip_law, 360)
+    assert proofs[0] > (0 if path == "late" else 40) or path == "bound"
+
+
+@pytest.mark.parametrize("loss", ["squared", *LOSSES])
+def test_frequencies_of_one_object(loss: str) -> None:
+    instance = correlated(5, 2) if loss == "squared" else random_loss_instance(31, loss, max_p=5)
+    judged, source = flipping(instance, 5.0, sizes=(1, 2)), random.Random(3)
+    most = 2000 if loss == "squared" else 120
+    draw = partial(judged.mechanism.sample, source)
+    frequencies_agree(draw, judged.supports, judged.flip_law, most)
+
+
+def test_frequencies_of_one_object_whose_scale_is_soon_proven() -> None:
+    judged, source = flipping(correlated(6, 3), 400.0, steps_before=0), random.Random(5)
+    draw = partial(judged.mechanism.sample, source)
+    frequencies_agree(draw, judged.supports, judged.flip_law, 4000)
+    assert scale_of(judged).proven
+    judged.check_cells()
+
+
+@pytest.mark.parametrize("convex", [False, True])
+@pytest.mark.parametrize("block", range(3))
+def test_intervals_hold_the_law(block: int, convex: bool) -> None:
+    """Of supports, sizes and features, before anything is refined and after."""
+    for seed in range(40 * block, 40 * block + (2 if convex else 5)):
+        judged = hostile(
+            seed, convex=convex, kind=PermuteAndFlip, steps_before=seed % 3, max_p=6, max_s=3
+        )
+        for _ in range(3):
+            check_intervals(judged)
+            with np.errstate(all="ignore"):
+                judged.draws._law.refine()
+
+
+def check_intervals(judged: Judged) -> None:
+    mechanism, chances = judged.mechanism, np.exp(judged.flip_law)
+    for support, log in list(zip(judged.supports, judged.flip_law, strict=True))[::3]:
+        found = mechanism.estimate(support)
+        assert found.low - 1e-9 <= log <= found.high + 1e-9
+
+    def share(event: Callable[[tuple[int, ...]], bool]) -> float:
+        return sum(chances[k] for k, support in enumerate(judged.supports) if event(support))
+
+    for size, chance in mechanism.size_probabilities().items():
+        true = share(lambda support, size=size: len(support) == size)
+        assert chance.low - 1e-9 <= true <= chance.high + 1e-9
+    included = mechanism.inclusion_probabilities()
+    for j in range(judged.instance.n_features):
+        true = share(lambda support, j=j: j in support)
+        assert included.low[j] - 1e-9 <= true <= included.high[j] + 1e-9
+
+
+def test_intervals_become_narrow_where_no_weight_is_near_the_largest() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1.0, 1.0, (300, 25))
+    y = np.clip(X[:, 0] - X[:, 1] + 0.1 * rng.standard_normal(300), -1.0, 1.0)
+    bounds = {"x_bound": 1.0, "y_bound": 1.0, "coef_bound": 2.0, "ridge": 1.0}
+    instance = Instance(X, y, support_size=2, **bounds)
+    listed, drawn = PermuteAndFlip(instance, 3.0), PermuteAndFlip(instance, 3.0, most_listed=0)
+    plain = ExponentialMechanism(instance, 3.0).log_probability((0, 1))
+    found = drawn.estimate((0, 1), width=0.05)
+    assert found.width <= 0.05
+    assert found.low <= listed.log_probability((0, 1)) <= found.high
+    assert plain < found.low
+    included, exact = drawn.inclusion_probabilities(width=0.1), listed.inclusion_probabilities()
+    assert included.width <= 0.1
+    assert np.all((included.low <= exact.low) & (exact.low <= included.high))
+
+
+def test_it_is_never_worse_than_the_exponential_mechanism() -> None:
+    """The expected loss at the same ε, and the probability of the best support."""
+    for seed in range(12):
+        instance = random_instance(seed, max_p=6)
+        values = np.array(list(combinations(range(instance.n_features), instance.support_size)))
+        values = instance.objectives(values)
+        for logs in (-values / instance.sensitivity * scale for scale in (0.1, 1.0, 10.0)):
+            flip, plain = np.exp(flip_law(logs)), np.exp(logs - np.logaddexp.reduce(logs))
+            assert flip @ values <= plain @ values * (1.0 + 1e-12)
+            assert flip[values.argmin()] >= plain[values.argmin()] - 1e-12
+
+
+def test_where_the_prior_alone_speaks() -> None:
+    """Weights of features and sizes are weights like others: the race is among them."""
+    X, y = np.zeros((3, 4)), np.ones(3)
+    instance = Instance(X, y, support_size=2, x_bound=1.0, y_bound=1.0, coef_bound=1.0, ridge=1.0)
+    omega = np.array([1.0, 2.0, 3.0, 4.0])
+    pairs = list(combinations(range(4), 2))
+    expected = flip_law(np.log([omega[a] * omega[b] for a, b in pairs]))
+    found = PermuteAndFlip(instance, 1.0, prior_weights=omega)
+    np.testing.assert_allclose(
+        [found.log_probability(pair) for pair in pairs], expected, atol=1e-11
+    )
+
+
+def test_the_guarantee_is_pure_and_not_of_bounded_range() -> None:
+    mechanism = PermuteAndFlip(correlated(5, 2), 0.5)
+    assert mechanism.guarantee.rho == 0.125
+    assert ExponentialMechanism(correlated(5, 2), 0.5).guarantee.rho == 0.125 / 4.0
+    other = mechanism.guarantees["add-remove"]
+    assert (other.epsilon, other.delta, other.rho) == (0.25, 0.0, 0.25**2 / 2.0)
+    assert mechanism.release(Ledger(0.25, relation="add-remove")).guarantee == other
+    assert mechanism.release().mechanism == "permute-and-flip"
+
+
+def test_it_pays_more_for_rounding_than_the_exponential_mechanism() -> None:
+    """10η and 10γ in place of 4η and 4γ (docs/mathematics/permute-and-flip.md, (4))."""
+    instance = correlated(5, 2)
+    flip, plain = PermuteAndFlip(instance, 1.0)._rate, ExponentialMechanism(instance, 1.0)._rate
+    w, eta, error = instance.oscillation, plain.rounding, plain.error
+    assert (flip.rounding, flip.error) == (eta, error)
+    assert flip.rate == pytest.approx((1 - 10 * eta) / (2 * w + 20 * error), rel=1e-15)
+    assert plain.rate == pytest.approx((1 - 4 * eta) / (2 * w + 8 * error), rel=1e-15)
+    # At this ε half of it pays for the rounding of the one, and less for that of the other.
+    least = 18.0 * ExponentialMechanism(instance, 1e-8)._rate.rounding
+    assert ExponentialMechanism(instance, least).epsilon == least
+    with pytest.raises(InvalidInput, match="too small for exact draws"):
+        PermuteAndFlip(instance, least)
+
+
+def test_a_value_alone_is_always_the_same_number() -> None:
+    """The race relies on it: a weight that is near the largest must not change by a bit."""
+    for loss in ("squared", "hinge", "huber(0.3)"):
+        judged = flipping(correlated(7, 3, loss=loss), 20.0, steps_before=0)
+        draws = judged.draws
+        supports = [np.array(support) for support in judged.supports[::4]]
+        before = [draws._log_weight(support) for support in supports]
+        for seed in range(3 if of_classes(loss) else 20):
+            judged.mechanism.sample(seed)
+        assert [draws._log_weight(support) for support in supports] == before
+
+
+def refined_never(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Partition, "refine", lambda _: True)
+    monkeypatch.setattr(Partition, "refine_cell", lambda *_: True)
+
+
+def test_a_time_limit_in_a_proof_releases_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No cell can be refined, so the largest weight is never proven, and u comes near 1."""
+    judged = flipping(correlated(12, 5), 2e4, steps_before=0)
+    mechanism = judged.mechanism
+    refined_never(monkeypatch)
+    stop = rejection_sampler.TimeUp
+    proving = LargestWeight.prove
+
+    def prove(scale: LargestWeight) -> None:
+        monkeypatch.setattr(Partition, "refine_cell", expired)
+        proving(scale)
+
+    def expired(*_: object) -> bool:
+        raise stop
+
+    monkeypatch.setattr(LargestWeight, "prove", prove)
+    monkeypatch.setattr(judged.draws, "_time_limit", 60.0)
+    ledger = Ledger(1e6)
+    with pytest.raises(NotCertified, match=r"nothing is released.*smaller epsilon"):
+        mechanism.release(ledger)
+    monkeypatch.undo()
+    assert len(mechanism.sample(1)) == 5
+
+
+def test_a_time_limit_in_the_preparation_comes_before_any_charge() -> None:
+    for most_listed, says in ((0, "No try was made"), (None, "0 of 792 supports were evaluated")):
+        mechanism = PermuteAndFlip(
+            correlated(12, 5), 100.0, most_listed=most_listed, time_limit=1e-9
+        )
+        ledger = Ledger(1e6)
+        with pytest.raises(NotCertified, match=says):
+            mechanism.release(ledger)
+        assert ledger.entries == ()
+
+
+def test_an_interrupt_leaves_everything_usable(monkeypatch: pytest.MonkeyPatch) -> None:
+    source = random.Random(2)
+    for stop in range(6):
+        judged = flipping(correlated(8, 3), 300.0, steps_before=0)
+        with monkeypatch.context() as patch:
+            left = [stop]
+
+            def tick(left: list[int] = left) -> None:
+                left[0] -= 1
+                if left[0] < 0:
+                    raise KeyboardInterrupt
+
+            patch.setattr(judged.partition, "_tick", tick)
+            patch.setattr(race, "LATE", -1.0)
+            patch.setattr(FirstHeads, "takes", lambda *_: False)
+            with pytest.raises(KeyboardInterrupt):
+                judged.mechanism.sample(source)
+        judged.check_cells()
+        check_intervals(judged)
+    draw = partial(judged.mechanism.sample, source)
+    frequencies_agree(draw, judged.supports, judged.flip_law, 600)
+
+
+def test_threads_may_draw_from_one_object() -> None:
+    judged = flipping(correlated(7, 3), 60.0, steps_before=0)
+    mechanism = judged.mechanism
+    found: list[tuple[int, ...]] = []
+
+    def work(seed: int) -> None:
+        source = random.Random(seed)
+        for k in range(20):
+            found.append(mechanism.sample(source))
+            if k % 7 == 0:
+                mechanism.estimate(found[-1])
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 80
+    assert set(found) <= set(judged.supports)
+
+
+def test_seeds_reproduce_a_history_of_draws() -> None:
+    histories = []
+    for _ in range(2):
+        mechanism = flipping(correlated(8, 3), 50.0, steps_before=0).mechanism
+        source = random.Random(5)
+        histories.append([mechanism.sample(source) for _ in range(30)])
+    assert histories[0] == histories[1]
+    assert len(set(histories[0])) > 1
+
+
+def test_progress_is_told_while_it_draws() -> None:
+    told: list[Any] = []
+    mechanism = PermuteAndFlip(correlated(12, 5), 100.0, most_listed=0, progress=told.append)
+    mechanism.sample(0)
+    assert {report.stage for report in told} >= {"cells", "draw"}
+
+
+def test_it_is_a_fallback_like_others() -> None:
+    instance = correlated(6, 2)
+    stable = StableOptimum(mistake_levels(instance), 0.5, 1e-6, PermuteAndFlip(instance, 1.0))
+    assert stable.name == "stable optimum, permute-and-flip"
+    assert (stable.guarantee.epsilon, stable.guarantee.delta) == (1.5, 1e-6)
+
+
+def test_blocks_of_rows_are_instances_like_others() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 6))
+    instance = Instance.from_blocks(X, X[:, 1] - X[:, 4], support_size=2, partition_seed=1)
+    assert instance.oscillation < instance.sensitivity
+    judged, listed = flipping(instance, 8.0), PermuteAndFlip(instance, 8.0)
+    source, logs = random.Random(4), judged.flip_law
+    found = [listed.log_probability(support) for support in judged.supports]
+    np.testing.assert_allclose(found, logs, atol=1e-9)
+    for mechanism in (listed, judged.mechanism):
+        frequencies_agree(partial(mechanism.sample, source), judged.supports, logs, 1000)
+    assert list(listed.guarantees) == ["replace-one"]

@@ -1,0 +1,69 @@
+"""The largest weight of all supports: bounded by cells at every stage, and proven exactly."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from mipselect.search.progress import TimeUp
+from mipselect.search.soft import LargestWeight
+from tests.support.soft_draws import Judged, hostile
+
+
+def scale_of(judged: Judged) -> LargestWeight:
+    draws = judged.draws
+    return LargestWeight(judged.partition, draws._log_weight, draws._rate.allowance)
+
+
+@np.errstate(all="ignore")
+def weights(judged: Judged) -> list[float]:
+    return [judged.draws._log_weight(np.array(support)) for support in judged.supports]
+
+
+@pytest.mark.parametrize(("convex", "grouped"), [(False, False), (False, True), (True, False)])
+@pytest.mark.parametrize("block", range(4))
+def test_it_bounds_and_then_is_the_largest(block: int, convex: bool, grouped: bool) -> None:
+    for seed in range(30 * block, 30 * block + (3 if convex else 8)):
+        judged = hostile(seed, convex=convex, grouped=grouped, steps_before=0, max_p=7)
+        logs, scale = weights(judged), scale_of(judged)
+        with np.errstate(all="ignore"):
+            for _ in range(seed % 5):
+                assert scale.log_largest >= max(logs)
+                judged.partition.refine()
+            log_best, best = scale.incumbent()
+            assert log_best == logs[judged.supports.index(tuple(best.tolist()))]
+            assert not scale.proven
+            scale.prove()
+            assert scale.proven
+            assert scale.log_largest == scale.incumbent()[0] == max(logs)
+            judged.partition.refine()
+            assert scale.log_largest == max(logs)
+        judged.check_cells()
+
+
+def test_a_proof_that_is_stopped_leaves_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    stopped = 0
+    for seed in range(12):
+        judged = hostile(seed, steps_before=0, max_p=7)
+        logs, scale = weights(judged), scale_of(judged)
+        with monkeypatch.context() as patch:
+            patch.setattr(judged.partition, "_tick", stop)
+            try:
+                with np.errstate(all="ignore"):
+                    scale.prove()
+            except TimeUp:
+                stopped += 1
+                assert not scale.proven
+        assert scale.log_largest >= max(logs)
+        judged.check_cells()
+        with np.errstate(all="ignore"):
+            scale.prove()
+        assert scale.log_largest == max(logs)
+        assert math.isfinite(scale.log_largest)
+    assert stopped > 5
+
+
+def stop() -> None:
+    raise TimeUp
