@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+from mipselect.blocks.partitions import MOST_ROWS_OF_A_BLOCK
+
 MOST_PARTITIONS = 8
 """More partitions hardly change block R² further."""
 
@@ -44,7 +46,12 @@ def default_block_coef_bound(support_size: int, always: int, widest: int) -> flo
 
 
 def default_block_rows(n: int, epsilon: float, support_size: int) -> int:
-    """b of block R²: more rows a block where nε is large, and at least s + 4.
+    """b = max(12, 2s + 4, ½√(nε)) of block R², at most 256.
+
+    Small blocks are many, large ones are nearer to R². On five real tables of 500 to 17,000 rows
+    the b within 0.01 of the best was about 2s + 2 up to nε = 1,000, whatever nε, then rose to 16 to
+    32 at nε = 2,000 and 48 to 96 at 16,000, for all s from 2 to 6. Blocks of fewer than 12 rows
+    prefer noise to columns that are constant in most of them.
 
     Parameters
     ----------
@@ -53,8 +60,13 @@ def default_block_rows(n: int, epsilon: float, support_size: int) -> int:
         ε of one draw.
     support_size : int
         s.
+
+    References
+    ----------
+    docs/mathematics/block-r2.md, (5).
     """
-    return max(12, 2 * support_size + 4, round(0.5 * math.sqrt(n * epsilon)))
+    rising = round(0.5 * math.sqrt(n * epsilon))
+    return min(max(12, 2 * support_size + 4, rising), MOST_ROWS_OF_A_BLOCK)
 
 
 def default_partitions(seconds: float) -> int:

@@ -270,12 +270,16 @@ class BlockScores:
         """2²⁰ T F(S) of every support in lexicographic order, int64 of shape (N,). Sensitive."""
         from mipselect.tables.moments.counting import cores
 
-        return r_squared_counts(self._rows, self._features, self.settings, threads=cores())
+        counts = r_squared_counts(self._rows, self._features, self.settings, threads=cores())
+        counts.flags.writeable = False
+        return counts
 
     @cached_property
     def all_scores(self) -> FloatArray:
         """F(S) of every support in lexicographic order, shape (N,). Sensitive."""
-        return self.counts / float(UNITS * self.settings.blocks.partitions)
+        scores: FloatArray = self.counts / float(UNITS * self.settings.blocks.partitions)
+        scores.flags.writeable = False
+        return scores
 
     def scores(self, supports: ArrayLike) -> FloatArray:
         """F of every row of `supports`, shape (m, s): shape (m,). Sensitive.

@@ -183,3 +183,14 @@ def test_what_is_wrong_is_named() -> None:
     scores = BlockScores(X, y, support_size=2)
     with pytest.raises(AttributeError, match="immutable"):
         scores.n = 3
+    for array in (scores.counts, scores.all_scores):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 0
+
+
+def test_later_changes_of_the_rows_change_nothing() -> None:
+    X, y = arrays()
+    scores, other = (BlockScores(X, y, support_size=2, partition_seed=1) for _ in range(2))
+    before = other.counts
+    X[:], y[:] = 0.0, 0.0
+    assert (scores.counts == before).all()

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from mipselect.blocks import r_squared
+from mipselect.blocks.defaults import default_block_rows, default_partitions
 from mipselect.blocks.normalised import ColumnsOfFeatures
-from mipselect.blocks.partitions import Blocks
+from mipselect.blocks.partitions import MOST_ROWS_OF_A_BLOCK, Blocks
 from mipselect.blocks.r_squared import BlockR2, Features, r_squared_counts
 from mipselect.blocks.r_squared_cost import r_squared_seconds
 from mipselect.errors import InvalidInput
@@ -195,6 +196,23 @@ def test_an_estimate_grows_with_all_that_takes_time() -> None:
     assert seconds() > seconds(b=20)
     plain = Features(ColumnsOfFeatures(tuple((j,) for j in range(8)), np.zeros(8)), 7, 3, 8)
     assert r_squared_seconds(1000, 1, wide) > r_squared_seconds(1000, 1, plain)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 6, 12])
+def test_the_rule_of_b_grows_with_n_epsilon_and_s(size: int) -> None:
+    found = [default_block_rows(n, e, size) for n, e in ((50, 0.01), (500, 1.0), (9000, 2.0))]
+    assert found == sorted(found)
+    assert found[0] > size + 2
+    assert found[0] == default_block_rows(500, 0.001, size)
+    assert default_block_rows(8000, 0.5, size) == default_block_rows(4000, 1.0, size)
+    assert default_block_rows(100, 0.1, size + 4) > found[0]
+    assert default_block_rows(10_000_000, 100.0, size) == MOST_ROWS_OF_A_BLOCK
+
+
+def test_the_rule_of_partitions_fits_its_time() -> None:
+    assert [default_partitions(seconds) for seconds in (1e-6, 1.25, 2.0, 9.0, 1e6)] == [
+        *(8, 8, 5, 1, 1)
+    ]
 
 
 def test_settings_out_of_range_are_refused() -> None:
