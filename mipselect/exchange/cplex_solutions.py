@@ -11,6 +11,9 @@ from mipselect.validation import shown
 OPTIMAL = ("1", "101", "102")
 """Status values: optimal; integer optimal; integer optimal within its tolerance."""
 
+DEEPEST = 3
+"""How deep elements are nested."""
+
 WITHOUT_SOLUTION = ("3", "103", "108", "114", "118", "119")
 """Infeasible, unbounded, or ended without an integer solution."""
 
@@ -32,12 +35,14 @@ class _Document:
                 f"is {shown(tag)}, not a CPLEXSolution"
             )  # fmt: skip
             raise Unreadable(several, line)
-        match [*self.inside, tag]:
+        self.inside.append(tag)
+        if len(self.inside) > DEEPEST:
+            raise Unreadable("has elements inside of elements that CPLEX does not nest", line)
+        match self.inside:
             case ["CPLEXSolution", "header"]:
                 self.header = attributes
             case ["CPLEXSolution", "variables", "variable"]:
                 self._add(attributes, line)
-        self.inside.append(tag)
 
     def end(self, tag: str) -> None:
         """End an element."""

@@ -21,7 +21,7 @@ from mipselect.validation import checked_finite, shown
 OTHER_COLUMNS = re.compile(r"(b|t|u|loss)\d+|eta|ONE_VAR_CONSTANT|quadobjvar|qmatrixvar", re.ASCII)
 """Columns of exported models besides z, with those that SCIP adds; their values are not used."""
 
-CHOICE = re.compile(r"z(0|[1-9]\d*)", re.ASCII)
+CHOICE = re.compile(r"z(0|[1-9]\d{0,8})", re.ASCII)
 """Column of a feature."""
 
 INTEGRALITY = 1e-4

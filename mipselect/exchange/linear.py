@@ -129,13 +129,14 @@ def linear_model(instance: Instance, options: SearchOptions) -> LinearModel:
         return value, cuts[-1]
 
     run.reporter.stage = "cuts"
-    why = "its cuts are too weak"
+    why = "rounding leaves too much of them open: export another formulation"
     try:
         proven = _engine(instance, options).prove(
             list(cuts), instance.support_size, visit, collector, run
         )
     except TimeUp:
-        proven, why = False, f"time limit of {run.deadline.limit:g} s reached"
+        proven = False
+        why = f"time limit of {run.deadline.limit:g} s reached: give more, or another formulation"
     # The proof leaves out the supports that were visited: there the cuts themselves are looked at.
     supports = np.array(visited)
     reached = float(np.max([cut.at(supports) for cut in cuts], axis=0).min())
@@ -143,8 +144,7 @@ def linear_model(instance: Instance, options: SearchOptions) -> LinearModel:
     assert collector.support is not None
     if bound < collector.value - search.allowance - instance.uncertain:
         raise NotCertified(
-            f"{why}: the linear model has {len(cuts):,} cuts, which do not prove the best support "
-            "yet; export another formulation, or give it more time",
+            f"the {len(cuts):,} cuts of the linear model do not prove the best support; {why}",
             bound=max(bound, 0.0),
             incumbent=collector.value,
         )

@@ -104,7 +104,7 @@ def _highs_raw(lines: list[str]) -> Solution:
         raise Unreadable("ends before its columns: it was cut off", 0)
     status = lines[1].strip()
     objective = re.fullmatch(r"Objective (\S+)", lines[at + 1].strip())
-    counted = re.fullmatch(r"# Columns (-?\d+)", lines[at + 2].strip())
+    counted = re.fullmatch(r"# Columns (-?\d{1,9})", lines[at + 2].strip())
     if objective is None or counted is None:
         raise Unreadable("is not 'Objective' with '# Columns' below it", at + 2)
     count, sparse = abs(int(counted[1])), counted[1].startswith("-")

@@ -127,6 +127,30 @@ def test_a_linear_model_bounds_every_support_and_proves_the_best(loss: str) -> N
         assert model.value == pytest.approx(values.min(), rel=1e-6)
 
 
+def nearly_singular(ridge: float) -> Instance:
+    """Two columns that are nearly the same: rounding costs the more, the smaller the ridge."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 6))
+    X[:, 5] = X[:, 0] + 1e-9 * rng.standard_normal(40)
+    y = X[:, 1] + 0.3 * rng.standard_normal(40)
+    bounds = {"x_bound": 5.0, "y_bound": 4.0, "coef_bound": 3.0}
+    return Instance(X, y, support_size=2, ridge=ridge, **bounds)
+
+
+def test_rounding_of_the_cuts_is_part_of_the_bound_or_refused() -> None:
+    instance = nearly_singular(1e-8)
+    supports = all_supports(instance)
+    values = instance.objectives(supports)
+    model = linear_model(instance, SearchOptions())
+    lowest = np.max([cut.at(supports) for cut in model.cuts], axis=0).min()
+    assert model.bound <= lowest * (1.0 + 1e-12)
+    tau = TOLERANCE * instance.sensitivity
+    assert values.min() - tau < model.bound < values.min() - 0.1 * tau
+    with pytest.raises(NotCertified, match="rounding leaves too much of them open") as caught:
+        linear_model(nearly_singular(1e-10), SearchOptions())
+    assert 0.0 <= caught.value.bound < caught.value.incumbent
+
+
 def logistic(y: np.ndarray, u: cp.Variable) -> cp.Expression:
     return cp.logistic(-cp.multiply(y, u))
 
@@ -252,6 +276,8 @@ def test_the_settings_are_options_of_the_solvers(tmp_path: Path) -> None:
     assert whole.of_solvers["cplex"]["mip tolerances absmipgap"] == whole.absolute_gap
     assert whole.absolute_gap == pytest.approx(1e-4)
     assert linear.of_solvers["cbc"]["allowableGap"] == linear.absolute_gap == 1e-6
+    assert linear.of_solvers["cbc"]["integerTolerance"] == 1e-7
+    assert whole.of_solvers["scip"]["numerics/feastol"] == 1e-8
     for settings in (whole, linear):
         for options in settings.of_solvers.values():
             assert min(options.values()) == 0.0
