@@ -10,7 +10,12 @@ import numpy as np
 from sklearn.metrics import r2_score
 
 from mipselect.regression import AdaSSPRegressor, ObjectivePerturbationRegressor
-from mipselect.selectors import ExponentialSelector, KendallSelector, TopRSelector
+from mipselect.selectors import (
+    ExponentialSelector,
+    KendallSelector,
+    PermuteAndFlipSelector,
+    TopRSelector,
+)
 
 from ..arrays import FloatArray
 from ..reproduce.declared import DataSeed, Reading
@@ -25,6 +30,8 @@ BOUNDS: dict[str, Any] = {"x_bound": 1.0, "y_bound": 1.0, "coef_bound": 2.0, "ri
 
 TOP_R_OP, EXACT_OP = "ranges: top-R + OP", "ranges: exact + OP"
 EXACT_ADA, K_ADA, ADA = "ranges: exact + AdaSSP", "ranges: K-AdaSSP", "ranges: AdaSSP"
+BLOCKS_ADA = "ranges: blocks + AdaSSP"
+"""Its selection uses no ranges, its regression does."""
 
 
 def top_r(seed: int, k: int) -> Any:
@@ -35,6 +42,11 @@ def top_r(seed: int, k: int) -> Any:
 def exact(seed: int, k: int) -> Any:
     """The exact draw with half of ε."""
     return ExponentialSelector(k, epsilon=EPSILON / 2, intercept=True, random_state=seed, **BOUNDS)
+
+
+def blocks(seed: int, k: int) -> Any:
+    """An exact draw by scores from blocks of rows with a tenth of ε."""
+    return PermuteAndFlipSelector(k, epsilon=0.1 * EPSILON, random_state=seed)
 
 
 def kendall(seed: int, k: int) -> Any:
@@ -60,6 +72,7 @@ PIPELINES: dict[str, tuple[Callable[[int, int], Any] | None, Callable[[int], Any
     TOP_R_OP: (top_r, perturbed),
     EXACT_OP: (exact, perturbed),
     EXACT_ADA: (exact, lambda seed: adassp(seed, 0.5)),
+    BLOCKS_ADA: (blocks, lambda seed: adassp(seed, 0.9)),
     K_ADA: (kendall, lambda seed: adassp(seed, 0.95)),
     ADA: (None, lambda seed: adassp(seed, 1.0)),
 }

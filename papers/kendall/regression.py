@@ -42,6 +42,7 @@ from .medians import (
     signs,
 )
 from .ranges import (
+    BLOCKS_ADA,
     EXACT_ADA,
     EXACT_OP,
     K_ADA,
@@ -195,6 +196,8 @@ REGRESSION = Experiment(
               R2.key, EXACT_OP, (TOP_R_OP,), never_behind=True),
         Ahead("ours: DPKendall before AdaSSP is never behind the exact draw before it (R²)",
               R2.key, K_ADA, (EXACT_ADA,), never_behind=True),
+        Ahead("ours: a draw from blocks, without ranges, is never behind the exact draw before "
+              "AdaSSP (R²)", R2.key, BLOCKS_ADA, (EXACT_ADA,), never_behind=True),
     ),
     full=Scale((TestError(5), TestError(10), KnownRanges(5), KnownRanges(10)), 15, 12.0),
     quick=Scale((TestError(5, (BAS, TUKEY, K_BAS, K_TUKEY)), KnownRanges(5)), 1, 0.2),

@@ -19,6 +19,7 @@ from mipselect.mechanisms import (
     Mechanism,
     Mistakes,
     OneShotTopK,
+    PermuteAndFlip,
     SampleAggregate,
     TopR,
 )
@@ -34,8 +35,9 @@ TOP_R, MISTAKES, MCMC, VOTES = "top-R", "mistakes", "MCMC", "samp-agg"
 MCMC_CODE = "MCMC at 2ε, as its code"
 MCMC_LONG = "MCMC, 10 p steps"
 EXACT, WIDE, SIZES = "exact draw", "top-R, 100,000", "exact draw, sizes 1 to 10"
+FLIP, BLOCKS, FLIP_BLOCKS = "permute-and-flip", "exact draw, blocks", "permute-and-flip, blocks"
 PUBLISHED = (TOP_R, MISTAKES, MCMC, VOTES)
-OURS = (EXACT, WIDE)
+OURS = (EXACT, WIDE, FLIP, BLOCKS, FLIP_BLOCKS)
 
 WIDE_POOL = 100_000
 TRUTH = Metric("truth", "draws equal to the true support")
@@ -52,6 +54,10 @@ PAID = (
     "Every method spends the same ε under replace-one. The certificate of a search has a tolerance "
     "τ, tabled below in units of Δ, and it is paid in ε: top-R and mistakes run at ε/(1 + τ), the "
     "others at ε."
+)
+ON_BLOCKS = (
+    "Blocks are least squares on pairs of rows, of which only the order of two values counts: no "
+    "bound and no range is used, and r and λ have nothing to do with those above."
 )
 
 
@@ -142,8 +148,10 @@ class SupportRecovery:
 class Problem:
     """The data of a recipe, and what the methods share: computed once, when asked for."""
 
-    def __init__(self, recipe: SupportRecovery, X: FloatArray, y: FloatArray) -> None:
-        self.recipe, self.X, self.y = recipe, X, y
+    def __init__(
+        self, recipe: SupportRecovery, X: FloatArray, y: FloatArray, data_seed: int = 0
+    ) -> None:
+        self.recipe, self.X, self.y, self.data_seed = recipe, X, y, data_seed
 
     @classmethod
     def generated(cls, recipe: SupportRecovery, data_seed: int) -> Problem:
@@ -157,7 +165,7 @@ class Problem:
             support_size=recipe.s,
             seed=data_seed,
         )
-        return cls(recipe, X, y)
+        return cls(recipe, X, y, data_seed)
 
     @cached_property
     def instance(self) -> Instance:
@@ -172,6 +180,13 @@ class Problem:
             coef_bound=recipe.radius,
             ridge=recipe.ridge,
             loss=recipe.loss,
+        )
+
+    @cached_property
+    def blocks(self) -> Instance:
+        """Least squares on pairs of rows."""
+        return Instance.from_blocks(
+            self.X, self.y, support_size=self.recipe.s, partition_seed=self.data_seed
         )
 
     @cached_property
@@ -203,8 +218,11 @@ class Problem:
             TOP_R: lambda: self._top_r(self.recipe.pool),
             WIDE: lambda: self._top_r(WIDE_POOL),
             MISTAKES: lambda: Mistakes(self.levels, self.recipe.epsilon),
-            EXACT: lambda: self._exact(None),
-            SIZES: lambda: self._exact(range(1, 11)),
+            EXACT: lambda: self._exact(ExponentialMechanism, self.instance),
+            SIZES: lambda: self._exact(ExponentialMechanism, self.instance, range(1, 11)),
+            FLIP: lambda: self._exact(PermuteAndFlip, self.instance),
+            BLOCKS: lambda: self._exact(ExponentialMechanism, self.blocks),
+            FLIP_BLOCKS: lambda: self._exact(PermuteAndFlip, self.blocks),
             MCMC: lambda: self._chain(1.0),
             MCMC_CODE: lambda: self._chain(2.0),
             MCMC_LONG: lambda: self._chain(1.0),
@@ -228,10 +246,13 @@ class Problem:
         found = top_supports(self.instance, size, time_limit=self.recipe.seconds)
         return TopR(found, self.recipe.epsilon)
 
-    def _exact(self, sizes: range | None) -> ExponentialMechanism:
-        return ExponentialMechanism(
-            self.instance, self.recipe.epsilon, sizes=sizes, time_limit=self.recipe.seconds
-        )
+    def _exact(
+        self,
+        law: type[ExponentialMechanism | PermuteAndFlip],
+        instance: Instance,
+        sizes: range | None = None,
+    ) -> ExponentialMechanism | PermuteAndFlip:
+        return law(instance, self.recipe.epsilon, sizes=sizes, time_limit=self.recipe.seconds)
 
     def _chain(self, factor: float) -> Mechanism[Support]:
         selector = MCMCSelector(

@@ -21,6 +21,7 @@ from ..mip.ablations import (
     ABLATION_RADIUS,
     ABLATION_RIDGE,
 )
+from ..mip.epsilon import BY_EPSILON
 from ..mip.figure_1 import FIGURE_1A, FIGURE_1B, FIGURE_1B_LARGE
 from ..mip.prediction import PREDICTION
 from ..mip.recovery import (
@@ -38,6 +39,7 @@ from .declared import Experiment
 
 EXPERIMENTS: tuple[Experiment, ...] = (
     FIGURE_1A,
+    BY_EPSILON,
     FIGURE_1B,
     FIGURE_1B_LARGE,
     PREDICTION,
