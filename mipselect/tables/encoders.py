@@ -111,7 +111,10 @@ class Unscaled:
 
     def encode(self, column: pa.Array, out: NDArray[np.floating[Any]]) -> None:
         """Write the number and `=missing`."""
-        _write(self.scaled(column), out, math.nan)
+        number = self.scaled(column)
+        out[:, 0] = number
+        if out.shape[1] > 1:
+            out[:, 1] = np.isnan(number)
 
 
 @dataclass(frozen=True)

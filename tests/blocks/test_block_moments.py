@@ -262,19 +262,41 @@ def test_dask_frames_of_a_table() -> None:
 
 @pytest.mark.parametrize("entries", [partial_sums.SIGNS, partial_sums.ON_GRID])
 def test_sums_are_exact_up_to_their_limit(entries: partial_sums.Entries) -> None:
-    """Where every product is as large as it can be; one more would be rounded."""
+    """Where every product is as large as it can be, but for one that makes the sum odd."""
     largest = 1.0 if entries is partial_sums.SIGNS else 2.0**16
     rows = np.full((1 << 14, 1), largest, dtype=entries.type)
     sums = partial_sums.PartialSums(1, entries)
-    for _ in range(entries.most_blocks >> 14):
+    for _ in range((entries.most_blocks >> 14) - 1):
         sums.add(rows, len(rows))
-    sums.add(np.array([[0.0], [1.0]], dtype=entries.type), 1)  # Beyond 2^24, or 2^53.
+    rows[-1] -= 1.0
+    sums.add(rows, len(rows))
     totals = np.zeros((1, 1), dtype=np.int64)
     sums.move_to(totals)
-    assert totals[0, 0] == entries.most_blocks * ONE
+    last = int(rows[-1, 0]) ** 2 * entries.unit
+    assert totals[0, 0] == (entries.most_blocks - 1) * ONE + last
+    # Nothing is left for the next sum.
     sums.add(rows[:1], 1)
     sums.move_to(totals)
-    assert totals[0, 0] == (entries.most_blocks + 1) * ONE
+    assert totals[0, 0] == entries.most_blocks * ONE + last
+
+
+def test_sums_that_are_full_are_moved(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before they would be rounded; in the same bits (`test_arrays` has sums of four blocks)."""
+    X, y = numbers(500)
+    moved = []
+    right = partial_sums.PartialSums.move_to
+
+    def counted(sums: partial_sums.PartialSums, totals: np.ndarray) -> None:
+        moved.append(sums.blocks)
+        right(sums, totals)
+
+    monkeypatch.setattr(partial_sums.PartialSums, "move_to", counted)
+    monkeypatch.setattr(block_sums, "CHUNK_BLOCKS", 10)
+    monkeypatch.setattr(block_sums, "CHUNK_ENTRIES", 1)
+    monkeypatch.setattr(block_sums, "SIGNS", replace(partial_sums.SIGNS, most_blocks=40))
+    Instance.from_blocks(X, y, support_size=2, partitions=4)
+    assert sum(moved) == 1000
+    assert max(moved) <= 40
 
 
 def value_by_hand(Z: np.ndarray, y: np.ndarray, ridge: float, radius: float, terms: float) -> float:

@@ -91,6 +91,18 @@ def test_a_bound_by_the_traces_is_needed(monkeypatch: pytest.MonkeyPatch) -> Non
         check_norms(rows, np.arange(12).reshape(-1, 4), features_of([4]))
 
 
+def test_what_cutting_adds_to_a_norm_is_taken_off_before() -> None:
+    """Many blocks, among them some whose norm the cut raises by more than rounding."""
+    rng = np.random.default_rng(0)
+    largest = 0.0
+    for _ in range(20):
+        rows = rng.standard_normal((50_000, 3))
+        units = normalised(rows, np.arange(50_000).reshape(-1, 5), features_of([3]))
+        Z = units.reshape(5, -1, 3).transpose(1, 0, 2)
+        largest = max(largest, float(np.linalg.norm(Z, 2, axis=(1, 2)).max()) / ONE)
+    assert 1.0 - 8.0 * GRID < largest <= 1.0
+
+
 def test_the_bound_of_the_norm_is_no_larger_than_stated() -> None:
     """By d^(1/128) at most, and never below: against singular values, d up to 12."""
     rng = np.random.default_rng(1)

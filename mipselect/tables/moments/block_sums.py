@@ -24,7 +24,15 @@ from mipselect.tables.moments.batches import (
     pieces_of_table,
 )
 from mipselect.tables.moments.block_columns import BlockColumns, TableBlockColumns
-from mipselect.tables.moments.counting import MOST_THREADS, Counting, Progress, blas, cores
+from mipselect.tables.moments.counting import (
+    CACHED_ROWS,
+    MOST_THREADS,
+    Counting,
+    Progress,
+    blas,
+    cores,
+    slices,
+)
 from mipselect.tables.moments.partial_sums import (
     ON_GRID,
     SIGNS,
@@ -46,6 +54,9 @@ CHUNK_BLOCKS = 1 << 10
 
 CACHED_ENTRIES = 1 << 16
 """Entries of blocks that are normalised at once."""
+
+MAPPED_AHEAD = 3
+"""Parts of a window that are mapped while others are waited for."""
 
 PARTIAL_BYTES = 1 << 30
 """The partial sums of all threads take no more, unless those of one do."""
@@ -116,7 +127,7 @@ def block_sums(
     waiting = deque[Future[None]]()
     n = 0
     with blas().limit(limits=1, user_api="blas"), ThreadPoolExecutor(threads) as pool:
-        for number, window in enumerate(_windows(columns, pieces)):
+        for number, window in enumerate(_windows(columns, pieces, pool)):
             for part in blocks.of_window(number, len(window)):
                 for chunk in _chunks(part, size):
                     if len(waiting) > 2 * threads:
@@ -179,22 +190,37 @@ def _chunks(blocks: IntArray, size: int) -> Iterator[IntArray]:
     return (blocks[start : start + most] for start in range(0, len(blocks), most))
 
 
-def _windows(columns: BlockColumns, pieces: Iterable[Piece]) -> Iterator[FloatArray]:
+def _windows(
+    columns: BlockColumns, pieces: Iterable[Piece], pool: ThreadPoolExecutor
+) -> Iterator[FloatArray]:
     """Consecutive rows, shape (window, p + 1); the last window may have fewer."""
     size = len(columns.names) + 1
     b = columns.blocks.rows
     most = min(columns.blocks.window, max(b, WINDOW_ENTRIES // size // b * b))
     kept: list[FloatArray] = []
     held = 0
-    for piece in pieces:
-        for batch in piece.read():
-            rows = columns.rows(batch)
-            while held + len(rows) >= most:
-                taken = most - held
-                yield np.concatenate([*kept, rows[:taken]])
-                rows, kept, held = rows[taken:], [], 0
-            if len(rows):
-                kept.append(rows)
-                held += len(rows)
+    for rows in _mapped(columns, pieces, min(CACHED_ROWS, most), pool):
+        while held + len(rows) >= most:
+            taken = most - held
+            yield np.concatenate([*kept, rows[:taken]])
+            rows, kept, held = rows[taken:], [], 0
+        if len(rows):
+            kept.append(rows)
+            held += len(rows)
     if kept:
         yield np.concatenate(kept)
+
+
+def _mapped(
+    columns: BlockColumns, pieces: Iterable[Piece], most: int, pool: ThreadPoolExecutor
+) -> Iterator[FloatArray]:
+    """Rows in their order, a few at a time, mapped by the pool while others are read."""
+    ahead = deque[Future[FloatArray]]()
+    for piece in pieces:
+        for batch in piece.read():
+            for part in slices(batch, most):
+                ahead.append(pool.submit(columns.rows, part))
+                if len(ahead) > MAPPED_AHEAD:
+                    yield ahead.popleft().result()
+    while ahead:
+        yield ahead.popleft().result()

@@ -121,14 +121,17 @@ def _add(batch: Any, kept: Any, columns: Columns, added: Sums, turn: Lock) -> No
     if kept is not None:
         added.add(columns.rows(batch)[kept], turn)
         return
-    for start in range(0, _rows_of(batch), CACHED_ROWS):
-        added.add(columns.rows(_slice(batch, start)), turn)
+    for part in slices(batch, CACHED_ROWS):
+        added.add(columns.rows(part), turn)
 
 
-def _slice(batch: Any, start: int) -> Any:
-    if isinstance(batch, tuple):
-        return tuple(part[start : start + CACHED_ROWS] for part in batch)
-    return batch.slice(start, CACHED_ROWS)
+def slices(batch: Any, rows: int) -> Iterator[Any]:
+    """Parts of a batch, of so many rows or fewer; nothing is copied."""
+    for start in range(0, _rows_of(batch), rows):
+        if isinstance(batch, tuple):
+            yield tuple(part[start : start + rows] for part in batch)
+        else:
+            yield batch.slice(start, rows)
 
 
 def _rows_of(batch: Any) -> int:
