@@ -52,7 +52,7 @@ def test_markdown_and_html_say_the_same(run: Run, release: Path, folder: Path) -
     printed = run("card", release)
     assert (printed.code, printed.err) == (0, "")
     parts = ("Basic facts", "Privacy unit and privacy loss", "Model", "Accounting")
-    for words in (*parts, "Implementation", "ε = 2", "ρ = 1", "Release 2", "7.39"):
+    for words in (*parts, "Implementation", "ε = 2", "ρ = 1", "Release 2", "7.39", "McKenna"):
         assert words in printed.out
     page = folder / "card.html"
     made = run("card", release, "--output", page)

@@ -232,6 +232,16 @@ def test_intervals_hold_the_law(block: int, convex: bool) -> None:
                 judged.draws._law.refine()
 
 
+@pytest.mark.parametrize("epsilon", [4.0, 40.0, 400.0])
+def test_intervals_hold_the_law_from_a_bound_that_is_far_from_the_largest_weight(
+    epsilon: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Time then ends before the race does, where one support has nearly all of the law."""
+    bound = LargestWeight.log_largest
+    monkeypatch.setattr(LargestWeight, "log_largest", property(lambda held: bound.fget(held) + 1.5))
+    check_intervals(flipping(correlated(6, 3), epsilon))
+
+
 def check_intervals(judged: Judged) -> None:
     mechanism, chances = judged.mechanism, np.exp(judged.flip_law)
     for support, log in list(zip(judged.supports, judged.flip_law, strict=True))[::3]:

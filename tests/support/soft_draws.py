@@ -62,7 +62,7 @@ class Judged:
     @np.errstate(all="ignore")
     def _refined(self, steps: int) -> rejection_sampler.SoftDraws:
         problem, prior = self.mechanism._largest.prepared, self.mechanism._prior
-        rate, law = self.mechanism._rate, self.mechanism.cell_law
+        rate, law = self.mechanism._rate, self.mechanism._cell_law
         return rejection_sampler.SoftDraws(
             problem, prior, rate, None, None, law=law, steps_before=steps
         )

@@ -83,17 +83,17 @@ class ExactDraws(SupportMechanism):
         Receives a `Progress` now and then. Sensitive.
     """
 
-    roundings: ClassVar[float]
+    _roundings: ClassVar[float]
     """How often the law pays for rounding what the exponential mechanism pays."""
 
     @staticmethod
     @abstractmethod
-    def listed_law(weights: IntegerWeights) -> ListedLaw:
+    def _listed_law(weights: IntegerWeights) -> ListedLaw:
         """The law where all supports are listed with these weights."""
 
     @staticmethod
     @abstractmethod
-    def cell_law(cells: Cells) -> CellLaw:
+    def _cell_law(cells: Cells) -> CellLaw:
         """The law where cells of supports are known."""
 
     @staticmethod
@@ -126,7 +126,7 @@ class ExactDraws(SupportMechanism):
         self._time_limit = None if time_limit is None else checked_time_limit(time_limit)
         self._progress = progress
         self._largest = instance.with_support_size(self._sizes[-1])
-        self._rate: Rate = exact_rate(self._epsilon, self._largest, self._prior, self.roundings)
+        self._rate: Rate = exact_rate(self._epsilon, self._largest, self._prior, self._roundings)
         if not self.listed and instance.ridge <= 0.0:
             raise InvalidInput(
                 f"an exact draw from {self.number_of_supports:,} supports, too many to be listed, "
@@ -274,14 +274,14 @@ class ExactDraws(SupportMechanism):
         problem = self._largest.prepared
         if isinstance(problem, BlockScores) or self.listed:
             run, p = Run.start(self._time_limit, self._progress), self._instance.n_features
-            return ListedDraws(problem, p, self._prior, self._rate, run, self.listed_law)
+            return ListedDraws(problem, p, self._prior, self._rate, run, self._listed_law)
         return SoftDraws(
             problem,
             self._prior,
             self._rate,
             self._time_limit,
             self._progress,
-            law=self.cell_law,
+            law=self._cell_law,
         )
 
     def _checked(self, outcome: ArrayLike) -> IntArray:

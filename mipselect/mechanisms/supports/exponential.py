@@ -61,15 +61,15 @@ class ExponentialMechanism(ExactDraws):
     """
 
     name = "exponential"
-    roundings = 1.0
+    _roundings = 1.0
 
     @staticmethod
-    def listed_law(weights: IntegerWeights) -> ListedLaw:
+    def _listed_law(weights: IntegerWeights) -> ListedLaw:
         """The weights themselves."""
         return weights
 
     @staticmethod
-    def cell_law(cells: Cells) -> CellLaw:
+    def _cell_law(cells: Cells) -> CellLaw:
         """P(S) ∝ w_S."""
         return ProportionalCells(cells)
 

@@ -17,9 +17,10 @@ class PermuteAndFlip(ExactDraws):
     """Permute-and-flip with weights μ(S) exp(-ε R(S) / 2w), over all supports of some sizes.
 
     All supports are looked at in random order, and the first is taken whose coin of probability
-    weight / largest weight shows heads. At the same ε the expected loss is never more than that of
-    the exponential mechanism, and up to half of it. Pure ε, without a condition, a tolerance or an
-    assumption, for any number of supports.
+    weight / largest weight shows heads. At the same ε the probability of the support with the
+    largest weight is never less than by the exponential mechanism, and with equal μ the expected
+    R(S) is never more. Pure ε, without a condition, a tolerance or an assumption, for any number of
+    supports.
 
     w is the `oscillation` of the instance, at most Δ: where one row is replaced the changes of R
     lie, for all supports, in an interval of length 2w.
@@ -68,15 +69,15 @@ class PermuteAndFlip(ExactDraws):
     """
 
     name = "permute-and-flip"
-    roundings = 2.5
+    _roundings = 2.5
 
     @staticmethod
-    def listed_law(weights: IntegerWeights) -> ListedLaw:
+    def _listed_law(weights: IntegerWeights) -> ListedLaw:
         """Permute-and-flip among the listed weights."""
         return FlippedWeights(weights)
 
     @staticmethod
-    def cell_law(cells: Cells) -> CellLaw:
+    def _cell_law(cells: Cells) -> CellLaw:
         """Permute-and-flip among the supports of all cells."""
         return FlippedCells(cells)
 
