@@ -27,7 +27,7 @@ from mipselect.search.progress import ProgressCallback
 from mipselect.validation import checked_choice
 
 MOST_TERMS = 10**7
-"""Terms of the largest model that is built: about two minutes and five gigabytes of Pyomo."""
+"""Terms of the largest model that is built: about a minute and up to five gigabytes of memory."""
 
 SENSITIVE_FILE = (
     "SENSITIVE: made from the data without any privacy; it holds the data or sums of them.",

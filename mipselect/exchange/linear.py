@@ -37,6 +37,9 @@ from mipselect.search.setup import outer_approximation, set_up
 MASTERS = "highs"
 """Back end that finds where cuts are too low; it is always there, and proves nothing."""
 
+NEGLIGIBLE = 1e-8
+"""Smaller coefficients, in units of the model, are left out: solvers drop them without a word."""
+
 PATIENCE = 2000
 """Cuts beyond which a model is given up: it would be of little use."""
 
@@ -84,13 +87,14 @@ class LinearModel:
         model: Any = pyo.ConcreteModel()
         model.z = pyo.Var(features, domain=pyo.Binary)
         model.eta = pyo.Var(bounds=(scale * self.floor, None))
-        model.size = pyo.Constraint(expr=pyo.quicksum(model.z.values()) == len(self.support))
-        tight = [cut.tightened(self.floor) for cut in self.cuts]
+        size = len(self.support)
+        model.size = pyo.Constraint(expr=pyo.quicksum(model.z.values()) == size)
+        cuts = [cut.scaled(self.floor, 1.0 / scale, size, NEGLIGIBLE) for cut in self.cuts]
         model.cut = pyo.Constraint(
-            range(len(tight)),
+            range(len(cuts)),
             rule=lambda m, k: (
-                m.eta - pyo.quicksum(scale * w * m.z[j] for j, w in _nonzero(tight[k]))
-                >= scale * tight[k].constant
+                m.eta - pyo.quicksum(w * m.z[j] for j, w in _nonzero(cuts[k]))
+                >= cuts[k].constant + scale * self.floor
             ),
         )
         model.objective = pyo.Objective(expr=model.eta)

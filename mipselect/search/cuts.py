@@ -50,3 +50,16 @@ class Cut:
         """
         lowest = min(floor - self.constant, 0.0)
         return Cut(self.constant, np.maximum(self.coefficients, lowest))
+
+    def scaled(self, floor: float, unit: float, count: int, negligible: float) -> Cut:
+        """Return the tightened cut on (R - floor)/unit, for choices of `count` columns.
+
+        Coefficients below `negligible` are left out; what they are worth lowers the constant, so
+        that no choice is lost.
+        """
+        tight = self.tightened(floor)
+        coefficients = tight.coefficients / unit
+        small = np.abs(coefficients) < negligible
+        left_out = float(np.sort(coefficients[small])[:count].sum())
+        constant = (tight.constant - floor) / unit + left_out
+        return Cut(constant, np.where(small, 0.0, coefficients))

@@ -172,13 +172,9 @@ class _MasterRun:
         return self._floor + bound * self._unit
 
     def _scaled(self, cut: Cut) -> tuple[float, FloatArray]:
-        """Scale a cut to units; what is left out lowers it, so that no choice is lost."""
-        tight = cut.tightened(self._floor)
-        coefficients = tight.coefficients / self._unit
-        small = np.abs(coefficients) < self._limits.negligible
-        left_out = float(np.sort(coefficients[small])[: self._master.cardinality].sum())
-        constant = (tight.constant - self._floor) / self._unit + left_out
-        return constant, np.where(small, 0.0, coefficients)
+        size, negligible = self._master.cardinality, self._limits.negligible
+        scaled = cut.scaled(self._floor, self._unit, size, negligible)
+        return scaled.constant, scaled.coefficients
 
     def _count(self, cut: Cut) -> None:
         self._cuts.append(cut)
