@@ -26,6 +26,9 @@ WIDE = 12
 
 REACH_OF_WIDE = 1.5
 
+LITTLE = 500.0
+"""nε up to which block R² is better even where a feature is wide."""
+
 
 def default_block_coef_bound(support_size: int, always: int, widest: int) -> float:
     """r = U/√(s + a), with U = 0.75, or 1.5 where a feature is wide.
@@ -84,11 +87,17 @@ def default_partitions(seconds: float) -> int:
     return max(1, min(MOST_PARTITIONS, int(SECONDS_OF_PARTITIONS / seconds)))
 
 
-def block_r2_by_default(seconds: float, widest: int) -> bool:
+def block_r2_by_default(seconds: float, widest: int, weight: float) -> bool:
     """True where block R² is the default, and not least squares on blocks.
 
     Its scores take a minute at most, and no feature is wide: a block sees few of its categories,
-    while least squares have one coefficient of each for all blocks.
+    while least squares have one coefficient of each for all blocks. Up to nε = 500 that does not
+    help: what counts there is how many supports of a block are right.
+
+    Bike hires, whose hour has 24 categories, go 0.41 of the way from a uniform draw to the best by
+    block R² and 0.15 by least squares on pairs at nε = 100, 0.85 and 0.88 at 2,000. Generated
+    tables with three fields of 12 to 30 codes, of which two matter: 0.28 and 0.19 at nε = 300,
+    0.42 and 0.61 at 1,200, 0.42 and 0.90 at 3,000.
 
     Parameters
     ----------
@@ -96,5 +105,7 @@ def block_r2_by_default(seconds: float, widest: int) -> bool:
         Estimated time of the scores; public.
     widest : int
         Columns of the widest feature.
+    weight : float
+        nε.
     """
-    return seconds <= MOST_DEFAULT_SECONDS and widest < WIDE
+    return seconds <= MOST_DEFAULT_SECONDS and (widest < WIDE or weight <= LITTLE)

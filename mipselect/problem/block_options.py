@@ -83,7 +83,8 @@ class BlockOptions:
         """Return "blocks" or "block-r2": what was asked for, or the default.
 
         Block R² is the default where all supports can be listed within a minute by a public
-        estimate, and no feature is wide. A bound, a ridge or b ≤ s + 2 ask for least squares.
+        estimate, and no feature is wide or nε small (`block_r2_by_default`). A bound, a ridge or
+        b ≤ s + 2 ask for least squares.
 
         Parameters
         ----------
@@ -108,7 +109,8 @@ class BlockOptions:
         features = Features(columns, count, support_size, b)
         seconds = r_squared_seconds(rows, self.partitions or 1, features)
         widest = max(map(len, columns.parts))
-        return R2 if block_r2_by_default(seconds, widest) else LEAST_SQUARES
+        by_r2 = block_r2_by_default(seconds, widest, rows * self.epsilon)
+        return R2 if by_r2 else LEAST_SQUARES
 
     @property
     def of_block_r2(self) -> dict[str, Any]:

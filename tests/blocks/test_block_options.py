@@ -1,0 +1,121 @@
+"""The public rule for the score of a draw from blocks: nothing of it looks at a row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mipselect import BlockScores, Instance
+from mipselect.blocks.defaults import block_r2_by_default
+from mipselect.errors import InvalidInput
+from mipselect.problem.block_options import BlockOptions
+from mipselect.problem.problem import Problem
+from mipselect.tables.schema import TableSchema
+
+
+def columns(p: int, support_size: int) -> Problem:
+    return Problem.of_columns(p, None, support_size=support_size, loss=None)
+
+
+def schema(levels: int) -> TableSchema:
+    code = {"name": "code", "type": "string", "categories": [f"c{k}" for k in range(levels)]}
+    numbers = [{"name": name, "type": "number"} for name in ("a", "b", "y")]
+    return TableSchema.of({"fields": [code, *numbers]})
+
+
+def frame(levels: int, n: int) -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, 2))
+    codes = [f"c{k}" for k in rng.integers(levels, size=n)]
+    return pd.DataFrame({"code": codes, "a": X[:, 0], "b": X[:, 1], "y": X.sum(axis=1)})
+
+
+@pytest.mark.parametrize(
+    ("p", "s", "n", "options", "score"),
+    [
+        (12, 3, 5000, {}, "block-r2"),
+        (12, 3, None, {}, "block-r2"),
+        (12, 3, 11, {}, "blocks"),
+        (12, 3, 5000, {"lists": False}, "blocks"),
+        (12, 3, 5000, {"ridge": 2.0}, "blocks"),
+        (12, 3, 5000, {"coef_bound": 0.4}, "blocks"),
+        (12, 3, 5000, {"block_rows": 5}, "blocks"),
+        (12, 3, 5000, {"block_rows": 6}, "block-r2"),
+        (100, 5, 5000, {}, "blocks"),
+        (60, 3, 5000, {}, "block-r2"),
+        (60, 3, 5_000_000, {}, "blocks"),
+        (12, 3, 5000, {"score": "blocks"}, "blocks"),
+        (12, 3, 5000, {"score": "block-r2", "block_rows": 8}, "block-r2"),
+    ],
+)
+def test_the_rule_of_columns_of_numbers(
+    p: int, s: int, n: int | None, options: dict[str, Any], score: str
+) -> None:
+    problem = BlockOptions(**options).problem_of_arrays(columns(p, s), n)
+    assert problem.score == score
+    assert (problem.loss is None) is (score == "block-r2")
+    assert problem.relations == ("replace-one",)
+
+
+@pytest.mark.parametrize(
+    ("levels", "n", "epsilon", "score"),
+    [
+        (8, 3000, 1.0, "block-r2"),
+        (15, 3000, 1.0, "blocks"),
+        (15, 3000, 0.1, "block-r2"),
+        (15, 400, 1.0, "block-r2"),
+    ],
+)
+def test_wide_fields_ask_for_least_squares_where_there_are_many_rows(
+    levels: int, n: int, epsilon: float, score: str
+) -> None:
+    options, table = BlockOptions(epsilon=epsilon), frame(levels, n)
+    question: dict[str, Any] = {"target": "y", "support_size": 1}
+    problem, rows = options.problem_of_table(table, schema(levels), **question)
+    made = options.of_table(table, schema(levels), **question)
+    assert (problem.score, rows, made.problem.score) == (score, n, score)
+    assert isinstance(made, BlockScores if score == "block-r2" else Instance)
+
+
+def test_the_rule_is_what_it_says() -> None:
+    assert block_r2_by_default(60.0, 11, 1e6)
+    assert not block_r2_by_default(61.0, 11, 1e6)
+    assert not block_r2_by_default(1.0, 12, 501.0)
+    assert block_r2_by_default(1.0, 12, 500.0)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"score": "loss"}, "score must be 'blocks' or 'block-r2'"),
+        ({"score": "block-r2", "lists": False}, "goes with exact draws of one size"),
+        ({"score": "block-r2", "ridge": 1.0}, "ridge goes with score 'blocks'"),
+        ({"score": "block-r2", "coef_bound": 1.0}, "coef_bound goes with score 'blocks'"),
+        ({"epsilon": 0.0}, "epsilon must be"),
+    ],
+)
+def test_what_does_not_go_together(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        BlockOptions(**options)
+
+
+def test_what_is_made_is_what_was_asked_for() -> None:
+    table = frame(4, 600)
+    options = BlockOptions(block_rows=9, partitions=2, partition_seed=5, epsilon=0.5)
+    made = options.of_table(table, schema(4), target="y", support_size=1, never=("code",))
+    same = BlockScores.from_table(
+        table,
+        schema(4),
+        target="y",
+        support_size=1,
+        never=("code",),
+        block_rows=9,
+        partitions=2,
+        partition_seed=5,
+    )
+    assert isinstance(made, BlockScores)
+    assert made.counts.tolist() == same.counts.tolist()
+    assert made.problem.public()["block_rows"] == 9
