@@ -133,17 +133,24 @@ class BlockScores:
 
     @classmethod
     def of_rows(cls, problem: Problem, rows: Rows, choice: BlockR2Choice) -> BlockScores:
-        """Return the scores of rows whose columns stand as in the layout of a problem."""
+        """Score the supports of a problem of arrays.
+
+        Parameters
+        ----------
+        problem : Problem
+            Its features, those always in and s count; bounds and loss do not.
+        rows : Rows
+            Finite.
+        choice : BlockR2Choice
+            b, T and the longest time, or the rules for them.
+
+        Raises
+        ------
+        InvalidInput
+        """
         scores = cls.__new__(cls)
         scores._hold_rows(problem, choice, rows)
         return scores
-
-    def _hold_rows(self, problem: Problem, choice: BlockR2Choice, rows: Rows) -> None:
-        from mipselect.problem.block_problem import array_columns, target_of_rows
-
-        columns = array_columns(problem, Blocks()).parts
-        both = np.column_stack([rows.columns(problem), target_of_rows(rows)])
-        self._hold(problem, choice, columns, both)
 
     @classmethod
     def from_table(
@@ -197,6 +204,13 @@ class BlockScores:
         scores = cls.__new__(cls)
         scores._hold(problem, choice, parts_of_table(public), rows)
         return scores
+
+    def _hold_rows(self, problem: Problem, choice: BlockR2Choice, rows: Rows) -> None:
+        from mipselect.problem.block_problem import array_columns, target_of_rows
+
+        columns = array_columns(problem, Blocks()).parts
+        both = np.column_stack([rows.columns(problem), target_of_rows(rows)])
+        self._hold(problem, choice, columns, both)
 
     def _hold(
         self, problem: Problem, choice: BlockR2Choice, columns: ColumnsOfFeatures, rows: FloatArray

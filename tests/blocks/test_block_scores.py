@@ -11,8 +11,11 @@ import pytest
 
 from mipselect import BlockScores, ExponentialMechanism
 from mipselect.blocks.r_squared import Features
+from mipselect.blocks.r_squared_choice import BlockR2Choice
 from mipselect.errors import InvalidInput
 from mipselect.problem.block_problem import rows_of_table
+from mipselect.problem.data import Rows
+from mipselect.problem.problem import Problem
 from mipselect.tables import TableSchema
 from mipselect.tables.moments.block_columns import parts_of_table
 from mipselect.tables.public_map import PublicMap
@@ -101,6 +104,18 @@ def test_arrays_frames_and_order_of_columns_give_the_same_scores() -> None:
     order = [3, 0, 1, 2, 4, 6, 5]
     moved = BlockScores(X[:, order], y, groups=[[1, 0], [2], [4, 3]], always=[6, 5], **question)
     assert np.abs(grouped.counts - moved.counts).max() <= 3
+
+
+def test_rows_of_a_problem_give_the_scores_of_its_arrays() -> None:
+    X, y = arrays()
+    question: dict[str, Any] = {"groups": [[0, 3], [1], [4, 2]], "always": [5, 6]}
+    problem = Problem.of_columns(7, None, support_size=2, loss=None, **question)
+    choice = BlockR2Choice(block_rows=9, partitions=2, partition_seed=1)
+    found = BlockScores.of_rows(problem, Rows(problem.layout.ordered(X), y), choice)
+    options: dict[str, Any] = {"block_rows": 9, "partitions": 2, "partition_seed": 1}
+    plain = BlockScores(X, y, support_size=2, **question, **options)
+    assert (found.counts == plain.counts).all()
+    assert found.problem.public() == plain.problem.public()
 
 
 def test_partitions_are_those_of_the_operating_system_without_a_seed() -> None:
