@@ -151,9 +151,9 @@ def exact_rate(
         # Directions of G_SS with eigenvalues below s·EPS of the largest are left out. As ‖β‖ ≤ r,
         # what they could have explained is less than this.
         error += math.sqrt(largest * EPS) * n * sensitivity
-    # One more support changes the loss of no row by more than nw: values of R are no further apart,
-    # so that no log weight, relative to that of a support, is larger than εn/2 and what the prior
-    # adds; a draw adds logs of at most 1000 each.
+    # No prediction changes the loss of a row by more than nw, so values of R are no further apart.
+    # No log weight, relative to that of a support, is larger than εn/2 and what the prior adds; a
+    # draw adds logs of at most 1000 each.
     rounding = 16.0 * EPS * (1.0 + 0.5 * epsilon * n + prior.span + 1000.0 * (largest + 2))
     left = epsilon - 4.0 * roundings * rounding
     if left < 0.5 * epsilon:

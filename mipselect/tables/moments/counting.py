@@ -128,14 +128,12 @@ def _add(batch: Any, kept: Any, columns: Columns, added: Sums, turn: Lock) -> No
 def slices(batch: Any, rows: int) -> Iterator[Any]:
     """Parts of a batch, of so many rows or fewer; nothing is copied."""
     for start in range(0, _rows_of(batch), rows):
-        if isinstance(batch, tuple):
-            yield tuple(part[start : start + rows] for part in batch)
-        else:
-            yield batch.slice(start, rows)
+        some = slice(start, start + rows)
+        yield tuple(part[some] for part in batch) if isinstance(batch, tuple) else batch[some]
 
 
 def _rows_of(batch: Any) -> int:
-    return len(batch[1]) if isinstance(batch, tuple) else int(batch.num_rows)
+    return len(batch[1] if isinstance(batch, tuple) else batch)
 
 
 def _bytes_of(batch: Any) -> int:
