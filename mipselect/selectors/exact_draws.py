@@ -73,7 +73,7 @@ class ExactDrawSelector(ProblemSelector):
 
     @property
     def guarantees(self) -> dict[str, Guarantee]:
-        """See `ExactDraws.guarantees`."""
+        """See `PermuteAndFlip.guarantees`."""
         guarantee = self.guarantee
         cost = one_direction(guarantee.epsilon)
         return both_relations(guarantee, cost, self.relations, rho_of=self.law.rho_of)

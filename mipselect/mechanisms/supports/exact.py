@@ -266,7 +266,10 @@ class ExactDraws(SupportMechanism):
 
     @property
     def acceptance(self) -> float:
-        """Share of the tries that are accepted; a guess until something was drawn. Sensitive."""
+        """Share of the tries that are accepted; a guess until something was drawn. Sensitive.
+
+        1 where all supports are listed.
+        """
         return self._draws.acceptance
 
     @cached_property
