@@ -18,7 +18,6 @@ from mipselect.mechanisms import ExponentialMechanism, PermuteAndFlip
 from mipselect.mechanisms.base import Support
 from mipselect.mechanisms.supports.exact import ExactDraws
 from mipselect.mechanisms.supports.flipped_weights import FlipIntegral
-from mipselect.mechanisms.supports.law import complexity_prior, exact_rate
 from mipselect.problem.block_scores import BlockScores
 from mipselect.problem.instance import Instance
 from mipselect.search import top_supports
@@ -182,9 +181,7 @@ def by_exact_draws(law: type[ExactDraws], case: Case) -> Chances:
             found.append(case.of_draws(partial(draws.sample, case.source)))
             continue
         # Refuses what it would refuse of the user's own table.
-        law(source, epsilon)
-        prior = complexity_prior(source.n_features, [source.support_size], 1.0, None)
-        rate = exact_rate(epsilon, source, prior, law.roundings).rate
+        rate = law(source, epsilon).rate
         supports, values = scored.listed
         chances = PROBABILITIES[law](-rate * (values - values.min()))
         shares = case.shares(supports)

@@ -144,6 +144,11 @@ class ExactDraws(SupportMechanism):
         return self._epsilon
 
     @property
+    def rate(self) -> float:
+        """c of the weights, less what rounding costs; public."""
+        return self._rate.rate
+
+    @property
     def instance(self) -> Instance | BlockScores:
         """The problem. Sensitive."""
         return self._instance
