@@ -18,7 +18,7 @@ from ..reproduce.claims import (
 )
 from ..reproduce.declared import Metric
 from ..reproduce.results import Middle, Place, Results
-from .ranges import ADA, EXACT_ADA, EXACT_OP, K_ADA, TOP_R_OP
+from .ranges import ADA, BLOCKS_ADA, EXACT_ADA, EXACT_OP, K_ADA, TOP_R_OP
 from .tables import R2
 
 POSITIVE = Metric("positive", "tables with a positive median R²")
@@ -29,7 +29,7 @@ NON_DP = "NonDP"
 BAS, TUKEY, L_BAS, L_TUKEY = "BAS", "Tukey", "L-BAS", "L-Tukey"
 K_BAS, K_TUKEY, MAX_TUKEY = "K-BAS", "K-Tukey", "K-Tukey, max"
 RANKED = (BAS, TUKEY, L_BAS, L_TUKEY, K_BAS, K_TUKEY)
-WITH_RANGES = (TOP_R_OP, EXACT_OP, EXACT_ADA, K_ADA, ADA)
+WITH_RANGES = (TOP_R_OP, EXACT_OP, EXACT_ADA, BLOCKS_ADA, K_ADA, ADA)
 
 PUBLISHED: Mapping[tuple[str, int], tuple[float, ...]] = {
     ("cpu_act", 5): (0.78, -math.inf, -0.027, 0.10, 0.21, 0.10),

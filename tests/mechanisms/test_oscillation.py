@@ -15,7 +15,7 @@ import pytest
 from mipselect import ExponentialMechanism
 from mipselect.errors import InvalidInput
 from mipselect.losses import checked_loss
-from mipselect.mechanisms.supports import exponential
+from mipselect.mechanisms.supports import exact
 from tests.support.exact_audit import Data, make, neighbours, replaced, with_row
 
 WIDE = [
@@ -142,13 +142,13 @@ def test_draws_are_private_and_use_what_they_pay(loss: str, y_bound: float) -> N
 def test_half_of_what_is_paid_is_not_private(
     loss: str, y_bound: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    right = exponential.exact_rate
+    right = exact.exact_rate
 
     def twice(*given: Any) -> Any:
         rate = right(*given)
         return replace(rate, rate=2.0 * rate.rate)
 
-    monkeypatch.setattr(exponential, "exact_rate", twice)
+    monkeypatch.setattr(exact, "exact_rate", twice)
     assert largest_loss(loss, y_bound, 0.5) > 0.5
 
 
