@@ -32,6 +32,7 @@ from ..mip.recovery import (
     BY_VERY_LARGE_P,
 )
 from ..sis.accuracy import ACCURACY, SYNTHETIC
+from ..sis.blocks import BLOCKS
 from ..sis.instability import INSTABILITY
 from ..sis.order import ORDER
 from ..sis.table import TABLE_1
@@ -56,6 +57,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     TABLE_1,
     SYNTHETIC,
     ACCURACY,
+    BLOCKS,
     ORDER,
     COUNTS,
     THRESHOLDS,
