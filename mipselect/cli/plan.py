@@ -24,6 +24,7 @@ from mipselect.planning.chances import METHODS, USUAL
 from mipselect.planning.lines import Progress, Step
 from mipselect.planning.plan import plan_selection
 from mipselect.planning.simulation import Guesses
+from mipselect.selectors.problem import SCORES
 from mipselect.tables import TableSchema
 
 EXAMPLES = """Examples:
@@ -109,16 +110,25 @@ class PlanArguments:
     epsilon: str = option(
         "--epsilon", "ε of one draw, each > 0.", default="0.5,1,2", metavar="E,E,..."
     )
-    method: str = option(
-        "--method", f"Of {', '.join(METHODS)}.", default=",".join(USUAL), metavar="NAME,NAME,..."
+    method: str | None = option(
+        "--method",
+        f"Of {', '.join(METHODS)}.",
+        metavar="NAME,NAME,...",
+        show_default=",".join(USUAL),
+    )
+    score: str | None = option(
+        "--score",
+        "Of the first line, which is compared with the loss.",
+        metavar="|".join(SCORES),
+        show_default="that of select",
     )
     question: SchemaOptions = group(SchemaOptions, without=("--unit-rule",))
     regularisation: Regularisation = group(
         Regularisation,
         panel=TABLE_PANEL,
         help={
-            "--coef-bound": "The one in question; half and twice of it are tried too.",
-            "--ridge": "The one in question; 10 and 100 times it are tried too.",
+            "--coef-bound": "Of the loss; half and twice of it are tried too.",
+            "--ridge": "Of the loss; 10 and 100 times it are tried too.",
         },
         show_default={"--coef-bound": "that of select", "--ridge": "that of select"},
     )
@@ -137,16 +147,20 @@ def plan(arguments: PlanArguments) -> None:
     Tables are made up from the ranges and categories of the schema and from
     stated guesses; nothing of your data is read. As many columns matter as are
     picked, with effects of the same strength. Shown is the share of them that
-    one private draw finds on average: by method, by coef_bound and ridge, by
-    coef_bound where fields repeat each other, and by number of rows.
+    one private draw finds on average: first by what select does, which needs no
+    range of a number; beside it by the loss and other methods, by coef_bound and
+    ridge of the loss, the same where fields repeat each other; and by number of
+    rows. Where a field has no range, the lines of the loss are left out.
 
-    The target's range counts most: where its middle is what you expect, and
-    values beyond it are rare and may be clipped, see --range and --target-mean.
+    For the loss the target's range counts most: where its middle is what you
+    expect, and values beyond it are rare, see --range and --target-mean.
     """
     schema, target, plot = arguments.schema, arguments.target, arguments.plot
     tables = arguments.simulation.tables
     if plot is not None:
         check_figure(plot, "--plot", [schema])
+    asked = arguments.method
+    methods = None if asked is None else [name.strip() for name in asked.split(",")]
     with _watched() as watch:
         result = plan_selection(
             TableSchema.read(schema),
@@ -154,7 +168,8 @@ def plan(arguments: PlanArguments) -> None:
             rows=arguments.rows,
             support_size=arguments.support_size,
             epsilons=_numbers("--epsilon", arguments.epsilon),
-            methods=[name.strip() for name in arguments.method.split(",")],
+            methods=methods,
+            score=arguments.score,
             guesses=Guesses(**asdict(arguments.guesses)),
             progress=watch,
             **asdict(arguments.regularisation),

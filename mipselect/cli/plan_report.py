@@ -10,11 +10,10 @@ from rich.table import Table
 
 from mipselect.errors import InvalidInput
 from mipselect.pictures import Panel, Picture, Series
-from mipselect.planning.answers import answers
+from mipselect.planning.answers import answers, in_words
 from mipselect.planning.lines import (
     COEF_BOUND,
     METHOD,
-    REFERENCE,
     REPEATED,
     RIDGE,
     ROWS,
@@ -23,21 +22,11 @@ from mipselect.planning.lines import (
     SelectionPlan,
 )
 from mipselect.planning.simulation import REPEATED_CORRELATION
+from mipselect.problem.block_options import R2
+from mipselect.validation import listed
 
 CHANCE_LEVEL = "chance level"
 SIMULATED = "Simulated tables; no row of yours was read. A plan guarantees nothing."
-
-
-def _name(line: Line) -> str:
-    setting = line.setting
-    return {
-        METHOD: setting.method,
-        COEF_BOUND: f"coef_bound {setting.coef_bound:.3g}",
-        REPEATED: f"repeats, coef_bound {setting.coef_bound:.3g}",
-        RIDGE: f"ridge {setting.ridge:.3g}",
-        ROWS: f"{setting.rows:,} rows",
-        REFERENCE: setting.method,
-    }[setting.about]
 
 
 def plan_table(plan: SelectionPlan) -> Table:
@@ -46,12 +35,13 @@ def plan_table(plan: SelectionPlan) -> Table:
     table.add_column("")
     for epsilon in plan.epsilons:
         table.add_column(f"ε = {epsilon:g}", justify="right")
-    about = METHOD
+    before = plan.of_select.setting
     for line in plan.lines:
-        if line.setting.about != about:
+        setting = line.setting
+        if (setting.about, setting.score) != (before.about, before.score):
             table.add_section()
-            about = line.setting.about
-        table.add_row(_name(line), *(_cell(line, k) for k in range(len(plan.epsilons))))
+        before = setting
+        table.add_row(setting.name, *(_cell(line, k) for k in range(len(plan.epsilons))))
     table.add_row(CHANCE_LEVEL, *(f"{plan.blind:.0%}" for _ in plan.epsilons))
     return table
 
@@ -64,6 +54,7 @@ def _cell(line: Line, k: int) -> str:
 def legend(plan: SelectionPlan) -> str:
     """Say in words what the numbers of the table are."""
     text = "Share of the right columns that a draw finds; in brackets how often it finds all."
+    text += _scores(plan)
     places = range(len(plan.epsilons))
     errors = [line.error(k) for line in plan.lines if line.tables for k in places]
     known = [error for error in errors if error is not None]
@@ -79,6 +70,22 @@ def legend(plan: SelectionPlan) -> str:
     if any(line.remark for line in plan.lines):
         text += f" - was {TOO_SLOW} (--time-limit); the draw from your table may take as long."
     return text
+
+
+def _scores(plan: SelectionPlan) -> str:
+    """Say what the supports are scored by."""
+    loss = "least squares on rows that are clipped to the ranges (--score loss)"
+    if not plan.blocks:
+        return f" loss: {loss}."
+    names = {True: "R² within blocks of", False: "least squares on blocks of"}
+    rows: dict[bool, list[str]] = {}
+    for options in plan.blocks:
+        rows.setdefault(options.score == R2, []).append(str(options.block_rows))
+    said = [f"{names[r2]} {in_words(list(dict.fromkeys(numbers)))}" for r2, numbers in rows.items()]
+    text = f" blocks: {' and '.join(said)} rows; no range is used."
+    if plan.without_range:
+        return f"{text} Lines of the loss need a range of {listed(plan.without_range)}."
+    return f"{text} loss: {loss}."
 
 
 def plan_report(
@@ -99,6 +106,11 @@ def plan_report(
         "features": plan.features,
         "epsilons": list(plan.epsilons),
         "relation": "replace-one",
+        "blocks": [
+            {key: getattr(options, key) for key in ("score", "block_rows", "partitions")}
+            for options in plan.blocks
+        ],
+        "without_range": list(plan.without_range),
         "coef_bound": plan.coef_bound,
         "ridge": plan.ridge,
         "guesses": asdict(plan.guesses),
@@ -129,7 +141,7 @@ def _cells(line: Line, places: range) -> list[dict[str, float | None]] | None:
 
 def picture(plan: SelectionPlan, target: str) -> Picture:
     """A panel for each question, ε across."""
-    start = plan.about(METHOD)[0]
+    start = {ROWS: plan.of_select, COEF_BOUND: plan.of_loss, RIDGE: plan.of_loss}
     titles = {
         METHOD: "method",
         COEF_BOUND: f"coef_bound, now {plan.coef_bound:.3g}",
@@ -137,7 +149,7 @@ def picture(plan: SelectionPlan, target: str) -> Picture:
         RIDGE: f"ridge, now {plan.ridge:.3g}",
         ROWS: f"rows, now {plan.rows:,}",
     }
-    names = dict.fromkeys(_drawn_name(line, plan) for line in (start, *plan.lines))
+    names = dict.fromkeys(_drawn_name(line, plan) for line in plan.lines)
     blindly = Series(
         CHANCE_LEVEL,
         plan.epsilons,
@@ -147,8 +159,7 @@ def picture(plan: SelectionPlan, target: str) -> Picture:
     panels = []
     for about, title in titles.items():
         own = plan.about(about)
-        beside = [] if about in (METHOD, REPEATED) else [start]
-        lines = [line for line in (*beside, *own) if line.tables]
+        lines = [line for line in (start.get(about), *own) if line is not None and line.tables]
         if own and lines:
             panels.append(Panel(title, (*(_drawn_line(line, plan) for line in lines), blindly)))
     if not panels:
@@ -174,7 +185,7 @@ def _drawn_name(line: Line, plan: SelectionPlan) -> str:
         others = plan.about(METHOD, COEF_BOUND)
         bound = line.setting.coef_bound
         line = next(other for other in others if other.setting.coef_bound == bound)
-    return _name(line)
+    return line.setting.name
 
 
 def _drawn_line(line: Line, plan: SelectionPlan) -> Series:

@@ -15,6 +15,8 @@ from mipselect.planning.lines import (
     SelectionPlan,
 )
 
+BOUNDS = "Another coef_bound, or ridge, for the loss?"
+
 CLEAR = 2.0
 """A difference counts from so many of its standard errors on,"""
 
@@ -29,7 +31,8 @@ where fields repeat each other, for it costs less elsewhere."""
 def answers(plan: SelectionPlan) -> tuple[tuple[str, str], ...]:
     """Pairs of a question and its answer, in the order of a plan.
 
-    Which method and which bounds is answered at the middle ε.
+    Which method and which bounds is answered at the middle ε; bounds only if lines
+    are about the loss.
 
     Examples
     --------
@@ -41,10 +44,12 @@ def answers(plan: SelectionPlan) -> tuple[tuple[str, str], ...]:
     >>> [question for question, _ in answers(plan)][:2]
     ['Will it find what matters?', 'Which method?']
     """
+    of_loss = plan.of_loss
+    bounds = [] if of_loss is None else [(BOUNDS, _which_bounds(plan, of_loss))]
     return (
         ("Will it find what matters?", _what_is_found(plan)),
         ("Which method?", _which_method(plan)),
-        ("Another coef_bound, or ridge?", _which_bounds(plan)),
+        *bounds,
         ("How many rows?", _how_many_rows(plan)),
     )
 
@@ -57,16 +62,18 @@ def middle(plan: SelectionPlan) -> int:
 
 
 def _what_is_found(plan: SelectionPlan) -> str:
-    s, line = plan.support_size, plan.about(METHOD)[0]
+    s, line = plan.support_size, plan.of_select
     found = [line.chance(k) for k in range(len(plan.epsilons))]
     if None in found:
         return f"unknown: the draw was {line.remark}"
-    counts = _in_words([f"{s * chance.found:.1f}" for chance in found if chance is not None])
-    best = plan.about(REFERENCE)[0].chance(0)
+    counts = in_words([f"{s * chance.found:.1f}" for chance in found if chance is not None])
+    # A larger ε has larger blocks, which say more.
+    largest = max(range(len(plan.epsilons)), key=plan.epsilons.__getitem__)
+    best = plan.about(REFERENCE)[0].chance(largest)
     known = "" if best is None else f", without privacy {s * best.found:.1f}"
     return (
         f"of {s} right column{'s' * (s > 1)} a draw finds {counts} on average at ε = "
-        f"{_in_words([f'{epsilon:g}' for epsilon in plan.epsilons])} (a uniform draw "
+        f"{in_words([f'{epsilon:g}' for epsilon in plan.epsilons])} (a uniform draw "
         f"{s * plan.blind:.1f}{known})"
     )
 
@@ -86,8 +93,8 @@ def _which_method(plan: SelectionPlan) -> str:
     return answer
 
 
-def _which_bounds(plan: SelectionPlan) -> str:
-    k, start = middle(plan), plan.about(METHOD)[0]
+def _which_bounds(plan: SelectionPlan, start: Line) -> str:
+    k = middle(plan)
     if not start.tables:
         return f"unknown: the draw was {start.remark}"
     parts = []
@@ -112,16 +119,16 @@ def _which_bounds(plan: SelectionPlan) -> str:
 
 def _where_fields_repeat(plan: SelectionPlan, elsewhere: Line, k: int) -> list[str]:
     """Say which coef_bound is best there, if it is not the one that is best elsewhere."""
-    lines = {line.setting.coef_bound: line for line in plan.about(REPEATED) if line.tables}
+    lines = _by_coef_bound(line for line in plan.about(REPEATED) if line.tables)
     advised = elsewhere.setting.coef_bound
-    if advised not in lines:
+    if advised is None or advised not in lines:
         return []
     there = f"where {plan.repeated} fields repeat each other"
     best = _best(lines[advised], lines.values(), k)
     value = min(bound for bound, line in lines.items() if best.gain(line, k)[0] <= CLOSE)
     if value == advised:
         return [f"the same {there}"]
-    by_bound = {line.setting.coef_bound: line for line in plan.about(COEF_BOUND, METHOD)[::-1]}
+    by_bound = _by_coef_bound(plan.about(COEF_BOUND, METHOD)[::-1])
     more = f"{_percent(lines[value], k)} in place of {_percent(lines[advised], k)}"
     cost = f"{_percent(by_bound[value], k)} in place of {_percent(elsewhere, k)}"
     said = f"{there} {value:.3g} finds more than {advised:.3g} ({more}; elsewhere {cost})"
@@ -129,6 +136,12 @@ def _where_fields_repeat(plan: SelectionPlan, elsewhere: Line, k: int) -> list[s
     if value == max(lines) and chance is not None and chance.found < plan.goal:
         said += f", and twice that may find still more (--coef-bound {value:.3g})"
     return [said]
+
+
+def _by_coef_bound(lines: Iterable[Line]) -> dict[float, Line]:
+    """The last line of each bound."""
+    bounds = ((line.setting.coef_bound, line) for line in lines)
+    return {bound: line for bound, line in bounds if bound is not None}
 
 
 def _best(start: Line, others: Iterable[Line], k: int) -> Line:
@@ -143,7 +156,7 @@ def _best(start: Line, others: Iterable[Line], k: int) -> Line:
 def _how_many_rows(plan: SelectionPlan) -> str:
     tried = [line.setting.rows for line in plan.by_rows if line.tables]
     if not tried:
-        return f"unknown: the draw was {plan.about(METHOD)[0].remark}"
+        return f"unknown: the draw was {plan.of_select.remark}"
     by_words: dict[str, list[str]] = {}
     for k, epsilon in enumerate(plan.epsilons):
         needed = plan.rows_needed(k)
@@ -154,7 +167,7 @@ def _how_many_rows(plan: SelectionPlan) -> str:
         else:
             words = f"about {float(f'{needed:.2g}'):,.0f}"
         by_words.setdefault(words, []).append(f"{epsilon:g}")
-    parts = [f"{words} at ε = {_in_words(epsilons)}" for words, epsilons in by_words.items()]
+    parts = [f"{words} at ε = {in_words(epsilons)}" for words, epsilons in by_words.items()]
     return f"for {plan.goal:.0%} of the right columns {'; '.join(parts)}"
 
 
@@ -164,7 +177,7 @@ def _clearly_better(line: Line, other: Line, k: int) -> bool:
 
 
 def _beside(line: Line, k: int) -> str:
-    return f"{line.setting.method} {_percent(line, k)}"
+    return f"{line.setting.name} {_percent(line, k)}"
 
 
 def _percent(line: Line, k: int) -> str:
@@ -172,5 +185,6 @@ def _percent(line: Line, k: int) -> str:
     return "-" if chance is None else f"{chance.found:.0%}"
 
 
-def _in_words(parts: list[str]) -> str:
+def in_words(parts: list[str]) -> str:
+    """Join parts as in a sentence: a, b and c."""
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"

@@ -6,7 +6,7 @@ import math
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from itertools import combinations
 from typing import Any
 
@@ -14,10 +14,12 @@ import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.errors import NotCertified
-from mipselect.mechanisms import ExponentialMechanism
+from mipselect.mechanisms import ExponentialMechanism, PermuteAndFlip
 from mipselect.mechanisms.base import Support
+from mipselect.mechanisms.supports.exact import ExactDraws
+from mipselect.mechanisms.supports.flipped_weights import FlipIntegral
 from mipselect.mechanisms.supports.law import complexity_prior, exact_rate
-from mipselect.mechanisms.supports.rejection_sampler import SoftDraws
+from mipselect.problem.block_scores import BlockScores
 from mipselect.problem.instance import Instance
 from mipselect.search import top_supports
 from mipselect.search.progress import Deadline
@@ -31,7 +33,8 @@ from mipselect.selectors import (
 )
 from mipselect.selectors.base import PrivateSelector
 
-EXPONENTIAL, TOP_R, MISTAKES = "exponential", "top-r", "mistakes"
+PERMUTE_AND_FLIP, EXPONENTIAL = "permute-and-flip", "exponential"
+TOP_R, MISTAKES, MCMC = "top-r", "mistakes", "mcmc"
 WITHOUT_PRIVACY = "without privacy"
 REPLACE_ONE = "replace-one"
 
@@ -66,12 +69,53 @@ Chances = tuple[Chance, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Case:
-    """An instance, the columns that matter in it, and how to look at it.
+class Scored:
+    """A table by one score, whose supports are listed once for all methods.
 
     Attributes
     ----------
-    instance : Instance
+    source : Instance or BlockScores
+    time_limit : float
+        Seconds for the values of all supports.
+    """
+
+    source: Instance | BlockScores
+    time_limit: float
+
+    @cached_property
+    def listed(self) -> tuple[IntArray, FloatArray]:
+        """All supports, shape (N, s), and their values, small where a support is good.
+
+        Raises
+        ------
+        NotCertified
+            If the values take too long; those of `BlockScores` by their public estimate.
+        """
+        source, clock = self.source, Deadline(self.time_limit)
+        supports: IntArray = np.array(
+            list(combinations(range(source.n_features), source.support_size)), dtype=np.intp
+        )
+        if isinstance(source, BlockScores):
+            if source.seconds > clock.limit:
+                raise _time_is_up(clock)
+            return supports, -source.all_scores
+        width = max(map(len, source.groups)) * source.support_size
+        chunk = 1 + MOST_WORK // width**3
+        values = []
+        for start in range(0, len(supports), chunk):
+            values.append(source.objectives(supports[start : start + chunk]))
+            require_time(clock)
+        return supports, np.concatenate(values)
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A table by its scores, the columns that matter in it, and how to look at it.
+
+    Attributes
+    ----------
+    scored : tuple of Scored
+        One for every ε; the same where nothing about the score depends on ε.
     right : tuple of ndarray
         For each column that matters the features that say it: itself and what repeats it.
     epsilons : tuple of float
@@ -85,13 +129,26 @@ class Case:
         From each distribution whose probabilities are not listed.
     """
 
-    instance: Instance
+    scored: tuple[Scored, ...]
     right: tuple[IntArray, ...]
     epsilons: tuple[float, ...]
     source: random.Random
     time_limit: float
     most_listed: int = MOST_LISTED
     draws: int = DRAWS
+
+    @property
+    def instance(self) -> Instance:
+        """The instance, for methods that know no other score."""
+        (instance,) = {scored.source for scored in self.scored}
+        assert isinstance(instance, Instance)
+        return instance
+
+    def lists(self, scored: Scored) -> bool:
+        """True if probabilities are exact: supports are few, or draws need all values anyway."""
+        source = scored.source
+        few = source.number_of_supports <= self.most_listed
+        return few or isinstance(source, BlockScores) or source.ridge == 0.0
 
     def of_draws(self, draw: Callable[[], Support]) -> Chance:
         """Relative frequencies; raise `NotCertified` if the draws take too long."""
@@ -112,37 +169,64 @@ class Case:
 def require_time(clock: Deadline) -> None:
     """Raise `NotCertified` past the deadline."""
     if clock.remaining <= 0.0:
-        raise NotCertified(
-            f"time limit of {clock.limit:g} s reached", bound=-math.inf, incumbent=math.inf
-        )
+        raise _time_is_up(clock)
 
 
-def exponential(case: Case) -> Chances:
-    """The exponential mechanism: exact where supports are few, else by exact draws."""
-    instance = case.instance
-    for epsilon in case.epsilons:
+def by_exact_draws(law: type[ExactDraws], case: Case) -> Chances:
+    """A law over all supports: exact where they are listed, else by exact draws."""
+    found = []
+    for epsilon, scored in zip(case.epsilons, case.scored, strict=True):
+        source = scored.source
+        if not case.lists(scored):
+            draws = law(source, epsilon, most_listed=case.most_listed, time_limit=case.time_limit)
+            found.append(case.of_draws(partial(draws.sample, case.source)))
+            continue
         # Refuses what it would refuse of the user's own table.
-        ExponentialMechanism(instance, epsilon)
-    prior = complexity_prior(instance.n_features, [instance.support_size], 1.0, None)
-    rates = [exact_rate(epsilon, instance, prior) for epsilon in case.epsilons]
-    if instance.number_of_supports > case.most_listed and instance.ridge > 0.0:
-        laws = (SoftDraws(instance.prepared, prior, rate, case.time_limit, None) for rate in rates)
-        return tuple(case.of_draws(partial(law.draw, case.source)) for law in laws)
-    supports, values = _listed(case)
-    shares = case.shares(supports)
-    return tuple(_expected(shares, -rate.rate * values) for rate in rates)
+        law(source, epsilon)
+        prior = complexity_prior(source.n_features, [source.support_size], 1.0, None)
+        rate = exact_rate(epsilon, source, prior, law.roundings).rate
+        supports, values = scored.listed
+        chances = PROBABILITIES[law](-rate * (values - values.min()))
+        shares = case.shares(supports)
+        found.append(Chance(float(chances @ shares), float(chances[shares == 1.0].sum())))
+    return tuple(found)
+
+
+def proportional(logs: FloatArray) -> FloatArray:
+    """P(S) ∝ w_S of listed supports with these ln w_S ≤ 0, shape (N,)."""
+    weights: FloatArray = np.exp(logs)
+    return np.asarray(weights / weights.sum())
+
+
+def permuted_and_flipped(logs: FloatArray) -> FloatArray:
+    """P(S) = ∫ w_S Π_{S'≠S} (1 - w_S' t) dt from 0 to 1, the largest w being 1; see `proportional`.
+
+    References
+    ----------
+    docs/mathematics/permute-and-flip.md, (2).
+    """
+    return np.asarray(np.exp(FlipIntegral(logs).log_probabilities(logs)))
+
+
+PROBABILITIES: Mapping[type[ExactDraws], Callable[[FloatArray], FloatArray]] = {
+    PermuteAndFlip: permuted_and_flipped,
+    ExponentialMechanism: proportional,
+}
 
 
 def without_privacy(case: Case) -> Chances:
     """The best support itself: what stays unknown with this many rows and no ε at all."""
-    instance = case.instance
-    if instance.number_of_supports > case.most_listed and instance.ridge > 0.0:
-        best = top_supports(instance, 1, time_limit=case.time_limit).supports[0]
-    else:
-        supports, values = _listed(case)
-        best = supports[values.argmin()]
-    (share,) = case.shares(best[None, :]).tolist()
-    return (Chance(share, float(share == 1.0)),) * len(case.epsilons)
+    found = []
+    for scored in case.scored:
+        source = scored.source
+        if case.lists(scored) or isinstance(source, BlockScores):
+            supports, values = scored.listed
+            best = supports[values.argmin()]
+        else:
+            best = top_supports(source, 1, time_limit=case.time_limit).supports[0]
+        (share,) = case.shares(best[None, :]).tolist()
+        found.append(Chance(share, float(share == 1.0)))
+    return tuple(found)
 
 
 def by_draws(method: Callable[..., PrivateSelector], case: Case, **options: Any) -> Chances:
@@ -160,39 +244,33 @@ def by_search(method: Callable[..., PrivateSelector], case: Case) -> Chances:
     return by_draws(method, case, time_limit=case.time_limit)
 
 
+EXACT: Mapping[str, Callable[[Case], Chances]] = {
+    PERMUTE_AND_FLIP: partial(by_exact_draws, PermuteAndFlip),
+    EXPONENTIAL: partial(by_exact_draws, ExponentialMechanism),
+}
+"""Methods that draw exactly by any score."""
+
 METHODS: Mapping[str, Callable[[Case], Chances]] = {
-    EXPONENTIAL: exponential,
+    **EXACT,
     TOP_R: partial(by_search, TopRSelector),
     MISTAKES: partial(by_search, MistakesSelector),
     "sis": partial(by_draws, SISSelector, relation=REPLACE_ONE),
     "kendall": partial(by_draws, KendallSelector, relation=REPLACE_ONE),
     "sample-aggregate": partial(by_draws, SampleAggregateSelector, relation=REPLACE_ONE),
-    "mcmc": partial(by_draws, MCMCSelector),
+    MCMC: partial(by_draws, MCMCSelector),
 }
 
-USUAL = (EXPONENTIAL, TOP_R, MISTAKES, "sis", "kendall")
+OF_SUPPORTS = (*EXACT, TOP_R, MISTAKES, MCMC)
+"""Methods that draw by the score of a support; others score single columns."""
+
+USUAL = (*EXACT, TOP_R, MISTAKES, "sis", "kendall")
 """Methods that are compared by default: the others take long to simulate."""
 
 
-def _listed(case: Case) -> tuple[IntArray, FloatArray]:
-    """All supports and their values; raise `NotCertified` if it takes too long."""
-    instance, clock = case.instance, Deadline(case.time_limit)
-    width = max(map(len, instance.groups)) * instance.support_size
-    chunk = 1 + MOST_WORK // width**3
-    supports: IntArray = np.array(
-        list(combinations(range(instance.n_features), instance.support_size)), dtype=np.intp
+def _time_is_up(clock: Deadline) -> NotCertified:
+    return NotCertified(
+        f"time limit of {clock.limit:g} s reached", bound=-math.inf, incumbent=math.inf
     )
-    values = []
-    for start in range(0, len(supports), chunk):
-        values.append(instance.objectives(supports[start : start + chunk]))
-        require_time(clock)
-    return supports, np.concatenate(values)
-
-
-def _expected(shares: FloatArray, logs: FloatArray) -> Chance:
-    weights = np.exp(logs - logs.max())
-    weights /= weights.sum()
-    return Chance(float(weights @ shares), float(weights[shares == 1.0].sum()))
 
 
 def blind(features: int, support_size: int) -> float:

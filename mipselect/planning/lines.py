@@ -8,8 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mipselect.planning.chances import EXPONENTIAL, Chance, Chances, blind, mean_of
+from mipselect.planning.chances import OF_SUPPORTS, Chance, Chances, blind, mean_of
 from mipselect.planning.simulation import Guesses
+from mipselect.problem.block_options import BlockOptions
+from mipselect.selectors.problem import LOSS
 
 METHOD, COEF_BOUND, REPEATED, RIDGE = "method", "coef_bound", "repeated", "ridge"
 ROWS, REFERENCE = "rows", "reference"
@@ -29,20 +31,38 @@ class Setting:
         "rows" or "reference".
     method : str
     rows : int
-    coef_bound, ridge : float
+    score : {"blocks", "loss"}
+        From blocks of rows, whose score may differ by ε and number of rows (`Question.blocks`); or
+        from rows that are clipped to ranges, be it of a loss or the method's own.
+    coef_bound, ridge : float, optional
+        Of the loss.
 
     Examples
     --------
     >>> from mipselect.planning import Setting
-    >>> Setting("method", "exponential", 2000, 1.25, 48.0).rows
-    2000
+    >>> Setting("method", "exponential", 2000, "loss", coef_bound=1.25, ridge=48.0).name
+    'exponential, loss'
     """
 
     about: str
     method: str
     rows: int
-    coef_bound: float
-    ridge: float
+    score: str
+    coef_bound: float | None = None
+    ridge: float | None = None
+
+    @property
+    def name(self) -> str:
+        """Method with its score, or what else the setting is about."""
+        if self.about == COEF_BOUND:
+            return f"coef_bound {self.coef_bound:.3g}"
+        if self.about == REPEATED:
+            return f"repeats, coef_bound {self.coef_bound:.3g}"
+        if self.about == RIDGE:
+            return f"ridge {self.ridge:.3g}"
+        if self.about == ROWS:
+            return f"{self.rows:,} rows"
+        return f"{self.method}, {self.score}" if self.method in OF_SUPPORTS else self.method
 
 
 @dataclass(frozen=True)
@@ -60,7 +80,7 @@ class Line:
     Examples
     --------
     >>> from mipselect.planning import Line, Setting
-    >>> late = Line(Setting("method", "exponential", 2000, 1.25, 48.0), (), "too slow")
+    >>> late = Line(Setting("method", "permute-and-flip", 2000, "blocks"), (), "too slow")
     >>> late.chance(0) is None
     True
     """
@@ -96,8 +116,12 @@ class SelectionPlan:
     rows, support_size, features : int
         n, s, and how many features there are to choose from.
     epsilons : tuple of float
+    blocks : tuple of BlockOptions
+        Score from blocks of n rows for every ε; empty where the score in question is the loss.
+    without_range : tuple of str
+        Fields that the loss needs a range of; where there are any, no line is about the loss.
     coef_bound, ridge : float
-        In question; the defaults, unless others were given.
+        Of the loss; the defaults, unless others were given.
     goal : float
         The share of the right columns that is wanted.
     guesses : Guesses
@@ -105,15 +129,18 @@ class SelectionPlan:
         How many fields repeat each other in the tables of the lines about it; 0 if there are none.
     seed : int
     lines : tuple of Line
-        First the methods, then other `coef_bound`, the same where fields repeat each other, other
-        `ridge`, more rows, and what could be found without privacy.
+        First what `select` does, permute-and-flip by the score in question; the same by the loss
+        and other methods; then other `coef_bound` of the loss, the same where fields repeat each
+        other, other `ridge`; more rows, and what could be found without privacy, by the score in
+        question.
 
     Examples
     --------
     >>> from mipselect.planning import Guesses, SelectionPlan
     >>> of_two = {"rows": 500, "support_size": 1, "features": 2, "repeated": 0, "seed": 0}
     >>> bounds = {"epsilons": (1.0,), "coef_bound": 0.9, "ridge": 1.0, "goal": 0.8}
-    >>> SelectionPlan(**of_two, **bounds, guesses=Guesses(), lines=()).blind
+    >>> of_the_loss = {"blocks": (), "without_range": (), **bounds}
+    >>> SelectionPlan(**of_two, **of_the_loss, guesses=Guesses(), lines=()).blind
     0.5
     """
 
@@ -121,6 +148,8 @@ class SelectionPlan:
     support_size: int
     features: int
     epsilons: tuple[float, ...]
+    blocks: tuple[BlockOptions, ...]
+    without_range: tuple[str, ...]
     coef_bound: float
     ridge: float
     goal: float
@@ -139,10 +168,20 @@ class SelectionPlan:
         return tuple(line for line in self.lines if line.setting.about in what)
 
     @property
+    def of_select(self) -> Line:
+        """The line of what `select` does."""
+        return self.about(METHOD)[0]
+
+    @property
+    def of_loss(self) -> Line | None:
+        """The line that other bounds of the loss are compared with; None if there is none."""
+        lines = self.about(METHOD)
+        return next((line for line in lines if line.setting.score == LOSS), None)
+
+    @property
     def by_rows(self) -> tuple[Line, ...]:
-        """The exponential mechanism by rising number of rows."""
-        at_first = [line for line in self.about(METHOD) if line.setting.method == EXPONENTIAL]
-        return (*at_first, *self.about(ROWS))
+        """What `select` does by rising number of rows."""
+        return (self.of_select, *self.about(ROWS))
 
     def rows_needed(self, k: int) -> float | None:
         """About how many rows reach the goal at the k-th ε; None if more than were tried.

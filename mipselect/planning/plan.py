@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 from mipselect.errors import InvalidInput
-from mipselect.planning.chances import EXPONENTIAL, METHODS, USUAL, WITHOUT_PRIVACY
+from mipselect.planning.chances import EXACT, METHODS, PERMUTE_AND_FLIP, USUAL, WITHOUT_PRIVACY
 from mipselect.planning.experiment import CaseCounter, Experiment
 from mipselect.planning.lines import (
     COEF_BOUND,
@@ -22,11 +22,9 @@ from mipselect.planning.lines import (
 )
 from mipselect.planning.question import Question
 from mipselect.planning.simulation import Guesses
+from mipselect.selectors.problem import BLOCKS, LOSS
 from mipselect.tables import TableSchema
-from mipselect.validation import (
-    checked_integer,
-    checked_share,
-)
+from mipselect.validation import checked_integer, checked_share, listed
 
 OTHER_BOUNDS = (0.5, 2.0)
 OTHER_RIDGES = (10.0, 100.0)
@@ -44,7 +42,7 @@ def plan_selection(
     rows: int,
     support_size: int,
     epsilons: Sequence[float] = (0.5, 1.0, 2.0),
-    methods: Sequence[str] = USUAL,
+    methods: Sequence[str] | None = None,
     guesses: Guesses | None = None,
     goal: float = 0.8,
     tables: int = 20,
@@ -56,8 +54,9 @@ def plan_selection(
     """Simulate tables with the ranges and categories of a schema, and select from them.
 
     Nothing of a user's data is read: rows are made up from the schema and from stated guesses, so
-    that the public choices of a selection can be made before the table is opened. The loss is the
-    squared one.
+    that the public choices of a selection can be made before the table is opened. The first line is
+    what `select` does by default. What draws from the squared loss of clipped rows stands beside it
+    where all fields have ranges.
 
     Parameters
     ----------
@@ -69,8 +68,9 @@ def plan_selection(
         s; as many columns matter in the simulated tables.
     epsilons : sequence of float
         Of one draw each, under replace-one.
-    methods : sequence of str
-        Of those of `select`; default all but "sample-aggregate" and "mcmc".
+    methods : sequence of str, optional
+        Of those of `select`; default all but "sample-aggregate" and "mcmc". Where a field has no
+        range, "permute-and-flip" and "exponential" only.
     guesses : Guesses, optional
         Effect, correlation, missing share, spread.
     goal : float
@@ -82,12 +82,13 @@ def plan_selection(
         The same seed gives the same plan.
     time_limit : float
         Seconds for each search, each preparation of draws, and the draws from one distribution;
-        what takes longer has no chances. Where the exponential mechanism does, only a larger
+        what takes longer has no chances. Where permute-and-flip by the loss does, only a larger
         ridge is tried, which makes exact draws faster.
     progress : callable, optional
         See `Progress`.
     **choices
-        always, never, ranges, intercept, coef_bound and ridge, as for `Instance.from_table`.
+        score, "blocks", "block-r2" or "loss", of the first line, default that of `select`; always
+        and never, as for `Instance.from_table`; of the loss ranges, intercept, coef_bound, ridge.
 
     Returns
     -------
@@ -100,10 +101,11 @@ def plan_selection(
 
     Notes
     -----
-    Where there are few supports the probabilities of the exponential mechanism are exact for every
-    table, so that the standard errors are those of the tables alone; else they are relative
-    frequencies of exact draws. A plan guarantees nothing: real columns are correlated
-    otherwise, and their effects are not equally strong.
+    Where there are few supports the probabilities of exact draws are computed for every table, so
+    that the standard errors are those of the tables alone; else they are relative frequencies.
+    Block R² depends on ε by the size of its blocks, and is computed for each size. A plan
+    guarantees nothing: real columns are correlated otherwise, and their effects are not equally
+    strong.
 
     Examples
     --------
@@ -112,8 +114,10 @@ def plan_selection(
     >>> schema = TableSchema.of_numbers(dict.fromkeys(("dose", "weight", "days"), (0, 10)))
     >>> question = {"target": "days", "rows": 500, "support_size": 1}
     >>> plan = plan_selection(schema, **question, epsilons=[1.0], tables=2)
-    >>> [line.setting.method for line in plan.about("method")][0]
-    'exponential'
+    >>> [line.setting.name for line in plan.about("method")][:3]
+    ['permute-and-flip, blocks', 'exponential, blocks', 'permute-and-flip, loss']
+    >>> plan.blocks[0].score, plan.blocks[0].block_rows
+    ('block-r2', 12)
     """
     question = Question(schema, target, support_size, **choices)
     public = question.public
@@ -127,29 +131,40 @@ def plan_selection(
             "on epsilon times rows"
         )
     checked_share(goal, "goal", closed=False)
+    if methods is None:
+        methods = USUAL if not question.without_range else tuple(EXACT)
     for name in methods:
         if name not in METHODS:
             raise InvalidInput(
                 f"methods: {name!r} is unknown; known to a plan: {', '.join(METHODS)}"
             )
+        if question.without_range and name not in EXACT:
+            raise InvalidInput(
+                f"methods: {name!r} is planned for tables with ranges, and there is none of "
+                f"{listed(question.without_range)}"
+            )
     experiment = Experiment(
         question, guesses, epsilons, tables=tables, seed=seed, time_limit=time_limit
     )
-    start = Setting(METHOD, EXPONENTIAL, rows, question.bound, question.penalty)
-    first = list(_at_hand(start, dict.fromkeys((EXPONENTIAL, *methods)), experiment.repeated))
+    first = list(_at_hand(question, rows, methods, experiment.repeated))
     later = [
-        replace(start, about=ROWS, rows=rows * 2**k)
+        replace(first[0], about=ROWS, rows=rows * 2**k)
         for k in range(1, DOUBLINGS + 1)
         if rows * 2**k * len(public.columns) <= MOST_ENTRIES
     ]
+    blocks = tuple(
+        question.blocks(rows, epsilon) for epsilon in experiment.epsilons if question.score != LOSS
+    )
     counter = CaseCounter(progress, tables * (len(first) + len(later)))
     plan = SelectionPlan(
         rows=rows,
         support_size=support_size,
         features=len(public.features),
         epsilons=experiment.epsilons,
-        coef_bound=start.coef_bound,
-        ridge=start.ridge,
+        blocks=blocks,
+        without_range=question.without_range,
+        coef_bound=question.bound,
+        ridge=question.penalty,
         goal=goal,
         guesses=guesses,
         repeated=experiment.repeated,
@@ -166,16 +181,30 @@ def plan_selection(
     return replace(plan, lines=tuple(in_order))
 
 
-def _at_hand(start: Setting, methods: Iterable[str], repeated: int) -> Iterator[Setting]:
-    """All settings with the number of rows in question; those of one instance in a row."""
-    for method in methods:
-        yield replace(start, method=method)
-    yield replace(start, about=REFERENCE, method=WITHOUT_PRIVACY)
+def _at_hand(
+    question: Question, rows: int, methods: Sequence[str], repeated: int
+) -> Iterator[Setting]:
+    """All settings with the number of rows in question; those of one score in a row."""
+    asked = dict.fromkeys((PERMUTE_AND_FLIP, *methods))
+    bound, penalty = question.bound, question.penalty
+    of_loss = Setting(METHOD, PERMUTE_AND_FLIP, rows, LOSS, bound, penalty)
+    start = of_loss
+    if question.score != LOSS:
+        start = Setting(METHOD, PERMUTE_AND_FLIP, rows, BLOCKS)
+        for method in (name for name in asked if name in EXACT):
+            yield replace(start, method=method)
+        yield replace(start, about=REFERENCE, method=WITHOUT_PRIVACY)
+    if question.without_range:
+        return
+    for method in asked:
+        yield replace(of_loss, method=method)
+    if start == of_loss:
+        yield replace(start, about=REFERENCE, method=WITHOUT_PRIVACY)
     for factor in OTHER_BOUNDS:
-        yield replace(start, about=COEF_BOUND, coef_bound=factor * start.coef_bound)
-    if start.ridge > 0.0:
+        yield replace(of_loss, about=COEF_BOUND, coef_bound=factor * bound)
+    if penalty > 0.0:
         for factor in OTHER_RIDGES:
-            yield replace(start, about=RIDGE, ridge=factor * start.ridge)
+            yield replace(of_loss, about=RIDGE, ridge=factor * penalty)
     if repeated:
         for factor in sorted((1.0, *OTHER_BOUNDS)):
-            yield replace(start, about=REPEATED, coef_bound=factor * start.coef_bound)
+            yield replace(of_loss, about=REPEATED, coef_bound=factor * bound)

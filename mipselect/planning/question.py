@@ -3,15 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from mipselect.blocks.partitions import Blocks
+from mipselect.blocks.r_squared_choice import BlockR2Choice
+from mipselect.errors import InvalidInput
+from mipselect.problem.block_options import R2, BlockOptions
+from mipselect.problem.block_scores import BlockScores
 from mipselect.problem.instance import Instance
+from mipselect.selectors.problem import LOSS, SCORES
 from mipselect.tables import PublicMap, TableSchema
 from mipselect.tables.defaults import DEFAULT_RIDGE, default_coef_bound
+from mipselect.tables.moments.block_columns import parts_of_table
 from mipselect.tables.public_map import Ranges
-from mipselect.validation import checked_integer, checked_nonnegative, checked_scale, set_fields
+from mipselect.tables.schema import PRIVACY_UNIT
+from mipselect.validation import (
+    checked_choice,
+    checked_integer,
+    checked_nonnegative,
+    checked_scale,
+    listed,
+    set_fields,
+)
 
 
 @dataclass(frozen=True)
@@ -24,18 +39,23 @@ class Question:
     target : str
     support_size : int
         s.
+    score : {"blocks", "block-r2", "loss"}, optional
+        Default: that of `select`, the loss for two classes, else a score from blocks that is chosen
+        by `BlockOptions`.
     always, never, ranges, intercept, coef_bound, ridge
-        As for `Instance.from_table`.
+        As for `Instance.from_table`. All but the first two are for the loss.
 
     Raises
     ------
     InvalidInput
-        For what is wrong with the schema or the question.
+        For what is wrong with the schema or the question; for what is said about the loss where
+        fields have no range.
     """
 
     schema: TableSchema
     target: str
     support_size: int
+    score: str | None = None
     always: Sequence[str] = ()
     never: Sequence[str] = ()
     ranges: Ranges | None = None
@@ -44,15 +64,30 @@ class Question:
     ridge: float | None = None
 
     def __post_init__(self) -> None:
+        if self.score is not None:
+            checked_choice(self.score, "score", SCORES)
+        elif self._unranged.target.classes is not None:
+            set_fields(self, score=LOSS)
+        if self.score != LOSS and self.without_range:
+            self._refuse_what_is_of_the_loss()
         checked_integer(self.support_size, "support_size", 1, len(self.public.features))
         checked_scale(self.bound, "coef_bound")
         if self.ridge is not None:
             set_fields(self, ridge=checked_nonnegative(self.ridge, "ridge"))
 
     @cached_property
+    def without_range(self) -> tuple[str, ...]:
+        """Fields that the loss needs a range of, and has none."""
+        given, public = self.ranges or {}, self._unranged
+        fields = [encoder.field for encoder in (*public.encoders, public.target.encoder)]
+        return tuple(field.name for field in fields if field.gap and field.name not in given)
+
+    @cached_property
     def public(self) -> PublicMap:
-        """Map of a row of the table into columns."""
-        return PublicMap.of(self.schema, **self._fields)
+        """Map of a row of the table into columns; numbers as they are where a range is missing."""
+        if self.score != LOSS and self.without_range:
+            return self._unranged
+        return PublicMap.of(self.schema, ranges=self.ranges, **self._fields)
 
     @cached_property
     def bound(self) -> float:
@@ -75,10 +110,62 @@ class Question:
             intercept=self.intercept,
             coef_bound=coef_bound,
             ridge=ridge,
+            ranges=self.ranges,
             **self._fields,
         )
 
+    def blocks(self, rows: int, epsilon: float) -> BlockOptions:
+        """Return the score from blocks of so many rows at ε, with b and T by their public rules.
+
+        Raises
+        ------
+        InvalidInput
+            If block R² was asked for and is too much, or there are too few rows.
+        """
+        public = self._unranged
+        asked = (rows, parts_of_table(public), len(public.features), self.support_size)
+        score = BlockOptions(score=self.score, epsilon=epsilon).chosen(*asked)
+        blocks = Blocks()
+        if score == R2:
+            blocks = BlockR2Choice(epsilon=epsilon).settings(*asked).blocks
+        return BlockOptions(score=score, **blocks.public())
+
+    def in_blocks(self, table: Any, options: BlockOptions, seed: int) -> Instance | BlockScores:
+        """Ask the question of blocks of a table with one row of each person.
+
+        Parameters
+        ----------
+        table : table
+        options : BlockOptions
+            From `blocks`.
+        seed : int
+            Of the partitions.
+        """
+        schema, fields = self.schema, self._fields
+        if schema.privacy_unit is not None:
+            content = schema.content
+            del content[PRIVACY_UNIT]
+            fields["never"] = (*self.never, schema.privacy_unit)
+            schema = TableSchema.of(content)
+        seeded = replace(options, partition_seed=seed)
+        return seeded.of_table(table, schema, support_size=self.support_size, **fields)
+
+    @cached_property
+    def _unranged(self) -> PublicMap:
+        return PublicMap.without_ranges(self.schema, **self._fields)
+
     @property
     def _fields(self) -> dict[str, Any]:
-        names = ("target", "always", "never", "ranges")
-        return {name: getattr(self, name) for name in names}
+        return {name: getattr(self, name) for name in ("target", "always", "never")}
+
+    def _refuse_what_is_of_the_loss(self) -> None:
+        given = {
+            "ranges": bool(self.ranges),
+            "intercept": not self.intercept,
+            "coef_bound": self.coef_bound is not None,
+            "ridge": self.ridge is not None,
+        }
+        for name in (name for name, stated in given.items() if stated):
+            raise InvalidInput(
+                f"{name} is for the loss, which needs a range of {listed(self.without_range)} too"
+            )

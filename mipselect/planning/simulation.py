@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -12,8 +13,9 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from mipselect.arrays import FloatArray, IntArray
+from mipselect.blocks.partitions import SEED_BITS
 from mipselect.errors import InvalidInput
-from mipselect.tables.encoders import Encoder, Indicators, Ranked, Scaled
+from mipselect.tables.encoders import Encoder, Indicators, Ranked, Scaled, Unscaled
 from mipselect.tables.public_map import PublicMap
 from mipselect.validation import checked_number, checked_positive, checked_share
 
@@ -22,6 +24,9 @@ MOST_REPEATED = 4
 
 REPEATED_CORRELATION = 0.98
 """with this correlation of any two."""
+
+SPREAD_OF_INTEGERS = 1000.0
+"""Standard deviation of an integer without a range: hardly any are equal."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,23 +83,24 @@ class Guesses:
             checked_positive(self.target_sd, "target_sd")
 
     def target_law(self, public: PublicMap) -> tuple[float, float]:
-        """Mean and standard deviation of a target with a range, before it is clipped.
+        """Mean and standard deviation of a target before it is clipped; 0 and 1 without a range.
 
         Raises
         ------
         InvalidInput
-            If they are given for classes, or the mean is outside of the range.
+            If they are given for a target without a range, or the mean is outside of the range.
         """
         encoder = public.target.encoder
         name = encoder.field.name
-        if isinstance(encoder, Ranked):
+        if not isinstance(encoder, Scaled):
             if self.target_mean is not None or self.target_sd is not None:
+                has = "none, and scores from blocks do not depend on them"
+                if isinstance(encoder, Ranked):
+                    has = f"{encoder.levels} categories, which count as equally frequent"
                 raise InvalidInput(
-                    f"target_mean and target_sd are for a target with a range; {name!r} has "
-                    f"{encoder.levels} categories, which count as equally frequent"
+                    f"target_mean and target_sd are for a target with a range; {name!r} has {has}"
                 )
             return 0.0, 1.0
-        assert isinstance(encoder, Scaled)
         low, high = encoder.low, encoder.high
         mean = 0.5 * (low + high)
         if self.target_mean is not None:
@@ -110,9 +116,11 @@ class Guesses:
 class Simulation:
     """Tables with the ranges, categories and missing shares of a schema.
 
-    All fields are equally correlated normal variables, cut into ranges and categories. The right
-    columns are drawn uniformly for each table; they and the fields that are always in have effects
-    of the same strength and of random sign, those of categories a random one for every level.
+    All fields are equally correlated normal variables, cut into ranges and categories; numbers
+    without a range are not cut, for scores from blocks of rows do not depend on their unit. The
+    right columns are drawn uniformly for each table; they and the fields that are always in have
+    effects of the same strength and of random sign, those of categories a random one for every
+    level.
 
     With `repeats` some fields with ranges repeat each other and together count as one right column,
     the strongest: each of them says nearly all of it, and they are absent from the same rows.
@@ -192,19 +200,23 @@ class Simulation:
         signal = math.sqrt(first) * _standardised(repeated) + math.sqrt(later) * _standardised(rest)
         latent = _mixed(_standardised(signal), noise, first + later)
         aim = public.target.encoder
-        values = mean + sd * latent
-        target = (
-            np.clip(values, aim.low, aim.high) if isinstance(aim, Scaled) else _numbers(aim, latent)
-        )
+        target = _numbers(aim, latent)
+        if isinstance(aim, Scaled):
+            target = np.clip(mean + sd * latent, aim.low, aim.high)
         columns[aim.field.name] = _stored(aim, target, np.zeros(rows, dtype=bool))
         if public.unit is not None:
             columns[public.unit.name] = pa.array(np.arange(rows)).cast(pa.string())
         return pa.table(columns)
 
+    def partition_seed(self, number: int, rows: int) -> int:
+        """Seed of the partitions of a table into blocks of rows."""
+        words = f"{self.seed} {number} {rows} partitions"
+        return random.Random(words).getrandbits(SEED_BITS)
+
     def _that_vary(self) -> Sequence[int]:
         """The features that can matter: those with more than one value, if there are s of them."""
         features = self.public.features
-        vary = [j for j, e in enumerate(features) if isinstance(e, Scaled) or _levels(e) > 1]
+        vary = [j for j, e in enumerate(features) if _is_number(e) or _levels(e) > 1]
         return vary if len(vary) >= self.support_size else range(len(features))
 
 
@@ -215,6 +227,8 @@ def _mixed(one: FloatArray, other: FloatArray, share: float) -> FloatArray:
 
 def _numbers(encoder: Encoder, z: FloatArray, spread: float = 1.0) -> FloatArray:
     """Numbers in the units of a field, or places among its categories, of standard normal ones."""
+    if isinstance(encoder, Unscaled):
+        return SPREAD_OF_INTEGERS * z if encoder.field.type == "integer" else z
     if isinstance(encoder, Scaled):
         half = 0.5 * (encoder.high - encoder.low)
         middle = 0.5 * (encoder.low + encoder.high)
@@ -223,8 +237,12 @@ def _numbers(encoder: Encoder, z: FloatArray, spread: float = 1.0) -> FloatArray
     return np.asarray(np.minimum(np.floor(ndtr(z) * levels), levels - 1.0))
 
 
+def _is_number(encoder: Encoder) -> bool:
+    return isinstance(encoder, Scaled | Unscaled)
+
+
 def _levels(encoder: Encoder) -> int:
-    """Return the number of categories of a field without a range."""
+    """Return the number of categories of a field that is no number."""
     assert isinstance(encoder, Ranked | Indicators)
     return encoder.levels
 
@@ -245,8 +263,9 @@ def _standardised(values: FloatArray) -> FloatArray:
 def _stored(encoder: Encoder, numbers: FloatArray, absent: NDArray[np.bool_]) -> pa.Array:
     """The column of a field as a file would hold it."""
     field = encoder.field
-    if isinstance(encoder, Scaled):
-        whole = field.type == "integer" and encoder.high - encoder.low >= 2.0
+    if isinstance(encoder, Scaled | Unscaled):
+        narrow = isinstance(encoder, Scaled) and encoder.high - encoder.low < 2.0
+        whole = field.type == "integer" and not narrow
         return pa.array(np.rint(numbers) if whole else numbers, mask=absent)
     categories: Sequence[object] = field.categories or (False, True)
     places = pa.array(numbers.astype(np.int32), mask=absent)

@@ -37,7 +37,16 @@ def test_text_and_json_say_the_same(run: Run, question: tuple[str | Path, ...]) 
     report = outcome.report
     assert (report["sensitive"], report["private"], report["simulated"]) == (False, False, True)
     assert report["coef_bound"] == default_coef_bound(2, 0, True)
-    assert [line["method"] for line in report["lines"][:3]] == ["exponential", "top-r", "mistakes"]
+    assert [(line["method"], line["score"]) for line in report["lines"][:4]] == [
+        ("permute-and-flip", "blocks"),
+        ("exponential", "blocks"),
+        ("permute-and-flip", "loss"),
+        ("exponential", "loss"),
+    ]
+    chosen = [(one["score"], one["block_rows"], one["partitions"]) for one in report["blocks"]]
+    assert chosen == [("block-r2", 12, 8), ("block-r2", 12, 8), ("block-r2", 16, 8)]
+    assert "blocks: R² within blocks of 12 and 16 rows; no range is used." in text.out
+    assert (report["lines"][0]["coef_bound"], report["without_range"]) == (None, [])
     first = report["lines"][0]["cells"]
     assert len(first) == 3
     assert f"{first[0]['found']:.0%} ({first[0]['all_found']:.0%})" in text.out
@@ -74,6 +83,39 @@ def test_options_reach_the_plan(run: Run, question: tuple[str | Path, ...]) -> N
     }
 
 
+def test_a_schema_without_ranges_is_enough(
+    run: Run, question: tuple[str | Path, ...], schema: Path
+) -> None:
+    fields = json.loads(schema.read_text())["fields"]
+    for field in fields[1:]:
+        field.pop("constraints", None)
+    schema.write_text(json.dumps({"fields": fields}))
+    outcome = run(*question)
+    assert outcome.code == 0
+    assert (
+        "no range is used. Lines of the loss need a range of 'x1', 'x2', 'x3', 'y'." in outcome.out
+    )
+    for word in ("top-r", "sis", "coef_bound", "repeat", "--score loss"):
+        assert word not in outcome.out
+    report = run(*question, "--json").report
+    assert report["without_range"] == ["x1", "x2", "x3", "y"]
+    assert len(report["answers"]) == 3
+    for options in ("--range x1=0:1", "--coef-bound 1", "--method sis"):
+        run(*question, *options.split()).failed_with(2, "range")
+    run(*question, "--score", "loss").failed_with(2, "needs constraints.minimum")
+    plot = schema.with_name("plan.svg")
+    assert run(*question, "--plot", plot).code == 0
+
+
+def test_the_score_in_question_is_asked_for(run: Run, question: tuple[str | Path, ...]) -> None:
+    report = run(*question, "--score", "loss", "--method", "sis", "--json").report
+    assert report["blocks"] == []
+    lines = [(line["method"], line["score"]) for line in report["lines"][:2]]
+    assert lines == [("permute-and-flip", "loss"), ("sis", "loss")]
+    outcome = run(*question, "--score", "blocks", "--method", "exponential")
+    assert "blocks: least squares on blocks of 2 rows; no range is used. loss: least" in outcome.out
+
+
 def test_the_plot_is_the_same_every_time(run: Run, question: tuple[str | Path, ...]) -> None:
     pytest.importorskip("matplotlib")
     path = Path(question[2]).with_name("plan.svg")
@@ -97,6 +139,7 @@ def test_the_plot_is_the_same_every_time(run: Run, question: tuple[str | Path, .
         ("--epsilon a", "--epsilon must be numbers between commas"),
         ("--epsilon 0", "epsilons must be"),
         ("--method lasso", "'lasso' is unknown"),
+        ("--score lasso", "score must be"),
         ("--target z", "target: the schema has no field 'z'"),
         ("--effect 2", "effect must be"),
         ("--repeated 1", "repeated must be a number from 0 to below 1"),

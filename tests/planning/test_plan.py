@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mipselect import ExponentialMechanism, Instance
+from mipselect import BlockScores, ExponentialMechanism, Instance, PermuteAndFlip
 from mipselect.errors import InvalidInput
-from mipselect.planning import chances as plan_chances
-from mipselect.planning.answers import answers
-from mipselect.planning.chances import Case, Chance
+from mipselect.mechanisms.supports.exact import ExactDraws
+from mipselect.planning.answers import BOUNDS, answers
+from mipselect.planning.chances import EXACT, Case, Chance, Scored, without_privacy
 from mipselect.planning.lines import (
     COEF_BOUND,
     METHOD,
@@ -27,7 +27,9 @@ from mipselect.planning.lines import (
     Step,
 )
 from mipselect.planning.plan import plan_selection
+from mipselect.planning.question import Question
 from mipselect.planning.simulation import Guesses, Simulation
+from mipselect.problem.block_options import BlockOptions
 from mipselect.tables import PublicMap, TableSchema
 from mipselect.tables.defaults import DEFAULT_RIDGE, default_coef_bound
 
@@ -50,16 +52,40 @@ FIELDS: list[dict[str, Any]] = [
 ]
 MIXED = TableSchema.of({"csvw-eo:privacyUnit": "id", "fields": FIELDS})
 NUMBERS = TableSchema.of({"fields": [*(number(f"x{j}") for j in range(6)), number("y")]})
+WITHOUT_RANGES = TableSchema.of(
+    {
+        "fields": [
+            {"name": "age", "type": "integer"},
+            {"name": "bp", "type": "number"},
+            {"name": "sex", "type": "string", "categories": ["f", "m"]},
+            {"name": "icd", "type": "string", "categories": ["E", "I", "J"]},
+            number("bmi", 10, 60),
+            {"name": "los", "type": "number"},
+        ]
+    }
+)
+
+LAWS: dict[str, type[ExactDraws]] = {
+    "permute-and-flip": PermuteAndFlip,
+    "exponential": ExponentialMechanism,
+}
 
 
-def simulation(schema: TableSchema, target: str, s: int = 2, **guesses: Any) -> Simulation:
-    return Simulation(PublicMap.of(schema, target=target), Guesses(**guesses), s, 7)
+def simulation(
+    schema: TableSchema, target: str, s: int = 2, seed: int = 7, **guesses: Any
+) -> Simulation:
+    return Simulation(Question(schema, target, s).public, Guesses(**guesses), s, seed)
 
 
 def case_of(schema: TableSchema, target: str, rows: int, *epsilons: float) -> Case:
     made = simulation(schema, target)
     instance = Instance.from_table(made.table(0, rows), schema, target=target, support_size=2)
-    return Case(instance, made.right(0), epsilons, random.Random(1), 60.0)
+    return case_by(instance, made.right(0), *epsilons)
+
+
+def case_by(scored: Instance | BlockScores, right: Any, *epsilons: float) -> Case:
+    by_epsilon = (Scored(scored, 60.0),) * len(epsilons)
+    return Case(by_epsilon, right, epsilons, random.Random(1), 60.0)
 
 
 def test_a_simulated_table_has_the_ranges_categories_and_missing_shares() -> None:
@@ -151,34 +177,172 @@ def test_any_field_of_those_that_repeat_each_other_is_the_right_one_once() -> No
     made = replace(simulation(NUMBERS, "y", 2), repeats=True)
     instance = Instance.from_table(made.table(0, 50), NUMBERS, target="y", support_size=2)
     right = (np.array([0, 2, 3]), np.array([5]))
-    case = Case(instance, right, (1.0,), random.Random(1), 60.0)
+    case = case_by(instance, right, 1.0)
     supports = np.array([[0, 2], [0, 5], [3, 5], [1, 4], [1, 2], [4, 5]])
     assert case.shares(supports).tolist() == [0.5, 1.0, 1.0, 0.0, 0.5, 0.5]
 
 
-def test_exponential_chances_are_those_of_the_mechanism() -> None:
+def assert_law(chance: Chance | None, mechanism: ExactDraws, right: tuple[Any, ...]) -> None:
+    """A chance is that of the mechanism, by its own probabilities."""
+    assert chance is not None
+    columns = np.concatenate(right)
+    found = mechanism.inclusion_probabilities().low[columns].mean()
+    assert chance.found == pytest.approx(found, rel=1e-6)
+    all_found = np.exp(mechanism.log_probability(columns))
+    assert chance.all_found == pytest.approx(all_found, rel=1e-6)
+
+
+@pytest.mark.parametrize("method", list(LAWS))
+def test_exact_chances_are_those_of_the_mechanism(method: str) -> None:
     case = case_of(MIXED, "los", 800, 0.5, 4.0)
-    for epsilon, chance in zip(case.epsilons, plan_chances.exponential(case), strict=True):
-        mechanism = ExponentialMechanism(case.instance, epsilon)
-        right = np.concatenate(case.right)
-        found = mechanism.inclusion_probabilities().low[right].mean()
-        assert chance.found == pytest.approx(found, rel=1e-6)
-        all_found = np.exp(mechanism.log_probability(right))
-        assert chance.all_found == pytest.approx(all_found, rel=1e-6)
+    for epsilon, chance in zip(case.epsilons, EXACT[method](case), strict=True):
+        assert_law(chance, LAWS[method](case.instance, epsilon), case.right)
 
 
-def test_draws_agree_with_exact_chances() -> None:
+@pytest.mark.parametrize("method", list(LAWS))
+def test_draws_agree_with_exact_chances(method: str) -> None:
     case = case_of(NUMBERS, "y", 600, 2.0)
-    (exact,) = plan_chances.exponential(case)
+    (exact,) = EXACT[method](case)
     sampled = replace(case, most_listed=0, draws=1500)
-    (drawn,) = plan_chances.exponential(sampled)
+    (drawn,) = EXACT[method](sampled)
+    assert drawn != exact
     assert abs(drawn.found - exact.found) < 0.05
-    assert plan_chances.without_privacy(sampled)[0].found == 1.0
+    assert without_privacy(sampled)[0].found == 1.0
 
 
-def small_plan(**more: Any) -> SelectionPlan:
+@pytest.mark.parametrize("method", list(LAWS))
+def test_first_lines_are_draws_by_block_scores_of_the_simulated_table(method: str) -> None:
+    plan = small_plan(tables=1, methods=list(LAWS))
+    assert [options.block_rows for options in plan.blocks] == [12, 28]
+    made = simulation(NUMBERS, "y", seed=0)
+    line = next(line for line in plan.about(METHOD) if line.setting.name == f"{method}, blocks")
+    given: dict[str, Any] = {
+        "target": "y",
+        "support_size": 2,
+        "partition_seed": made.partition_seed(0, plan.rows),
+    }
+    for k, epsilon in enumerate(plan.epsilons):
+        scores = BlockScores.from_table(made.table(0, plan.rows), NUMBERS, epsilon=epsilon, **given)
+        assert scores.problem.public()["partitions"] == plan.blocks[k].partitions
+        assert_law(line.chance(k), LAWS[method](scores, epsilon), made.right(0))
+        # Blocks that are chosen for another ε are another score.
+        other = plan.blocks[1 - k].block_rows
+        wrong = BlockScores.from_table(made.table(0, plan.rows), NUMBERS, block_rows=other, **given)
+        with pytest.raises(AssertionError):
+            assert_law(line.chance(k), LAWS[method](wrong, epsilon), made.right(0))
+
+
+def test_least_squares_on_blocks_are_one_instance_for_all_epsilons() -> None:
+    plan = small_plan(tables=1, score="blocks", methods=[])
+    assert {(o.score, o.block_rows, o.partitions) for o in plan.blocks} == {("blocks", 2, 16)}
+    made = simulation(NUMBERS, "y", seed=0)
+    instance = Instance.from_blocks(
+        made.table(0, plan.rows),
+        schema=NUMBERS,
+        target="y",
+        support_size=2,
+        partition_seed=made.partition_seed(0, plan.rows),
+    )
+    for k, epsilon in enumerate(plan.epsilons):
+        assert_law(plan.of_select.chance(k), PermuteAndFlip(instance, epsilon), made.right(0))
+
+
+@pytest.mark.parametrize(
+    ("schema", "target", "rows", "epsilon", "more", "chosen"),
+    [
+        (NUMBERS, "y", 20_000, 0.5, {}, ("block-r2", 50)),
+        (NUMBERS, "y", 20_000, 2.0, {}, ("block-r2", 100)),
+        (NUMBERS, "y", 20_000, 2.0, {"score": "blocks"}, ("blocks", 2)),
+        (NUMBERS, "y", 11, 1.0, {}, ("blocks", 2)),
+        (MIXED, "los", 400, 1.0, {}, ("block-r2", 12)),
+    ],
+)
+def test_the_score_is_chosen_by_the_public_rule_of_select(
+    schema: TableSchema, target: str, rows: int, epsilon: float, more: Any, chosen: tuple[str, int]
+) -> None:
+    question = Question(schema, target, 2, **more)
+    options = question.blocks(rows, epsilon)
+    assert (options.score, options.block_rows) == chosen
+    if rows < 1000:
+        return
+    table = simulation(schema, target).table(0, rows)
+    made = BlockOptions(epsilon=epsilon, **more).of_table(
+        table, schema, target=target, support_size=2
+    )
+    public = made.problem.public()
+    assert (public["block_rows"], public["partitions"]) == (chosen[1], options.partitions)
+    assert isinstance(made, BlockScores) is (chosen[0] == "block-r2")
+
+
+def test_people_of_simulated_tables_have_one_row_in_the_order_of_the_table() -> None:
+    question = Question(MIXED, "los", 2)
+    table = simulation(MIXED, "los").table(0, 300)
+    options = question.blocks(300, 1.0)
+    first, again = (question.in_blocks(table, options, 5) for _ in range(2))
+    nobody = TableSchema.of({"fields": FIELDS[1:]})
+    alike = BlockScores.from_table(table, nobody, target="los", support_size=2, partition_seed=5)
+    assert isinstance(first, BlockScores)
+    assert isinstance(again, BlockScores)
+    assert np.array_equal(first.counts, again.counts)
+    assert np.array_equal(first.counts, alike.counts)
+
+
+def small_plan(schema: TableSchema = NUMBERS, target: str = "y", **more: Any) -> SelectionPlan:
     options: dict[str, Any] = {"rows": 400, "support_size": 2, "tables": 3, "epsilons": [1.0, 8.0]}
-    return plan_selection(NUMBERS, target="y", **{**options, **more})
+    return plan_selection(schema, target=target, **{**options, **more})
+
+
+def names(plan: SelectionPlan, *what: str) -> list[str]:
+    return [line.setting.name for line in plan.about(*what)]
+
+
+def test_a_schema_without_ranges_has_the_lines_of_blocks() -> None:
+    plan = small_plan(WITHOUT_RANGES, "los", support_size=1, guesses=Guesses(effect=0.5))
+    assert plan.without_range == ("age", "bp", "los")
+    assert names(plan, METHOD) == ["permute-and-flip, blocks", "exponential, blocks"]
+    assert {line.setting.about for line in plan.lines} <= {METHOD, "rows", REFERENCE}
+    assert plan.of_loss is None
+    last = plan.of_select.chance(1)
+    assert last is not None
+    assert last.found > 0.8 > plan.blind
+    assert [asked for asked, _ in answers(plan)] == [
+        "Will it find what matters?",
+        "Which method?",
+        "How many rows?",
+    ]
+    frame = simulation(WITHOUT_RANGES, "los", missing=0.0).table(0, 3000).to_pandas()
+    assert (frame["age"] % 1 == 0).all()
+    assert frame["age"].nunique() > 1500
+    assert abs(frame["bp"].std() - 1.0) < 0.05
+
+
+def test_ranges_move_no_line_of_blocks() -> None:
+    """A number is scaled by its range, and blocks see none of it."""
+    wide = TableSchema.of(
+        {"fields": [*(number(f"x{j}", -1e4, 1e4) for j in range(6)), number("y", -1e4, 1e4)]}
+    )
+    one, other = (small_plan(schema, methods=[], tables=2) for schema in (NUMBERS, wide))
+    for k in range(2):
+        mine, theirs = one.of_select.chance(k), other.of_select.chance(k)
+        assert mine is not None
+        assert theirs is not None
+        assert mine.found == pytest.approx(theirs.found, abs=1e-3)
+
+
+def test_with_the_loss_in_question_all_lines_are_of_it() -> None:
+    plan = small_plan(score="loss", tables=1)
+    assert plan.blocks == ()
+    assert names(plan, METHOD)[:3] == ["permute-and-flip, loss", "exponential, loss", "top-r, loss"]
+    assert {line.setting.score for line in plan.lines} == {"loss"}
+    assert plan.of_select == plan.of_loss
+    beside = small_plan(tables=1)
+    assert beside.of_loss == plan.of_loss
+    assert names(beside, METHOD)[:2] == ["permute-and-flip, blocks", "exponential, blocks"]
+    assert names(beside, METHOD)[2:] == names(plan, METHOD)
+    # Two classes are a matter of the loss unless blocks are asked for, as in select.
+    assert Question(MIXED, "smoker", 1).score == "loss"
+    assert Question(MIXED, "smoker", 1, score="blocks").score == "blocks"
+    assert Question(MIXED, "nyha", 1).score is None
 
 
 def test_a_plan_is_reproducible_and_monotone() -> None:
@@ -186,6 +350,7 @@ def test_a_plan_is_reproducible_and_monotone() -> None:
     plan = small_plan(progress=steps.append)
     assert plan == small_plan()
     assert plan != small_plan(seed=1)
+    assert (plan.of_select.setting.coef_bound, plan.of_select.setting.ridge) == (None, None)
     assert (plan.coef_bound, plan.ridge) == (default_coef_bound(2, 0, True), DEFAULT_RIDGE)
     assert [step.done for step in steps] == list(range(len(steps)))
     assert steps[-1].done < steps[-1].total
@@ -207,13 +372,14 @@ def test_a_mean_far_from_the_middle_makes_a_tight_bound_bad() -> None:
         plan = small_plan(
             rows=4000, epsilons=[1.0], methods=[], guesses=Guesses(target_mean=mean, **guesses)
         )
-        tight, now = plan.about(COEF_BOUND)[0], plan.about(METHOD)[0]
+        tight, now = plan.about(COEF_BOUND)[0], plan.of_loss
+        assert now is not None
         assert (tight.gain(now, 0)[0] > 0.0) is better
 
 
 def test_a_tight_bound_draws_fields_that_repeat_each_other_in_place_of_others() -> None:
     """Four of them reach twice as far as one, so that they are worth more than what is right."""
-    plan = small_plan(rows=40_000, support_size=3, epsilons=[1.0], methods=[])
+    plan = small_plan(rows=40_000, support_size=3, epsilons=[1.0], methods=[], score="loss")
     tight, now, twice = plan.about(REPEATED)
     assert plan.repeated == 4
     assert tight.setting.coef_bound < now.setting.coef_bound == plan.coef_bound
@@ -221,7 +387,7 @@ def test_a_tight_bound_draws_fields_that_repeat_each_other_in_place_of_others() 
         chance = line.chance(0)
         assert chance is not None
         assert low < chance.found <= high
-    said = dict(answers(plan))["Another coef_bound, or ridge?"]
+    said = dict(answers(plan))[BOUNDS]
     assert f"where 4 fields repeat each other {2 * plan.coef_bound:.3g} finds more than" in said
     without = small_plan(guesses=Guesses(repeated=0.0), epsilons=[1.0], methods=[])
     assert (without.repeated, without.about(REPEATED)) == (0, ())
@@ -239,13 +405,23 @@ def plan_of(lines: list[tuple[str, float, list[float]]], *, goal: float = 0.8) -
     """A plan at one ε with these lines: what it is about, its value, `found` by table."""
     made = []
     for about, value, found in lines:
-        setting = Setting(about, "exponential", 1000, 0.5, 1.0)
+        setting = Setting(about, "permute-and-flip", 1000, "loss", 0.5, 1.0)
         if about == REPEATED:
             setting = replace(setting, coef_bound=value)
         elif about not in (METHOD, REFERENCE):
             setting = replace(setting, **{about: value})  # type: ignore[arg-type]
         made.append(Line(setting, tuple((Chance(share, 0.0),) for share in found)))
-    return SelectionPlan(1000, 2, 6, (1.0,), 0.5, 1.0, goal, Guesses(), 4, 0, tuple(made))
+    question: dict[str, Any] = {"rows": 1000, "support_size": 2, "features": 6, "repeated": 4}
+    of_loss: dict[str, Any] = {"blocks": (), "without_range": (), "coef_bound": 0.5, "ridge": 1.0}
+    return SelectionPlan(
+        **question,
+        **of_loss,
+        epsilons=(1.0,),
+        goal=goal,
+        guesses=Guesses(),
+        seed=0,
+        lines=tuple(made),
+    )
 
 
 def test_rows_needed_lie_between_those_that_were_tried() -> None:
@@ -261,11 +437,11 @@ def test_an_answer_needs_a_clear_difference() -> None:
     clear = (COEF_BOUND, 0.25, [0.6, 0.8, 0.7])
     unclear = (RIDGE, 10.0, [0.9, 0.3, 0.5])
     said = dict(answers(plan_of([start, clear, unclear, reference])))
-    bounds = said["Another coef_bound, or ridge?"]
+    bounds = said[BOUNDS]
     assert "coef_bound 0.25 finds more than 0.5 (70% in place of 50%), if the mean" in bounds
     assert "keep ridge 1" in bounds
     single = [(about, value, found[:1]) for about, value, found in (start, clear, reference)]
-    assert "keep coef_bound 0.5" in dict(answers(plan_of(single)))["Another coef_bound, or ridge?"]
+    assert "keep coef_bound 0.5" in dict(answers(plan_of(single)))[BOUNDS]
 
 
 @pytest.mark.parametrize(
@@ -287,7 +463,7 @@ def test_the_bound_for_fields_that_repeat_each_other_comes_with_its_cost(
         (COEF_BOUND, 0.25, [0.2, 0.4]), (COEF_BOUND, 1.0, [0.3, 0.5]),
         (REPEATED, 0.25, half), (REPEATED, 0.5, same), (REPEATED, 1.0, twice),
     ]  # fmt: skip
-    answer = dict(answers(plan_of(lines)))["Another coef_bound, or ridge?"]
+    answer = dict(answers(plan_of(lines)))[BOUNDS]
     assert said in answer
     assert ("twice that" in answer) is ("twice that" in said)
 
@@ -307,11 +483,33 @@ def test_the_bound_for_fields_that_repeat_each_other_comes_with_its_cost(
         ({"ridge": -1.0}, "ridge must be"),
         ({"guesses": Guesses(target_mean=300.0)}, "target_mean must be inside the range of 'y'"),
         ({"always": ["z"]}, "no field 'z'"),
+        ({"score": "lasso"}, "score must be"),
+        ({"score": "block-r2", "rows": 11}, "11 rows are no block of 12"),
     ],
 )
 def test_what_is_wrong_is_said(wrong: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
         small_plan(**wrong)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (
+            {"ranges": {"age": (0.0, 99.0)}},
+            "ranges is for the loss, which needs a range of 'bp', 'los' too",
+        ),
+        ({"intercept": False}, "intercept is for the loss, which needs a range of 'age', 'bp'"),
+        ({"coef_bound": 1.0}, "coef_bound is for the loss"),
+        ({"ridge": 1.0}, "ridge is for the loss"),
+        ({"methods": ["top-r"]}, "'top-r' is planned for tables with ranges, and there is none of"),
+        ({"score": "loss"}, "'los' needs constraints.minimum"),
+        ({"guesses": Guesses(target_mean=1.0)}, "'los' has none, and scores from blocks do not"),
+    ],
+)
+def test_what_is_of_the_loss_needs_ranges(wrong: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        small_plan(WITHOUT_RANGES, "los", **wrong)
 
 
 @pytest.mark.parametrize(

@@ -126,7 +126,7 @@ class FlipIntegral:
         weights, found = np.exp(unique), np.empty(len(unique))
         small = weights * self._end <= SMALL
         found[small] = np.log(polyval(weights[small] * self._end, self._moments))
-        for k in np.flatnonzero(~small):
-            others = self._log_product - np.log1p(-weights[k] * self._panels.points)
-            found[k] = self._panels.integrate(others)[0]
+        # There are no more than REACH/SMALL of them.
+        others = self._log_product - np.log1p(-np.outer(weights[~small], self._panels.points))
+        found[~small] = self._panels.integrate(others)[0]
         return np.asarray((unique + found)[places])
