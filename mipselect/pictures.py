@@ -29,6 +29,8 @@ COLOURS = (
     *("#AA4499", "#CC6677", "#DDCC77", "#999933"),
 )
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<")
+STYLES = ("-", "-.", ":")
+"""Of the first lines, and of those whose colours come again."""
 
 
 @dataclass(frozen=True)
@@ -152,7 +154,7 @@ def _draw(axes: Any, panel: Panel, picture: Picture) -> None:
         look = {
             "color": COLOURS[number % len(COLOURS)],
             "marker": MARKERS[number % len(MARKERS)] if len(line.xs) <= MOST_TICKS else "",
-            "linestyle": "-",
+            "linestyle": STYLES[number // len(COLOURS) % len(STYLES)],
         }
         if line.name == picture.yardstick:
             look = {"color": "#777777", "marker": "", "linestyle": "--"}
