@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -59,10 +59,17 @@ class Panels:
         return fine, error + ROUNDING
 
     def _rule(self, order: int) -> tuple[FloatArray, FloatArray]:
-        nodes, weights = np.polynomial.legendre.leggauss(order)
+        nodes, weights = _gauss(order)
         half = np.diff(self.edges / 2.0)[:, None]
         middle = self.edges[:-1, None] + half
         return (middle + half * nodes).ravel(), np.log(half * weights).ravel()
+
+
+@cache
+def _gauss(order: int) -> tuple[FloatArray, FloatArray]:
+    """Points and weights of the rule on [-1, 1]."""
+    nodes, weights = np.polynomial.legendre.leggauss(order)
+    return nodes, weights
 
 
 def edges_around(centres: FloatArray, kinks: FloatArray) -> FloatArray:
