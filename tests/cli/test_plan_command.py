@@ -127,6 +127,8 @@ def test_the_plot_is_the_same_every_time(run: Run, question: tuple[str | Path, .
         b"No row of yours",
     ):
         assert words.lower() in first.lower()
+    dashes_and_dots = b"stroke-dasharray: 9.6,2.4,1.5,2.4"
+    assert dashes_and_dots in first, "the tenth line has the colour of the first"
     run(*question, "--plot", path)
     assert path.read_bytes() == first
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from mipselect import BlockScores, ExponentialMechanism, Instance, PermuteAndFlip
+from mipselect.blocks.r_squared import r_squared_counts
 from mipselect.errors import InvalidInput
 from mipselect.mechanisms.supports.exact import ExactDraws
 from mipselect.planning.answers import BOUNDS, answers
@@ -29,6 +30,7 @@ from mipselect.planning.lines import (
 from mipselect.planning.plan import plan_selection
 from mipselect.planning.question import Question
 from mipselect.planning.simulation import Guesses, Simulation
+from mipselect.problem import block_scores
 from mipselect.problem.block_options import BlockOptions
 from mipselect.tables import PublicMap, TableSchema
 from mipselect.tables.defaults import DEFAULT_RIDGE, default_coef_bound
@@ -230,6 +232,22 @@ def test_first_lines_are_draws_by_block_scores_of_the_simulated_table(method: st
         wrong = BlockScores.from_table(made.table(0, plan.rows), NUMBERS, block_rows=other, **given)
         with pytest.raises(AssertionError):
             assert_law(line.chance(k), LAWS[method](wrong, epsilon), made.right(0))
+
+
+def test_block_scores_are_computed_once_for_all_that_draws_from_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    computed = []
+
+    def counted(rows: Any, features: Any, settings: Any, threads: int) -> Any:
+        computed.append((len(rows), settings.blocks.rows, settings.blocks.seed))
+        return r_squared_counts(rows, features, settings, threads)
+
+    monkeypatch.setattr(block_scores, "r_squared_counts", counted)
+    plan = small_plan(tables=2, epsilons=[0.5, 1.0, 8.0], methods=["exponential", "sis"])
+    assert [options.block_rows for options in plan.blocks] == [12, 12, 28]
+    assert sorted(rows for n, rows, _ in computed if n == plan.rows) == [12, 12, 28, 28]
+    assert len(set(computed)) == len(computed)
 
 
 def test_least_squares_on_blocks_are_one_instance_for_all_epsilons() -> None:
