@@ -82,7 +82,8 @@ def _scores(plan: SelectionPlan) -> str:
     for options in plan.blocks:
         rows.setdefault(options.score == R2, []).append(str(options.block_rows))
     said = [f"{names[r2]} {in_words(list(dict.fromkeys(numbers)))}" for r2, numbers in rows.items()]
-    text = f" blocks: {' and '.join(said)} rows; no range is used."
+    partitions = in_words([f"{t}" for t in dict.fromkeys(o.partitions for o in plan.blocks)])
+    text = f" blocks: {' and '.join(said)} rows, {partitions} partitions; no range is used."
     if plan.without_range:
         return f"{text} Lines of the loss need a range of {listed(plan.without_range)}."
     return f"{text} loss: {loss}."

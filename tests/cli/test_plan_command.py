@@ -45,7 +45,7 @@ def test_text_and_json_say_the_same(run: Run, question: tuple[str | Path, ...]) 
     ]
     chosen = [(one["score"], one["block_rows"], one["partitions"]) for one in report["blocks"]]
     assert chosen == [("block-r2", 12, 8), ("block-r2", 12, 8), ("block-r2", 16, 8)]
-    assert "blocks: R² within blocks of 12 and 16 rows; no range is used." in text.out
+    assert "blocks: R² within blocks of 12 and 16 rows, 8 partitions; no range is used." in text.out
     assert (report["lines"][0]["coef_bound"], report["without_range"]) == (None, [])
     first = report["lines"][0]["cells"]
     assert len(first) == 3
@@ -111,7 +111,8 @@ def test_the_score_in_question_is_asked_for(run: Run, question: tuple[str | Path
     lines = [(line["method"], line["score"]) for line in report["lines"][:2]]
     assert lines == [("permute-and-flip", "loss"), ("sis", "loss")]
     outcome = run(*question, "--score", "blocks", "--method", "exponential")
-    assert "blocks: least squares on blocks of 2 rows; no range is used. loss: least" in outcome.out
+    said = "blocks: least squares on blocks of 2 rows, 16 partitions; no range is used. loss: least"
+    assert said in outcome.out
 
 
 def test_the_plot_is_the_same_every_time(run: Run, question: tuple[str | Path, ...]) -> None:

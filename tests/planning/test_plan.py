@@ -292,6 +292,15 @@ def test_the_score_is_chosen_by_the_public_rule_of_select(
     assert isinstance(made, BlockScores) is (chosen[0] == "block-r2")
 
 
+def test_long_scores_are_simulated_with_fewer_partitions() -> None:
+    many = TableSchema.of({"fields": [*(number(f"x{j}") for j in range(20)), number("y")]})
+    few = [Question(many, "y", 4).blocks(rows, 1.0).partitions for rows in (500, 1000, 2000, 4000)]
+    assert few == sorted(few, reverse=True)
+    assert few[0] is not None
+    assert few[0] > few[-1] == 1
+    assert Question(NUMBERS, "y", 2).blocks(4000, 1.0).partitions == 8
+
+
 def test_people_of_simulated_tables_have_one_row_in_the_order_of_the_table() -> None:
     question = Question(MIXED, "los", 2)
     table = simulation(MIXED, "los").table(0, 300)
