@@ -169,14 +169,19 @@ def r_squared_counts(
 
 
 def _batches(n: int, features: Features, blocks: Blocks) -> Iterator[IntArray]:
-    """Row numbers of some blocks at a time, shape (B, b)."""
+    """Row numbers of some blocks at a time, of all partitions together, shape (B, b)."""
     if n < blocks.rows:
         raise InvalidInput(f"{n} rows are no block of {blocks.rows}")
     size = batch_size(sum(features.widths))
     for number, start in enumerate(range(0, n, blocks.window)):
+        waiting = np.empty((0, blocks.rows), dtype=np.intp)
         for partition in blocks.of_window(number, min(blocks.window, n - start)):
-            for first in range(0, len(partition), size):
-                yield partition[first : first + size] + start
+            waiting = np.concatenate([waiting, partition + start])
+            while len(waiting) >= size:
+                yield waiting[:size]
+                waiting = waiting[size:]
+        if len(waiting):
+            yield waiting
 
 
 def batch_size(columns: int) -> int:

@@ -268,9 +268,9 @@ def test_least_squares_on_blocks_are_one_instance_for_all_epsilons() -> None:
 @pytest.mark.parametrize(
     ("schema", "target", "rows", "epsilon", "more", "chosen"),
     [
-        (NUMBERS, "y", 20_000, 0.5, {}, ("block-r2", 50)),
-        (NUMBERS, "y", 20_000, 2.0, {}, ("block-r2", 100)),
-        (NUMBERS, "y", 20_000, 2.0, {"score": "blocks"}, ("blocks", 2)),
+        (NUMBERS, "y", 4000, 0.5, {}, ("block-r2", 22)),
+        (NUMBERS, "y", 4000, 2.0, {}, ("block-r2", 45)),
+        (NUMBERS, "y", 4000, 2.0, {"score": "blocks"}, ("blocks", 2)),
         (NUMBERS, "y", 11, 1.0, {}, ("blocks", 2)),
         (MIXED, "los", 400, 1.0, {}, ("block-r2", 12)),
     ],
@@ -293,12 +293,15 @@ def test_the_score_is_chosen_by_the_public_rule_of_select(
 
 
 def test_long_scores_are_simulated_with_fewer_partitions() -> None:
-    many = TableSchema.of({"fields": [*(number(f"x{j}") for j in range(20)), number("y")]})
-    few = [Question(many, "y", 4).blocks(rows, 1.0).partitions for rows in (500, 1000, 2000, 4000)]
-    assert few == sorted(few, reverse=True)
-    assert few[0] is not None
-    assert few[0] > few[-1] == 1
-    assert Question(NUMBERS, "y", 2).blocks(4000, 1.0).partitions == 8
+    partitions = [
+        Question(NUMBERS, "y", 2).blocks(rows, 1.0).partitions
+        for rows in (4000, 20_000, 40_000, 400_000)
+    ]
+    assert partitions[:2] == [8, 5]
+    assert 5 > (partitions[2] or 0) > (partitions[3] or 0) == 1
+    made = simulation(NUMBERS, "y").table(0, 20_000)
+    of_select = BlockOptions().of_table(made, NUMBERS, target="y", support_size=2)
+    assert of_select.problem.public()["partitions"] == 8
 
 
 def test_people_of_simulated_tables_have_one_row_in_the_order_of_the_table() -> None:
