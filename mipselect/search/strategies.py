@@ -42,8 +42,6 @@ class Strategy(StrEnum):
     """Drop features whose best completion cannot matter."""
     ROOT_CUTS = "root cuts", 3
     """Order removed sets by a cut at the centre, and end whole levels by it."""
-    LEVEL_CENTRES = "centres of levels", 12
-    """Bound a whole level around the best centre."""
     REMOVED_FAMILIES = "removed families", 12
     """Bound families of removed sets at once."""
     DOMINANCE = "dominance", 4
@@ -74,8 +72,6 @@ class Strategy(StrEnum):
     """Decide pairs of additions by their gains."""
     TRIPLES = "triples in closed form", 7
     """Decide triples of additions by the gains of pairs after their first feature."""
-    CORRELATIONS = "correlations of pairs", 7
-    """Bound the gains of pairs by their correlations as well."""
     DUAL_POINTS = "dual points of families", 16
     """Bound the completions of a base by the best dual point of all of them."""
     ONE_MORE = "one-more steps", 15

@@ -219,14 +219,11 @@ class InClosedForm:
         Most live features.
     unknown : int
         The same where nothing is known of the rows of G.
-    many_open : int
-        A bound that leaves more features of a child open is worth another one.
     """
 
     pairs: int = ANY
     triples: int = ANY
     unknown: int = 512
-    many_open: int = 8
 
 
 @dataclass(frozen=True)

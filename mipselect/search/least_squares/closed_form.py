@@ -98,7 +98,7 @@ class ClosedForm:
         if len(children.later) < 2:
             return
         needed = children.needed_gains(run.limit(collector, tuning))
-        shares = pair_shares(children, needed)
+        shares = pair_shares(children)
         most = shares.max(axis=1)
         partners = np.flatnonzero((shares > (needed - most)[:, None]).any(axis=0))
         if len(partners) == 0:
@@ -138,13 +138,11 @@ def _most(node: SquaredNode) -> int:
     return most if node.row_tops is not None else min(most, limits.unknown)
 
 
-def pair_shares(children: Children, needed: FloatArray) -> FloatArray:
+def pair_shares(children: Children) -> FloatArray:
     """u with gain({j, l}) ≤ u_j + u_l for the pairs of every child, (F, L); -inf if not after.
 
-    Of two bounds that with fewer shares above half of what is needed: dominance as in
-    `gain_shares`, where |H_jl| is bounded by √(h_j - ρ)√(h_l - ρ) and by |G_jl| and what the base
-    takes from it, or g_j²/h_j / (1 - c_j) where c_j bounds all |H_jl|/√(h_j h_l)
-    (docs/mathematics/cuts.md, (7)).
+    By dominance as in `gain_shares`, where |H_jl| is bounded by √(h_j - ρ)√(h_l - ρ) and by
+    |G_jl| and what the base takes from it (docs/mathematics/cuts.md, (7)).
     """
     node, later, ridge, h = children.parent, children.later, children.parent.ridge, children.h
     D = h - ridge
@@ -161,16 +159,7 @@ def pair_shares(children: Children, needed: FloatArray) -> FloatArray:
     D -= off_sums
     D *= safe_share(D, ridge)
     D += ridge
-    squares = children.g**2
-    shares, half = np.divide(squares, D, out=D), 0.5 * needed[:, None]
-    open_ = np.count_nonzero(shares > half, axis=1)
-    many = np.flatnonzero(open_ > node.tuning.closed_form.many_open)
-    if len(many) and node.tuning.uses(Strategy.CORRELATIONS):
-        kept = 1.0 - ridge / h[many]
-        closest = np.sqrt(kept * kept.max(axis=1, keepdims=True))
-        by_correlation = squares[many] / (h[many] * (1.0 - closest))
-        fewer = np.count_nonzero(by_correlation > half[many], axis=1) < open_[many]
-        shares[many[fewer]] = by_correlation[fewer]
+    shares = np.divide(children.g**2, D, out=D)
     if np.isnan(shares.max()):
         shares[np.isnan(shares)] = np.inf
     # Only among the first ones are features that a later child may not add.

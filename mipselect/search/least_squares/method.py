@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from mipselect.arrays import IntArray
 from mipselect.restricted.squared import PreparedSquared
 from mipselect.search.bounds.modular import ModularBound
 from mipselect.search.collectors import Collector
-from mipselect.search.least_squares.branch_and_bound import branch_and_bound, divide, reduced
+from mipselect.search.least_squares.branch_and_bound import divide, reduced
 from mipselect.search.least_squares.center import Center, center_at
 from mipselect.search.least_squares.engine import LeastSquaresEngine
 from mipselect.search.least_squares.node import (
@@ -22,7 +22,6 @@ from mipselect.search.least_squares.node import (
 )
 from mipselect.search.least_squares.removed_families import open_removed_sets
 from mipselect.search.least_squares.root_cuts import (
-    centred_cut,
     changes,
     lean_cut,
     level_bound,
@@ -41,47 +40,30 @@ from mipselect.search.tuning import TUNING, Tuning
 def search_level(center: Center, level: int, cut: ModularBound, tree: SquaredTree) -> None:
     """Offer every support of the level below the cutoff; settle a bound for the rest.
 
-    A level that turns out to be long is begun again, with families of removed sets.
+    A level that turns out to be long is begun again, with families of removed sets; so is one
+    that cannot do without the largest entries of G, when these are known.
     """
     proven, persistent = level_bound(center, cut, level), tree.is_long
-    tuning = center.tuning
-    by_families = not center.lean and tuning.uses(Strategy.REMOVED_FAMILIES)
-    better = partial(level_bound, center, level=level)
     try:
-        cutoff = tree.cutoff
-        if persistent and proven < cutoff and tuning.uses(Strategy.LEVEL_CENTRES):
-            for curvature in tree.measures.curvatures:
-                cut = max(cut, centred_cut(center, cut, level, curvature, cutoff), key=better)
-                proven = better(cut)
-                if proven >= cutoff:
-                    break
-        if persistent and proven < cutoff and by_families:
-            tree.run.reporter.bound, tree.run.reporter.incumbent = proven, tree.collector.threshold
-            for removed in open_removed_sets(center, level, tree):
-                positions = np.searchsorted(center.support, removed)
-                node = additions_after_removal(center, positions, level, tree.collector)
-                branch_and_bound(node, tree)
-                tree.run.reporter.done += 1
+        if proven >= tree.cutoff:
+            tree.collector.settle(proven)
             return
-        best, sets = _removed_in_order(center, cut, level)
-        while (following := next(sets, None)) is not None:
-            cost, removed = following
-            proven = max(0.0, cost - best)
+        sets = listed_removed_sets(center, cut, level, tree)
+        if persistent and center.tuning.uses(Strategy.REMOVED_FAMILIES):
+            sets = ((proven, removed) for removed in open_removed_sets(center, level, tree))
+        for proven, removed in sets:
             tree.run.reporter.bound, tree.run.reporter.incumbent = proven, tree.collector.threshold
-            tree.run.tick()
-            if proven >= tree.cutoff:
-                tree.collector.settle(proven)
-                return
-            if tree.is_long and not persistent and not center.lean:
+            if tree.is_long and not persistent:
                 search_level(center, level, cut, tree)
                 return
             node = additions_after_removal(center, removed, level, tree.collector)
             node, bound = reduced(node, tree)
             if center.lean and is_crowded(node):
                 center.tops.find(tree.run.tick)
-                cut = max(cut, root_cut(center, level), key=better)
-                best, sets = _removed_in_order(center, cut, level)
-                continue
+                cuts = cut, root_cut(center, level)
+                better = max(cuts, key=lambda known: level_bound(center, known, level))
+                search_level(center, level, better, tree)
+                return
             divide(node, bound, tree)
             tree.run.reporter.done += 1
     except Stopped:
@@ -89,13 +71,22 @@ def search_level(center: Center, level: int, cut: ModularBound, tree: SquaredTre
         raise
 
 
-def _removed_in_order(
-    center: Center, cut: ModularBound, level: int
-) -> tuple[float, Iterator[tuple[float, IntArray]]]:
-    """Bound -R by the cut where leaving costs nothing, and yield the removed sets by their cost."""
+def listed_removed_sets(
+    center: Center, cut: ModularBound, level: int, tree: SquaredTree
+) -> Iterator[tuple[float, IntArray]]:
+    """Every removed set that its cut does not settle, after the bound for it and all that follow.
+
+    They come in the order of what leaving costs; the others are settled.
+    """
     leaving, entering = changes(center, level)
-    costs = -cut.terms[leaving.positions]
-    return cut.largest([entering]), removed_sets(costs, level)
+    best = cut.largest([entering])
+    for cost, places in removed_sets(-cut.terms[leaving.positions], level):
+        tree.run.tick()
+        proven = max(0.0, cost - best)
+        if proven >= tree.cutoff:
+            tree.collector.settle(proven)
+            return
+        yield proven, center.support[places]
 
 
 def additions_after_removal(
@@ -106,7 +97,7 @@ def additions_after_removal(
     Its greedy completion is offered first: it gives the search a cutoff, and the bounds the
     multiplier ν that makes them tight where the norm constraint is active.
     """
-    base = np.delete(center.support, removed)
+    base = np.setdiff1d(center.support, removed)
 
     def build(multiplier: float) -> SquaredNode:
         return squared_node(
