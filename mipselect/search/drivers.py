@@ -30,7 +30,6 @@ def find_supports(search: Search, count: int) -> SupportPool:
         collector.offer(center.support[None], np.array([center.value]))
         ahead = _bounds_ahead(center)
         bound = ahead[0]
-        center.fill(collector, count, run)
         run.reporter.total = sum(math.comb(size, level) for level in range(1, center.levels))
         for level in range(1, center.levels):
             run.reporter.stage = f"pool, level {level}"

@@ -39,9 +39,6 @@ class EvaluatedNeighbourhood:
         """L = min(s, p-s) + 1: all levels that have a member."""
         return int(self.level_of.max()) + 1
 
-    def fill(self, collector: Collector, count: int, run: Run) -> None:
-        """Offer nothing: there are no bounds that a threshold would sharpen."""
-
     def level_bound(self, level: int) -> float:
         """Return the smallest value of the level."""
         return float(self.values[self.level_of == level].min())

@@ -34,8 +34,6 @@ class Strategy(StrEnum):
     """Offer the greedy completion of every base first."""
     MULTIPLIERS = "multipliers"
     """Take the multiplier ν of the greedy completion for the bounds of a base."""
-    NEARBY = "nearby supports"
-    """Begin a pool with supports made of the centre and what enters most gainfully."""
     TARGETS = "targets"
     """Look for no exact value, in a long search, where a bound certifies."""
     SCREENING = "screening", 5
@@ -76,8 +74,6 @@ class Strategy(StrEnum):
     """Bound the completions of a base by the best dual point of all of them."""
     ONE_MORE = "one-more steps", 15
     """Step from the optimum on a base towards those with one more feature."""
-    REMEMBERED = "remembered values"
-    """Solve no restricted problem of a convex loss twice."""
     CELL_CENTRES = "centres of cells", 9, 16
     """Centre the bounds of a cell at the features that it expects."""
     PAIR_LAWS = "laws of pairs"

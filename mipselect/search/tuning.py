@@ -390,8 +390,6 @@ class Tuning:
         So few that all of G is computed at once. Of more columns as much as the search needs.
     swaps : int
         Most swaps that improve the first centre.
-    nearby : int
-        Supports around the centre that are evaluated at once, to begin a pool.
     removed : Trials
         Of bounds on families of removed sets; a try must have settled one set on the average.
     without : frozenset of Strategy
@@ -402,7 +400,6 @@ class Tuning:
     few_convex: int = 100
     few_columns: int = 2048
     swaps: int = 200
-    nearby: int = 65536
     removed: Trials = Trials(first=0, share=1.0, again=ANY, credit=16)
     patience: Patience = Patience()
     screening: Screening = Screening()

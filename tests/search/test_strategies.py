@@ -31,7 +31,6 @@ EARNINGS = {
     Strategy.SWAPS: Earning("decoys", "optimum"),
     Strategy.COMPLETIONS: Earning("weak", "levels"),
     Strategy.MULTIPLIERS: Earning("narrow bounds", "pool"),
-    Strategy.NEARBY: Earning("as many rows", "pool", "values"),
     Strategy.TARGETS: Earning("copies", "optimum", "values"),
     Strategy.SCREENING: Earning("weak", "levels", "values"),
     Strategy.ROOT_CUTS: Earning("narrow bounds", "levels"),
@@ -52,10 +51,10 @@ EARNINGS = {
     Strategy.TRIPLES: Earning("correlated and weak", "pool", "steps"),
     Strategy.DUAL_POINTS: Earning("huber", "optimum"),
     Strategy.ONE_MORE: Earning("huber", "levels", "values"),
-    Strategy.REMEMBERED: Earning("huber", "optimum", "values"),
     Strategy.CELL_CENTRES: Earning("always-columns", "cells"),
     Strategy.PAIR_LAWS: Earning("two of sixty", "cells"),
 }
+
 
 @pytest.mark.parametrize("strategy", EARNINGS)
 def test_a_search_is_longer_without_it(strategy: Strategy) -> None:

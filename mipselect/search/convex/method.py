@@ -24,7 +24,7 @@ from mipselect.search.convex.node import (
     screened,
     screened_by_centre,
 )
-from mipselect.search.neighbourhood import Engine, offer_nearby
+from mipselect.search.neighbourhood import Engine
 from mipselect.search.progress import Run, Stopped
 from mipselect.search.removed_sets import removed_sets
 from mipselect.search.scheduler import Scheduler
@@ -76,7 +76,8 @@ def divide(nodes: list[FenchelNode], tree: ConvexTree) -> None:
             scheduler.note(Strategy.DUAL_POINTS, node.size, before - len(node.live), before)
         if len(node.live) < node.size:
             continue
-        if not (tree.engine.takes(node) and tree.engine.settle(node, collector, run)):
+        known = collector.threshold < math.inf
+        if not (known and tree.engine.takes(node) and tree.engine.settle(node, collector, run)):
             _divide_by_first_feature(node, tree)
 
 
@@ -127,12 +128,6 @@ class ConvexNeighbourhood:
         """The features outside Ŝ, those with the largest weight first."""
         outside = np.setdiff1d(np.arange(self.problem.p), self.support)
         return outside[np.argsort(-self.root.weights[0][outside], kind="stable")]
-
-    def fill(self, collector: Collector, count: int, run: Run) -> None:
-        """Offer supports made of Ŝ and the features that enter most gainfully by its cut."""
-        offer_nearby(
-            self.support, self.entering, self.problem, collector, count, run, self.scheduler.tuning
-        )
 
     def level_bound(self, level: int) -> float:
         """Bound R from below on a whole level by the dual optimum on Ŝ, at the cost of a sort."""

@@ -29,7 +29,6 @@ from mipselect.search.least_squares.root_cuts import (
 )
 from mipselect.search.least_squares.swaps import best_by_swaps
 from mipselect.search.least_squares.tree import GramMeasures, SquaredTree, is_crowded
-from mipselect.search.neighbourhood import offer_nearby
 from mipselect.search.progress import Run, Stopped
 from mipselect.search.removed_sets import removed_sets
 from mipselect.search.scheduler import Scheduler
@@ -153,27 +152,6 @@ class LeastSquaresNeighbourhood:
     def levels(self) -> int:
         """L = min(s, p-s) + 1."""
         return self.center.levels
-
-    @cached_property
-    def entering(self) -> IntArray:
-        """The features outside Ŝ, the most gainful by the root cut first."""
-        if self.levels == 1:
-            return self.center.candidates
-        return self.center.candidates[
-            np.argsort(-self._cut(1).terms[len(self.support) :], kind="stable")
-        ]
-
-    def fill(self, collector: Collector, count: int, run: Run) -> None:
-        """Offer supports made of Ŝ and the features that enter most gainfully by its cut."""
-        offer_nearby(
-            self.support,
-            self.entering,
-            self.center.problem,
-            collector,
-            count,
-            run,
-            self.center.tuning,
-        )
 
     def level_bound(self, level: int) -> float:
         """Bound R from below on a whole level by its root cut."""
