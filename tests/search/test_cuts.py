@@ -14,8 +14,9 @@ from mipselect.restricted.fenchel import FenchelBounds
 from mipselect.restricted.squared import PreparedSquared
 from mipselect.search import mistake_levels, top_supports
 from mipselect.search.bounds.modular import Budget
+from mipselect.search.collectors import BestSupport
 from mipselect.search.convex.cuts import fenchel_cut
-from mipselect.search.least_squares.branch_and_bound import screened_around_centres
+from mipselect.search.least_squares.branch_and_bound import around_centres
 from mipselect.search.least_squares.center import center_at
 from mipselect.search.least_squares.centring import best_centred
 from mipselect.search.least_squares.children import children_of
@@ -117,7 +118,7 @@ def test_sparse_diagonal_cuts_and_shares(seed: int, design: Design) -> None:
         bounds = np.array([sub.lower_bound(float(shares[row].sum())) for row in sets])
         assert close_below(bounds, values)
         threshold = float(np.median(values))
-        kept, _ = screened(sub, threshold, do_nothing)
+        kept = screened(sub, threshold, do_nothing)
         below = supports[values < threshold]
         assert set(below[:, base_size:].ravel()) <= set(kept.live)
         none, everything = np.empty(0, dtype=np.intp), np.arange(p)
@@ -140,9 +141,12 @@ def test_sparse_diagonal_cuts_and_shares(seed: int, design: Design) -> None:
         if problem.features.singles and size > 1:
             check_children(sub, sets, values, curvatures, rng)
             check_clusters(sub, sets, values, rng)
-        kept, bound = screened_around_centres(sub, threshold, tree_of(problem))
+        known = BestSupport(0.0)
+        known.offer(supports[:1], np.array([threshold]))
+        kept = around_centres(sub, tree_of(problem, collector=known))
         assert set(below[:, base_size:].ravel()) <= set(kept.live)
-        assert len(bound.terms) == len(kept.live)
+        assert kept.bound is not None
+        assert len(kept.bound.terms) == len(kept.live)
 
 
 def check_children(

@@ -25,8 +25,8 @@ from mipselect.search.cut_proof import CutProof
 from mipselect.search.cuts import Cut
 from mipselect.search.least_squares import removed_families
 from mipselect.search.least_squares.branch_and_bound import (
+    around_centres,
     branch_and_bound,
-    screened_around_centres,
 )
 from mipselect.search.least_squares.center import center_at
 from mipselect.search.least_squares.centring import best_centred
@@ -237,15 +237,18 @@ def test_bounds_around_centres(bad: float, field: str, by: str) -> None:
     bound = best_centred(sub, convexity, budgets, start, -math.inf)
     assert bound.largest(budgets) == math.inf
     if field != "h":  # A centre needs no h of features that it is not made of.
-        kept, bound = screened_around_centres(sub, 0.0, tree_of(sub.problem))
+        known = BestSupport(0.0)
+        known.offer(np.arange(3)[None], np.zeros(1))
+        kept = around_centres(sub, tree_of(sub.problem, collector=known))
+        assert kept.bound is not None
         assert len(kept.live) == 9
-        assert len(by_shares(bound, 3).open(sub.needed_gain(0.0))) == 7
+        assert len(by_shares(kept.bound, 3).open(sub.needed_gain(0.0))) == 7
 
 
 @pytest.mark.parametrize("field", FIELDS)
 def test_screening_shares_clusters_and_cuts(bad: float, field: str) -> None:
     sub = spoilt(subproblem(), field, bad)
-    assert len(screened(sub, 0.0, lambda: None)[0].live) == 9
+    assert len(screened(sub, 0.0, lambda: None).live) == 9
     assert sub.lower_bound(0.0) < math.inf
     cut = sparse_diagonal_cut(sub, np.array([0, WRONG]))
     assert cut.minimum(3) <= 0.0

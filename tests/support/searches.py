@@ -13,10 +13,11 @@ from mipselect.search.convex.masters import FenchelMasters
 from mipselect.search.convex.method import ConvexMethod, DivideAll
 from mipselect.search.drivers import find_levels, find_supports
 from mipselect.search.least_squares.closed_form import ClosedForm
-from mipselect.search.least_squares.engine import LeastSquaresEngine
 from mipselect.search.least_squares.masters import SquaredMasters
 from mipselect.search.least_squares.method import LeastSquaresMethod
+from mipselect.search.least_squares.node import SquaredNode
 from mipselect.search.least_squares.tree import GramMeasures, SquaredTree
+from mipselect.search.neighbourhood import Engine
 from mipselect.search.options import SearchOptions
 from mipselect.search.pool import MistakeLevels, SupportPool
 from mipselect.search.progress import Deadline, ProgressCallback, Reporter, Run, Statistics
@@ -85,7 +86,7 @@ def tree_of(
     problem: PreparedSquared,
     tuning: Tuning = TUNING,
     collector: Collector | None = None,
-    engine: LeastSquaresEngine | None = None,
+    engine: Engine[SquaredNode] | None = None,
 ) -> SquaredTree:
     """A search that has visited no node yet."""
     return SquaredTree(

@@ -29,7 +29,7 @@ from mipselect.search.progress import Run, Stopped
 from mipselect.search.removed_sets import removed_sets
 from mipselect.search.scheduler import Scheduler
 from mipselect.search.strategies import Strategy
-from mipselect.search.tree import TreeSearch
+from mipselect.search.tree import NodeStrategy, TreeSearch, always, by_engine, suits_engine
 from mipselect.search.tuning import TUNING, Tuning
 
 
@@ -47,7 +47,22 @@ class DivideAll:
         return False
 
 
-ConvexTree = TreeSearch[Engine[FenchelNode]]
+ConvexTree = TreeSearch[FenchelNode]
+
+
+def divide(nodes: list[FenchelNode], tree: ConvexTree) -> None:
+    """Settle sibling nodes, which have the same size."""
+    tree.visit(len(nodes))
+    if nodes[0].size == 1:
+        offer_last_additions(nodes, tree.collector, tree.run)
+        return
+    for node in nodes:
+        tree.try_in_order(STRATEGIES, node)
+
+
+def by_its_dual_point(node: FenchelNode, tree: ConvexTree) -> FenchelNode:
+    """Drop the features whose best completion, by the dual optimum on the base, cannot matter."""
+    return screened(node, tree.collector, tree.cutoff)
 
 
 def worth_a_dual_point(node: FenchelNode, tree: ConvexTree) -> bool:
@@ -60,28 +75,16 @@ def worth_a_dual_point(node: FenchelNode, tree: ConvexTree) -> bool:
     return tree.scheduler.worth(Strategy.DUAL_POINTS, node.size)
 
 
-def divide(nodes: list[FenchelNode], tree: ConvexTree) -> None:
-    """Settle sibling nodes, which have the same size."""
-    collector, run, scheduler = tree.collector, tree.run, tree.scheduler
-    tree.visit(len(nodes))
-    if nodes[0].size == 1:
-        offer_last_additions(nodes, collector, run)
-        return
-    for whole in nodes:
-        cutoff = tree.cutoff
-        node = screened(whole, collector, cutoff)
-        if worth_a_dual_point(node, tree):
-            before = len(node.live)
-            node = screened_by_centre(node, collector, cutoff)
-            scheduler.note(Strategy.DUAL_POINTS, node.size, before - len(node.live), before)
-        if len(node.live) < node.size:
-            continue
-        known = collector.threshold < math.inf
-        if not (known and tree.engine.takes(node) and tree.engine.settle(node, collector, run)):
-            _divide_by_first_feature(node, tree)
+def by_the_best_dual_point(node: FenchelNode, tree: ConvexTree) -> FenchelNode:
+    """Drop the features whose best completion, by a dual point of the family, cannot matter."""
+    left = screened_by_centre(node, tree.collector, tree.cutoff)
+    dropped = len(node.live) - len(left.live)
+    tree.scheduler.note(Strategy.DUAL_POINTS, node.size, dropped, len(node.live))
+    return left
 
 
-def _divide_by_first_feature(node: FenchelNode, tree: ConvexTree) -> None:
+def divided_by_first_feature(node: FenchelNode, tree: ConvexTree) -> None:
+    """Settle the families by the first feature, batch by batch."""
     families, siblings = node.family_bounds, node.tuning.dual_points.bases
     for start in range(0, len(families), siblings):
         bounds = families[start : start + siblings]
@@ -92,6 +95,17 @@ def _divide_by_first_feature(node: FenchelNode, tree: ConvexTree) -> None:
             bases = np.array([np.append(node.base, node.live[k]) for k in firsts])
             live = [node.live[k + 1 :] for k in firsts]
             divide(fenchel_nodes(node.problem, bases, node.size - 1, live, node.tuning), tree)
+
+
+ConvexStrategy = NodeStrategy[FenchelNode, ConvexTree]
+
+STRATEGIES = (
+    ConvexStrategy(Strategy.SCREENING, always, by_its_dual_point),
+    ConvexStrategy(Strategy.DUAL_POINTS, worth_a_dual_point, by_the_best_dual_point),
+    ConvexStrategy(None, suits_engine, by_engine),
+    ConvexStrategy("division", always, divided_by_first_feature),
+)
+"""The order in which strategies are tried at every node; the last one always settles it."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mipselect.arrays import FloatArray, IntArray
-from mipselect.search.bounds.modular import ModularBound
 from mipselect.search.collectors import Collector
 from mipselect.search.least_squares.branch_and_bound import offer_additions
 from mipselect.search.least_squares.children import Children, children_of, itself
@@ -24,36 +23,41 @@ class ClosedForm:
 
     name = "native"
 
-    def takes(self, node: SquaredNode, bound: ModularBound | None) -> bool:
-        """Features of one column each; pairs need no other bound, triples should have one."""
-        if (bound is None and node.size != 2) or not node.problem.features.singles:
+    def takes(self, node: SquaredNode) -> bool:
+        """Features of one column each; pairs need no bound, triples should have one."""
+        if (node.bound is None and node.size != 2) or not node.problem.features.singles:
             return False
         return len(node.live) <= _most(node)
 
-    def settle(
-        self, node: SquaredNode, bound: ModularBound | None, collector: Collector, run: Run
-    ) -> bool:
+    def settle(self, node: SquaredNode, collector: Collector, run: Run) -> bool:
         """Evaluate those whose gain could bring the value below the cutoff."""
-        if node.size == 2:
-            run.statistics.subproblems += 1
-            known = node.near if node.tuning.uses(Strategy.CLUSTERS_OF_PAIRS) else None
-            near = None if known is None else known.up_to(2)
-            if near is None:
-                self._settle_pairs(itself(node), collector, run)
+        name = Strategy.PAIRS if node.size == 2 else Strategy.TRIPLES
+        with run.accounts.trying(name) as account:
+            if node.size == 2:
+                run.statistics.subproblems += 1
+                self._settle_two(node, collector, run)
             else:
-                self._settle_pairs_by_clusters(node, near, collector, run)
-        else:
-            assert bound is not None
-            self._settle_triples(node, bound, collector, run)
+                self._settle_three(node, collector, run)
+            account.successes += 1
         # No cutoff on the way was below this one.
         collector.settle(run.limit(collector, node.tuning))
         return True
 
-    def _settle_triples(
-        self, node: SquaredNode, bound: ModularBound, collector: Collector, run: Run
-    ) -> None:
+    def _settle_two(self, node: SquaredNode, collector: Collector, run: Run) -> None:
+        """By clusters where near features are known."""
+        known = node.near if node.tuning.uses(Strategy.CLUSTERS_OF_PAIRS) else None
+        near = None if known is None else known.up_to(2)
+        if near is None:
+            self._settle_pairs(itself(node), collector, run)
+        else:
+            with run.accounts.trying(Strategy.CLUSTERS_OF_PAIRS) as account:
+                self._settle_pairs_by_clusters(node, near, collector, run)
+                account.successes += 1
+
+    def _settle_three(self, node: SquaredNode, collector: Collector, run: Run) -> None:
         """The first feature by its share is added, then pairs of those after it are looked at."""
-        division, start = by_shares(bound, 3), 0
+        assert node.bound is not None
+        division, start = by_shares(node.bound, 3), 0
         while True:
             needed = node.needed_gain(run.limit(collector, node.tuning))
             stop = len(division.open(needed))

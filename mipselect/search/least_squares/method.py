@@ -12,9 +12,8 @@ from mipselect.arrays import IntArray
 from mipselect.restricted.squared import PreparedSquared
 from mipselect.search.bounds.modular import ModularBound
 from mipselect.search.collectors import Collector
-from mipselect.search.least_squares.branch_and_bound import divide, reduced
+from mipselect.search.least_squares.branch_and_bound import bounded, divide
 from mipselect.search.least_squares.center import Center, center_at
-from mipselect.search.least_squares.engine import LeastSquaresEngine
 from mipselect.search.least_squares.node import (
     SquaredNode,
     greedy_completion,
@@ -29,6 +28,7 @@ from mipselect.search.least_squares.root_cuts import (
 )
 from mipselect.search.least_squares.swaps import best_by_swaps
 from mipselect.search.least_squares.tree import GramMeasures, SquaredTree, is_crowded
+from mipselect.search.neighbourhood import Engine
 from mipselect.search.progress import Run, Stopped
 from mipselect.search.removed_sets import removed_sets
 from mipselect.search.scheduler import Scheduler
@@ -56,14 +56,14 @@ def search_level(center: Center, level: int, cut: ModularBound, tree: SquaredTre
                 search_level(center, level, cut, tree)
                 return
             node = additions_after_removal(center, removed, level, tree.collector)
-            node, bound = reduced(node, tree)
-            if center.lean and is_crowded(node):
+            left = bounded(node, tree)
+            if left is not None and center.lean and is_crowded(left):
                 center.tops.find(tree.run.tick)
                 cuts = cut, root_cut(center, level)
                 better = max(cuts, key=lambda known: level_bound(center, known, level))
                 search_level(center, level, better, tree)
                 return
-            divide(node, bound, tree)
+            divide(left, tree)
             tree.run.reporter.done += 1
     except Stopped:
         tree.collector.settle(proven)
@@ -127,13 +127,13 @@ class LeastSquaresNeighbourhood:
     Attributes
     ----------
     center : Center
-    engine : LeastSquaresEngine
+    engine : Engine of SquaredNode
     scheduler : Scheduler
     measures : GramMeasures
     """
 
     center: Center
-    engine: LeastSquaresEngine
+    engine: Engine[SquaredNode]
     scheduler: Scheduler
     measures: GramMeasures
     _cuts: dict[tuple[int, bool], ModularBound] = field(default_factory=dict, init=False)
@@ -182,12 +182,12 @@ class LeastSquaresMethod:
     Attributes
     ----------
     problem : PreparedSquared
-    engine : LeastSquaresEngine
+    engine : Engine of SquaredNode
     tuning : Tuning
     """
 
     problem: PreparedSquared
-    engine: LeastSquaresEngine
+    engine: Engine[SquaredNode]
     tuning: Tuning = TUNING
 
     @property

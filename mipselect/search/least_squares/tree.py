@@ -15,7 +15,6 @@ from mipselect.restricted.squared import PreparedSquared
 from mipselect.search.bounds.modular import Budget, ModularBound
 from mipselect.search.least_squares.centring import best_centred
 from mipselect.search.least_squares.curvature import ChildrenCurvature, Curvature
-from mipselect.search.least_squares.engine import LeastSquaresEngine
 from mipselect.search.least_squares.measured_curvature import curvature_of, spectral_curvatures
 from mipselect.search.least_squares.near_columns import LiveSets, NearColumns, near_columns
 from mipselect.search.least_squares.node import SquaredNode, squared_node
@@ -65,7 +64,7 @@ class GramMeasures:
 
 
 @dataclass(frozen=True, eq=False)
-class SquaredTree(TreeSearch[LeastSquaresEngine]):
+class SquaredTree(TreeSearch[SquaredNode]):
     """A `TreeSearch` with bounds that take work, for nodes that cheap bounds did not prune.
 
     Attributes
