@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from mipselect.search.certificate import StrategyEffort
+
 
 @dataclass
 class Account:
@@ -59,6 +61,7 @@ class Accounts:
             self._begun[-1].seconds += now - self._since
         self._since = now
 
-    def by_seconds(self) -> list[tuple[str, Account]]:
-        """All accounts with their names, the longest first."""
-        return sorted(self._accounts.items(), key=lambda item: -item[1].seconds)
+    def efforts(self) -> tuple[StrategyEffort, ...]:
+        """Return all accounts so far, the longest first."""
+        found = (StrategyEffort(str(name), **vars(own)) for name, own in self._accounts.items())
+        return tuple(sorted(found, key=lambda effort: -effort.seconds))

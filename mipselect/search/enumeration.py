@@ -11,6 +11,7 @@ from mipselect.arrays import FloatArray, IntArray
 from mipselect.restricted.prepared import PreparedLoss
 from mipselect.search.collectors import Collector
 from mipselect.search.progress import Run
+from mipselect.search.strategies import Strategy
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,8 +90,10 @@ class Enumeration:
             values: list[FloatArray] = []
             while some := list(itertools.islice(everything, self.batch)):
                 run.tick()
-                supports.append(np.array(some, dtype=np.intp))
-                values.append(self.problem.values(supports[-1]))
+                with run.accounts.trying(Strategy.ENUMERATION) as account:
+                    supports.append(np.array(some, dtype=np.intp))
+                    values.append(self.problem.values(supports[-1]))
+                    account.successes += 1
                 run.statistics.subproblems += 1
                 run.reporter.incumbent = min(run.reporter.incumbent, float(values[-1].min()))
             self._evaluated[size] = np.concatenate(supports), np.concatenate(values)

@@ -182,7 +182,12 @@ class Run:
 
     def effort(self, solver: str) -> Effort:
         """Return the counts so far, with the solver and the seconds since the search began."""
-        return Effort(solver=solver, seconds=self.deadline.seconds, **vars(self.statistics))
+        return Effort(
+            solver=solver,
+            seconds=self.deadline.seconds,
+            strategies=self.accounts.efforts(),
+            **vars(self.statistics),
+        )
 
 
 Stopped = (TimeUp, SolverFailure)

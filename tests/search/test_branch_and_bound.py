@@ -46,7 +46,7 @@ def settle(seed: int, size: int, tuning: Tuning) -> Counter[str]:
     _, found, rest = collector.result()
     np.testing.assert_allclose(found, np.sort(values)[:count], rtol=1e-9)
     assert rest >= np.sort(values)[count - 1] * (1.0 - 1e-9)
-    return Counter({name: account.successes for name, account in tree.run.accounts.by_seconds()})
+    return Counter({own.name: own.successes for own in tree.run.accounts.efforts()})
 
 
 @pytest.mark.parametrize("few", [0, 1000])

@@ -447,7 +447,7 @@ def test_one_more_column(bad: float) -> None:
     problem.bounds_with_one_more = lambda base, point, some: np.full(len(some), bad)
     bounds = problem.bounds(np.zeros((1, 0)))
     sub = FenchelNode(np.empty(0, dtype=np.intp), 1, np.arange(9, -1, -1), problem, bounds, 0)
-    assert (last_bounds(sub, 1e300) == sub.best_bounds).all()
+    assert (last_bounds(sub, 1e300, Run.start()) == sub.best_bounds).all()
 
 
 TARGET = LogWeight(1.0, 0.0, dict.fromkeys(range(10), 0.0), np.zeros(10))

@@ -54,7 +54,9 @@ def divide(nodes: list[FenchelNode], tree: ConvexTree) -> None:
     """Settle sibling nodes, which have the same size."""
     tree.visit(len(nodes))
     if nodes[0].size == 1:
-        offer_last_additions(nodes, tree.collector, tree.run)
+        with tree.run.accounts.trying("last additions") as account:
+            offer_last_additions(nodes, tree.collector, tree.run)
+            account.successes += 1
         return
     for node in nodes:
         tree.try_in_order(STRATEGIES, node)
@@ -170,7 +172,10 @@ class ConvexNeighbourhood:
                 if tuning.uses(Strategy.COMPLETIONS):
                     likely = np.arange(level)[None]
                     greedy = np.concatenate([node.supports(likely) for node in nodes])
-                    collector.offer(greedy, self.problem.values(greedy))
+                    with run.accounts.trying(Strategy.COMPLETIONS) as account:
+                        values = self.problem.values(greedy)
+                        account.successes += bool((values < collector.threshold).any())
+                    collector.offer(greedy, values)
                 divide(nodes, tree)
                 run.reporter.done += len(batch)
         except Stopped:
@@ -218,7 +223,9 @@ class ConvexMethod:
         while center.levels > 1 and self.tuning.uses(Strategy.SWAPS):
             best = BestSupport(0.0)
             best.offer(center.support[None], np.array([center.value]))
-            center.search_level(1, best, run)
+            with run.accounts.trying(Strategy.SWAPS) as account:
+                center.search_level(1, best, run)
+                account.successes += best.value < center.value
             if best.support is None or best.value >= center.value:
                 break
             center = self.center_at(best.support, best.value, run)

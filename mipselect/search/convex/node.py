@@ -124,15 +124,18 @@ def screened(node: FenchelNode, collector: Collector, cutoff: float) -> FenchelN
     return node.restricted(np.arange(count))
 
 
-def last_bounds(node: FenchelNode, cutoff: float) -> FloatArray:
+def last_bounds(node: FenchelNode, cutoff: float, run: Run) -> FloatArray:
     """Lower bounds on base ∪ {live[k]}, better ones where those of the base are below `cutoff`."""
     bounds, point = node.best_bounds, node.bounds.points
     open_ = np.flatnonzero(bounds < cutoff)
     if len(open_) < node.tuning.dual_points.stepped or not node.tuning.uses(Strategy.ONE_MORE):
         return bounds
     if point is not None and isinstance(node.problem, SteppingLoss):
-        stepped = node.problem.bounds_with_one_more(node.base, point[node.row], node.live[open_])
-        bounds[open_] = np.maximum(bounds[open_], np.where(stepped < np.inf, stepped, -np.inf))
+        with run.accounts.trying(Strategy.ONE_MORE) as account:
+            step = node.problem.bounds_with_one_more
+            stepped = step(node.base, point[node.row], node.live[open_])
+            bounds[open_] = np.maximum(bounds[open_], np.where(stepped < np.inf, stepped, -np.inf))
+            account.successes += bool((bounds[open_] >= cutoff).any())
     return bounds
 
 
@@ -141,7 +144,7 @@ def offer_last_additions(nodes: list[FenchelNode], collector: Collector, run: Ru
     supports = np.concatenate([node.supports(np.arange(len(node.live))[:, None]) for node in nodes])
     tuning = nodes[0].tuning
     cutoff = run.limit(collector, tuning)
-    bounds = np.concatenate([last_bounds(node, cutoff) for node in nodes])
+    bounds = np.concatenate([last_bounds(node, cutoff, run) for node in nodes])
     order = np.argsort(bounds, kind="stable")
     batch = tuning.dual_points.supports
     for start in range(0, len(order), batch):

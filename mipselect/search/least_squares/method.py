@@ -55,7 +55,7 @@ def search_level(center: Center, level: int, cut: ModularBound, tree: SquaredTre
             if tree.is_long and not persistent:
                 search_level(center, level, cut, tree)
                 return
-            node = additions_after_removal(center, removed, level, tree.collector)
+            node = additions_after_removal(center, removed, level, tree)
             left = bounded(node, tree)
             if left is not None and center.lean and is_crowded(left):
                 center.tops.find(tree.run.tick)
@@ -89,7 +89,7 @@ def listed_removed_sets(
 
 
 def additions_after_removal(
-    center: Center, removed: IntArray, level: int, collector: Collector
+    center: Center, removed: IntArray, level: int, tree: SquaredTree
 ) -> SquaredNode:
     """The node of one removed set.
 
@@ -112,10 +112,12 @@ def additions_after_removal(
     node, tuning = build(0.0), center.tuning
     if not (tuning.uses(Strategy.COMPLETIONS) or tuning.uses(Strategy.MULTIPLIERS)):
         return node
-    completed = np.sort(np.append(base, node.live[greedy_completion(node)]))
-    fit = center.problem.fit(completed)
-    if tuning.uses(Strategy.COMPLETIONS):
-        collector.offer(completed[None], np.array([fit.value]))
+    with tree.run.accounts.trying(Strategy.COMPLETIONS) as account:
+        completed = np.sort(np.append(base, node.live[greedy_completion(node)]))
+        fit = center.problem.fit(completed)
+        if tuning.uses(Strategy.COMPLETIONS):
+            account.successes += fit.value < tree.collector.threshold
+            tree.collector.offer(completed[None], np.array([fit.value]))
     tighter = fit.multiplier > 0.0 and tuning.uses(Strategy.MULTIPLIERS)
     return build(fit.multiplier) if tighter else node
 
@@ -163,7 +165,10 @@ class LeastSquaresNeighbourhood:
         Where it is stopped, it settles what is proven of all that is open.
         """
         tree = SquaredTree(collector, self.engine, run, self.scheduler, self.measures)
-        search_level(self.center, level, self._cut(level), tree)
+        with run.accounts.trying(Strategy.ROOT_CUTS) as account:
+            cut = self._cut(level)
+            account.successes += level_bound(self.center, cut, level) >= tree.cutoff
+        search_level(self.center, level, cut, tree)
 
     def _cut(self, level: int) -> ModularBound:
         """The cut of a level, made once, and once more when more is known of G."""

@@ -45,7 +45,9 @@ def open_removed_sets(center: Center, level: int, tree: SquaredTree) -> Iterator
             continue
         tree.visit()
         cutoff = tree.cutoff
-        costs = costs_of_leaving(center, kept, cutoff, tree)
+        with tree.run.accounts.trying(strategy) as account:
+            costs = costs_of_leaving(center, kept, cutoff, tree)
+            account.successes += costs is None
         scheduler.note(strategy, level, kept.number if costs is None else 0)
         if costs is None:
             tree.collector.settle(cutoff)
