@@ -27,6 +27,13 @@ class StrategyEffort:
         Calls that made a subproblem smaller, settled it, or found a better support.
     seconds : float
         Without those of strategies that were tried meanwhile.
+
+    Examples
+    --------
+    >>> from mipselect import load_instance, top_supports
+    >>> pool = top_supports(load_instance("tiny-plain"), 3)
+    >>> [(own.name, own.calls) for own in pool.effort.strategies]
+    [('enumeration', 1)]
     """
 
     name: str
