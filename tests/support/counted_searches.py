@@ -229,13 +229,20 @@ class Unfinished(Exception):
 def count(
     problem: str, search: str, tuning: Tuning = TUNING, *, time_limit: float | None = None
 ) -> Counts:
-    """Search one of the problems, and count; the time limit is in CPU seconds of this process.
+    """Search one of the problems, and count; see `count_of`."""
+    return count_of(PROBLEMS[problem](), search, tuning, time_limit=time_limit)
+
+
+def count_of(
+    instance: Instance, search: str, tuning: Tuning = TUNING, *, time_limit: float | None = None
+) -> Counts:
+    """Search an instance, and count; the time limit is in CPU seconds of this process.
 
     Raises
     ------
     Unfinished
     """
-    instance, ended = PROBLEMS[problem](), True
+    ended = True
     run = Run(Deadline(time_limit, time.process_time), Statistics(), Reporter())
     law = type(instance.prepared)
     with (
