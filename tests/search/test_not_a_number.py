@@ -31,7 +31,10 @@ from mipselect.search.least_squares.branch_and_bound import (
 from mipselect.search.least_squares.center import center_at
 from mipselect.search.least_squares.centring import best_centred
 from mipselect.search.least_squares.children import children_of
-from mipselect.search.least_squares.children_centring import ChildrenCentring, best_centred_children
+from mipselect.search.least_squares.children_centring import (
+    ChildrenExpansion,
+    best_centred_children,
+)
 from mipselect.search.least_squares.closed_form import ClosedForm
 from mipselect.search.least_squares.clusters import by_clusters
 from mipselect.search.least_squares.curvature import UniformCurvature
@@ -214,13 +217,13 @@ def test_children_without_numbers_are_unsettled(bad: float, part: str, by: str) 
 def test_centres_of_children_that_bound_nothing(
     bad: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    around = ChildrenCentring.around
+    around = ChildrenExpansion.around
 
     def nothing(self, k: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, ...]:
         constants, shares, reachable = around(self, k, z)
         return np.full_like(constants, bad), shares, reachable
 
-    monkeypatch.setattr(ChildrenCentring, "around", nothing)
+    monkeypatch.setattr(ChildrenExpansion, "around", nothing)
     children = children_of(subproblem(), np.arange(9), 0, 7)
     convexity = UniformCurvature(0.5).of_children(children)
     constants, _, worst = best_centred_children(children, convexity, np.full(7, 1e300))

@@ -1,15 +1,16 @@
 """Bounds around centres for many children of one node at once.
 
 Each has its own centre, made of features that all of them share, so that products with H are those
-of matrices; else it is `best_centred`, (9) to (11) of docs/mathematics/cuts.md.
+of matrices; else it is `NodeExpansion`, (9) to (11) of docs/mathematics/cuts.md.
 """
 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mipselect.arrays import FloatArray, IntArray
-from mipselect.search.bounds.expansion import ascended
+from mipselect.search.bounds.expansion import Expansion
 from mipselect.search.bounds.modular import Budget
 from mipselect.search.least_squares.centring import Rounding
 from mipselect.search.least_squares.children import Children
@@ -17,23 +18,44 @@ from mipselect.search.least_squares.curvature import ChildrenConvexity
 from mipselect.search.least_squares.dominance import largest_sums
 
 
-class ChildrenCentring:
-    """The bounds of children around centres made of some features that come later.
+class ChildrenExpansion(Expansion):
+    """The best bounds of children around points made of some features that come later.
 
     Parameters
     ----------
     children : Children
     convexity : ChildrenConvexity
+    needed : ndarray of shape (F,)
+
+    Attributes
+    ----------
+    constants : ndarray of shape (F,)
+        Of the best bounds, ``inf`` where there is none.
+    terms : ndarray of shape (F, L)
+        Zero for features that a child may not add.
     """
 
-    def __init__(self, children: Children, convexity: ChildrenConvexity) -> None:
+    def __init__(
+        self, children: Children, convexity: ChildrenConvexity, needed: FloatArray
+    ) -> None:
+        self._limits = limits = children.parent.tuning.centred
+        F, L = children.row.shape
+        budgets = [Budget(np.arange(L), children.size)]
+        super().__init__(budgets, needed, limits.steps, limits.promising)
         self._children, self._convexity, self._D = children, convexity, convexity.D
         self._rounding = Rounding(children.parent)
         self.members: IntArray = np.empty(0, dtype=np.intp)
-        self._H: FloatArray = np.empty((0, len(children.later)))
+        self._H: FloatArray = np.empty((0, L))
+        self.admitted = np.zeros((F, L), dtype=bool)
+        self.constants, self.terms = np.full(F, np.inf), np.zeros((F, L))
 
-    def admit(self, places: IntArray) -> None:
-        """Let centres be made of these features as well."""
+    def admit(self, step: int, positions: IntArray) -> None:
+        """At some steps, as long as there are not too many."""
+        if step in self._limits.admitting and len(self.members) < self._limits.members:
+            self.made_of(positions)
+
+    def made_of(self, places: IntArray) -> None:
+        """Let points be made of these features as well."""
         new = np.setdiff1d(places, self.members)
         node, later = self._children.parent, self._children.later
         H = node.rectangle(later[new], later)
@@ -41,6 +63,24 @@ class ChildrenCentring:
         self.members = np.concatenate([self.members, new])
         self._H = np.vstack([self._H, H])
         self._convexity.admit(new)
+        self.admitted[:, new] = self._children.after[:, new]
+
+    def tried(self, rows: IntArray, z: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """By `around`."""
+        constants, terms, reachable = self.around(rows, z[:, self.members])
+        largest = constants + largest_sums(terms.copy(), self._children.size)
+        better = (-np.inf < largest) & (largest < self.lowest[rows])
+        kept = rows[better]
+        self.constants[kept], self.terms[kept] = constants[better], terms[better]
+        self.lowest[kept] = largest[better]
+        return terms, reachable
+
+    def enough(self, step: int, rows: IntArray, reachable: FloatArray) -> NDArray[np.bool_]:
+        """Where little of what is missing can be reached, more where no point will be enough."""
+        lowest, needed, limits = self.lowest[rows], self.needed[rows], self._limits
+        missing = lowest - needed
+        close = np.where(reachable > needed, limits.close_if_open, limits.close)
+        return ~((missing > 0.0) & (lowest - reachable > close * missing))
 
     def around(self, k: IntArray, z: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Constants, shares and gᵀx of these children at x = (Q + D/z)⁻¹ g; see `Centring.around`.
@@ -82,41 +122,14 @@ def best_centred_children(
     that a child may not add, and the largest bounds on what the children gain, shape (F,). These
     and the constants are ``inf`` where no bound was found.
     """
-    centring, size = ChildrenCentring(children, convexity), children.size
-    limits, (F, L) = children.parent.tuning.centred, children.row.shape
-    # The last child has no more than these.
-    fewest = L - F + 1
+    expansion, size = ChildrenExpansion(children, convexity, needed), children.size
+    F, L = children.row.shape
+    # The last child has no more features than these.
+    count = min(children.parent.tuning.centred.likely * size, L - F + 1)
     alone = np.where(children.after, children.g**2 / children.h, 0.0)
-    likely = _largest(alone, min(limits.likely * size, fewest))
-    centring.admit(np.unique(likely))
+    likely = np.argpartition(-alone, count - 1, axis=1)[:, :count]
+    expansion.made_of(np.unique(likely))
     z: FloatArray = np.zeros((F, L))
-    np.put_along_axis(z, likely, size / likely.shape[1], axis=1)
-    constant, terms, lowest = np.full(F, np.inf), np.zeros((F, L)), np.full(F, np.inf)
-    k, before = np.arange(F), np.empty((0, F, L))
-    for step in range(limits.steps):
-        constants, shares, reachable = centring.around(k, z[:, centring.members])
-        worst = constants + largest_sums(shares.copy(), size)
-        better = (-np.inf < worst) & (worst < lowest[k])
-        constant[k[better]], terms[k[better]] = constants[better], shares[better]
-        lowest[k[better]] = worst[better]
-        missing = lowest[k] - needed[k]
-        close = np.where(reachable > needed[k], limits.close_if_open, limits.close)
-        open_ = (missing > 0.0) & (lowest[k] - reachable > close * missing)
-        if not open_.any():
-            break
-        k, z, shares, before = k[open_], z[open_], shares[open_], before[:, open_]
-        if step in limits.admitting and len(centring.members) < limits.members:
-            centring.admit(np.unique(_largest(shares, min(size + limits.promising, fewest))))
-        members = centring.members
-        here, along = z[:, members], shares[:, members]
-        past = (before[0][:, members], before[1][:, members]) if len(before) else None
-        budgets = [Budget(np.arange(len(members)), size)]
-        admitted = children.after[k[:, None], members]
-        before, z = np.stack([z, shares]), np.zeros_like(z)
-        z[:, members] = ascended(here, along, past, budgets, admitted)
-    return constant, terms, lowest
-
-
-def _largest(rows: FloatArray, count: int) -> IntArray:
-    """Return the positions of the `count` largest entries of every row, shape (F, count)."""
-    return np.argpartition(-rows, count - 1, axis=1)[:, :count]
+    np.put_along_axis(z, likely, size / count, axis=1)
+    expansion.improve(z)
+    return expansion.constants, expansion.terms, expansion.lowest
