@@ -12,10 +12,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
-from mipselect.arrays import IntArray
+from mipselect.arrays import FloatArray, IntArray
 from mipselect.restricted.fenchel import FenchelBounds, ScaledFenchelLoss
-from mipselect.search.bounds.expansion import Before, ascended
+from mipselect.search.bounds.expansion import Expansion
 from mipselect.search.bounds.modular import Budget
 from mipselect.search.tuning import TUNING, DualPoints
 
@@ -27,62 +28,74 @@ def proven(bounds: FenchelBounds, base: IntArray, budgets: Sequence[Budget]) -> 
     return float(bounds.bound(0, np.asarray(own + largest)))
 
 
-def best_centred(
-    problem: ScaledFenchelLoss,
-    base: IntArray,
-    budgets: Sequence[Budget],
-    first: FenchelBounds,
-    cutoff: float,
-    limits: DualPoints = TUNING.dual_points,
-) -> FenchelBounds:
-    """A dual point whose bound on a family of supports is high: `first` or a better one.
+class DualExpansion(Expansion):
+    """The best dual point of one family; terms are the squares of its weights.
 
     Parameters
     ----------
     problem : ScaledFenchelLoss
     base : ndarray of int, shape (k,)
-        In every support.
     budgets : sequence of Budget
         Disjoint; positions are features.
     first : FenchelBounds
-        One dual point, where the centre begins.
+        One dual point.
     cutoff : float
         A bound on R that needs no improvement.
     limits : DualPoints
     """
-    best, highest = first, proven(first, base, budgets)
-    features = np.concatenate([budget.positions for budget in budgets])
-    ends = np.cumsum([len(budget.positions) for budget in budgets])
-    places = np.split(np.arange(len(features)), ends[:-1])
-    z, admitted = np.zeros(len(features)), np.zeros((1, len(features)), dtype=bool)
-    for budget, place in zip(budgets, places, strict=True):
-        start = place[budget.likely(first.weights[0], limits.likely * budget.count)]
-        z[start] = budget.count / len(start)
-        begun = budget.likely(first.weights[0], limits.admitted * budget.count)
-        admitted[0, place[begun]] = True
-    counts = [Budget(place, budget.count) for budget, place in zip(budgets, places, strict=True)]
-    before: Before = None
-    for step in range(limits.steps):
-        if highest >= cutoff:
-            break
-        inside = np.flatnonzero(z)
-        scales = np.sqrt(np.concatenate([np.ones(len(base)), z[inside]]))
-        bounds = problem.scaled_bounds(
-            np.concatenate([base, features[inside]]),
-            scales,
+
+    def __init__(
+        self,
+        problem: ScaledFenchelLoss,
+        base: IntArray,
+        budgets: Sequence[Budget],
+        first: FenchelBounds,
+        cutoff: float,
+        limits: DualPoints = TUNING.dual_points,
+    ) -> None:
+        self._problem, self._base, self._families, self._limits = problem, base, budgets, limits
+        self._features = np.concatenate([budget.positions for budget in budgets])
+        ends = np.cumsum([len(budget.positions) for budget in budgets])
+        places = np.split(np.arange(len(self._features)), ends[:-1])
+        own = [Budget(place, budget.count) for place, budget in zip(places, budgets, strict=True)]
+        super().__init__(own, np.array([-cutoff]), limits.steps, limits.promising)
+        self.admitted = np.zeros((1, len(self._features)), dtype=bool)
+        self.best, self.lowest[0] = first, -proven(first, base, budgets)
+
+    def improved(self) -> FenchelBounds:
+        """The best dual point, from the features with the largest weights on: `first` or better."""
+        terms = self.best.weights[0][self._features]
+        z = np.zeros((1, len(terms)))
+        for budget in self.budgets:
+            start = budget.positions[budget.likely(terms, self._limits.likely * budget.count)]
+            z[0, start] = budget.count / len(start)
+            begun = budget.likely(terms, self._limits.admitted * budget.count)
+            self.admitted[0, budget.positions[begun]] = True
+        if not self.lowest[0] <= self.needed[0]:
+            self.improve(z)
+        return self.best
+
+    def tried(self, rows: IntArray, z: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """By the optimum of the problem in which feature j has the ridge λ/z_j."""
+        inside = np.flatnonzero(z[0])
+        bounds = self._problem.scaled_bounds(
+            np.concatenate([self._base, self._features[inside]]),
+            np.sqrt(np.concatenate([np.ones(len(self._base)), z[0, inside]])),
             reach=1.0,
-            precision=limits.precision,
+            precision=self._limits.precision,
         )
-        value = proven(bounds, base, budgets)
-        if value > highest:
-            best, highest = bounds, value
-        weights = bounds.weights[0]
-        shares = weights[features]
-        reachable = float(bounds.bound(0, np.asarray(bounds.own(0, base) + z @ shares)))
-        if reachable < cutoff and step >= limits.hopeless:
-            break
-        for budget, place in zip(budgets, places, strict=True):
-            admitted[0, place[budget.likely(weights, budget.count + limits.promising)]] = True
-        here = z[None], shares[None]
-        z, before = ascended(*here, before, counts, admitted)[0], here
-    return best
+        value = proven(bounds, self._base, self._families)
+        if -value < self.lowest[0]:
+            self.best, self.lowest[0] = bounds, -value
+        terms = bounds.weights[0][self._features]
+        own = np.asarray(bounds.own(0, self._base) + z[0] @ terms)
+        return terms[None], -np.atleast_1d(bounds.bound(0, own))
+
+    def enough(self, step: int, rows: IntArray, reachable: FloatArray) -> NDArray[np.bool_]:
+        """Where the bound is, or no point will be enough and some have been tried."""
+        hopeless = (reachable > self.needed) & (step >= self._limits.hopeless)
+        return (self.lowest <= self.needed) | hopeless
+
+    def admit(self, step: int, positions: IntArray) -> None:
+        """At every step."""
+        self.admitted[0, positions] = True

@@ -18,7 +18,7 @@ from mipselect.arrays import FloatArray, IntArray
 from mipselect.restricted.fenchel import FenchelBounds, FenchelLoss, ScaledFenchelLoss, SteppingLoss
 from mipselect.search.bounds.modular import Budget, ModularBound
 from mipselect.search.collectors import Collector
-from mipselect.search.convex.centring import best_centred
+from mipselect.search.convex.centring import DualExpansion
 from mipselect.search.node import Node
 from mipselect.search.progress import Run
 from mipselect.search.strategies import Strategy
@@ -104,7 +104,8 @@ def screened_by_centre(node: FenchelNode, collector: Collector, cutoff: float) -
         return node
     budgets = [Budget(node.live, node.size)]
     first = node.bounds.only(node.row)
-    centre = best_centred(problem, node.base, budgets, first, cutoff, node.tuning.dual_points)
+    limits = node.tuning.dual_points
+    centre = DualExpansion(problem, node.base, budgets, first, cutoff, limits).improved()
     if centre is first:
         return node
     squares = ModularBound(centre.own(0, node.base), centre.weights[0][node.live])

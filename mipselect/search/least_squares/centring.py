@@ -24,30 +24,19 @@ from mipselect.search.least_squares.curvature import Convexity
 from mipselect.search.least_squares.node import SquaredNode
 
 
-class Rounding:
-    """By how much rounding may lower a doubled gain that is bounded around x.
+def rounding_of(node: SquaredNode, x: FloatArray, eliminated: int) -> FloatArray:
+    """By how much rounding may lower a doubled gain that is bounded around x, in its last axis.
 
-    The computed g and Q belong to moments that are off by about k·EPS of their size, and products
-    with x add K·EPS. What this changes is at most 2·e(√d + Σ|β_j|√G_jj + Σ|x_j|√G_jj)², at the β
-    that has to be bounded.
-
-    Parameters
-    ----------
-    node : SquaredNode
+    The computed g and Q belong to moments that are off by about k·EPS of their size, k the columns
+    that have been `eliminated`, and products with x add K·EPS. What this changes is at most
+    2·e(√d + Σ|β_j|√G_jj + Σ|x_j|√G_jj)², at the β that has to be bounded.
     """
-
-    def __init__(self, node: SquaredNode) -> None:
-        problem = node.problem
-        self._longest_column = math.sqrt(float(problem.gram.diagonal.max()))
-        longest = min(problem.radius, math.sqrt(problem.target_norm / problem.ridge))
-        lengths = math.sqrt(problem.features.most_columns(node.size)) * longest
-        self._reach = math.sqrt(problem.target_norm) + self._longest_column * lengths
-
-    def allowance(self, x: FloatArray, eliminated: int) -> FloatArray:
-        """For x in the last axis, when so many columns have been eliminated before."""
-        terms = x.shape[-1] + eliminated + 8
-        reach = self._reach + self._longest_column * np.abs(x).sum(axis=-1)
-        return np.asarray(4.0 * EPS * terms * reach**2)
+    problem = node.problem
+    longest_column = math.sqrt(float(problem.gram.diagonal.max()))
+    longest = min(problem.radius, math.sqrt(problem.target_norm / problem.ridge))
+    lengths = math.sqrt(problem.features.most_columns(node.size)) * longest + np.abs(x).sum(axis=-1)
+    reach = math.sqrt(problem.target_norm) + longest_column * lengths
+    return np.asarray(4.0 * EPS * (x.shape[-1] + eliminated + 8) * reach**2)
 
 
 class Centring:
@@ -61,7 +50,6 @@ class Centring:
 
     def __init__(self, node: SquaredNode, convexity: Convexity) -> None:
         self._node, self._convexity = node, convexity
-        self._rounding = Rounding(node)
         self.members: IntArray = np.empty(0, dtype=np.intp)
         self._Q: FloatArray = np.empty((len(node.g), 0))
 
@@ -92,7 +80,7 @@ class Centring:
         x = root * np.linalg.solve(system, root * node.g[X])
         Qx = self._Q @ x
         left = node.g - Qx
-        constant = float(x @ Qx[X] + self._rounding.allowance(x, len(node.whitened)))
+        constant = float(x @ Qx[X] + rounding_of(node, x, len(node.whitened)))
         return ModularBound(constant, self._convexity.gains(left)), float(node.g[X] @ x)
 
 
@@ -149,22 +137,7 @@ def best_centred(
     start: FloatArray,
     cutoff: float,
 ) -> ModularBound:
-    """A centre whose bound on all T within the budgets is small.
-
-    The best weights maximise a concave function of z on {0 ≤ z ≤ 1, Σ z = count} whose gradient
-    are the shares: projected steps of Barzilai and Borwein. Every step ends in a valid bound.
-
-    Parameters
-    ----------
-    node : SquaredNode
-    convexity : Convexity
-    budgets : sequence of Budget
-        Disjoint.
-    start : ndarray of shape (L,)
-        Weights to begin with, each within its budget.
-    cutoff : float
-        A bound on the gain that needs no improvement.
-    """
+    """The best bound of a `NodeExpansion` that begins with these weights, shape (L,)."""
     expansion = NodeExpansion(node, convexity, budgets, cutoff)
     expansion.made_of(np.flatnonzero(start))
     expansion.improve(start[None])

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.search.bounds.expansion import Expansion
 from mipselect.search.bounds.modular import Budget
-from mipselect.search.least_squares.centring import Rounding
+from mipselect.search.least_squares.centring import rounding_of
 from mipselect.search.least_squares.children import Children
 from mipselect.search.least_squares.curvature import ChildrenConvexity
 from mipselect.search.least_squares.dominance import largest_sums
@@ -43,7 +43,6 @@ class ChildrenExpansion(Expansion):
         budgets = [Budget(np.arange(L), children.size)]
         super().__init__(budgets, needed, limits.steps, limits.promising)
         self._children, self._convexity, self._D = children, convexity, convexity.D
-        self._rounding = Rounding(children.parent)
         self.members: IntArray = np.empty(0, dtype=np.intp)
         self._H: FloatArray = np.empty((0, L))
         self.admitted = np.zeros((F, L), dtype=bool)
@@ -107,7 +106,7 @@ class ChildrenExpansion(Expansion):
         Qx = whole @ self._H - np.einsum("fk,fk->f", row, x)[:, None] * children.row[k]
         Qx -= self._convexity.product(k, self.members, whole)
         constants = np.einsum("fk,fk->f", x, Qx[every, at])
-        constants += self._rounding.allowance(x, len(children.parent.whitened) + 1)
+        constants += rounding_of(children.parent, x, len(children.parent.whitened) + 1)
         shares = (children.g[k] - Qx) ** 2 / D
         shares[~children.after[k]] = 0.0
         return constants, shares, np.einsum("fk,fk->f", g, x)
