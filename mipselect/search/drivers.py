@@ -87,7 +87,7 @@ def find_levels(search: Search) -> MistakeLevels:
         known = [level for level in found if level.support is not None]
         open_bound = min([bound, *(level.bound for level in known)])
         if known and known[-1].value < known[0].value:
-            known = known[-1:]  # The centre would have moved there, and the levels with it.
+            known = known[-1:]  # The incumbent would have moved there, and the levels with it.
         partial = _levels(search, known) if known else None
         if partial is not None and partial.certified:
             return partial

@@ -1,4 +1,4 @@
-"""The weights of a centre, 0 ≤ z ≤ 1 with Σ z given: the best vertex, steps and projections."""
+"""Weights of expansion points, 0 ≤ z ≤ 1 with Σ z given: the best vertex, steps, projections."""
 
 from __future__ import annotations
 

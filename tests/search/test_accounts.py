@@ -50,7 +50,7 @@ def test_time_is_booked_where_a_strategy_is_stopped() -> None:
     ("problem", "names"),
     [
         ("small", {Strategy.ENUMERATION}),
-        ("ten of eighty", {Strategy.REMOVED_FAMILIES, Strategy.CENTRES, Strategy.PAIRS}),
+        ("ten of eighty", {Strategy.REMOVED_FAMILIES, Strategy.EXPANSION, Strategy.PAIRS}),
         ("weak", {Strategy.PAIRS, Strategy.TRIPLES, Strategy.COMPLETIONS}),
         ("near copies", {Strategy.CHILDREN, Strategy.TRIPLES, "division"}),
         ("huber", {Strategy.DUAL_POINTS, Strategy.ONE_MORE, "last additions"}),

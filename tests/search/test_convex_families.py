@@ -11,12 +11,12 @@ from mipselect.problem.instance import Instance
 from mipselect.restricted.fenchel import ScaledFenchelLoss
 from mipselect.search.bounds.modular import Budget, ModularBound
 from mipselect.search.collectors import BestSupport
-from mipselect.search.convex.centring import DualExpansion, proven
+from mipselect.search.convex.expansion import DualExpansion, proven
 from mipselect.search.convex.node import (
     FenchelNode,
     fenchel_nodes,
     largest_after,
-    screened_by_centre,
+    screened_by_family_point,
 )
 from mipselect.search.tuning import TUNING
 from tests.support.brute_force import check_levels, check_pool
@@ -89,7 +89,7 @@ def test_a_screened_subproblem_keeps_what_matters_and_bounds_the_rest(loss: str)
         values = instance.objectives(supports)
         limit = float(np.quantile(values, 0.3)) * (1 + 1e-6)
         collector = BestSupport(0.0)
-        smaller = screened_by_centre(sub, collector, limit)
+        smaller = screened_by_family_point(sub, collector, limit)
         alive = np.append(smaller.live, base)
         dropped = ~np.isin(supports, alive).all(axis=1)
         assert np.all(values[dropped] >= collector.bound * (1 - 1e-9)), seed

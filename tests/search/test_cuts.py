@@ -16,15 +16,15 @@ from mipselect.search import mistake_levels, top_supports
 from mipselect.search.bounds.modular import Budget
 from mipselect.search.collectors import BestSupport
 from mipselect.search.convex.cuts import fenchel_cut
-from mipselect.search.least_squares.branch_and_bound import around_centres
+from mipselect.search.least_squares.branch_and_bound import around_points
 from mipselect.search.least_squares.center import center_at
-from mipselect.search.least_squares.centring import best_centred
 from mipselect.search.least_squares.children import children_of
-from mipselect.search.least_squares.children_centring import best_centred_children
+from mipselect.search.least_squares.children_expansion import best_expanded_children
 from mipselect.search.least_squares.closed_form import ClosedForm
 from mipselect.search.least_squares.clusters import by_clusters
 from mipselect.search.least_squares.curvature import Curvature
 from mipselect.search.least_squares.cuts import sparse_diagonal_cut
+from mipselect.search.least_squares.expansion import best_expanded
 from mipselect.search.least_squares.measured_curvature import (
     curvature_of,
     parallel_sum,
@@ -39,7 +39,7 @@ from mipselect.search.least_squares.node import (
     squared_node,
 )
 from mipselect.search.least_squares.root_cuts import (
-    centred_cut,
+    expanded_cut,
     lean_cut,
     level_bound,
     root_cut,
@@ -135,7 +135,7 @@ def test_sparse_diagonal_cuts_and_shares(seed: int, design: Design) -> None:
         budgets = [Budget(halves[0], split), Budget(halves[1], size - split)]
         starts = (np.full(len(live), size / len(live)), np.eye(len(live))[0])
         for start, curvature in itertools.product(starts, curvatures):
-            centred = best_centred(sub, curvature.at(sub), budgets, start, -np.inf)
+            centred = best_expanded(sub, curvature.at(sub), budgets, start, -np.inf)
             gains = centred.constant + centred.terms[sets].sum(axis=1)
             assert close_below(np.array([sub.lower_bound(float(gain)) for gain in gains]), values)
         if problem.features.singles and size > 1:
@@ -143,7 +143,7 @@ def test_sparse_diagonal_cuts_and_shares(seed: int, design: Design) -> None:
             check_clusters(sub, sets, values, rng)
         known = BestSupport(0.0)
         known.offer(supports[:1], np.array([threshold]))
-        kept = around_centres(sub, tree_of(problem, collector=known))
+        kept = around_points(sub, tree_of(problem, collector=known))
         assert set(below[:, base_size:].ravel()) <= set(kept.live)
         assert kept.bound is not None
         assert len(kept.bound.terms) == len(kept.live)
@@ -168,7 +168,7 @@ def check_children(
     for curvature in curvatures:
         needed = children.needed_gains(rng.choice(values)) - rng.exponential(1e6)
         convexity = curvature.of_children(children)
-        constants, terms, worst = best_centred_children(children, convexity, needed)
+        constants, terms, worst = best_expanded_children(children, convexity, needed)
         assert not terms[~children.after].any()
         gains = constants[k] + terms[k[:, None], later].sum(axis=1)
         assert np.all(gains <= worst[k] * (1.0 + 1e-12))
@@ -236,7 +236,7 @@ def test_root_cut_holds_at_every_distance(seed: int, design: Design) -> None:
             around = LeastSquaresNeighbourhood(center, ClosedForm(), tree.scheduler, tree.measures)
             plain = root_cut(center, level)
             cuts.append(plain)
-            cuts += [centred_cut(center, plain, level, by, np.inf) for by in curvatures]
+            cuts += [expanded_cut(center, plain, level, by, np.inf) for by in curvatures]
             if problem.features.singles:
                 cuts.append(lean_cut(center, root_cut(center, 1), level))
             first = cuts[-1] if center.lean and level > 1 else plain

@@ -19,12 +19,12 @@ def without(strategy: Strategy) -> Tuning:
     return replace(TUNING, without=frozenset({strategy}))
 
 
-ONE_STEP = replace(TUNING, centred=replace(TUNING.centred, steps=1))
+ONE_STEP = replace(TUNING, expanding=replace(TUNING.expanding, steps=1))
 
 MUTATIONS = {
-    "no centres": (without(Strategy.CENTRES), ("always-columns", "levels")),
+    "no expansion points": (without(Strategy.EXPANSION), ("always-columns", "levels")),
     "no bounds of all children at once": (without(Strategy.CHILDREN), ("correlated", "pool")),
-    "one centring step": (ONE_STEP, ("moments", "levels")),
+    "one step of expansion points": (ONE_STEP, ("moments", "levels")),
     "no clusters": (without(Strategy.CLUSTERS), ("weak", "levels")),
     "no removed families": (without(Strategy.REMOVED_FAMILIES), ("ten of eighty", "pool")),
 }

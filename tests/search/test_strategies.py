@@ -37,7 +37,7 @@ EARNINGS = {
     Strategy.REMOVED_FAMILIES: Earning("ten of eighty", "pool"),
     Strategy.DOMINANCE: Earning("easy", "pool"),
     Strategy.ROW_TOPS: Earning("many independent columns", "pool"),
-    Strategy.CENTRES: Earning("twelve of forty", "pool"),
+    Strategy.EXPANSION: Earning("twelve of forty", "pool"),
     Strategy.CHILDREN: Earning("near copies", "pool", "steps"),
     Strategy.LEAST_EIGENVALUES: Earning("twelve of forty", "optimum"),
     Strategy.BLOCK_CURVATURE: Earning("correlated groups", "pool"),
@@ -51,7 +51,7 @@ EARNINGS = {
     Strategy.TRIPLES: Earning("correlated and weak", "pool", "steps"),
     Strategy.DUAL_POINTS: Earning("huber", "optimum"),
     Strategy.ONE_MORE: Earning("huber", "levels", "values"),
-    Strategy.CELL_CENTRES: Earning("always-columns", "cells"),
+    Strategy.CELL_EXPANSION: Earning("always-columns", "cells"),
     Strategy.PAIR_LAWS: Earning("two of sixty", "cells"),
 }
 

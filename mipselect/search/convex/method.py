@@ -22,7 +22,7 @@ from mipselect.search.convex.node import (
     fenchel_nodes,
     offer_last_additions,
     screened,
-    screened_by_centre,
+    screened_by_family_point,
 )
 from mipselect.search.neighbourhood import Engine
 from mipselect.search.progress import Run, Stopped
@@ -79,7 +79,7 @@ def worth_a_dual_point(node: FenchelNode, tree: ConvexTree) -> bool:
 
 def by_the_best_dual_point(node: FenchelNode, tree: ConvexTree) -> FenchelNode:
     """Drop the features whose best completion, by a dual point of the family, cannot matter."""
-    left = screened_by_centre(node, tree.collector, tree.cutoff)
+    left = screened_by_family_point(node, tree.collector, tree.cutoff)
     dropped = len(node.live) - len(left.live)
     tree.scheduler.note(Strategy.DUAL_POINTS, node.size, dropped, len(node.live))
     return left

@@ -18,7 +18,7 @@ from mipselect.arrays import FloatArray, IntArray
 from mipselect.restricted.fenchel import FenchelBounds, FenchelLoss, ScaledFenchelLoss, SteppingLoss
 from mipselect.search.bounds.modular import Budget, ModularBound
 from mipselect.search.collectors import Collector
-from mipselect.search.convex.centring import DualExpansion
+from mipselect.search.convex.expansion import DualExpansion
 from mipselect.search.node import Node
 from mipselect.search.progress import Run
 from mipselect.search.strategies import Strategy
@@ -36,7 +36,7 @@ class FenchelNode(Node):
     row : int
         Which dual point of `bounds` this node uses.
     tuning : Tuning
-    centre : FenchelBounds or None
+    family_point : FenchelBounds or None
         Another dual point, its only one, that was chosen for all completions.
     """
 
@@ -44,7 +44,7 @@ class FenchelNode(Node):
     bounds: FenchelBounds
     row: int
     tuning: Tuning = TUNING
-    centre: FenchelBounds | None = None
+    family_point: FenchelBounds | None = None
 
     @property
     def credits(self) -> FloatArray:
@@ -63,11 +63,11 @@ class FenchelNode(Node):
         """Lower bound over the completions whose first feature is live[k]."""
         sums = np.convolve(self.credits, np.ones(self.size), mode="valid")
         bounds = self.bound(sums)
-        if self.centre is not None:
-            credits = self.centre.weights[0][self.live]
+        if self.family_point is not None:
+            credits = self.family_point.weights[0][self.live]
             sums = credits[: len(sums)] + largest_after(credits, self.size - 1)[: len(sums)]
-            own = self.centre.own(0, self.base)
-            bounds = np.maximum(bounds, self.centre.bound(0, own + sums))
+            own = self.family_point.own(0, self.base)
+            bounds = np.maximum(bounds, self.family_point.bound(0, own + sums))
         return bounds
 
     def bound(self, credit: FloatArray) -> FloatArray:
@@ -97,7 +97,7 @@ def fenchel_nodes(
     return nodes
 
 
-def screened_by_centre(node: FenchelNode, collector: Collector, cutoff: float) -> FenchelNode:
+def screened_by_family_point(node: FenchelNode, collector: Collector, cutoff: float) -> FenchelNode:
     """Drop the features whose best completion is not below `cutoff` by a better dual point."""
     problem = node.problem
     if not isinstance(problem, ScaledFenchelLoss):
@@ -105,15 +105,15 @@ def screened_by_centre(node: FenchelNode, collector: Collector, cutoff: float) -
     budgets = [Budget(node.live, node.size)]
     first = node.bounds.only(node.row)
     limits = node.tuning.dual_points
-    centre = DualExpansion(problem, node.base, budgets, first, cutoff, limits).improved()
-    if centre is first:
+    point = DualExpansion(problem, node.base, budgets, first, cutoff, limits).improved()
+    if point is first:
         return node
-    squares = ModularBound(centre.own(0, node.base), centre.weights[0][node.live])
-    bounds = centre.bound(0, squares.with_each(node.size))
+    squares = ModularBound(point.own(0, node.base), point.weights[0][node.live])
+    bounds = point.bound(0, squares.with_each(node.size))
     keep = np.flatnonzero(bounds < cutoff)
     if len(keep) < len(bounds):
         collector.settle(float(np.delete(bounds, keep).min()))
-    return replace(node.restricted(keep), centre=centre)
+    return replace(node.restricted(keep), family_point=point)
 
 
 def screened(node: FenchelNode, collector: Collector, cutoff: float) -> FenchelNode:

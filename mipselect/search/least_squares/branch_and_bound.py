@@ -17,7 +17,7 @@ from mipselect.arrays import FloatArray, IntArray
 from mipselect.search.bounds.modular import Budget, ModularBound
 from mipselect.search.collectors import Collector
 from mipselect.search.least_squares.children import Children, children_of
-from mipselect.search.least_squares.children_centring import best_centred_children
+from mipselect.search.least_squares.children_expansion import best_expanded_children
 from mipselect.search.least_squares.clusters import by_clusters
 from mipselect.search.least_squares.curvature import ChildrenConvexity
 from mipselect.search.least_squares.division import DivisionByShares, by_shares
@@ -67,19 +67,21 @@ def division_of(node: SquaredNode) -> DivisionByShares:
     return by_shares(node.bound, node.size)
 
 
-def needs_a_centre(node: SquaredNode, tree: SquaredTree) -> bool:
+def needs_expansion(node: SquaredNode, tree: SquaredTree) -> bool:
     """Tell whether a node without a bound should be bounded around an expansion point."""
-    return node.bound is None and tree.worth_a_centre(node)
+    return node.bound is None and tree.worth_expanding(node)
 
 
-def around_centres(node: SquaredNode, tree: SquaredTree) -> SquaredNode:
-    """Drop every live feature whose best completion, bounded around a centre, cannot matter."""
+def around_points(node: SquaredNode, tree: SquaredTree) -> SquaredNode:
+    """Drop every live feature whose best completion cannot matter, around an expansion point."""
     budget = Budget(np.arange(len(node.live)), node.size)
-    likely = np.argsort(-gains_alone(node), kind="stable")[: node.tuning.centred.likely * node.size]
+    likely = np.argsort(-gains_alone(node), kind="stable")[
+        : node.tuning.expanding.likely * node.size
+    ]
     start = np.zeros(len(node.live))
     start[likely] = node.size / len(likely)
     needed = node.needed_gain(tree.cutoff)
-    bound = tree.centred(node, [budget], start, needed)
+    bound = tree.expanded(node, [budget], start, needed)
     return replace(node, bound=bound).restricted(bound.screened(node.size, needed))
 
 
@@ -210,12 +212,12 @@ def divided_by_shares(node: SquaredNode, tree: SquaredTree) -> None:
 def open_children(
     children: Children, convexity: ChildrenConvexity, tree: SquaredTree
 ) -> Iterator[SquaredNode]:
-    """The children that bounds around centres leave, with these bounds; the others are settled."""
+    """The children that their bounds leave, with these bounds; the others are settled."""
     tree.visit(len(children.row))
     cutoff = tree.cutoff
     needed = children.needed_gains(cutoff)
     with tree.run.accounts.trying(Strategy.CHILDREN) as account:
-        constants, terms, worst = best_centred_children(children, convexity, needed)
+        constants, terms, worst = best_expanded_children(children, convexity, needed)
         open_ = np.flatnonzero(~(worst <= needed))
         account.successes += len(open_) < len(children.row)
     tree.collector.settle(cutoff)
@@ -249,7 +251,7 @@ def enumerate_additions(node: SquaredNode, collector: Collector, run: Run) -> No
 SquaredStrategy = NodeStrategy[SquaredNode, SquaredTree]
 
 BOUNDS = (
-    SquaredStrategy(Strategy.CENTRES, needs_a_centre, around_centres),
+    SquaredStrategy(Strategy.EXPANSION, needs_expansion, around_points),
     SquaredStrategy(Strategy.SCREENING, lacks_shares, by_its_shares),
 )
 """Strategies that bound and screen a node."""

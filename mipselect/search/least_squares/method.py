@@ -1,4 +1,4 @@
-"""The search for the squared loss: a centre, its root cut, and the levels around it."""
+"""The search for the squared loss: an incumbent, its root cut, and the levels around it."""
 
 from __future__ import annotations
 

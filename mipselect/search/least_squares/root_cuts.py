@@ -1,4 +1,4 @@
-"""Cuts at the centre for whole levels: what leaving costs and entering gains."""
+"""Cuts at the incumbent for whole levels: what leaving costs and entering gains."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy as np
 from mipselect.arrays import FloatArray
 from mipselect.search.bounds.modular import Budget, ModularBound
 from mipselect.search.least_squares.center import Center
-from mipselect.search.least_squares.centring import best_centred
 from mipselect.search.least_squares.curvature import Curvature, UniformCurvature
 from mipselect.search.least_squares.dominance import (
     dominated_diagonal,
     largest_sums,
 )
+from mipselect.search.least_squares.expansion import best_expanded
 from mipselect.search.least_squares.node import cheap_off_sums
 from mipselect.search.strategies import Strategy
 
@@ -96,10 +96,10 @@ def _root_cut_by_blocks(center: Center, level: int) -> ModularBound:
     return bound_on_changes(center, center.floor, costs, gains)
 
 
-def centred_cut(
+def expanded_cut(
     center: Center, cut: ModularBound, level: int, curvature: Curvature, cutoff: float
 ) -> ModularBound:
-    """The cut of the best centre for a whole level (docs/mathematics/cuts.md, (12)).
+    """The cut of the best expansion point for a whole level (docs/mathematics/cuts.md, (12)).
 
     With two budgets, s - i features of Ŝ and i others, the bound on the gain is one on R whose
     terms are what leaving costs and entering gains.
@@ -108,32 +108,32 @@ def centred_cut(
     ----------
     center : Center
     cut : ModularBound
-        That of `root_cut`, where the centre begins.
+        That of `root_cut`, where the point begins.
     level : int
     curvature : Curvature
     cutoff : float
         A cut that proves it for the level needs no improvement.
     """
     whole, support, candidates = center.whole, center.support, center.candidates
-    most = center.tuning.centred.likely * level
+    most = center.tuning.expanding.likely * level
     entering = candidates[np.argsort(-cut.terms[len(support) :], kind="stable")[:most]]
     start = np.zeros(len(whole.live))
     start[support] = 1.0 - level / len(support)
     start[entering] = level / len(entering)
     budgets = [Budget(support, len(support) - level), Budget(candidates, level)]
     needed = whole.needed_gain(cutoff)
-    bound = best_centred(whole, curvature.at(whole), budgets, start, needed)
+    bound = best_expanded(whole, curvature.at(whole), budgets, start, needed)
     costs, gains = bound.terms[support], bound.terms[candidates]
     value = whole.lower_bound(bound.constant + float(costs.sum()))
     return bound_on_changes(center, value, costs, gains)
 
 
 def lean_cut(center: Center, cut: ModularBound, level: int) -> ModularBound:
-    """The cut of the best centre for a level, from a few columns of G.
+    """The cut of the best expansion point for a level, from a few columns of G.
 
     The ridge is all that is used of how convex the loss is.
     """
-    return centred_cut(center, cut, level, UniformCurvature(0.0), center.value)
+    return expanded_cut(center, cut, level, UniformCurvature(0.0), center.value)
 
 
 def level_bound(center: Center, cut: ModularBound, level: int) -> float:

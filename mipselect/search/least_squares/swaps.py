@@ -23,7 +23,7 @@ def best_by_swaps(
 ) -> tuple[IntArray, float]:
     """A support that no single swap improves, and its value; after many swaps any support.
 
-    Any support would do as the centre of the search; a better one makes it faster.
+    Any support would do as the incumbent of the search; a better one makes it faster.
     """
     support = forward_selection(problem, size)
     value = float(problem.values(support[None])[0])

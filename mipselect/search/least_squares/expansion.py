@@ -39,8 +39,8 @@ def rounding_of(node: SquaredNode, x: FloatArray, eliminated: int) -> FloatArray
     return np.asarray(4.0 * EPS * (x.shape[-1] + eliminated + 8) * reach**2)
 
 
-class Centring:
-    """The bounds of one node around centres made of some of its features.
+class PointBounds:
+    """The bounds of one node around expansion points made of some of its features.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class Centring:
         self._Q: FloatArray = np.empty((len(node.g), 0))
 
     def admit(self, positions: IntArray) -> None:
-        """Let centres be made of these features as well."""
+        """Let points be made of these features as well."""
         node = self._node
         known = np.zeros(len(node.live), dtype=bool)
         known[self.members] = True
@@ -99,26 +99,26 @@ class NodeExpansion(Expansion):
     def __init__(
         self, node: SquaredNode, convexity: Convexity, budgets: Sequence[Budget], cutoff: float
     ) -> None:
-        self._limits = limits = node.tuning.centred
+        self._limits = limits = node.tuning.expanding
         super().__init__(budgets, np.array([cutoff]), limits.steps, limits.promising)
-        self._centring = Centring(node, convexity)
+        self._bounds = PointBounds(node, convexity)
         self.admitted = np.zeros((1, len(node.live)), dtype=bool)
         self.best = ModularBound(math.inf, np.zeros(len(node.live)))
 
     def made_of(self, positions: IntArray) -> None:
         """Let points be made of these features as well."""
-        self._centring.admit(positions)
+        self._bounds.admit(positions)
         self.admitted[0, positions] = True
 
     def admit(self, step: int, positions: IntArray) -> None:
         """At some steps, as long as there are not too many."""
         limits = self._limits
-        if step in limits.admitting and len(self._centring.members) < limits.members:
+        if step in limits.admitting and len(self._bounds.members) < limits.members:
             self.made_of(positions)
 
     def tried(self, rows: IntArray, z: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """By `Centring.around`."""
-        bound, reachable = self._centring.around(z[0, self._centring.members])
+        """By `PointBounds.around`."""
+        bound, reachable = self._bounds.around(z[0, self._bounds.members])
         largest = bound.largest(self.budgets)
         if largest < self.lowest[0]:
             self.best, self.lowest[0] = bound, largest
@@ -130,7 +130,7 @@ class NodeExpansion(Expansion):
         return (missing <= 0.0) | (self.lowest - reachable <= self._limits.close * missing)
 
 
-def best_centred(
+def best_expanded(
     node: SquaredNode,
     convexity: Convexity,
     budgets: Sequence[Budget],

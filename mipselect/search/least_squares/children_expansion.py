@@ -1,6 +1,6 @@
-"""Bounds around centres for many children of one node at once.
+"""Bounds around expansion points for many children of one node at once.
 
-Each has its own centre, made of features that all of them share, so that products with H are those
+Each has its own point, made of features that all of them share, so that products with H are those
 of matrices; else it is `NodeExpansion`, (9) to (11) of docs/mathematics/cuts.md.
 """
 
@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.search.bounds.expansion import Expansion
 from mipselect.search.bounds.modular import Budget
-from mipselect.search.least_squares.centring import rounding_of
 from mipselect.search.least_squares.children import Children
 from mipselect.search.least_squares.curvature import ChildrenConvexity
 from mipselect.search.least_squares.dominance import largest_sums
+from mipselect.search.least_squares.expansion import rounding_of
 
 
 class ChildrenExpansion(Expansion):
@@ -38,7 +38,7 @@ class ChildrenExpansion(Expansion):
     def __init__(
         self, children: Children, convexity: ChildrenConvexity, needed: FloatArray
     ) -> None:
-        self._limits = limits = children.parent.tuning.centred
+        self._limits = limits = children.parent.tuning.expanding
         F, L = children.row.shape
         budgets = [Budget(np.arange(L), children.size)]
         super().__init__(budgets, needed, limits.steps, limits.promising)
@@ -82,7 +82,7 @@ class ChildrenExpansion(Expansion):
         return ~((missing > 0.0) & (lowest - reachable > close * missing))
 
     def around(self, k: IntArray, z: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Constants, shares and gᵀx of these children at x = (Q + D/z)⁻¹ g; see `Centring.around`.
+        """Constants, shares and gᵀx of children at x = (Q + D/z)⁻¹ g; see `PointBounds.around`.
 
         Parameters
         ----------
@@ -112,10 +112,10 @@ class ChildrenExpansion(Expansion):
         return constants, shares, np.einsum("fk,fk->f", g, x)
 
 
-def best_centred_children(
+def best_expanded_children(
     children: Children, convexity: ChildrenConvexity, needed: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Centres whose bounds on the gains of the children are small, or below `needed`, (F,).
+    """Points whose bounds on the gains of the children are small, or below `needed`, (F,).
 
     Returns the constants of the bounds, shape (F,), their terms, shape (F, L), zero for features
     that a child may not add, and the largest bounds on what the children gain, shape (F,). These
@@ -124,7 +124,7 @@ def best_centred_children(
     expansion, size = ChildrenExpansion(children, convexity, needed), children.size
     F, L = children.row.shape
     # The last child has no more features than these.
-    count = min(children.parent.tuning.centred.likely * size, L - F + 1)
+    count = min(children.parent.tuning.expanding.likely * size, L - F + 1)
     alone = np.where(children.after, children.g**2 / children.h, 0.0)
     likely = np.argpartition(-alone, count - 1, axis=1)[:, :count]
     expansion.made_of(np.unique(likely))
