@@ -20,7 +20,6 @@ from mipselect.search.least_squares.children import Children, children_of
 from mipselect.search.least_squares.children_expansion import best_expanded_children
 from mipselect.search.least_squares.clusters import by_clusters
 from mipselect.search.least_squares.curvature import ChildrenConvexity
-from mipselect.search.least_squares.division import DivisionByShares, by_shares
 from mipselect.search.least_squares.node import (
     SquaredNode,
     gains_alone,
@@ -57,14 +56,8 @@ def divide(node: SquaredNode | None, tree: SquaredTree) -> None:
     """Settle what is left of a node that has a bound, if anything is."""
     if node is None or len(node.live) < node.size:
         return
-    families = 0 if node.size == 1 else len(division_of(node).open(node.needed_gain(tree.cutoff)))
+    families = 0 if node.size == 1 else len(node.division.open(node.needed_gain(tree.cutoff)))
     tree.try_in_order(SETTLEMENTS, tree.informed(node, families))
-
-
-def division_of(node: SquaredNode) -> DivisionByShares:
-    """Division of a node by its bound."""
-    assert node.bound is not None
-    return by_shares(node.bound, node.size)
 
 
 def needs_expansion(node: SquaredNode, tree: SquaredTree) -> bool:
@@ -108,7 +101,7 @@ def evaluated(node: SquaredNode, tree: SquaredTree) -> None:
 def by_few_clusters(node: SquaredNode, tree: SquaredTree) -> SquaredNode | None:
     """Divide by clusters if they leave few families open, or far fewer than shares do."""
     limits = node.tuning.near
-    families = len(division_of(node).open(node.needed_gain(tree.cutoff)))
+    families = len(node.division.open(node.needed_gain(tree.cutoff)))
     return divided_by_clusters(node, max(limits.open, families // limits.fewer), tree)
 
 
@@ -184,7 +177,7 @@ def branch_in_or_out(node: SquaredNode, tree: SquaredTree) -> SquaredNode | None
 
 def divided_by_shares(node: SquaredNode, tree: SquaredTree) -> None:
     """Settle the families by the first feature, many at once where a bound for many is known."""
-    division, start = division_of(node), 0
+    division, start = node.division, 0
     while True:
         cutoff = tree.cutoff
         needed = node.needed_gain(cutoff)

@@ -10,7 +10,6 @@ from mipselect.search.collectors import Collector
 from mipselect.search.least_squares.branch_and_bound import offer_additions
 from mipselect.search.least_squares.children import Children, children_of, itself
 from mipselect.search.least_squares.clusters import by_clusters
-from mipselect.search.least_squares.division import by_shares
 from mipselect.search.least_squares.dominance import safe_share
 from mipselect.search.least_squares.near_columns import LiveSets
 from mipselect.search.least_squares.node import SquaredNode
@@ -56,8 +55,7 @@ class ClosedForm:
 
     def _settle_three(self, node: SquaredNode, collector: Collector, run: Run) -> None:
         """The first feature by its share is added, then pairs of those after it are looked at."""
-        assert node.bound is not None
-        division, start = by_shares(node.bound, 3), 0
+        division, start = node.division, 0
         while True:
             needed = node.needed_gain(run.limit(collector, node.tuning))
             stop = len(division.open(needed))

@@ -24,6 +24,7 @@ from mipselect.arrays import FloatArray, IntArray
 from mipselect.restricted.squared import EPS, PreparedSquared
 from mipselect.search.bounds.modular import ModularBound
 from mipselect.search.least_squares.blocks import Blocks, in_own_eigenvectors
+from mipselect.search.least_squares.division import DivisionByShares, by_shares
 from mipselect.search.least_squares.dominance import dominated_diagonal, largest_sums
 from mipselect.search.least_squares.near_columns import LiveSets
 from mipselect.search.node import Node
@@ -101,6 +102,12 @@ class SquaredNode(Node):
         """
         needed = self.base_value - self.slack - 2.0 * self.problem.n * cutoff
         return needed if needed < math.inf else -math.inf
+
+    @cached_property
+    def division(self) -> DivisionByShares:
+        """The sets of additions by their first feature; it needs a bound."""
+        assert self.bound is not None
+        return by_shares(self.bound, self.size)
 
     def dense(self) -> FloatArray:
         """H on the live columns, shape (C, C)."""
@@ -313,23 +320,24 @@ def screened(node: SquaredNode, cutoff: float, tick: Callable[[], None]) -> Squa
     while True:
         formed = formed or len(node.live) <= limits.small
         bound = ModularBound(0.0, gain_shares(node) if formed else shares_without_blocks(node))
-        node, before = replace(node, bound=bound), len(node.live)
+        before = len(node.live)
         if before < node.size or not node.tuning.uses(Strategy.SCREENING):
-            return node
+            break
         keep = bound.screened(node.size, node.needed_gain(cutoff))
         much = len(keep) <= limits.much * before
         if len(keep) < before:
-            node = node.restricted(keep)
+            node, bound = node.restricted(keep), bound.among(keep)
         if len(keep) < node.size:
-            return node
+            break
         if not much and not formed and len(keep) <= limits.dense:
             formed = True
         elif not much:
             known = node.row_tops is not None or node.size == 1 or not node.problem.features.singles
             if known or not limits.dense < len(keep) <= limits.tops_columns:
-                return node
+                break
             tops = node.problem.gram.row_tops(node.live, node.size - 1, tick)
             node = replace(node, row_tops=tops)
+    return replace(node, bound=bound)
 
 
 def greedy_completion(node: SquaredNode) -> IntArray:
