@@ -39,7 +39,6 @@ from mipselect.search.least_squares.node import (
     squared_node,
 )
 from mipselect.search.least_squares.root_cuts import (
-    expanded_cut,
     lean_cut,
     level_bound,
     root_cut,
@@ -226,7 +225,6 @@ def test_root_cut_holds_at_every_distance(seed: int, design: Design) -> None:
     support = supports[np.random.default_rng(seed).integers(len(supports))]
     center = center_at(problem, support, instance.objective(support), Run.start())
     tree = tree_of(problem)
-    curvatures = tree.measures.curvatures
     level_of = distances(supports, support)
     for level in range(1, center.levels):
         cuts = []
@@ -236,7 +234,6 @@ def test_root_cut_holds_at_every_distance(seed: int, design: Design) -> None:
             around = LeastSquaresNeighbourhood(center, ClosedForm(), tree.scheduler, tree.measures)
             plain = root_cut(center, level)
             cuts.append(plain)
-            cuts += [expanded_cut(center, plain, level, by, np.inf) for by in curvatures]
             if problem.features.singles:
                 cuts.append(lean_cut(center, root_cut(center, 1), level))
             first = cuts[-1] if center.lean and level > 1 else plain

@@ -48,7 +48,7 @@ from mipselect.search.least_squares.measured_curvature import (
 from mipselect.search.least_squares.near_columns import LiveSets, near_columns
 from mipselect.search.least_squares.node import SquaredNode, gain_shares, screened, squared_node
 from mipselect.search.least_squares.removed_families import costs_of_leaving
-from mipselect.search.least_squares.root_cuts import bound_on_changes, expanded_cut, level_bound
+from mipselect.search.least_squares.root_cuts import bound_on_changes, lean_cut, level_bound
 from mipselect.search.least_squares.spectral_curvature import SpectralCurvature
 from mipselect.search.monolithic.whole import whole_optimum
 from mipselect.search.node import Node
@@ -322,7 +322,7 @@ def test_families_of_removed_sets_and_cuts_around_centres(
         assert costs_of_leaving(center, kept, -1e300, tree) is not None
     plain = bound_on_changes(center, 1.0, np.ones(4), np.ones(6))
     wrong = replace(center, whole=spoilt(center.whole, "g", bad))
-    cut = expanded_cut(wrong, plain, 2, UniformCurvature(0.0), math.inf)
+    cut = lean_cut(wrong, plain, 2)
     assert level_bound(center, cut, 2) == 0.0
 
 
