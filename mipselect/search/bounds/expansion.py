@@ -94,8 +94,12 @@ class Expansion(ABC):
         """Tell for which nodes no further point is worth a try, shape (f,)."""
 
     @abstractmethod
-    def admit(self, step: int, positions: IntArray) -> None:
-        """Let points be made of these features as well, if this is the step for it."""
+    def admits(self, step: int) -> bool:
+        """Tell whether points may be made of further features after this step."""
+
+    @abstractmethod
+    def admit(self, positions: IntArray) -> None:
+        """Let points be made of these features as well."""
 
     def improve(self, z: FloatArray) -> None:
         """Try point after point, from those of weights z on, shape (F, L)."""
@@ -109,7 +113,8 @@ class Expansion(ABC):
             if not open_.all():
                 rows, z, terms = rows[open_], z[open_], terms[open_]
                 before = None if before is None else (before[0][open_], before[1][open_])
-            self.admit(step, likely(terms, self.budgets, self._promising))
+            if self.admits(step):
+                self.admit(likely(terms, self.budgets, self._promising))
             here = z, terms
             z, before = ascended(*here, before, self.budgets, self.admitted[rows]), here
 

@@ -96,6 +96,10 @@ class DualExpansion(Expansion):
         hopeless = (reachable > self.needed) & (step >= self._limits.hopeless)
         return (self.lowest <= self.needed) | hopeless
 
-    def admit(self, step: int, positions: IntArray) -> None:
+    def admits(self, step: int) -> bool:
         """At every step."""
+        return True
+
+    def admit(self, positions: IntArray) -> None:
+        """Let points be made of these features as well."""
         self.admitted[0, positions] = True

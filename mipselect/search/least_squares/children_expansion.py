@@ -15,7 +15,7 @@ from mipselect.search.bounds.modular import Budget
 from mipselect.search.least_squares.children import Children
 from mipselect.search.least_squares.curvature import ChildrenConvexity
 from mipselect.search.least_squares.dominance import largest_sums
-from mipselect.search.least_squares.expansion import rounding_of
+from mipselect.search.least_squares.expansion import Rounding
 
 
 class ChildrenExpansion(Expansion):
@@ -43,19 +43,19 @@ class ChildrenExpansion(Expansion):
         budgets = [Budget(np.arange(L), children.size)]
         super().__init__(budgets, needed, limits.steps, limits.promising)
         self._children, self._convexity, self._D = children, convexity, convexity.D
+        self._rounding = Rounding(children.parent)
         self.members: IntArray = np.empty(0, dtype=np.intp)
         self._H: FloatArray = np.empty((0, L))
         self.admitted = np.zeros((F, L), dtype=bool)
         self.constants, self.terms = np.full(F, np.inf), np.zeros((F, L))
 
-    def admit(self, step: int, positions: IntArray) -> None:
+    def admits(self, step: int) -> bool:
         """At some steps, as long as there are not too many."""
-        if step in self._limits.admitting and len(self.members) < self._limits.members:
-            self.made_of(positions)
+        return step in self._limits.admitting and len(self.members) < self._limits.members
 
-    def made_of(self, places: IntArray) -> None:
+    def admit(self, positions: IntArray) -> None:
         """Let points be made of these features as well."""
-        new = np.setdiff1d(places, self.members)
+        new = np.setdiff1d(positions, self.members)
         node, later = self._children.parent, self._children.later
         H = node.rectangle(later[new], later)
         H[np.arange(len(new)), new] = node.h[later[new]]
@@ -106,7 +106,7 @@ class ChildrenExpansion(Expansion):
         Qx = whole @ self._H - np.einsum("fk,fk->f", row, x)[:, None] * children.row[k]
         Qx -= self._convexity.product(k, self.members, whole)
         constants = np.einsum("fk,fk->f", x, Qx[every, at])
-        constants += rounding_of(children.parent, x, len(children.parent.whitened) + 1)
+        constants += self._rounding.allowance(x, len(children.parent.whitened) + 1)
         shares = (children.g[k] - Qx) ** 2 / D
         shares[~children.after[k]] = 0.0
         return constants, shares, np.einsum("fk,fk->f", g, x)
@@ -127,7 +127,7 @@ def best_expanded_children(
     count = min(children.parent.tuning.expanding.likely * size, L - F + 1)
     alone = np.where(children.after, children.g**2 / children.h, 0.0)
     likely = np.argpartition(-alone, count - 1, axis=1)[:, :count]
-    expansion.made_of(np.unique(likely))
+    expansion.admit(np.unique(likely))
     z: FloatArray = np.zeros((F, L))
     np.put_along_axis(z, likely, size / count, axis=1)
     expansion.improve(z)

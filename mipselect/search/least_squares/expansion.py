@@ -24,19 +24,30 @@ from mipselect.search.least_squares.curvature import Convexity
 from mipselect.search.least_squares.node import SquaredNode
 
 
-def rounding_of(node: SquaredNode, x: FloatArray, eliminated: int) -> FloatArray:
-    """By how much rounding may lower a doubled gain that is bounded around x, in its last axis.
+class Rounding:
+    """By how much rounding may lower a doubled gain that is bounded around x.
 
-    The computed g and Q belong to moments that are off by about k·EPS of their size, k the columns
-    that have been `eliminated`, and products with x add K·EPS. What this changes is at most
-    2·e(√d + Σ|β_j|√G_jj + Σ|x_j|√G_jj)², at the β that has to be bounded.
+    The computed g and Q belong to moments that are off by about k·EPS of their size, and products
+    with x add K·EPS. What this changes is at most 2·e(√d + Σ|β_j|√G_jj + Σ|x_j|√G_jj)², at the β
+    that has to be bounded.
+
+    Parameters
+    ----------
+    node : SquaredNode
     """
-    problem = node.problem
-    longest_column = math.sqrt(float(problem.gram.diagonal.max()))
-    longest = min(problem.radius, math.sqrt(problem.target_norm / problem.ridge))
-    lengths = math.sqrt(problem.features.most_columns(node.size)) * longest + np.abs(x).sum(axis=-1)
-    reach = math.sqrt(problem.target_norm) + longest_column * lengths
-    return np.asarray(4.0 * EPS * (x.shape[-1] + eliminated + 8) * reach**2)
+
+    def __init__(self, node: SquaredNode) -> None:
+        problem = node.problem
+        self._longest_column = math.sqrt(float(problem.gram.diagonal.max()))
+        longest = min(problem.radius, math.sqrt(problem.target_norm / problem.ridge))
+        lengths = math.sqrt(problem.features.most_columns(node.size)) * longest
+        self._reach = math.sqrt(problem.target_norm) + self._longest_column * lengths
+
+    def allowance(self, x: FloatArray, eliminated: int) -> FloatArray:
+        """For x in the last axis, when so many columns have been eliminated before."""
+        terms = x.shape[-1] + eliminated + 8
+        reach = self._reach + self._longest_column * np.abs(x).sum(axis=-1)
+        return np.asarray(4.0 * EPS * terms * reach**2)
 
 
 class PointBounds:
@@ -50,6 +61,7 @@ class PointBounds:
 
     def __init__(self, node: SquaredNode, convexity: Convexity) -> None:
         self._node, self._convexity = node, convexity
+        self._rounding = Rounding(node)
         self.members: IntArray = np.empty(0, dtype=np.intp)
         self._Q: FloatArray = np.empty((len(node.g), 0))
 
@@ -80,7 +92,7 @@ class PointBounds:
         x = root * np.linalg.solve(system, root * node.g[X])
         Qx = self._Q @ x
         left = node.g - Qx
-        constant = float(x @ Qx[X] + rounding_of(node, x, len(node.whitened)))
+        constant = float(x @ Qx[X] + self._rounding.allowance(x, len(node.whitened)))
         return ModularBound(constant, self._convexity.gains(left)), float(node.g[X] @ x)
 
 
@@ -105,16 +117,15 @@ class NodeExpansion(Expansion):
         self.admitted = np.zeros((1, len(node.live)), dtype=bool)
         self.best = ModularBound(math.inf, np.zeros(len(node.live)))
 
-    def made_of(self, positions: IntArray) -> None:
+    def admit(self, positions: IntArray) -> None:
         """Let points be made of these features as well."""
         self._bounds.admit(positions)
         self.admitted[0, positions] = True
 
-    def admit(self, step: int, positions: IntArray) -> None:
+    def admits(self, step: int) -> bool:
         """At some steps, as long as there are not too many."""
         limits = self._limits
-        if step in limits.admitting and len(self._bounds.members) < limits.members:
-            self.made_of(positions)
+        return step in limits.admitting and len(self._bounds.members) < limits.members
 
     def tried(self, rows: IntArray, z: FloatArray) -> tuple[FloatArray, FloatArray]:
         """By `PointBounds.around`."""
@@ -139,6 +150,6 @@ def best_expanded(
 ) -> ModularBound:
     """The best bound of a `NodeExpansion` that begins with these weights, shape (L,)."""
     expansion = NodeExpansion(node, convexity, budgets, cutoff)
-    expansion.made_of(np.flatnonzero(start))
+    expansion.admit(np.flatnonzero(start))
     expansion.improve(start[None])
     return expansion.best
