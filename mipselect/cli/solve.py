@@ -78,6 +78,12 @@ class SolveArguments:
     )
     source: SourceOptions = group(SourceOptions)
     show: int = option("--show", "Rows of the pool to print.", default=5)
+    profile: bool = option(
+        "--profile",
+        "Report calls, successes and seconds of every strategy of the search.",
+        default=False,
+        panel=SEARCH_PANEL,
+    )
     delivery: Delivery = group(Delivery)
 
 
@@ -114,7 +120,15 @@ def solve(arguments: SolveArguments) -> None:
     left_out = None
     if isinstance(found, SupportPool) and found.certified:
         left_out = outside(found, arguments.epsilon)
-    solved = Solved(instance, problem, found, clipped(unclipped, problem), comparison, left_out)
+    solved = Solved(
+        instance,
+        problem,
+        found,
+        clipped(unclipped, problem),
+        comparison,
+        left_out,
+        arguments.profile,
+    )
     show = partial(print_solved, solved=solved, rows=arguments.show)
     output = None if refused else delivery.output
     deliver(solved_report(solved), show, as_json=delivery.as_json, output=output)

@@ -2,7 +2,7 @@
 
 from mipselect.backends.discovery import available_solvers, known_solvers
 from mipselect.backends.protocols import SolverStatus
-from mipselect.search.certificate import Effort
+from mipselect.search.certificate import Effort, StrategyEffort
 from mipselect.search.levels import mistake_levels
 from mipselect.search.options import DEFAULT_TOLERANCE
 from mipselect.search.pool import MistakeLevels, SupportPool
@@ -15,6 +15,7 @@ __all__ = [
     "MistakeLevels",
     "Progress",
     "SolverStatus",
+    "StrategyEffort",
     "SupportPool",
     "available_solvers",
     "known_solvers",

@@ -15,6 +15,34 @@ from mipselect.errors import InvalidInput, NotCertified
 
 
 @dataclass(frozen=True)
+class StrategyEffort:
+    """Tries of one strategy of a search.
+
+    Attributes
+    ----------
+    name : str
+        That of a strategy in the table of docs/benchmarks.md, or of a step of every search.
+    calls : int
+    successes : int
+        Calls that made a subproblem smaller, settled it, or found a better support.
+    seconds : float
+        Without those of strategies that were tried meanwhile.
+
+    Examples
+    --------
+    >>> from mipselect import load_instance, top_supports
+    >>> pool = top_supports(load_instance("tiny-plain"), 3)
+    >>> [(own.name, own.calls) for own in pool.effort.strategies]
+    [('enumeration', 1)]
+    """
+
+    name: str
+    calls: int
+    successes: int
+    seconds: float
+
+
+@dataclass(frozen=True)
 class Effort:
     """Work that a search has done; sensitive too, for it depends on the data.
 
@@ -27,6 +55,8 @@ class Effort:
         Sets of additions to a base that were bounded, screened or divided.
     masters, iterations, cuts, solver_nodes : int
         Of the outer approximation; zero where a closed form settled everything.
+    strategies : tuple of StrategyEffort
+        The longest first.
 
     Examples
     --------
@@ -42,6 +72,7 @@ class Effort:
     iterations: int = 0
     cuts: int = 0
     solver_nodes: int = 0
+    strategies: tuple[StrategyEffort, ...] = ()
 
 
 class Certificate(ABC):

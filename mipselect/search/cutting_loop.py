@@ -88,7 +88,10 @@ class OuterApproximation:
         one = _MasterRun(self, master, visit, collector, run, floor, unit)
         for cut in cuts:
             one.add(cut)
-        return one.prove()
+        with run.accounts.trying("masters") as account:
+            proven = one.prove()
+            account.successes += proven
+        return proven
 
 
 class _MasterRun:

@@ -30,7 +30,6 @@ def find_supports(search: Search, count: int) -> SupportPool:
         collector.offer(center.support[None], np.array([center.value]))
         ahead = _bounds_ahead(center)
         bound = ahead[0]
-        center.fill(collector, count, run)
         run.reporter.total = sum(math.comb(size, level) for level in range(1, center.levels))
         for level in range(1, center.levels):
             run.reporter.stage = f"pool, level {level}"
@@ -88,7 +87,7 @@ def find_levels(search: Search) -> MistakeLevels:
         known = [level for level in found if level.support is not None]
         open_bound = min([bound, *(level.bound for level in known)])
         if known and known[-1].value < known[0].value:
-            known = known[-1:]  # The centre would have moved there, and the levels with it.
+            known = known[-1:]  # The incumbent would have moved there, and the levels with it.
         partial = _levels(search, known) if known else None
         if partial is not None and partial.certified:
             return partial

@@ -11,6 +11,7 @@ from mipselect.arrays import FloatArray, IntArray
 from mipselect.restricted.prepared import PreparedLoss
 from mipselect.search.collectors import Collector
 from mipselect.search.progress import Run
+from mipselect.search.strategies import Strategy
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,9 +39,6 @@ class EvaluatedNeighbourhood:
     def levels(self) -> int:
         """L = min(s, p-s) + 1: all levels that have a member."""
         return int(self.level_of.max()) + 1
-
-    def fill(self, collector: Collector, count: int, run: Run) -> None:
-        """Offer nothing: there are no bounds that a threshold would sharpen."""
 
     def level_bound(self, level: int) -> float:
         """Return the smallest value of the level."""
@@ -92,8 +90,10 @@ class Enumeration:
             values: list[FloatArray] = []
             while some := list(itertools.islice(everything, self.batch)):
                 run.tick()
-                supports.append(np.array(some, dtype=np.intp))
-                values.append(self.problem.values(supports[-1]))
+                with run.accounts.trying(Strategy.ENUMERATION) as account:
+                    supports.append(np.array(some, dtype=np.intp))
+                    values.append(self.problem.values(supports[-1]))
+                    account.successes += 1
                 run.statistics.subproblems += 1
                 run.reporter.incumbent = min(run.reporter.incumbent, float(values[-1].min()))
             self._evaluated[size] = np.concatenate(supports), np.concatenate(values)

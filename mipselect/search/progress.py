@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from mipselect.errors import NotCertified, SolverFailure
+from mipselect.search.accounts import Accounts
 from mipselect.search.certificate import Certificate, Effort
 from mipselect.search.collectors import Collector
 from mipselect.search.strategies import Strategy
@@ -147,11 +148,14 @@ class Run:
     deadline : Deadline
     statistics : Statistics
     reporter : Reporter
+    accounts : Accounts
+        Of what was tried.
     """
 
     deadline: Deadline
     statistics: Statistics
     reporter: Reporter
+    accounts: Accounts = field(default_factory=Accounts)
 
     @classmethod
     def start(
@@ -178,7 +182,12 @@ class Run:
 
     def effort(self, solver: str) -> Effort:
         """Return the counts so far, with the solver and the seconds since the search began."""
-        return Effort(solver=solver, seconds=self.deadline.seconds, **vars(self.statistics))
+        return Effort(
+            solver=solver,
+            seconds=self.deadline.seconds,
+            strategies=self.accounts.efforts(),
+            **vars(self.statistics),
+        )
 
 
 Stopped = (TimeUp, SolverFailure)

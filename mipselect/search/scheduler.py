@@ -38,7 +38,7 @@ def trials_of(strategy: Strategy, size: int, tuning: Tuning) -> Trials:
     if strategy is Strategy.DUAL_POINTS:
         return tuning.dual_points.trials_of_pairs if size == 2 else tuning.dual_points.trials
     return {
-        Strategy.CENTRES: tuning.centred.trials,
+        Strategy.EXPANSION: tuning.expanding.trials,
         Strategy.CLUSTERS: tuning.near.trials,
         Strategy.REMOVED_FAMILIES: tuning.removed,
     }[strategy]

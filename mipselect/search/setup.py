@@ -16,7 +16,6 @@ from mipselect.restricted.squared import PreparedSquared
 from mipselect.search.certificate import Certificate
 from mipselect.search.convex.masters import FenchelMasters
 from mipselect.search.convex.method import ConvexMethod, DivideAll
-from mipselect.search.convex.remembered import remembered
 from mipselect.search.cutting_loop import OuterApproximation
 from mipselect.search.enumeration import Enumeration
 from mipselect.search.least_squares.closed_form import ClosedForm
@@ -111,8 +110,7 @@ def _method(instance: Instance, options: SearchOptions, listed: int) -> Method:
     if not isinstance(problem, FenchelLoss):
         raise InvalidInput(f"no certified search is built for the loss {instance.loss!r}")
     engine = DivideAll() if native else outer_approximation(FenchelMasters, instance, options)
-    kept = remembered(problem) if tuning.uses(Strategy.REMEMBERED) else problem
-    return ConvexMethod(kept, engine, tuning)
+    return ConvexMethod(problem, engine, tuning)
 
 
 def _few(instance: Instance, tuning: Tuning) -> float:

@@ -1,4 +1,4 @@
-"""The weights of a centre, 0 ≤ z ≤ 1 with Σ z given: the best vertex, steps and projections."""
+"""Weights of expansion points, 0 ≤ z ≤ 1 with Σ z given: the best vertex, steps, projections."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ def steps_along(
 
     Weights and shares of shape (f, U), a step for every row.
     """
-    most = np.sort(shares, axis=1)[:, -min(shares.shape[1], 8) :].mean(axis=1)
+    count = shares.shape[1]
+    largest = np.partition(shares, count - 8, axis=1)[:, count - 8 :] if count > 8 else shares
+    most = largest.mean(axis=1)
     first = 1.0 / np.where(most > 0.0, most, 1.0)
     if before is None:
         return np.asarray(first)

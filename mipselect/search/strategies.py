@@ -29,31 +29,27 @@ class Strategy(StrEnum):
     ENUMERATION = "enumeration"
     """Evaluate all supports where they are few."""
     SWAPS = "swaps"
-    """Improve the first centre by the best swap until none helps."""
+    """Improve the first incumbent by the best swap until none helps."""
     COMPLETIONS = "completions"
     """Offer the greedy completion of every base first."""
     MULTIPLIERS = "multipliers"
     """Take the multiplier ν of the greedy completion for the bounds of a base."""
-    NEARBY = "nearby supports"
-    """Begin a pool with supports made of the centre and what enters most gainfully."""
     TARGETS = "targets"
     """Look for no exact value, in a long search, where a bound certifies."""
     SCREENING = "screening", 5
     """Drop features whose best completion cannot matter."""
     ROOT_CUTS = "root cuts", 3
-    """Order removed sets by a cut at the centre, and end whole levels by it."""
-    LEVEL_CENTRES = "centres of levels", 12
-    """Bound a whole level around the best centre."""
+    """Order removed sets by a cut at the incumbent, and end whole levels by it."""
     REMOVED_FAMILIES = "removed families", 12
     """Bound families of removed sets at once."""
     DOMINANCE = "dominance", 4
     """Bound H from below by a diagonal that it dominates, in place of λ + ν."""
     ROW_TOPS = "row tops", 7
     """Bound sums of entries of H by the largest entries of the rows of G."""
-    CENTRES = "centres", 9
+    EXPANSION = "expansion points", 9
     """Bound the gain of a subproblem around coefficients."""
     CHILDREN = "children's bounds", 11
-    """Bound many children of a subproblem around centres at once."""
+    """Bound many children of a subproblem around expansion points at once."""
     LEAST_EIGENVALUES = "least eigenvalues", 10
     """Take the smallest eigenvalue of G for its convexity."""
     BLOCK_CURVATURE = "block curvature", 10
@@ -74,15 +70,11 @@ class Strategy(StrEnum):
     """Decide pairs of additions by their gains."""
     TRIPLES = "triples in closed form", 7
     """Decide triples of additions by the gains of pairs after their first feature."""
-    CORRELATIONS = "correlations of pairs", 7
-    """Bound the gains of pairs by their correlations as well."""
     DUAL_POINTS = "dual points of families", 16
     """Bound the completions of a base by the best dual point of all of them."""
     ONE_MORE = "one-more steps", 15
     """Step from the optimum on a base towards those with one more feature."""
-    REMEMBERED = "remembered values"
-    """Solve no restricted problem of a convex loss twice."""
-    CELL_CENTRES = "centres of cells", 9, 16
-    """Centre the bounds of a cell at the features that it expects."""
+    CELL_EXPANSION = "expansion points of cells", 9, 16
+    """Expand the bounds of a cell around the features that it expects."""
     PAIR_LAWS = "laws of pairs"
     """Weigh all pairs of a cell of two additions by their own bounds."""

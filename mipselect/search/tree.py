@@ -1,28 +1,54 @@
-"""State of one tree search: what all its nodes share."""
+"""State of a tree search, and the strategies that are tried at every node in their order."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, Self, TypeVar
 
+from mipselect.search.accounts import Account
 from mipselect.search.collectors import Collector
+from mipselect.search.neighbourhood import Engine
+from mipselect.search.node import Node
 from mipselect.search.progress import Run
 from mipselect.search.scheduler import Scheduler
 from mipselect.search.tuning import Tuning
 
-Solver = TypeVar("Solver")
-"""An engine, which settles nodes of one kind."""
+AnyNode = TypeVar("AnyNode", bound=Node)
+AnyTree = TypeVar("AnyTree")
+
+
+@dataclass(frozen=True)
+class NodeStrategy(Generic[AnyNode, AnyTree]):
+    """A strategy at one node of a tree.
+
+    Attributes
+    ----------
+    name : str or None
+        That of a `Strategy`, or of what no search can do without; None if it keeps accounts itself.
+    applies : callable
+        Tells whether it is tried at a node.
+    attempt : callable
+        Returns the node, with fewer live features if they could be dropped, or None once all its
+        supports are offered or settled.
+    """
+
+    name: str | None
+    applies: Callable[[AnyNode, AnyTree], bool]
+    attempt: Callable[[AnyNode, AnyTree], AnyNode | None]
 
 
 @dataclass(frozen=True, eq=False)
-class TreeSearch(Generic[Solver]):
+class TreeSearch(Generic[AnyNode]):
     """Depth-first branch and bound on the nodes of one loss.
 
     Attributes
     ----------
     collector : Collector
         Takes values and bounds.
-    engine : Solver
+    engine : Engine
         Settles the nodes that suit it.
     run : Run
     scheduler : Scheduler
@@ -30,7 +56,7 @@ class TreeSearch(Generic[Solver]):
     """
 
     collector: Collector
-    engine: Solver
+    engine: Engine[AnyNode]
     run: Run
     scheduler: Scheduler
 
@@ -52,3 +78,34 @@ class TreeSearch(Generic[Solver]):
     def is_beyond(self, nodes: int) -> bool:
         """Tell whether the search has visited more nodes than these."""
         return self.run.statistics.subproblems > nodes
+
+    def try_in_order(
+        self, strategies: Sequence[NodeStrategy[AnyNode, Self]], node: AnyNode
+    ) -> AnyNode | None:
+        """What strategies leave of a node, one after another; None if it is settled."""
+        for strategy in strategies:
+            if not strategy.applies(node, self):
+                continue
+            name = strategy.name
+            with self.run.accounts.trying(name) if name else nullcontext(Account()) as account:
+                left = strategy.attempt(node, self)
+                account.successes += left is None or len(left.live) < len(node.live)
+            if left is None or len(left.live) < left.size:
+                return None
+            node = left
+        return node
+
+
+def suits_engine(node: AnyNode, tree: TreeSearch[AnyNode]) -> bool:
+    """Tell whether the engine should settle a node; it needs a cutoff."""
+    return tree.cutoff < math.inf and tree.engine.takes(node)
+
+
+def by_engine(node: AnyNode, tree: TreeSearch[AnyNode]) -> AnyNode | None:
+    """Leave the node to the engine, which may give it up."""
+    return None if tree.engine.settle(node, tree.collector, tree.run) else node
+
+
+def always(node: Node, tree: object) -> bool:
+    """Tell that a strategy suits every node."""
+    return True

@@ -20,7 +20,7 @@ class Patience:
     Attributes
     ----------
     cheap : int
-        So many are bounded by shares alone, before bounds around centres.
+        So many are bounded by shares alone, before bounds around expansion points.
     convex : int
         So many are bounded by the optimum on their base alone, where the loss is not the squared.
     near : int
@@ -80,28 +80,28 @@ class Screening:
 
 
 @dataclass(frozen=True)
-class Centred:
-    """Bounds around centres, of one subproblem or of many children at once.
+class Expanding:
+    """Bounds around expansion points, of one subproblem or of many children at once.
 
     Attributes
     ----------
     least_size : int
-        Fewer additions are not worth a centre,
+        Fewer additions are not worth an expansion point,
     spare : int
         nor are subproblems with fewer live features beyond those that are added.
     steps : int
-        Centres that are tried for one bound.
+        Points that are tried for one bound.
     members : int
-        Most features that a centre is made of.
+        Most features that a point is made of.
     likely : int
-        A centre begins with so many times as many features as are added.
+        A point begins with so many times as many features as are added.
     admitting : tuple of int
-        Steps after which further features may become part of the centre,
+        Steps after which further features may become part of the point,
     promising : int
         so many more than are added.
     close, close_if_open : float
-        Of what is missing to the needed bound: a centre that is so close to the best is kept. The
-        second is for a child that no centre can settle.
+        Of what is missing to the needed bound: a point that is so close to the best is kept. The
+        second is for a child that no point can settle.
     trials : Trials
         Of all measures of convexity, before the best of them is kept; their share is not used.
     """
@@ -219,14 +219,11 @@ class InClosedForm:
         Most live features.
     unknown : int
         The same where nothing is known of the rows of G.
-    many_open : int
-        A bound that leaves more features of a child open is worth another one.
     """
 
     pairs: int = ANY
     triples: int = ANY
     unknown: int = 512
-    many_open: int = 8
 
 
 @dataclass(frozen=True)
@@ -334,31 +331,31 @@ class Refining:
     ----------
     batch : int
         Cells that are tightened together.
-    centrings : int
-        Most times that a bound is centred anew, at the features that it expects itself.
+    expansions : int
+        Most times that a bound is expanded anew, around the features that it expects itself.
     close : float
         A total that is known this well, in logs, is not bounded any better.
     gained : float
-        A centre that gains less, in logs, is the last.
+        A point that gains less, in logs, is the last.
     ways : int
         Features by which a cell is divided at most.
     doubt : float
         Of the largest doubt, as a share: features with less do not divide.
-    centre_columns, dual_columns : int
-        Most features that the centre of a bound is made of, by Schur complements or by dual points.
+    expanded_columns, dual_columns : int
+        Most features that the point of a bound is made of, by Schur complements or by dual points.
     least_inclusion : float
-        Features that are in less often are not part of a centre.
+        Features that are in less often are not part of a point.
     pair_columns : int
         Most live features whose pairs are weighed one by one.
     """
 
     batch: int = 16
-    centrings: int = 6
+    expansions: int = 6
     close: float = 0.01
     gained: float = 0.05
     ways: int = 8
     doubt: float = 0.1
-    centre_columns: int = 64
+    expanded_columns: int = 64
     dual_columns: int = 32
     least_inclusion: float = 0.01
     pair_columns: int = 1500
@@ -392,9 +389,7 @@ class Tuning:
     few_columns : int
         So few that all of G is computed at once. Of more columns as much as the search needs.
     swaps : int
-        Most swaps that improve the first centre.
-    nearby : int
-        Supports around the centre that are evaluated at once, to begin a pool.
+        Most swaps that improve the first incumbent.
     removed : Trials
         Of bounds on families of removed sets; a try must have settled one set on the average.
     without : frozenset of Strategy
@@ -405,11 +400,10 @@ class Tuning:
     few_convex: int = 100
     few_columns: int = 2048
     swaps: int = 200
-    nearby: int = 65536
     removed: Trials = Trials(first=0, share=1.0, again=ANY, credit=16)
     patience: Patience = Patience()
     screening: Screening = Screening()
-    centred: Centred = Centred()
+    expanding: Expanding = Expanding()
     spectrum: Spectrum = Spectrum()
     near: Near = Near()
     together: Together = Together()

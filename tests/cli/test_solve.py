@@ -66,6 +66,29 @@ def test_text_is_loudly_sensitive_and_shows_as_many_rows_as_asked(run: Run) -> N
     assert "meets the condition" in run("solve", "paper-p100", "--method", "mistakes").out
 
 
+def test_a_profile_has_calls_successes_and_seconds_by_strategy(run: Run) -> None:
+    report = run("solve", "paper-p100", "--profile", "--json").report
+    by_name = {own["name"]: own for own in report["profile"]}
+    assert {"completions", "screening", "root cuts", "swaps"} <= set(by_name)
+    assert by_name["root cuts"]["calls"] == 5  # The levels.
+    settled = by_name["pairs in closed form"]["calls"]  # A node that is settled is counted again.
+    assert by_name["screening"]["calls"] + settled == report["effort"]["subproblems"]
+    for own in report["profile"]:
+        assert set(own) == {"name", "calls", "successes", "seconds"}
+        assert 0 <= own["successes"] <= own["calls"] >= 1
+    seconds = [own["seconds"] for own in report["profile"]]
+    assert seconds == sorted(seconds, reverse=True)
+    assert 0.0 < sum(seconds) <= report["effort"]["seconds"]
+    text = run("solve", "paper-p100", "--profile").out
+    assert "root cuts" in text
+    assert "successes" in text
+
+
+def test_there_is_no_profile_where_none_is_asked_for(run: Run) -> None:
+    assert "profile" not in run("solve", "tiny-plain", "--json").report
+    assert "successes" not in run("solve", "tiny-plain").out
+
+
 def test_all_supports_listed_leaves_no_bound(run: Run) -> None:
     assert run("solve", "tiny-plain", "--pool-size", "56", "--json").report["rest_bound"] is None
     assert "Every support is listed" in run("solve", "tiny-plain", "--pool-size", "56").out

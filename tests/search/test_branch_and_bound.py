@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -10,10 +11,9 @@ import pytest
 
 from mipselect.restricted.squared import PreparedSquared
 from mipselect.search.collectors import BestSupports
-from mipselect.search.least_squares import branch_and_bound as module
 from mipselect.search.least_squares.branch_and_bound import branch_and_bound
-from mipselect.search.least_squares.closed_form import ClosedForm
 from mipselect.search.least_squares.node import squared_node
+from mipselect.search.strategies import Strategy
 from mipselect.search.tuning import TUNING, Tuning
 from tests.support.designs import random_instance
 from tests.support.searches import ENDLESS, tree_of, tuned
@@ -26,29 +26,8 @@ def instance_of(seed: int):
 SEEDS = [seed for seed in range(300) if instance_of(seed).p >= 9][:30]
 
 
-@pytest.fixture
-def calls(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[object]]:
-    """What the functions that divide have returned."""
-    seen: dict[str, list[object]] = {}
-
-    def watch(owner: object, name: str) -> None:
-        original, returned = getattr(owner, name), seen.setdefault(name, [])
-
-        def watched(*given):
-            result = original(*given)
-            returned.append(result)
-            return result
-
-        monkeypatch.setattr(owner, name, watched)
-
-    for name in ("branch_in_or_out", "divided_by_clusters", "bound_at_once"):
-        watch(module, name)
-    watch(ClosedForm, "_settle_pairs_by_clusters")
-    return seen
-
-
-def settle(seed: int, size: int, tuning: Tuning) -> None:
-    """Divide one subproblem and compare with the values of all its supports."""
+def settle(seed: int, size: int, tuning: Tuning) -> Counter[str]:
+    """Divide one subproblem, compare with the values of all its supports, count what helped."""
     instance = instance_of(seed)
     problem, rng = instance.prepared, np.random.default_rng(seed)
     assert isinstance(problem, PreparedSquared)
@@ -62,35 +41,35 @@ def settle(seed: int, size: int, tuning: Tuning) -> None:
     live = np.sort(others)
     tops = problem.gram.row_tops(live, size, lambda: None) if rng.random() < 0.5 else None
     sub = squared_node(problem, np.sort(base), size, live, 0.0, tops, tuning)
-    branch_and_bound(sub, tree_of(problem, tuning, collector))
+    tree = tree_of(problem, tuning, collector)
+    branch_and_bound(sub, tree)
     _, found, rest = collector.result()
     np.testing.assert_allclose(found, np.sort(values)[:count], rtol=1e-9)
     assert rest >= np.sort(values)[count - 1] * (1.0 - 1e-9)
+    return Counter({own.name: own.successes for own in tree.run.accounts.efforts()})
 
 
 @pytest.mark.parametrize("few", [0, 1000])
 @pytest.mark.parametrize("entries", [0, 30, 1000])
-def test_nothing_below_the_threshold_is_left_out(
-    entries: int, few: int, calls: dict[str, list[object]]
-) -> None:
+def test_nothing_below_the_threshold_is_left_out(entries: int, few: int) -> None:
     """However many sets of near columns may be listed, and families be looked at one by one."""
     near = replace(TUNING.near, entries=entries, open=few)
+    helped: Counter[str] = Counter()
     for seed in SEEDS:
         for size in (2, 3, 4, 5):
-            settle(seed, size, tuned(cheap=-1, near=near, entries=200))
-    assert len(calls["_settle_pairs_by_clusters"]) > 10
+            helped += settle(seed, size, tuned(cheap=-1, near=near, entries=200))
+    assert helped[Strategy.CLUSTERS_OF_PAIRS] > 10
     if entries == 0:
-        assert len(calls["branch_in_or_out"]) > 10
+        assert helped[Strategy.IN_OR_OUT] > 10
     elif few:
-        assert sum(map(bool, calls["divided_by_clusters"])) > 50
+        assert helped[Strategy.CLUSTERS] > 50
 
 
-def test_many_families_are_divided_by_clusters_at_once(
-    calls: dict[str, list[object]],
-) -> None:
+def test_many_families_are_divided_by_clusters_at_once() -> None:
     """Before cheap bounds have had their chance by number."""
     near = replace(TUNING.near, heavy=1)
+    helped: Counter[str] = Counter()
     for seed in SEEDS:
         for size in (3, 4):
-            settle(seed, size, tuned(cheap=ENDLESS, near=near, entries=200))
-    assert sum(map(bool, calls["divided_by_clusters"])) > 10
+            helped += settle(seed, size, tuned(cheap=ENDLESS, near=near, entries=200))
+    assert helped[Strategy.CLUSTERS] > 10

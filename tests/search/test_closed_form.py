@@ -48,8 +48,9 @@ def test_every_set_below_the_threshold_is_offered(seed: int, size: int) -> None:
     sub = replace(sub, tuning=tuned(entries=int(rng.choice([1, 200, 2**19]))))
     engine = ClosedForm()
     bound = ModularBound(0.0, gain_shares(sub)) if size == 3 or rng.random() < 0.5 else None
-    assert engine.takes(sub, bound)
-    assert engine.settle(sub, bound, collector, Run.start())
+    sub = replace(sub, bound=bound)
+    assert engine.takes(sub)
+    assert engine.settle(sub, collector, Run.start())
     _, found, rest = collector.result()
     np.testing.assert_allclose(found, np.sort(values)[:count], rtol=1e-9)
     assert rest >= np.sort(values)[count - 1] * (1.0 - 1e-9)

@@ -11,12 +11,12 @@ from mipselect.problem.instance import Instance
 from mipselect.restricted.fenchel import ScaledFenchelLoss
 from mipselect.search.bounds.modular import Budget, ModularBound
 from mipselect.search.collectors import BestSupport
-from mipselect.search.convex.centring import best_centred, proven
+from mipselect.search.convex.expansion import DualExpansion, proven
 from mipselect.search.convex.node import (
     FenchelNode,
     fenchel_nodes,
     largest_after,
-    screened_by_centre,
+    screened_by_family_point,
 )
 from mipselect.search.tuning import TUNING
 from tests.support.brute_force import check_levels, check_pool
@@ -55,7 +55,7 @@ def check_family(instance: Instance, seed: int) -> None:
     )
     first = problem.bounds(base[None])
     limits = replace(TUNING.dual_points, steps=int(rng.integers(1, 6)))
-    found = best_centred(problem, base, budgets, first, np.inf, limits)
+    found = DualExpansion(problem, base, budgets, first, np.inf, limits).improved()
     assert proven(found, base, budgets) >= proven(first, base, budgets)
     assert proven(found, base, budgets) <= values[family].min() * (1 + 1e-9), seed
     assert np.all(found.at(0, supports) <= values * (1 + 1e-9)), seed
@@ -89,7 +89,7 @@ def test_a_screened_subproblem_keeps_what_matters_and_bounds_the_rest(loss: str)
         values = instance.objectives(supports)
         limit = float(np.quantile(values, 0.3)) * (1 + 1e-6)
         collector = BestSupport(0.0)
-        smaller = screened_by_centre(sub, collector, limit)
+        smaller = screened_by_family_point(sub, collector, limit)
         alive = np.append(smaller.live, base)
         dropped = ~np.isin(supports, alive).all(axis=1)
         assert np.all(values[dropped] >= collector.bound * (1 - 1e-9)), seed
@@ -126,7 +126,7 @@ def test_a_centre_settles_what_the_optimum_of_the_base_leaves_open(loss: str) ->
     sub = subproblem(instance, [13], 2)
     value = instance.objective([3, 13, 23])
     budgets = [Budget(sub.live, 2)]
-    found = best_centred(scaled(instance), sub.base, budgets, sub.bounds, value)
+    found = DualExpansion(scaled(instance), sub.base, budgets, sub.bounds, value).improved()
     open_before = value - proven(sub.bounds, sub.base, budgets)
     assert value - proven(found, sub.base, budgets) < 0.1 * open_before
 

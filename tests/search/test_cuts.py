@@ -14,17 +14,18 @@ from mipselect.restricted.fenchel import FenchelBounds
 from mipselect.restricted.squared import PreparedSquared
 from mipselect.search import mistake_levels, top_supports
 from mipselect.search.bounds.modular import Budget
+from mipselect.search.collectors import BestSupport
 from mipselect.search.convex.cuts import fenchel_cut
 from mipselect.search.cuts import Cut
-from mipselect.search.least_squares.branch_and_bound import screened_around_centres
+from mipselect.search.least_squares.branch_and_bound import around_points
 from mipselect.search.least_squares.center import center_at
-from mipselect.search.least_squares.centring import best_centred
 from mipselect.search.least_squares.children import children_of
-from mipselect.search.least_squares.children_centring import best_centred_children
+from mipselect.search.least_squares.children_expansion import best_expanded_children
 from mipselect.search.least_squares.closed_form import ClosedForm
 from mipselect.search.least_squares.clusters import by_clusters
 from mipselect.search.least_squares.curvature import Curvature
 from mipselect.search.least_squares.cuts import sparse_diagonal_cut
+from mipselect.search.least_squares.expansion import best_expanded
 from mipselect.search.least_squares.measured_curvature import (
     curvature_of,
     parallel_sum,
@@ -39,7 +40,6 @@ from mipselect.search.least_squares.node import (
     squared_node,
 )
 from mipselect.search.least_squares.root_cuts import (
-    centred_cut,
     lean_cut,
     level_bound,
     root_cut,
@@ -118,7 +118,7 @@ def test_sparse_diagonal_cuts_and_shares(seed: int, design: Design) -> None:
         bounds = np.array([sub.lower_bound(float(shares[row].sum())) for row in sets])
         assert close_below(bounds, values)
         threshold = float(np.median(values))
-        kept, _ = screened(sub, threshold, do_nothing)
+        kept = screened(sub, threshold, do_nothing)
         below = supports[values < threshold]
         assert set(below[:, base_size:].ravel()) <= set(kept.live)
         none, everything = np.empty(0, dtype=np.intp), np.arange(p)
@@ -135,15 +135,18 @@ def test_sparse_diagonal_cuts_and_shares(seed: int, design: Design) -> None:
         budgets = [Budget(halves[0], split), Budget(halves[1], size - split)]
         starts = (np.full(len(live), size / len(live)), np.eye(len(live))[0])
         for start, curvature in itertools.product(starts, curvatures):
-            centred = best_centred(sub, curvature.at(sub), budgets, start, -np.inf)
+            centred = best_expanded(sub, curvature.at(sub), budgets, start, -np.inf)
             gains = centred.constant + centred.terms[sets].sum(axis=1)
             assert close_below(np.array([sub.lower_bound(float(gain)) for gain in gains]), values)
         if problem.features.singles and size > 1:
             check_children(sub, sets, values, curvatures, rng)
             check_clusters(sub, sets, values, rng)
-        kept, bound = screened_around_centres(sub, threshold, tree_of(problem))
+        known = BestSupport(0.0)
+        known.offer(supports[:1], np.array([threshold]))
+        kept = around_points(sub, tree_of(problem, collector=known))
         assert set(below[:, base_size:].ravel()) <= set(kept.live)
-        assert len(bound.terms) == len(kept.live)
+        assert kept.bound is not None
+        assert len(kept.bound.terms) == len(kept.live)
 
 
 def check_children(
@@ -165,7 +168,7 @@ def check_children(
     for curvature in curvatures:
         needed = children.needed_gains(rng.choice(values)) - rng.exponential(1e6)
         convexity = curvature.of_children(children)
-        constants, terms, worst = best_centred_children(children, convexity, needed)
+        constants, terms, worst = best_expanded_children(children, convexity, needed)
         assert not terms[~children.after].any()
         gains = constants[k] + terms[k[:, None], later].sum(axis=1)
         assert np.all(gains <= worst[k] * (1.0 + 1e-12))
@@ -223,7 +226,6 @@ def test_root_cut_holds_at_every_distance(seed: int, design: Design) -> None:
     support = supports[np.random.default_rng(seed).integers(len(supports))]
     center = center_at(problem, support, instance.objective(support), Run.start())
     tree = tree_of(problem)
-    curvatures = tree.measures.curvatures
     level_of = distances(supports, support)
     for level in range(1, center.levels):
         cuts = []
@@ -233,7 +235,6 @@ def test_root_cut_holds_at_every_distance(seed: int, design: Design) -> None:
             around = LeastSquaresNeighbourhood(center, ClosedForm(), tree.scheduler, tree.measures)
             plain = root_cut(center, level)
             cuts.append(plain)
-            cuts += [centred_cut(center, plain, level, by, np.inf) for by in curvatures]
             if problem.features.singles:
                 cuts.append(lean_cut(center, root_cut(center, 1), level))
             first = cuts[-1] if center.lean and level > 1 else plain

@@ -25,18 +25,21 @@ from mipselect.search.cut_proof import CutProof
 from mipselect.search.cuts import Cut
 from mipselect.search.least_squares import removed_families
 from mipselect.search.least_squares.branch_and_bound import (
+    around_points,
     branch_and_bound,
-    screened_around_centres,
 )
 from mipselect.search.least_squares.center import center_at
-from mipselect.search.least_squares.centring import best_centred
 from mipselect.search.least_squares.children import children_of
-from mipselect.search.least_squares.children_centring import ChildrenCentring, best_centred_children
+from mipselect.search.least_squares.children_expansion import (
+    ChildrenExpansion,
+    best_expanded_children,
+)
 from mipselect.search.least_squares.closed_form import ClosedForm
 from mipselect.search.least_squares.clusters import by_clusters
 from mipselect.search.least_squares.curvature import UniformCurvature
 from mipselect.search.least_squares.cuts import sparse_diagonal_cut
 from mipselect.search.least_squares.division import by_shares
+from mipselect.search.least_squares.expansion import best_expanded
 from mipselect.search.least_squares.measured_curvature import (
     curvature_of,
     parallel_sum,
@@ -45,7 +48,7 @@ from mipselect.search.least_squares.measured_curvature import (
 from mipselect.search.least_squares.near_columns import LiveSets, near_columns
 from mipselect.search.least_squares.node import SquaredNode, gain_shares, screened, squared_node
 from mipselect.search.least_squares.removed_families import costs_of_leaving
-from mipselect.search.least_squares.root_cuts import bound_on_changes, centred_cut, level_bound
+from mipselect.search.least_squares.root_cuts import bound_on_changes, lean_cut, level_bound
 from mipselect.search.least_squares.spectral_curvature import SpectralCurvature
 from mipselect.search.monolithic.whole import whole_optimum
 from mipselect.search.node import Node
@@ -185,7 +188,7 @@ def test_bounds_of_children(bad: float, field: str, by: str) -> None:
     curvature = curvature_by(by, sub.problem)
     needed = children.needed_gains(0.0)
     convexity = curvature.of_children(children)
-    constants, _, worst = best_centred_children(children, convexity, needed)
+    constants, _, worst = best_expanded_children(children, convexity, needed)
     among = np.arange(7) <= WRONG
     known = np.zeros(7, dtype=bool) if field == "base_value" else ~among
     assert not (worst <= needed)[~known].any()
@@ -207,23 +210,23 @@ def test_children_without_numbers_are_unsettled(bad: float, part: str, by: str) 
     else:
         convexity._mu = math.nan
     needed = children.needed_gains(0.0)
-    *_, worst = best_centred_children(children, convexity, needed)
+    *_, worst = best_expanded_children(children, convexity, needed)
     assert not (worst <= needed).any()
 
 
 def test_centres_of_children_that_bound_nothing(
     bad: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    around = ChildrenCentring.around
+    around = ChildrenExpansion.around
 
     def nothing(self, k: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, ...]:
         constants, shares, reachable = around(self, k, z)
         return np.full_like(constants, bad), shares, reachable
 
-    monkeypatch.setattr(ChildrenCentring, "around", nothing)
+    monkeypatch.setattr(ChildrenExpansion, "around", nothing)
     children = children_of(subproblem(), np.arange(9), 0, 7)
     convexity = UniformCurvature(0.5).of_children(children)
-    constants, _, worst = best_centred_children(children, convexity, np.full(7, 1e300))
+    constants, _, worst = best_expanded_children(children, convexity, np.full(7, 1e300))
     assert (worst == math.inf).all()
     assert (constants == math.inf).all()
 
@@ -234,18 +237,21 @@ def test_bounds_around_centres(bad: float, field: str, by: str) -> None:
     sub = spoilt(subproblem(), field, bad)
     start, budgets = np.full(9, 3.0 / 9.0), [Budget(np.arange(9), 3)]
     convexity = curvature_by(by, sub.problem).at(sub)
-    bound = best_centred(sub, convexity, budgets, start, -math.inf)
+    bound = best_expanded(sub, convexity, budgets, start, -math.inf)
     assert bound.largest(budgets) == math.inf
     if field != "h":  # A centre needs no h of features that it is not made of.
-        kept, bound = screened_around_centres(sub, 0.0, tree_of(sub.problem))
+        known = BestSupport(0.0)
+        known.offer(np.arange(3)[None], np.zeros(1))
+        kept = around_points(sub, tree_of(sub.problem, collector=known))
+        assert kept.bound is not None
         assert len(kept.live) == 9
-        assert len(by_shares(bound, 3).open(sub.needed_gain(0.0))) == 7
+        assert len(by_shares(kept.bound, 3).open(sub.needed_gain(0.0))) == 7
 
 
 @pytest.mark.parametrize("field", FIELDS)
 def test_screening_shares_clusters_and_cuts(bad: float, field: str) -> None:
     sub = spoilt(subproblem(), field, bad)
-    assert len(screened(sub, 0.0, lambda: None)[0].live) == 9
+    assert len(screened(sub, 0.0, lambda: None).live) == 9
     assert sub.lower_bound(0.0) < math.inf
     cut = sparse_diagonal_cut(sub, np.array([0, WRONG]))
     assert cut.minimum(3) <= 0.0
@@ -316,7 +322,7 @@ def test_families_of_removed_sets_and_cuts_around_centres(
         assert costs_of_leaving(center, kept, -1e300, tree) is not None
     plain = bound_on_changes(center, 1.0, np.ones(4), np.ones(6))
     wrong = replace(center, whole=spoilt(center.whole, "g", bad))
-    cut = centred_cut(wrong, plain, 2, UniformCurvature(0.0), math.inf)
+    cut = lean_cut(wrong, plain, 2)
     assert level_bound(center, cut, 2) == 0.0
 
 
@@ -444,7 +450,7 @@ def test_one_more_column(bad: float) -> None:
     problem.bounds_with_one_more = lambda base, point, some: np.full(len(some), bad)
     bounds = problem.bounds(np.zeros((1, 0)))
     sub = FenchelNode(np.empty(0, dtype=np.intp), 1, np.arange(9, -1, -1), problem, bounds, 0)
-    assert (last_bounds(sub, 1e300) == sub.best_bounds).all()
+    assert (last_bounds(sub, 1e300, Run.start()) == sub.best_bounds).all()
 
 
 TARGET = LogWeight(1.0, 0.0, dict.fromkeys(range(10), 0.0), np.zeros(10))
@@ -471,7 +477,7 @@ class SpoiltFamily:
     def guess(self) -> ModularBound:
         return ModularBound(self.bad, np.zeros(len(self.live)))
 
-    def centred(self, inclusion: np.ndarray) -> ModularBound:
+    def expanded(self, inclusion: np.ndarray) -> ModularBound:
         return ModularBound(self.bad, np.full(len(self.live), self.bad))
 
     def pairs(self, target: LogWeight) -> PairLaw:

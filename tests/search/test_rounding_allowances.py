@@ -15,9 +15,9 @@ import pytest
 from tests.support.exact_judges import (
     block_curvature,
     bounds_of_dual_points,
-    centred_gains,
     curvature_beside_columns,
     cuts_of_dual_points,
+    expanded_gains,
     factors,
     gains_of_clusters,
     laws_of_pairs,
@@ -49,7 +49,7 @@ MEASURED = f"{LEAST_SQUARES}.measured_curvature"
 ALLOWANCES = {
     "slack of nodes": Allowance(single_gains, f"{LEAST_SQUARES}.node.SquaredNode.slack"),
     "definite multiplier": Allowance(factors, f"{LEAST_SQUARES}.node.EPS"),
-    "centres": Allowance(centred_gains, f"{LEAST_SQUARES}.centring.EPS"),
+    "expansion points": Allowance(expanded_gains, f"{LEAST_SQUARES}.expansion.EPS"),
     "clusters": Allowance(gains_of_clusters, f"{LEAST_SQUARES}.clusters.EPS"),
     "near columns": Allowance(least_of_near_sets, f"{LEAST_SQUARES}.near_columns.ROUNDING"),
     "eigenvalues": Allowance(least_curvature, f"{MEASURED}.ROUNDING"),

@@ -12,7 +12,7 @@ TRIALS = Trials(first=4, share=0.25, again=50)
 TUNED = replace(
     TUNING,
     near=replace(TUNING.near, trials=TRIALS),
-    centred=replace(TUNING.centred, trials=Trials(first=2, share=0.0, again=5)),
+    expanding=replace(TUNING.expanding, trials=Trials(first=2, share=0.0, again=5)),
     removed=Trials(first=0, share=1.0, again=ANY, credit=3),
 )
 
@@ -56,17 +56,17 @@ def test_credit_is_used_up_and_a_record_can_be_forgotten() -> None:
 
 
 def test_all_variants_are_tried_before_the_best_is_kept_and_now_and_then_again() -> None:
-    scheduler, centres = Scheduler(TUNED), Strategy.CENTRES
-    assert scheduler.winner(centres, 3) is None
+    scheduler, expansion = Scheduler(TUNED), Strategy.EXPANSION
+    assert scheduler.winner(expansion, 3) is None
     for variant in (1, 2):
-        assert scheduler.variant(centres, 3) is None
-        scheduler.won(centres, 3, variant)
-    chosen = [scheduler.variant(centres, 3) for _ in range(4)]
+        assert scheduler.variant(expansion, 3) is None
+        scheduler.won(expansion, 3, variant)
+    chosen = [scheduler.variant(expansion, 3) for _ in range(4)]
     assert chosen == [1, 1, 1, None]
     for _ in range(2):
-        scheduler.won(centres, 3, 2)
-    assert scheduler.variant(centres, 3) == 2
-    assert scheduler.variant(centres, 4) is None
+        scheduler.won(expansion, 3, 2)
+    assert scheduler.variant(expansion, 3) == 2
+    assert scheduler.variant(expansion, 4) is None
 
 
 def test_a_strategy_that_is_wanted_at_once_stays_wanted() -> None:

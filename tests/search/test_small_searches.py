@@ -6,15 +6,13 @@ import numpy as np
 import pytest
 
 from mipselect import Instance, mistake_levels, top_supports
-from mipselect.search.convex.method import ConvexMethod, DivideAll
-from mipselect.search.convex.remembered import Remembered
 from mipselect.search.drivers import find_levels, find_supports
 from mipselect.search.enumeration import Enumeration
 from mipselect.search.options import SearchOptions
 from mipselect.search.progress import Run
 from mipselect.search.setup import Search, set_up
 from tests.support.designs import LOSSES, all_supports, random_instance, random_loss_instance
-from tests.support.searches import levels_by, search_by, supports_by
+from tests.support.searches import levels_by, supports_by
 
 
 @pytest.mark.parametrize("loss", ["squared", *LOSSES])
@@ -83,29 +81,3 @@ def test_a_small_search_asks_for_each_value_once(monkeypatch: pytest.MonkeyPatch
     asked.clear()
     mistake_levels(instance)
     assert sum(asked) == 680
-
-
-def test_a_convex_search_evaluates_no_support_twice() -> None:
-    instance = of_size(12, 3, "quantile(0.5)")
-    solved: list[bytes] = []
-
-    class Counted:
-        p = instance.p
-        fit = instance.prepared.fit
-        bounds = instance.prepared.bounds
-
-        def values(self, supports: np.ndarray) -> np.ndarray:
-            solved.extend(row.tobytes() for row in supports)
-            return instance.prepared.values(supports)
-
-    def searched(problem) -> int:
-        solved.clear()
-        method = ConvexMethod(problem, DivideAll())
-        pool = find_supports(Search(instance, method, 1e-5, Run.start()), 29)
-        assert pool.values == pytest.approx(expected.values, rel=1e-9)
-        return len(solved)
-
-    expected = find_supports(search_by(instance), 29)
-    plainly = searched(Counted())
-    assert len(set(solved)) < plainly
-    assert searched(Remembered(Counted())) == len(set(solved)) < plainly

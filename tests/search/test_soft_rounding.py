@@ -100,7 +100,7 @@ def test_bounds_hold_at_every_support(kind: int, ridge: float) -> None:
         bounds = list(family.floors())
         for _ in range(4):
             inclusion = rng.choice([1e-3, 0.011, 0.3, 0.99, 1.0], len(family.node.live))
-            if (found := family.centred(inclusion)) is not None:
+            if (found := family.expanded(inclusion)) is not None:
                 bounds.append(found)
         for bound in bounds:
             check(family, bound, exact, allowed)

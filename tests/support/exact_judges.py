@@ -19,9 +19,9 @@ from mipselect.search.convex.cuts import fenchel_cut
 from mipselect.search.convex.method import ConvexNeighbourhood, DivideAll
 from mipselect.search.cut_proof import CutProof
 from mipselect.search.cuts import Cut
-from mipselect.search.least_squares.centring import Centring
 from mipselect.search.least_squares.clusters import by_clusters
 from mipselect.search.least_squares.curvature import UniformCurvature
+from mipselect.search.least_squares.expansion import PointBounds
 from mipselect.search.least_squares.measured_curvature import curvature_of, spectral_curvatures
 from mipselect.search.least_squares.near_columns import LiveSets, near_columns
 from mipselect.search.least_squares.node import SquaredNode, gains_alone, squared_node
@@ -95,13 +95,13 @@ def factors(seed: int) -> bool:
     return bool(np.linalg.eigvalsh(problem.gram.block(np.arange(4)) + sub.ridge * np.eye(4))[0] > 0)
 
 
-def centred_gains(seed: int) -> bool:
+def expanded_gains(seed: int) -> bool:
     """The bound around the coefficients of all live features, which is their gain."""
     problem = hostile(seed, p=5)
     sub = node(problem, [0], 4, [1, 2, 3, 4])
-    centring = Centring(sub, UniformCurvature(0.0).at(sub))
-    centring.admit(np.arange(4))
-    bound, _ = centring.around(np.ones(4))
+    around_points = PointBounds(sub, UniformCurvature(0.0).at(sub))
+    around_points.admit(np.arange(4))
+    bound, _ = around_points.around(np.ones(4))
     proven = Fraction(bound.constant) + sum(map(Fraction, bound.terms.tolist()))
     return proven >= ExactMoments(problem, sub.ridge).gain([0], [1, 2, 3, 4])
 

@@ -13,10 +13,11 @@ from mipselect.search.convex.masters import FenchelMasters
 from mipselect.search.convex.method import ConvexMethod, DivideAll
 from mipselect.search.drivers import find_levels, find_supports
 from mipselect.search.least_squares.closed_form import ClosedForm
-from mipselect.search.least_squares.engine import LeastSquaresEngine
 from mipselect.search.least_squares.masters import SquaredMasters
 from mipselect.search.least_squares.method import LeastSquaresMethod
+from mipselect.search.least_squares.node import SquaredNode
 from mipselect.search.least_squares.tree import GramMeasures, SquaredTree
+from mipselect.search.neighbourhood import Engine
 from mipselect.search.options import SearchOptions
 from mipselect.search.pool import MistakeLevels, SupportPool
 from mipselect.search.progress import Deadline, ProgressCallback, Reporter, Run, Statistics
@@ -54,7 +55,7 @@ def tuned(
     entries: int = TUNING.together.entries,
     pairs: int = ANY,
     triples: int = ANY,
-    least_size: int = TUNING.centred.least_size,
+    least_size: int = TUNING.expanding.least_size,
     few_columns: int = TUNING.few_columns,
     trust: int = TUNING.removed.credit,
     bases: int = TUNING.dual_points.bases,
@@ -73,7 +74,7 @@ def tuned(
         screening=screening,
         together=replace(TUNING.together, entries=entries),
         closed_form=replace(TUNING.closed_form, pairs=pairs, triples=triples),
-        centred=replace(TUNING.centred, least_size=least_size),
+        expanding=replace(TUNING.expanding, least_size=least_size),
         few_columns=few_columns,
         removed=replace(TUNING.removed, credit=trust),
         dual_points=replace(TUNING.dual_points, bases=bases, supports=supports, many=many),
@@ -85,7 +86,7 @@ def tree_of(
     problem: PreparedSquared,
     tuning: Tuning = TUNING,
     collector: Collector | None = None,
-    engine: LeastSquaresEngine | None = None,
+    engine: Engine[SquaredNode] | None = None,
 ) -> SquaredTree:
     """A search that has visited no node yet."""
     return SquaredTree(

@@ -6,12 +6,13 @@ every budget, whose gradient are the terms of the bound (docs/mathematics/cuts.m
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mipselect.arrays import FloatArray
+from mipselect.arrays import FloatArray, IntArray
 from mipselect.search.bounds.modular import Budget
 from mipselect.search.simplex import on_capped_simplices, steps_along
 
@@ -47,3 +48,82 @@ def ascended(
             moved[~admitted[:, here]] = -np.inf
         result[:, here] = on_capped_simplices(moved, budget.count)
     return result
+
+
+class Expansion(ABC):
+    """The best bounds of F nodes around points that are made of some of their L features.
+
+    Parameters
+    ----------
+    budgets : sequence of Budget
+        Disjoint.
+    needed : ndarray of shape (F,)
+        Bounds on the gain that need no improvement.
+    steps : int
+        Points that are tried for each node.
+    promising : int
+        Features beyond those that are added that may become part of a point.
+
+    Attributes
+    ----------
+    lowest : ndarray of shape (F,)
+        The best bounds so far on all T within the budgets.
+    admitted : ndarray of bool, shape (F, L)
+        Features that points may be made of.
+    """
+
+    admitted: NDArray[np.bool_]
+
+    def __init__(
+        self, budgets: Sequence[Budget], needed: FloatArray, steps: int, promising: int
+    ) -> None:
+        self.budgets, self.needed = budgets, needed
+        self.lowest = np.full(len(needed), np.inf)
+        self._steps, self._promising = steps, promising
+
+    @abstractmethod
+    def tried(self, rows: IntArray, z: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Bound these nodes around the points of weights z, shape (f, L), and keep the better.
+
+        Returns the terms of the bounds, shape (f, L), and what the best point could do at most: a
+        number below every bound, shape (f,).
+        """
+
+    @abstractmethod
+    def enough(self, step: int, rows: IntArray, reachable: FloatArray) -> NDArray[np.bool_]:
+        """Tell for which nodes no further point is worth a try, shape (f,)."""
+
+    @abstractmethod
+    def admits(self, step: int) -> bool:
+        """Tell whether points may be made of further features after this step."""
+
+    @abstractmethod
+    def admit(self, positions: IntArray) -> None:
+        """Let points be made of these features as well."""
+
+    def improve(self, z: FloatArray) -> None:
+        """Try point after point, from those of weights z on, shape (F, L)."""
+        rows = np.arange(len(z))
+        before: Before = None
+        for step in range(self._steps):
+            terms, reachable = self.tried(rows, z)
+            open_ = ~self.enough(step, rows, reachable)
+            if not open_.any():
+                return
+            if not open_.all():
+                rows, z, terms = rows[open_], z[open_], terms[open_]
+                before = None if before is None else (before[0][open_], before[1][open_])
+            if self.admits(step):
+                self.admit(likely(terms, self.budgets, self._promising))
+            here = z, terms
+            z, before = ascended(*here, before, self.budgets, self.admitted[rows]), here
+
+
+def likely(terms: FloatArray, budgets: Sequence[Budget], more: int) -> IntArray:
+    """The features with the largest terms of some row: so many more than are counted; sorted."""
+    found = []
+    for budget in budgets:
+        count = min(budget.count + more, len(budget.positions))
+        places = np.argpartition(-terms[:, budget.positions], count - 1, axis=1)[:, :count]
+        found.append(budget.positions[places].ravel())
+    return np.unique(np.concatenate(found))

@@ -22,14 +22,14 @@ from mipselect.search.convex.node import (
     fenchel_nodes,
     offer_last_additions,
     screened,
-    screened_by_centre,
+    screened_by_family_point,
 )
-from mipselect.search.neighbourhood import Engine, offer_nearby
+from mipselect.search.neighbourhood import Engine
 from mipselect.search.progress import Run, Stopped
 from mipselect.search.removed_sets import removed_sets
 from mipselect.search.scheduler import Scheduler
 from mipselect.search.strategies import Strategy
-from mipselect.search.tree import TreeSearch
+from mipselect.search.tree import NodeStrategy, TreeSearch, always, by_engine, suits_engine
 from mipselect.search.tuning import TUNING, Tuning
 
 
@@ -47,7 +47,24 @@ class DivideAll:
         return False
 
 
-ConvexTree = TreeSearch[Engine[FenchelNode]]
+ConvexTree = TreeSearch[FenchelNode]
+
+
+def divide(nodes: list[FenchelNode], tree: ConvexTree) -> None:
+    """Settle sibling nodes, which have the same size."""
+    tree.visit(len(nodes))
+    if nodes[0].size == 1:
+        with tree.run.accounts.trying("last additions") as account:
+            offer_last_additions(nodes, tree.collector, tree.run)
+            account.successes += 1
+        return
+    for node in nodes:
+        tree.try_in_order(STRATEGIES, node)
+
+
+def by_its_dual_point(node: FenchelNode, tree: ConvexTree) -> FenchelNode:
+    """Drop the features whose best completion, by the dual optimum on the base, cannot matter."""
+    return screened(node, tree.collector, tree.cutoff)
 
 
 def worth_a_dual_point(node: FenchelNode, tree: ConvexTree) -> bool:
@@ -60,27 +77,16 @@ def worth_a_dual_point(node: FenchelNode, tree: ConvexTree) -> bool:
     return tree.scheduler.worth(Strategy.DUAL_POINTS, node.size)
 
 
-def divide(nodes: list[FenchelNode], tree: ConvexTree) -> None:
-    """Settle sibling nodes, which have the same size."""
-    collector, run, scheduler = tree.collector, tree.run, tree.scheduler
-    tree.visit(len(nodes))
-    if nodes[0].size == 1:
-        offer_last_additions(nodes, collector, run)
-        return
-    for whole in nodes:
-        cutoff = tree.cutoff
-        node = screened(whole, collector, cutoff)
-        if worth_a_dual_point(node, tree):
-            before = len(node.live)
-            node = screened_by_centre(node, collector, cutoff)
-            scheduler.note(Strategy.DUAL_POINTS, node.size, before - len(node.live), before)
-        if len(node.live) < node.size:
-            continue
-        if not (tree.engine.takes(node) and tree.engine.settle(node, collector, run)):
-            _divide_by_first_feature(node, tree)
+def by_the_best_dual_point(node: FenchelNode, tree: ConvexTree) -> FenchelNode:
+    """Drop the features whose best completion, by a dual point of the family, cannot matter."""
+    left = screened_by_family_point(node, tree.collector, tree.cutoff)
+    dropped = len(node.live) - len(left.live)
+    tree.scheduler.note(Strategy.DUAL_POINTS, node.size, dropped, len(node.live))
+    return left
 
 
-def _divide_by_first_feature(node: FenchelNode, tree: ConvexTree) -> None:
+def divided_by_first_feature(node: FenchelNode, tree: ConvexTree) -> None:
+    """Settle the families by the first feature, batch by batch."""
     families, siblings = node.family_bounds, node.tuning.dual_points.bases
     for start in range(0, len(families), siblings):
         bounds = families[start : start + siblings]
@@ -91,6 +97,17 @@ def _divide_by_first_feature(node: FenchelNode, tree: ConvexTree) -> None:
             bases = np.array([np.append(node.base, node.live[k]) for k in firsts])
             live = [node.live[k + 1 :] for k in firsts]
             divide(fenchel_nodes(node.problem, bases, node.size - 1, live, node.tuning), tree)
+
+
+ConvexStrategy = NodeStrategy[FenchelNode, ConvexTree]
+
+STRATEGIES = (
+    ConvexStrategy(Strategy.SCREENING, always, by_its_dual_point),
+    ConvexStrategy(Strategy.DUAL_POINTS, worth_a_dual_point, by_the_best_dual_point),
+    ConvexStrategy(None, suits_engine, by_engine),
+    ConvexStrategy("division", always, divided_by_first_feature),
+)
+"""The order in which strategies are tried at every node; the last one always settles it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,12 +145,6 @@ class ConvexNeighbourhood:
         outside = np.setdiff1d(np.arange(self.problem.p), self.support)
         return outside[np.argsort(-self.root.weights[0][outside], kind="stable")]
 
-    def fill(self, collector: Collector, count: int, run: Run) -> None:
-        """Offer supports made of Ŝ and the features that enter most gainfully by its cut."""
-        offer_nearby(
-            self.support, self.entering, self.problem, collector, count, run, self.scheduler.tuning
-        )
-
     def level_bound(self, level: int) -> float:
         """Bound R from below on a whole level by the dual optimum on Ŝ, at the cost of a sort."""
         costs = np.sort(self.root.weights[0][self.support])
@@ -161,7 +172,10 @@ class ConvexNeighbourhood:
                 if tuning.uses(Strategy.COMPLETIONS):
                     likely = np.arange(level)[None]
                     greedy = np.concatenate([node.supports(likely) for node in nodes])
-                    collector.offer(greedy, self.problem.values(greedy))
+                    with run.accounts.trying(Strategy.COMPLETIONS) as account:
+                        values = self.problem.values(greedy)
+                        account.successes += bool((values < collector.threshold).any())
+                    collector.offer(greedy, values)
                 divide(nodes, tree)
                 run.reporter.done += len(batch)
         except Stopped:
@@ -209,7 +223,9 @@ class ConvexMethod:
         while center.levels > 1 and self.tuning.uses(Strategy.SWAPS):
             best = BestSupport(0.0)
             best.offer(center.support[None], np.array([center.value]))
-            center.search_level(1, best, run)
+            with run.accounts.trying(Strategy.SWAPS) as account:
+                center.search_level(1, best, run)
+                account.successes += best.value < center.value
             if best.support is None or best.value >= center.value:
                 break
             center = self.center_at(best.support, best.value, run)

@@ -18,7 +18,7 @@ from mipselect.arrays import FloatArray, IntArray
 from mipselect.restricted.fenchel import FenchelBounds, FenchelLoss, ScaledFenchelLoss, SteppingLoss
 from mipselect.search.bounds.modular import Budget, ModularBound
 from mipselect.search.collectors import Collector
-from mipselect.search.convex.centring import best_centred
+from mipselect.search.convex.expansion import DualExpansion
 from mipselect.search.node import Node
 from mipselect.search.progress import Run
 from mipselect.search.strategies import Strategy
@@ -36,7 +36,7 @@ class FenchelNode(Node):
     row : int
         Which dual point of `bounds` this node uses.
     tuning : Tuning
-    centre : FenchelBounds or None
+    family_point : FenchelBounds or None
         Another dual point, its only one, that was chosen for all completions.
     """
 
@@ -44,7 +44,7 @@ class FenchelNode(Node):
     bounds: FenchelBounds
     row: int
     tuning: Tuning = TUNING
-    centre: FenchelBounds | None = None
+    family_point: FenchelBounds | None = None
 
     @property
     def credits(self) -> FloatArray:
@@ -63,11 +63,11 @@ class FenchelNode(Node):
         """Lower bound over the completions whose first feature is live[k]."""
         sums = np.convolve(self.credits, np.ones(self.size), mode="valid")
         bounds = self.bound(sums)
-        if self.centre is not None:
-            credits = self.centre.weights[0][self.live]
+        if self.family_point is not None:
+            credits = self.family_point.weights[0][self.live]
             sums = credits[: len(sums)] + largest_after(credits, self.size - 1)[: len(sums)]
-            own = self.centre.own(0, self.base)
-            bounds = np.maximum(bounds, self.centre.bound(0, own + sums))
+            own = self.family_point.own(0, self.base)
+            bounds = np.maximum(bounds, self.family_point.bound(0, own + sums))
         return bounds
 
     def bound(self, credit: FloatArray) -> FloatArray:
@@ -97,22 +97,23 @@ def fenchel_nodes(
     return nodes
 
 
-def screened_by_centre(node: FenchelNode, collector: Collector, cutoff: float) -> FenchelNode:
+def screened_by_family_point(node: FenchelNode, collector: Collector, cutoff: float) -> FenchelNode:
     """Drop the features whose best completion is not below `cutoff` by a better dual point."""
     problem = node.problem
     if not isinstance(problem, ScaledFenchelLoss):
         return node
     budgets = [Budget(node.live, node.size)]
     first = node.bounds.only(node.row)
-    centre = best_centred(problem, node.base, budgets, first, cutoff, node.tuning.dual_points)
-    if centre is first:
+    limits = node.tuning.dual_points
+    point = DualExpansion(problem, node.base, budgets, first, cutoff, limits).improved()
+    if point is first:
         return node
-    squares = ModularBound(centre.own(0, node.base), centre.weights[0][node.live])
-    bounds = centre.bound(0, squares.with_each(node.size))
+    squares = ModularBound(point.own(0, node.base), point.weights[0][node.live])
+    bounds = point.bound(0, squares.with_each(node.size))
     keep = np.flatnonzero(bounds < cutoff)
     if len(keep) < len(bounds):
         collector.settle(float(np.delete(bounds, keep).min()))
-    return replace(node.restricted(keep), centre=centre)
+    return replace(node.restricted(keep), family_point=point)
 
 
 def screened(node: FenchelNode, collector: Collector, cutoff: float) -> FenchelNode:
@@ -124,15 +125,18 @@ def screened(node: FenchelNode, collector: Collector, cutoff: float) -> FenchelN
     return node.restricted(np.arange(count))
 
 
-def last_bounds(node: FenchelNode, cutoff: float) -> FloatArray:
+def last_bounds(node: FenchelNode, cutoff: float, run: Run) -> FloatArray:
     """Lower bounds on base ∪ {live[k]}, better ones where those of the base are below `cutoff`."""
     bounds, point = node.best_bounds, node.bounds.points
     open_ = np.flatnonzero(bounds < cutoff)
     if len(open_) < node.tuning.dual_points.stepped or not node.tuning.uses(Strategy.ONE_MORE):
         return bounds
     if point is not None and isinstance(node.problem, SteppingLoss):
-        stepped = node.problem.bounds_with_one_more(node.base, point[node.row], node.live[open_])
-        bounds[open_] = np.maximum(bounds[open_], np.where(stepped < np.inf, stepped, -np.inf))
+        with run.accounts.trying(Strategy.ONE_MORE) as account:
+            step = node.problem.bounds_with_one_more
+            stepped = step(node.base, point[node.row], node.live[open_])
+            bounds[open_] = np.maximum(bounds[open_], np.where(stepped < np.inf, stepped, -np.inf))
+            account.successes += bool((bounds[open_] >= cutoff).any())
     return bounds
 
 
@@ -141,7 +145,7 @@ def offer_last_additions(nodes: list[FenchelNode], collector: Collector, run: Ru
     supports = np.concatenate([node.supports(np.arange(len(node.live))[:, None]) for node in nodes])
     tuning = nodes[0].tuning
     cutoff = run.limit(collector, tuning)
-    bounds = np.concatenate([last_bounds(node, cutoff) for node in nodes])
+    bounds = np.concatenate([last_bounds(node, cutoff, run) for node in nodes])
     order = np.argsort(bounds, kind="stable")
     batch = tuning.dual_points.supports
     for start in range(0, len(order), batch):

@@ -1,13 +1,14 @@
 """Depth-first branch and bound over additions to a base.
 
-A node is screened, then handed to an engine that can settle it, or divided: the additions
-are ordered by their shares and the first one to be taken splits the sets of additions into
-disjoint families. The child of j may only add features after j, and the sum of its largest
+A node is bounded and screened, then handed to an engine that can settle it, or divided: the
+additions are ordered by their shares and the first one to be taken splits the sets of additions
+into disjoint families. The child of j may only add features after j, and the sum of its largest
 shares bounds its gain, so the division stops at the first family that cannot matter.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -16,10 +17,9 @@ from mipselect.arrays import FloatArray, IntArray
 from mipselect.search.bounds.modular import Budget, ModularBound
 from mipselect.search.collectors import Collector
 from mipselect.search.least_squares.children import Children, children_of
-from mipselect.search.least_squares.children_centring import best_centred_children
+from mipselect.search.least_squares.children_expansion import best_expanded_children
 from mipselect.search.least_squares.clusters import by_clusters
 from mipselect.search.least_squares.curvature import ChildrenConvexity
-from mipselect.search.least_squares.division import DivisionByShares, by_shares
 from mipselect.search.least_squares.node import (
     SquaredNode,
     gains_alone,
@@ -28,6 +28,7 @@ from mipselect.search.least_squares.node import (
 from mipselect.search.least_squares.tree import SquaredTree
 from mipselect.search.progress import Run
 from mipselect.search.strategies import Strategy
+from mipselect.search.tree import NodeStrategy, always, by_engine, suits_engine
 
 
 def branch_and_bound(node: SquaredNode, tree: SquaredTree) -> None:
@@ -35,57 +36,148 @@ def branch_and_bound(node: SquaredNode, tree: SquaredTree) -> None:
 
     Where the search is long, those that are above the target are settled as well.
     """
-    node = tree.informed(node)
-    if tree.engine.takes(node, None) and tree.engine.settle(node, None, tree.collector, tree.run):
-        return
-    divide(*reduced(node, tree), tree)
+    left = tree.try_in_order([ENGINE], tree.informed(node))
+    if left is not None:
+        divide(bounded(left, tree), tree)
 
 
-def reduced(node: SquaredNode, tree: SquaredTree) -> tuple[SquaredNode, ModularBound]:
-    """Drop and settle the features that cannot matter; a smaller node with its bound."""
+def bounded(node: SquaredNode, tree: SquaredTree) -> SquaredNode | None:
+    """Drop and settle the features that cannot matter: a smaller node with its bound, or None."""
     tree.visit()
     tree.hold_gram()
     cutoff = tree.cutoff
-    before, bound = len(node.live), None
-    if tree.worth_a_centre(node):
-        node, bound = screened_around_centres(node, cutoff, tree)
-    if bound is None or node.size == 2:
-        node, bound = screened(node, cutoff, tree.run.tick)
-    if len(node.live) < before:
+    left = tree.try_in_order(BOUNDS, node)
+    if left is None or len(left.live) < len(node.live):
         tree.collector.settle(cutoff)
-    return node, bound
+    return left
 
 
-def divide(node: SquaredNode, bound: ModularBound, tree: SquaredTree) -> None:
-    """Settle what is left, or the families by the first feature that is taken."""
-    if len(node.live) < node.size:
+def divide(node: SquaredNode | None, tree: SquaredTree) -> None:
+    """Settle what is left of a node that has a bound, if anything is."""
+    if node is None or len(node.live) < node.size:
         return
-    if node.size == 1:
-        offer_additions(node, np.arange(len(node.live))[:, None], tree.collector)
-        return
-    division = by_shares(bound, node.size)
-    families = len(division.open(node.needed_gain(tree.cutoff)))
-    limits, node = node.tuning.near, tree.informed(node, families)
-    most = max(limits.open, families // limits.fewer)
-    if divided_by_clusters(node, most, tree):
-        return
-    if tree.engine.takes(node, bound) and tree.engine.settle(node, bound, tree.collector, tree.run):
-        return
-    if node.tuning.uses(Strategy.IN_OR_OUT) and _clusters_are_too_many(node):
-        node, bound = branch_in_or_out(node, bound, tree)
-        if len(node.live) < node.size:
-            return
-        division = by_shares(bound, node.size)
-    divide_by_shares(node, division, tree)
+    families = 0 if node.size == 1 else len(node.division.open(node.needed_gain(tree.cutoff)))
+    tree.try_in_order(SETTLEMENTS, tree.informed(node, families))
 
 
-def _clusters_are_too_many(node: SquaredNode) -> bool:
-    return node.near is not None and node.size >= 4 and node.near.up_to(node.size) is None
+def needs_expansion(node: SquaredNode, tree: SquaredTree) -> bool:
+    """Tell whether a node without a bound should be bounded around an expansion point."""
+    return node.bound is None and tree.worth_expanding(node)
 
 
-def divide_by_shares(node: SquaredNode, division: DivisionByShares, tree: SquaredTree) -> None:
+def around_points(node: SquaredNode, tree: SquaredTree) -> SquaredNode:
+    """Drop every live feature whose best completion cannot matter, around an expansion point."""
+    budget = Budget(np.arange(len(node.live)), node.size)
+    likely = np.argsort(-gains_alone(node), kind="stable")[
+        : node.tuning.expanding.likely * node.size
+    ]
+    start = np.zeros(len(node.live))
+    start[likely] = node.size / len(likely)
+    needed = node.needed_gain(tree.cutoff)
+    bound = tree.expanded(node, [budget], start, needed)
+    return replace(node, bound=bound).restricted(bound.screened(node.size, needed))
+
+
+def lacks_shares(node: SquaredNode, tree: SquaredTree) -> bool:
+    """Tell whether a node has no bound, or adds a pair, for which shares are better."""
+    return node.bound is None or node.size == 2
+
+
+def by_its_shares(node: SquaredNode, tree: SquaredTree) -> SquaredNode:
+    """Drop every live feature whose best completion, by its shares, cannot matter."""
+    return screened(node, tree.cutoff, tree.run.tick)
+
+
+def is_last(node: SquaredNode, tree: SquaredTree) -> bool:
+    """Tell whether one feature is added."""
+    return node.size == 1
+
+
+def evaluated(node: SquaredNode, tree: SquaredTree) -> None:
+    """Evaluate every feature that may be the last."""
+    offer_additions(node, np.arange(len(node.live))[:, None], tree.collector)
+
+
+def by_few_clusters(node: SquaredNode, tree: SquaredTree) -> SquaredNode | None:
+    """Divide by clusters if they leave few families open, or far fewer than shares do."""
+    limits = node.tuning.near
+    families = len(node.division.open(node.needed_gain(tree.cutoff)))
+    return divided_by_clusters(node, max(limits.open, families // limits.fewer), tree)
+
+
+def by_very_few_clusters(node: SquaredNode, tree: SquaredTree) -> SquaredNode | None:
+    """Divide by clusters if they leave few families open."""
+    return divided_by_clusters(node, node.tuning.near.open, tree)
+
+
+def has_clusters(node: SquaredNode, tree: SquaredTree) -> bool:
+    """Tell whether all clusters of near features are known, and worth a try."""
+    if node.near is None or node.size < 3 or not node.tuning.uses(Strategy.CLUSTERS):
+        return False
+    known = node.near.up_to(node.size) is not None
+    return known and tree.scheduler.worth(Strategy.CLUSTERS, node.size)
+
+
+def divided_by_clusters(node: SquaredNode, most: int, tree: SquaredTree) -> SquaredNode | None:
+    """Settle the families by the first feature, if `most` are open at most by clusters."""
+    near = None if node.near is None else node.near.up_to(node.size)
+    assert near is not None
+    needed, start = node.needed_gain(tree.cutoff), 0
+    division, near = by_clusters(node, near, needed)
+    few = len(division.open(needed)) <= most
+    tree.scheduler.note(Strategy.CLUSTERS, node.size, few)
+    if not few:
+        return node
+    whole = replace(node, near=near)
+    while True:
+        tree.visit()
+        cutoff = tree.cutoff
+        open_ = division.open(whole.needed_gain(cutoff), start)
+        tree.collector.settle(cutoff)
+        if len(open_) == 0:
+            return None
+        first = int(open_[0])
+        settle_child(
+            whole.with_feature(int(division.order[first]), division.order[first + 1 :]), tree
+        )
+        start = first + 1
+
+
+def settle_child(node: SquaredNode, tree: SquaredTree) -> None:
+    """By clusters, before any other bound, for their parent's said little of it."""
+    left = tree.try_in_order([VERY_FEW_CLUSTERS], node)
+    if left is not None:
+        branch_and_bound(left, tree)
+
+
+def has_too_many_clusters(node: SquaredNode, tree: SquaredTree) -> bool:
+    """Tell whether clusters of near features are too many to be listed."""
+    if node.near is None or node.size < 4 or not node.tuning.uses(Strategy.IN_OR_OUT):
+        return False
+    return node.near.up_to(node.size) is None
+
+
+def branch_in_or_out(node: SquaredNode, tree: SquaredTree) -> SquaredNode | None:
+    """Take the feature that gains most alone, settle that, and leave it; some times.
+
+    What is left without the features that dominate all others often needs no division.
+    """
+    for _ in range(node.tuning.near.steps):
+        if len(node.live) <= node.size:
+            break
+        first = int(np.argmax(gains_alone(node)))
+        others = np.delete(np.arange(len(node.live)), first)
+        settle_child(node.with_feature(first, others), tree)
+        left = bounded(replace(node.restricted(others), bound=None), tree)
+        if left is None:
+            return None
+        node = left
+    return node
+
+
+def divided_by_shares(node: SquaredNode, tree: SquaredTree) -> None:
     """Settle the families by the first feature, many at once where a bound for many is known."""
-    start = 0
+    division, start = node.division, 0
     while True:
         cutoff = tree.cutoff
         needed = node.needed_gain(cutoff)
@@ -105,93 +197,30 @@ def divide_by_shares(node: SquaredNode, division: DivisionByShares, tree: Square
             most = min(limits.children, max(1, limits.entries // (last - start)))
             stop = min(open_, start + most)
             children = children_of(node, division.order[:last], start, stop)
-            convexity = curvature.of_children(children)
-            bound_at_once(children, convexity, tree)
+            for child in open_children(children, curvature.of_children(children), tree):
+                divide(child, tree)
             start = stop
 
 
-def divided_by_clusters(node: SquaredNode, most: int, tree: SquaredTree) -> bool:
-    """Settle the families by the first feature, if `most` are open at most by clusters."""
-    if node.near is None or node.size < 3 or not node.tuning.uses(Strategy.CLUSTERS):
-        return False
-    near = node.near.up_to(node.size)
-    if near is None or not tree.scheduler.worth(Strategy.CLUSTERS, node.size):
-        return False
-    needed, start = node.needed_gain(tree.cutoff), 0
-    division, near = by_clusters(node, near, needed)
-    few = len(division.open(needed)) <= most
-    tree.scheduler.note(Strategy.CLUSTERS, node.size, few)
-    if not few:
-        return False
-    node = replace(node, near=near)
-    while True:
-        tree.visit()
-        cutoff = tree.cutoff
-        open_ = division.open(node.needed_gain(cutoff), start)
-        tree.collector.settle(cutoff)
-        if len(open_) == 0:
-            return True
-        first = int(open_[0])
-        child = node.with_feature(int(division.order[first]), division.order[first + 1 :])
-        settle_child(child, tree)
-        start = first + 1
-
-
-def branch_in_or_out(
-    node: SquaredNode, bound: ModularBound, tree: SquaredTree
-) -> tuple[SquaredNode, ModularBound]:
-    """Take the feature that gains most alone, settle that, and leave it; some times.
-
-    What is left without the features that dominate all others often needs no division.
-    """
-    for _ in range(node.tuning.near.steps):
-        if len(node.live) <= node.size:
-            break
-        first = int(np.argmax(gains_alone(node)))
-        others = np.delete(np.arange(len(node.live)), first)
-        child = node.with_feature(first, others)
-        settle_child(child, tree)
-        node, bound = reduced(node.restricted(others), tree)
-    return node, bound
-
-
-def settle_child(node: SquaredNode, tree: SquaredTree) -> None:
-    """By clusters, before any other bound, for their parent's said little of it."""
-    if not divided_by_clusters(node, node.tuning.near.open, tree):
-        branch_and_bound(node, tree)
-
-
-def bound_at_once(children: Children, convexity: ChildrenConvexity, tree: SquaredTree) -> None:
-    """Settle the children whose bounds around centres say so, and divide the others."""
+def open_children(
+    children: Children, convexity: ChildrenConvexity, tree: SquaredTree
+) -> Iterator[SquaredNode]:
+    """The children that their bounds leave, with these bounds; the others are settled."""
     tree.visit(len(children.row))
     cutoff = tree.cutoff
     needed = children.needed_gains(cutoff)
-    constants, terms, worst = best_centred_children(children, convexity, needed)
+    with tree.run.accounts.trying(Strategy.CHILDREN) as account:
+        constants, terms, worst = best_expanded_children(children, convexity, needed)
+        open_ = np.flatnonzero(~(worst <= needed))
+        account.successes += len(open_) < len(children.row)
     tree.collector.settle(cutoff)
-    for k in np.flatnonzero(~(worst <= needed)):
+    for k in open_:
         child = children.parent.with_feature(int(children.first[k, 0]), children.later[k:])
         bound = ModularBound(float(constants[k]), terms[k, k:])
         cutoff = tree.cutoff
         keep = bound.screened(child.size, child.needed_gain(cutoff))
         tree.collector.settle(cutoff)
-        divide(child.restricted(keep), bound.among(keep), tree)
-
-
-def screened_around_centres(
-    node: SquaredNode, cutoff: float, tree: SquaredTree
-) -> tuple[SquaredNode, ModularBound]:
-    """Drop every live feature whose best completion, bounded around a centre, is not below it.
-
-    Returns the smaller node and its bound.
-    """
-    budget = Budget(np.arange(len(node.live)), node.size)
-    likely = np.argsort(-gains_alone(node), kind="stable")[: node.tuning.centred.likely * node.size]
-    start = np.zeros(len(node.live))
-    start[likely] = node.size / len(likely)
-    needed = node.needed_gain(cutoff)
-    bound = tree.centred(node, [budget], start, needed)
-    keep = bound.screened(node.size, needed)
-    return node.restricted(keep), bound.among(keep)
+        yield replace(child, bound=bound).restricted(keep)
 
 
 def offer_additions(node: SquaredNode, positions: IntArray, collector: Collector) -> FloatArray:
@@ -210,3 +239,25 @@ def enumerate_additions(node: SquaredNode, collector: Collector, run: Run) -> No
     for positions in node.sets(node.tuning.together.supports):
         run.tick()
         offer_additions(node, positions, collector)
+
+
+SquaredStrategy = NodeStrategy[SquaredNode, SquaredTree]
+
+BOUNDS = (
+    SquaredStrategy(Strategy.EXPANSION, needs_expansion, around_points),
+    SquaredStrategy(Strategy.SCREENING, lacks_shares, by_its_shares),
+)
+"""Strategies that bound and screen a node."""
+
+ENGINE = SquaredStrategy(None, suits_engine, by_engine)
+
+VERY_FEW_CLUSTERS = SquaredStrategy(Strategy.CLUSTERS, has_clusters, by_very_few_clusters)
+
+SETTLEMENTS = (
+    SquaredStrategy("last additions", is_last, evaluated),
+    SquaredStrategy(Strategy.CLUSTERS, has_clusters, by_few_clusters),
+    ENGINE,
+    SquaredStrategy(Strategy.IN_OR_OUT, has_too_many_clusters, branch_in_or_out),
+    SquaredStrategy("division", always, divided_by_shares),
+)
+"""Strategies that settle a node with a bound; the last one always does."""

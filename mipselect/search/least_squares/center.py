@@ -1,4 +1,4 @@
-"""The centre of a search: a support, and what the bounds around it need."""
+"""The incumbent of a search: a support, and what the bounds around it need."""
 
 from __future__ import annotations
 

@@ -6,12 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mipselect.arrays import FloatArray, IntArray
-from mipselect.search.bounds.modular import ModularBound
 from mipselect.search.collectors import Collector
 from mipselect.search.least_squares.branch_and_bound import offer_additions
 from mipselect.search.least_squares.children import Children, children_of, itself
 from mipselect.search.least_squares.clusters import by_clusters
-from mipselect.search.least_squares.division import by_shares
 from mipselect.search.least_squares.dominance import safe_share
 from mipselect.search.least_squares.near_columns import LiveSets
 from mipselect.search.least_squares.node import SquaredNode
@@ -24,36 +22,40 @@ class ClosedForm:
 
     name = "native"
 
-    def takes(self, node: SquaredNode, bound: ModularBound | None) -> bool:
-        """Features of one column each; pairs need no other bound, triples should have one."""
-        if (bound is None and node.size != 2) or not node.problem.features.singles:
+    def takes(self, node: SquaredNode) -> bool:
+        """Features of one column each; pairs need no bound, triples should have one."""
+        if (node.bound is None and node.size != 2) or not node.problem.features.singles:
             return False
         return len(node.live) <= _most(node)
 
-    def settle(
-        self, node: SquaredNode, bound: ModularBound | None, collector: Collector, run: Run
-    ) -> bool:
+    def settle(self, node: SquaredNode, collector: Collector, run: Run) -> bool:
         """Evaluate those whose gain could bring the value below the cutoff."""
-        if node.size == 2:
-            run.statistics.subproblems += 1
-            known = node.near if node.tuning.uses(Strategy.CLUSTERS_OF_PAIRS) else None
-            near = None if known is None else known.up_to(2)
-            if near is None:
-                self._settle_pairs(itself(node), collector, run)
+        name = Strategy.PAIRS if node.size == 2 else Strategy.TRIPLES
+        with run.accounts.trying(name) as account:
+            if node.size == 2:
+                run.statistics.subproblems += 1
+                self._settle_two(node, collector, run)
             else:
-                self._settle_pairs_by_clusters(node, near, collector, run)
-        else:
-            assert bound is not None
-            self._settle_triples(node, bound, collector, run)
+                self._settle_three(node, collector, run)
+            account.successes += 1
         # No cutoff on the way was below this one.
         collector.settle(run.limit(collector, node.tuning))
         return True
 
-    def _settle_triples(
-        self, node: SquaredNode, bound: ModularBound, collector: Collector, run: Run
-    ) -> None:
+    def _settle_two(self, node: SquaredNode, collector: Collector, run: Run) -> None:
+        """By clusters where near features are known."""
+        known = node.near if node.tuning.uses(Strategy.CLUSTERS_OF_PAIRS) else None
+        near = None if known is None else known.up_to(2)
+        if near is None:
+            self._settle_pairs(itself(node), collector, run)
+        else:
+            with run.accounts.trying(Strategy.CLUSTERS_OF_PAIRS) as account:
+                self._settle_pairs_by_clusters(node, near, collector, run)
+                account.successes += 1
+
+    def _settle_three(self, node: SquaredNode, collector: Collector, run: Run) -> None:
         """The first feature by its share is added, then pairs of those after it are looked at."""
-        division, start = by_shares(bound, 3), 0
+        division, start = node.division, 0
         while True:
             needed = node.needed_gain(run.limit(collector, node.tuning))
             stop = len(division.open(needed))
@@ -98,7 +100,7 @@ class ClosedForm:
         if len(children.later) < 2:
             return
         needed = children.needed_gains(run.limit(collector, tuning))
-        shares = pair_shares(children, needed)
+        shares = pair_shares(children)
         most = shares.max(axis=1)
         partners = np.flatnonzero((shares > (needed - most)[:, None]).any(axis=0))
         if len(partners) == 0:
@@ -138,13 +140,11 @@ def _most(node: SquaredNode) -> int:
     return most if node.row_tops is not None else min(most, limits.unknown)
 
 
-def pair_shares(children: Children, needed: FloatArray) -> FloatArray:
+def pair_shares(children: Children) -> FloatArray:
     """u with gain({j, l}) ≤ u_j + u_l for the pairs of every child, (F, L); -inf if not after.
 
-    Of two bounds that with fewer shares above half of what is needed: dominance as in
-    `gain_shares`, where |H_jl| is bounded by √(h_j - ρ)√(h_l - ρ) and by |G_jl| and what the base
-    takes from it, or g_j²/h_j / (1 - c_j) where c_j bounds all |H_jl|/√(h_j h_l)
-    (docs/mathematics/cuts.md, (7)).
+    By dominance as in `gain_shares`, where |H_jl| is bounded by √(h_j - ρ)√(h_l - ρ) and by
+    |G_jl| and what the base takes from it (docs/mathematics/cuts.md, (7)).
     """
     node, later, ridge, h = children.parent, children.later, children.parent.ridge, children.h
     D = h - ridge
@@ -161,16 +161,7 @@ def pair_shares(children: Children, needed: FloatArray) -> FloatArray:
     D -= off_sums
     D *= safe_share(D, ridge)
     D += ridge
-    squares = children.g**2
-    shares, half = np.divide(squares, D, out=D), 0.5 * needed[:, None]
-    open_ = np.count_nonzero(shares > half, axis=1)
-    many = np.flatnonzero(open_ > node.tuning.closed_form.many_open)
-    if len(many) and node.tuning.uses(Strategy.CORRELATIONS):
-        kept = 1.0 - ridge / h[many]
-        closest = np.sqrt(kept * kept.max(axis=1, keepdims=True))
-        by_correlation = squares[many] / (h[many] * (1.0 - closest))
-        fewer = np.count_nonzero(by_correlation > half[many], axis=1) < open_[many]
-        shares[many[fewer]] = by_correlation[fewer]
+    shares = np.divide(children.g**2, D, out=D)
     if np.isnan(shares.max()):
         shares[np.isnan(shares)] = np.inf
     # Only among the first ones are features that a later child may not add.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from mipselect.arrays import IntArray
-from mipselect.search.bounds.modular import ModularBound
 from mipselect.search.collectors import Collector
 from mipselect.search.cuts import Cut
 from mipselect.search.cutting_loop import OuterApproximation
@@ -18,13 +17,11 @@ from mipselect.search.progress import Run
 class SquaredMasters(OuterApproximation):
     """Engine of sparse-diagonal cuts and a MIP solver."""
 
-    def takes(self, sub: SquaredNode, bound: ModularBound | None) -> bool:
+    def takes(self, sub: SquaredNode) -> bool:
         """Tell whether it is screened, and a master may have its columns."""
-        return bound is not None and self.fits(len(sub.live))
+        return sub.bound is not None and self.fits(len(sub.live))
 
-    def settle(
-        self, sub: SquaredNode, bound: ModularBound | None, collector: Collector, run: Run
-    ) -> bool:
+    def settle(self, sub: SquaredNode, collector: Collector, run: Run) -> bool:
         """Add cuts until the master proves that nothing below the threshold is left."""
         if self.enumerates(len(sub.live), sub.size):
             enumerate_additions(sub, collector, run)

@@ -1,10 +1,10 @@
-"""The search for the squared loss: a centre, its root cut, and the levels around it."""
+"""The search for the squared loss: an incumbent, its root cut, and the levels around it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 
 import numpy as np
 
@@ -12,9 +12,8 @@ from mipselect.arrays import IntArray
 from mipselect.restricted.squared import PreparedSquared
 from mipselect.search.bounds.modular import ModularBound
 from mipselect.search.collectors import Collector
-from mipselect.search.least_squares.branch_and_bound import branch_and_bound, divide, reduced
+from mipselect.search.least_squares.branch_and_bound import bounded, divide
 from mipselect.search.least_squares.center import Center, center_at
-from mipselect.search.least_squares.engine import LeastSquaresEngine
 from mipselect.search.least_squares.node import (
     SquaredNode,
     greedy_completion,
@@ -22,7 +21,6 @@ from mipselect.search.least_squares.node import (
 )
 from mipselect.search.least_squares.removed_families import open_removed_sets
 from mipselect.search.least_squares.root_cuts import (
-    centred_cut,
     changes,
     lean_cut,
     level_bound,
@@ -30,7 +28,7 @@ from mipselect.search.least_squares.root_cuts import (
 )
 from mipselect.search.least_squares.swaps import best_by_swaps
 from mipselect.search.least_squares.tree import GramMeasures, SquaredTree, is_crowded
-from mipselect.search.neighbourhood import offer_nearby
+from mipselect.search.neighbourhood import Engine
 from mipselect.search.progress import Run, Stopped
 from mipselect.search.removed_sets import removed_sets
 from mipselect.search.scheduler import Scheduler
@@ -41,72 +39,64 @@ from mipselect.search.tuning import TUNING, Tuning
 def search_level(center: Center, level: int, cut: ModularBound, tree: SquaredTree) -> None:
     """Offer every support of the level below the cutoff; settle a bound for the rest.
 
-    A level that turns out to be long is begun again, with families of removed sets.
+    A level that turns out to be long is begun again, with families of removed sets; so is one
+    that cannot do without the largest entries of G, when these are known.
     """
     proven, persistent = level_bound(center, cut, level), tree.is_long
-    tuning = center.tuning
-    by_families = not center.lean and tuning.uses(Strategy.REMOVED_FAMILIES)
-    better = partial(level_bound, center, level=level)
     try:
-        cutoff = tree.cutoff
-        if persistent and proven < cutoff and tuning.uses(Strategy.LEVEL_CENTRES):
-            for curvature in tree.measures.curvatures:
-                cut = max(cut, centred_cut(center, cut, level, curvature, cutoff), key=better)
-                proven = better(cut)
-                if proven >= cutoff:
-                    break
-        if persistent and proven < cutoff and by_families:
-            tree.run.reporter.bound, tree.run.reporter.incumbent = proven, tree.collector.threshold
-            for removed in open_removed_sets(center, level, tree):
-                positions = np.searchsorted(center.support, removed)
-                node = additions_after_removal(center, positions, level, tree.collector)
-                branch_and_bound(node, tree)
-                tree.run.reporter.done += 1
+        if proven >= tree.cutoff:
+            tree.collector.settle(proven)
             return
-        best, sets = _removed_in_order(center, cut, level)
-        while (following := next(sets, None)) is not None:
-            cost, removed = following
-            proven = max(0.0, cost - best)
+        sets = listed_removed_sets(center, cut, level, tree)
+        if persistent and center.tuning.uses(Strategy.REMOVED_FAMILIES):
+            sets = ((proven, removed) for removed in open_removed_sets(center, level, tree))
+        for proven, removed in sets:
             tree.run.reporter.bound, tree.run.reporter.incumbent = proven, tree.collector.threshold
-            tree.run.tick()
-            if proven >= tree.cutoff:
-                tree.collector.settle(proven)
-                return
-            if tree.is_long and not persistent and not center.lean:
+            if tree.is_long and not persistent:
                 search_level(center, level, cut, tree)
                 return
-            node = additions_after_removal(center, removed, level, tree.collector)
-            node, bound = reduced(node, tree)
-            if center.lean and is_crowded(node):
+            node = additions_after_removal(center, removed, level, tree)
+            left = bounded(node, tree)
+            if left is not None and center.lean and is_crowded(left):
                 center.tops.find(tree.run.tick)
-                cut = max(cut, root_cut(center, level), key=better)
-                best, sets = _removed_in_order(center, cut, level)
-                continue
-            divide(node, bound, tree)
+                cuts = cut, root_cut(center, level)
+                better = max(cuts, key=lambda known: level_bound(center, known, level))
+                search_level(center, level, better, tree)
+                return
+            divide(left, tree)
             tree.run.reporter.done += 1
     except Stopped:
         tree.collector.settle(proven)
         raise
 
 
-def _removed_in_order(
-    center: Center, cut: ModularBound, level: int
-) -> tuple[float, Iterator[tuple[float, IntArray]]]:
-    """Bound -R by the cut where leaving costs nothing, and yield the removed sets by their cost."""
+def listed_removed_sets(
+    center: Center, cut: ModularBound, level: int, tree: SquaredTree
+) -> Iterator[tuple[float, IntArray]]:
+    """Every removed set that its cut does not settle, after the bound for it and all that follow.
+
+    They come in the order of what leaving costs; the others are settled.
+    """
     leaving, entering = changes(center, level)
-    costs = -cut.terms[leaving.positions]
-    return cut.largest([entering]), removed_sets(costs, level)
+    best = cut.largest([entering])
+    for cost, places in removed_sets(-cut.terms[leaving.positions], level):
+        tree.run.tick()
+        proven = max(0.0, cost - best)
+        if proven >= tree.cutoff:
+            tree.collector.settle(proven)
+            return
+        yield proven, center.support[places]
 
 
 def additions_after_removal(
-    center: Center, removed: IntArray, level: int, collector: Collector
+    center: Center, removed: IntArray, level: int, tree: SquaredTree
 ) -> SquaredNode:
     """The node of one removed set.
 
     Its greedy completion is offered first: it gives the search a cutoff, and the bounds the
     multiplier ν that makes them tight where the norm constraint is active.
     """
-    base = np.delete(center.support, removed)
+    base = np.setdiff1d(center.support, removed)
 
     def build(multiplier: float) -> SquaredNode:
         return squared_node(
@@ -122,10 +112,12 @@ def additions_after_removal(
     node, tuning = build(0.0), center.tuning
     if not (tuning.uses(Strategy.COMPLETIONS) or tuning.uses(Strategy.MULTIPLIERS)):
         return node
-    completed = np.sort(np.append(base, node.live[greedy_completion(node)]))
-    fit = center.problem.fit(completed)
-    if tuning.uses(Strategy.COMPLETIONS):
-        collector.offer(completed[None], np.array([fit.value]))
+    with tree.run.accounts.trying(Strategy.COMPLETIONS) as account:
+        completed = np.sort(np.append(base, node.live[greedy_completion(node)]))
+        fit = center.problem.fit(completed)
+        if tuning.uses(Strategy.COMPLETIONS):
+            account.successes += fit.value < tree.collector.threshold
+            tree.collector.offer(completed[None], np.array([fit.value]))
     tighter = fit.multiplier > 0.0 and tuning.uses(Strategy.MULTIPLIERS)
     return build(fit.multiplier) if tighter else node
 
@@ -137,13 +129,13 @@ class LeastSquaresNeighbourhood:
     Attributes
     ----------
     center : Center
-    engine : LeastSquaresEngine
+    engine : Engine of SquaredNode
     scheduler : Scheduler
     measures : GramMeasures
     """
 
     center: Center
-    engine: LeastSquaresEngine
+    engine: Engine[SquaredNode]
     scheduler: Scheduler
     measures: GramMeasures
     _cuts: dict[tuple[int, bool], ModularBound] = field(default_factory=dict, init=False)
@@ -163,27 +155,6 @@ class LeastSquaresNeighbourhood:
         """L = min(s, p-s) + 1."""
         return self.center.levels
 
-    @cached_property
-    def entering(self) -> IntArray:
-        """The features outside Ŝ, the most gainful by the root cut first."""
-        if self.levels == 1:
-            return self.center.candidates
-        return self.center.candidates[
-            np.argsort(-self._cut(1).terms[len(self.support) :], kind="stable")
-        ]
-
-    def fill(self, collector: Collector, count: int, run: Run) -> None:
-        """Offer supports made of Ŝ and the features that enter most gainfully by its cut."""
-        offer_nearby(
-            self.support,
-            self.entering,
-            self.center.problem,
-            collector,
-            count,
-            run,
-            self.center.tuning,
-        )
-
     def level_bound(self, level: int) -> float:
         """Bound R from below on a whole level by its root cut."""
         return level_bound(self.center, self._cut(level), level)
@@ -194,7 +165,10 @@ class LeastSquaresNeighbourhood:
         Where it is stopped, it settles what is proven of all that is open.
         """
         tree = SquaredTree(collector, self.engine, run, self.scheduler, self.measures)
-        search_level(self.center, level, self._cut(level), tree)
+        with run.accounts.trying(Strategy.ROOT_CUTS) as account:
+            cut = self._cut(level)
+            account.successes += level_bound(self.center, cut, level) >= tree.cutoff
+        search_level(self.center, level, cut, tree)
 
     def _cut(self, level: int) -> ModularBound:
         """The cut of a level, made once, and once more when more is known of G."""
@@ -213,12 +187,12 @@ class LeastSquaresMethod:
     Attributes
     ----------
     problem : PreparedSquared
-    engine : LeastSquaresEngine
+    engine : Engine of SquaredNode
     tuning : Tuning
     """
 
     problem: PreparedSquared
-    engine: LeastSquaresEngine
+    engine: Engine[SquaredNode]
     tuning: Tuning = TUNING
 
     @property

@@ -24,6 +24,7 @@ from mipselect.arrays import FloatArray, IntArray
 from mipselect.restricted.squared import EPS, PreparedSquared
 from mipselect.search.bounds.modular import ModularBound
 from mipselect.search.least_squares.blocks import Blocks, in_own_eigenvectors
+from mipselect.search.least_squares.division import DivisionByShares, by_shares
 from mipselect.search.least_squares.dominance import dominated_diagonal, largest_sums
 from mipselect.search.least_squares.near_columns import LiveSets
 from mipselect.search.node import Node
@@ -53,6 +54,8 @@ class SquaredNode(Node):
     tuning : Tuning
     near : LiveSets or None
         Which live features are near to one another; None where that has not been looked for.
+    bound : ModularBound or None
+        On the gain, by which the node has been screened; None if it has not been yet.
     """
 
     problem: PreparedSquared
@@ -64,6 +67,7 @@ class SquaredNode(Node):
     row_tops: FloatArray | None
     tuning: Tuning = TUNING
     near: LiveSets | None = None
+    bound: ModularBound | None = None
 
     def __post_init__(self) -> None:
         if not np.isfinite(self.h).all():
@@ -99,6 +103,12 @@ class SquaredNode(Node):
         needed = self.base_value - self.slack - 2.0 * self.problem.n * cutoff
         return needed if needed < math.inf else -math.inf
 
+    @cached_property
+    def division(self) -> DivisionByShares:
+        """The sets of additions by their first feature; it needs a bound."""
+        assert self.bound is not None
+        return by_shares(self.bound, self.size)
+
     def dense(self) -> FloatArray:
         """H on the live columns, shape (C, C)."""
         H = self.problem.gram.block(self.columns) - self.whitened.T @ self.whitened
@@ -128,6 +138,7 @@ class SquaredNode(Node):
             whitened=self.whitened[:, columns],
             g=self.g[columns],
             h=self.h[columns],
+            bound=None if self.bound is None else self.bound.among(keep),
         )
 
     def with_feature(self, position: int, keep: IntArray) -> Self:
@@ -158,6 +169,7 @@ class SquaredNode(Node):
             g=g,
             h=h,
             base_value=base_value,
+            bound=None,
         )
 
     def places(self, positions: IntArray) -> IntArray:
@@ -297,12 +309,10 @@ def cheap_off_sums(node: SquaredNode, count: int) -> FloatArray:
     return np.asarray(off_sums)
 
 
-def screened(
-    node: SquaredNode, cutoff: float, tick: Callable[[], None]
-) -> tuple[SquaredNode, ModularBound]:
+def screened(node: SquaredNode, cutoff: float, tick: Callable[[], None]) -> SquaredNode:
     """Drop every live feature whose best completion cannot be below `cutoff`.
 
-    Returns the smaller node and its bound by shares; repeated as long as it drops much, for
+    Returns the smaller node with its bound by shares; repeated as long as it drops much, for
     fewer live features have smaller off-diagonal sums. The tops of G among the live features are
     computed only when cheaper bounds have dropped what they can.
     """
@@ -312,21 +322,22 @@ def screened(
         bound = ModularBound(0.0, gain_shares(node) if formed else shares_without_blocks(node))
         before = len(node.live)
         if before < node.size or not node.tuning.uses(Strategy.SCREENING):
-            return node, bound
+            break
         keep = bound.screened(node.size, node.needed_gain(cutoff))
         much = len(keep) <= limits.much * before
         if len(keep) < before:
             node, bound = node.restricted(keep), bound.among(keep)
         if len(keep) < node.size:
-            return node, bound
+            break
         if not much and not formed and len(keep) <= limits.dense:
             formed = True
         elif not much:
             known = node.row_tops is not None or node.size == 1 or not node.problem.features.singles
             if known or not limits.dense < len(keep) <= limits.tops_columns:
-                return node, bound
+                break
             tops = node.problem.gram.row_tops(node.live, node.size - 1, tick)
             node = replace(node, row_tops=tops)
+    return replace(node, bound=bound)
 
 
 def greedy_completion(node: SquaredNode) -> IntArray:

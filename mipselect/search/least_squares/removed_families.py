@@ -1,4 +1,4 @@
-"""Families of removed sets: who of the centre stays, who leaves, and who is undecided.
+"""Families of removed sets: who of the incumbent stays, who leaves, and who is undecided.
 
 One bound settles all removed sets of a family, where a list would have to look at each: of s = 15
 features there are 6,435 sets of 8 that leave.
@@ -30,7 +30,7 @@ def removed_sets_of(kept: Node, support: IntArray) -> Iterator[IntArray]:
 def open_removed_sets(center: Center, level: int, tree: SquaredTree) -> Iterator[IntArray]:
     """Every removed set that no bound on its family settles; the others are settled.
 
-    A family is a node of the sets that are kept, and is divided by a feature of the centre that
+    A family is a node of the sets that are kept, and is divided by a feature of the incumbent that
     leaves or stays. That in which the costliest feature stays comes first, for good supports are
     there. Where bounds do not pay, the sets of what is left are listed.
     """
@@ -45,7 +45,9 @@ def open_removed_sets(center: Center, level: int, tree: SquaredTree) -> Iterator
             continue
         tree.visit()
         cutoff = tree.cutoff
-        costs = costs_of_leaving(center, kept, cutoff, tree)
+        with tree.run.accounts.trying(strategy) as account:
+            costs = costs_of_leaving(center, kept, cutoff, tree)
+            account.successes += costs is None
         scheduler.note(strategy, level, kept.number if costs is None else 0)
         if costs is None:
             tree.collector.settle(cutoff)
@@ -75,12 +77,12 @@ def costs_of_leaving(
         center.tuning,
     )
     undecided, candidates = np.split(np.arange(len(node.live)), [len(kept.live)])
-    alone, most = gains_alone(node)[candidates], center.tuning.centred.likely * level
+    alone, most = gains_alone(node)[candidates], center.tuning.expanding.likely * level
     entering = candidates[np.argsort(-alone, kind="stable")[:most]]
     start = np.zeros(len(node.live))
     start[undecided] = kept.size / len(undecided)
     start[entering] = level / len(entering)
     budgets = [Budget(undecided, kept.size), Budget(candidates, level)]
     needed = node.needed_gain(cutoff)
-    bound = tree.centred(node, budgets, start, needed)
+    bound = tree.expanded(node, budgets, start, needed)
     return None if bound.largest(budgets) <= needed else np.asarray(bound.terms[undecided])

@@ -1,4 +1,4 @@
-"""Cuts at the centre for whole levels: what leaving costs and entering gains."""
+"""Cuts at the incumbent for whole levels: what leaving costs and entering gains."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ import numpy as np
 from mipselect.arrays import FloatArray
 from mipselect.search.bounds.modular import Budget, ModularBound
 from mipselect.search.least_squares.center import Center
-from mipselect.search.least_squares.centring import best_centred
-from mipselect.search.least_squares.curvature import Curvature, UniformCurvature
+from mipselect.search.least_squares.curvature import UniformCurvature
+from mipselect.search.least_squares.cuts import sparse_diagonal_cut
 from mipselect.search.least_squares.dominance import (
     dominated_diagonal,
     largest_sums,
 )
+from mipselect.search.least_squares.expansion import best_expanded
 from mipselect.search.least_squares.node import cheap_off_sums
 from mipselect.search.strategies import Strategy
 
@@ -76,64 +77,32 @@ def _among_candidates(center: Center, count: int) -> FloatArray:
 
 
 def _root_cut_by_blocks(center: Center, level: int) -> ModularBound:
-    """The same in the eigenvectors of every feature's own block."""
-    blocks, support, candidates = center.whole.blocks, center.support, center.candidates
-    inside = blocks.columns(support)
-    coef = np.zeros(len(blocks.g))
-    coef[inside] = np.linalg.solve(blocks.H[np.ix_(inside, inside)], blocks.g[inside])
-    w = blocks.g - blocks.H @ coef
-    across = blocks.norms[np.ix_(candidates, support)]
-    off_sums = np.empty(len(blocks.norms))
-    off_sums[support] = blocks.norms[np.ix_(support, support)].sum(axis=1)
-    off_sums[support] += largest_sums(across.T.copy(), level)
-    off_sums[candidates] = across.sum(axis=1)
-    if level > 1:
-        off_sums[candidates] += largest_sums(
-            blocks.norms[np.ix_(candidates, candidates)], level - 1
-        )
-    M = blocks.dominated(off_sums)
-    costs, gains = blocks.sums(M * coef**2)[support], blocks.sums(w**2 / M)[candidates]
-    return bound_on_changes(center, center.floor, costs, gains)
+    """The same for features of several columns, by all of H."""
+    cut = sparse_diagonal_cut(replace(center.whole, size=level), center.support)
+    terms = -2.0 * center.problem.n * cut.coefficients
+    value = float(cut.at(center.support))
+    return bound_on_changes(center, value, terms[center.support], terms[center.candidates])
 
 
-def centred_cut(
-    center: Center, cut: ModularBound, level: int, curvature: Curvature, cutoff: float
-) -> ModularBound:
-    """The cut of the best centre for a whole level (docs/mathematics/cuts.md, (12)).
+def lean_cut(center: Center, cut: ModularBound, level: int) -> ModularBound:
+    """The cut of the best expansion point for a level, from a few columns of G.
 
     With two budgets, s - i features of Ŝ and i others, the bound on the gain is one on R whose
-    terms are what leaving costs and entering gains.
-
-    Parameters
-    ----------
-    center : Center
-    cut : ModularBound
-        That of `root_cut`, where the centre begins.
-    level : int
-    curvature : Curvature
-    cutoff : float
-        A cut that proves it for the level needs no improvement.
+    terms are what leaving costs and entering gains (docs/mathematics/cuts.md, (12)). The ridge is
+    all that is used of how convex the loss is. The point begins at the terms of `cut`.
     """
     whole, support, candidates = center.whole, center.support, center.candidates
-    most = center.tuning.centred.likely * level
+    most = center.tuning.expanding.likely * level
     entering = candidates[np.argsort(-cut.terms[len(support) :], kind="stable")[:most]]
     start = np.zeros(len(whole.live))
     start[support] = 1.0 - level / len(support)
     start[entering] = level / len(entering)
     budgets = [Budget(support, len(support) - level), Budget(candidates, level)]
-    needed = whole.needed_gain(cutoff)
-    bound = best_centred(whole, curvature.at(whole), budgets, start, needed)
+    convexity, needed = UniformCurvature(0.0).at(whole), whole.needed_gain(center.value)
+    bound = best_expanded(whole, convexity, budgets, start, needed)
     costs, gains = bound.terms[support], bound.terms[candidates]
     value = whole.lower_bound(bound.constant + float(costs.sum()))
     return bound_on_changes(center, value, costs, gains)
-
-
-def lean_cut(center: Center, cut: ModularBound, level: int) -> ModularBound:
-    """The cut of the best centre for a level, from a few columns of G.
-
-    The ridge is all that is used of how convex the loss is.
-    """
-    return centred_cut(center, cut, level, UniformCurvature(0.0), center.value)
 
 
 def level_bound(center: Center, cut: ModularBound, level: int) -> float:

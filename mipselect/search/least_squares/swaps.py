@@ -23,22 +23,32 @@ def best_by_swaps(
 ) -> tuple[IntArray, float]:
     """A support that no single swap improves, and its value; after many swaps any support.
 
-    Any support would do as the centre of the search; a better one makes it faster.
+    Any support would do as the incumbent of the search; a better one makes it faster.
     """
     support = forward_selection(problem, size)
     value = float(problem.values(support[None])[0])
-    outside = np.setdiff1d(np.arange(problem.features.count), support)
-    most = tuning.swaps if len(outside) and tuning.uses(Strategy.SWAPS) else 0
-    for _ in range(most):
-        best = (value, -1, -1)
-        for k in range(size):
-            run.tick()
-            values = problem.values_of_additions(np.delete(support, k), outside)
-            j = int(np.argmin(values))
-            best = min(best, (float(values[j]), k, j))
-        if best[1] < 0:
-            break
-        value, k, j = best
-        support[k], outside[j] = outside[j], support[k]
-        support = np.sort(support)
+    if not tuning.uses(Strategy.SWAPS) or size == problem.features.count:
+        return support, value
+    with run.accounts.trying(Strategy.SWAPS) as account:
+        for _ in range(tuning.swaps):
+            better, lower = best_swap(problem, support, value, run)
+            if not lower < value:
+                break
+            support, value, account.successes = better, lower, 1
     return support, value
+
+
+def best_swap(
+    problem: PreparedSquared, support: IntArray, value: float, run: Run
+) -> tuple[IntArray, float]:
+    """The best support that differs by one feature, and its value; the same if none is better."""
+    outside = np.setdiff1d(np.arange(problem.features.count), support)
+    best = support
+    for k in range(len(support)):
+        run.tick()
+        kept = np.delete(support, k)
+        values = problem.values_of_additions(kept, outside)
+        j = int(np.argmin(values))
+        if values[j] < value:
+            best, value = np.sort(np.append(kept, outside[j])), float(values[j])
+    return best, value

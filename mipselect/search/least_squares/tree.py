@@ -13,9 +13,8 @@ import numpy as np
 from mipselect.arrays import FloatArray
 from mipselect.restricted.squared import PreparedSquared
 from mipselect.search.bounds.modular import Budget, ModularBound
-from mipselect.search.least_squares.centring import best_centred
 from mipselect.search.least_squares.curvature import ChildrenCurvature, Curvature
-from mipselect.search.least_squares.engine import LeastSquaresEngine
+from mipselect.search.least_squares.expansion import best_expanded
 from mipselect.search.least_squares.measured_curvature import curvature_of, spectral_curvatures
 from mipselect.search.least_squares.near_columns import LiveSets, NearColumns, near_columns
 from mipselect.search.least_squares.node import SquaredNode, squared_node
@@ -65,7 +64,7 @@ class GramMeasures:
 
 
 @dataclass(frozen=True, eq=False)
-class SquaredTree(TreeSearch[LeastSquaresEngine]):
+class SquaredTree(TreeSearch[SquaredNode]):
     """A `TreeSearch` with bounds that take work, for nodes that cheap bounds did not prune.
 
     Attributes
@@ -81,12 +80,12 @@ class SquaredTree(TreeSearch[LeastSquaresEngine]):
         """True if cheap bounds have had their chance, on many nodes."""
         return self.is_beyond(self.tuning.patience.cheap)
 
-    def worth_a_centre(self, node: SquaredNode) -> bool:
+    def worth_expanding(self, node: SquaredNode) -> bool:
         """Tell whether a node that is screened should be bounded around an expansion point."""
-        limits = self.tuning.centred
+        limits = self.tuning.expanding
         if not 2 <= node.size <= len(node.live) - limits.spare:
             return False
-        if not self.tuning.uses(Strategy.CENTRES):
+        if not self.tuning.uses(Strategy.EXPANSION):
             return False
         return is_crowded(node) or (self.is_long and node.size >= limits.least_size)
 
@@ -97,7 +96,7 @@ class SquaredTree(TreeSearch[LeastSquaresEngine]):
             gram.full()
 
     def informed(self, node: SquaredNode, families: int = 0) -> SquaredNode:
-        """With what is known of near columns, when cheap bounds and centres had their chance.
+        """With what is known of near columns, when other bounds had their chance.
 
         Or if bounds leave so many families of so many features open that it takes long to look.
         """
@@ -110,41 +109,41 @@ class SquaredTree(TreeSearch[LeastSquaresEngine]):
         wanted = self.scheduler.wants_at_once(at_once) or self.is_beyond(self.tuning.patience.near)
         return replace(node, near=LiveSets(self.measures.near)) if gram.fits and wanted else node
 
-    def centred(
+    def expanded(
         self, node: SquaredNode, budgets: Sequence[Budget], start: FloatArray, needed: float
     ) -> ModularBound:
-        """The bound of `best_centred` by the measure that has been the best for this size.
+        """The bound of `best_expanded` by the measure that has been the best for this size.
 
         Before cheap bounds have had their chance no spectrum is computed for it.
         """
         known, size = self.measures, node.size
-        best = self.scheduler.variant(Strategy.CENTRES, size) if self.is_long else 0
+        best = self.scheduler.variant(Strategy.EXPANSION, size) if self.is_long else 0
         if best is not None:
             curvature = known.curvatures[best] if best else known.cheap_curvature
-            return best_centred(node, curvature.at(node), budgets, start, needed)
+            return best_expanded(node, curvature.at(node), budgets, start, needed)
         lowest, found = math.inf, ModularBound(math.inf, np.zeros(len(node.live)))
         winner = 0
         for variant, curvature in enumerate(known.curvatures):
-            bound = best_centred(node, curvature.at(node), budgets, start, needed)
+            bound = best_expanded(node, curvature.at(node), budgets, start, needed)
             worst = bound.largest(budgets)
             if worst < lowest:
                 lowest, found, winner = worst, bound, variant
             if lowest <= needed:
                 break
-        self.scheduler.won(Strategy.CENTRES, size, winner)
+        self.scheduler.won(Strategy.EXPANSION, size, winner)
         return found
 
     def of_children(self, node: SquaredNode) -> ChildrenCurvature | None:
         """By what all children of a node are bounded at once; None if one by one is right."""
-        size, centres = node.size - 1, Strategy.CENTRES
-        if size < self.tuning.centred.least_size or not self.is_long:
+        size, strategy = node.size - 1, Strategy.EXPANSION
+        if size < self.tuning.expanding.least_size or not self.is_long:
             return None
         if not (node.problem.features.singles and self.tuning.uses(Strategy.CHILDREN)):
             return None
-        best = self.scheduler.variant(centres, size)
+        best = self.scheduler.variant(strategy, size)
         if best is None and node.near is not None:
             # Clusters prune most of them before any measure would be tried.
-            best = self.scheduler.winner(centres, size)
+            best = self.scheduler.winner(strategy, size)
             if best is None:
-                best = self.scheduler.winner(centres, node.size)
+                best = self.scheduler.winner(strategy, node.size)
         return None if best is None else cast(ChildrenCurvature, self.measures.curvatures[best])

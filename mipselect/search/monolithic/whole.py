@@ -148,9 +148,6 @@ class WholeNeighbourhood:
         """L = min(s, p-s) + 1."""
         return self.around.levels
 
-    def fill(self, collector: Collector, count: int, run: Run) -> None:
-        """Offer nothing: a model has no use for a threshold."""
-
     def level_bound(self, level: int) -> float:
         """Bound R from below on a whole level, as the native search does."""
         return self.around.level_bound(level)

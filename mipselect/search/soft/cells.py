@@ -43,7 +43,7 @@ class Family(Protocol):
     def guess(self) -> ModularBound:
         """Roughly -R(B ∪ T), from below."""
 
-    def centred(self, inclusion: FloatArray) -> ModularBound | None:
+    def expanded(self, inclusion: FloatArray) -> ModularBound | None:
         """One that is good where features are in with these probabilities, if any."""
 
     def pairs(self, target: LogWeight) -> PairLaw | None:
@@ -143,14 +143,14 @@ def tight(
     laws = _finite_laws(family, bounds, target)
     log_upper, law, bound = min(laws, key=lambda found: found[0])
     guess, _ = _law(node, family.guess(), target)
-    # A constant says nothing about features, so that it is not where centring begins.
+    # A constant says nothing about features, so that no point begins there.
     informed = [found for found in laws if found[2].terms.any()] or laws
     inclusion = np.exp(min(informed, key=lambda found: found[0])[1].log_inclusion())
     limits = tuning.refining
-    for _ in range(limits.centrings if tuning.uses(Strategy.CELL_CENTRES) else 0):
+    for _ in range(limits.expansions if tuning.uses(Strategy.CELL_EXPANSION) else 0):
         if log_upper - guess < limits.close:
             break
-        trial = family.centred(inclusion)
+        trial = family.expanded(inclusion)
         if trial is None:
             break
         log_trial, trial_law = _law(node, trial, target)
@@ -195,7 +195,7 @@ def parts_of(cell: Cell, space: Space, target: LogWeight, tuning: Tuning = TUNIN
 
 
 def likely(inclusion: FloatArray, most: int, limits: Refining) -> IntArray:
-    """Return the positions of what may be part of a centre, `most` of them at most."""
+    """Return the positions of what may be part of an expansion point, `most` of them at most."""
     found = np.flatnonzero(inclusion > limits.least_inclusion)
     return found if len(found) <= most else np.argpartition(-inclusion, most)[:most]
 

@@ -45,7 +45,7 @@ class DualFamily:
         value = float(self.node.bound(np.zeros(1))[0])
         return ModularBound(-value, np.zeros(len(self.node.live)))
 
-    def centred(self, inclusion: FloatArray) -> ModularBound | None:
+    def expanded(self, inclusion: FloatArray) -> ModularBound | None:
         """The bound of the dual point that is best at these inclusion probabilities π.
 
         For ν = 0 it maximises Σ_i -ℓ*(y_i, -α_i) - Σ_j π_j w_j² / 2λ, the dual of the problem

@@ -11,9 +11,9 @@ import numpy as np
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.restricted.squared import EPS, PreparedSquared
 from mipselect.search.bounds.modular import ModularBound
-from mipselect.search.least_squares.centring import Centring
 from mipselect.search.least_squares.curvature import Convexity, Curvature
 from mipselect.search.least_squares.dominance import dominated_diagonal
+from mipselect.search.least_squares.expansion import PointBounds
 from mipselect.search.least_squares.measured_curvature import curvature_of
 from mipselect.search.least_squares.node import (
     SquaredNode,
@@ -80,19 +80,19 @@ class SquaredFamily:
             return self._bound(0.0, node.blocks.gains(above * node.blocks.eigenvalues))
         return self._bound(0.0, node.g**2 / (node.h + self._off_sums))
 
-    def centred(self, inclusion: FloatArray) -> ModularBound | None:
+    def expanded(self, inclusion: FloatArray) -> ModularBound | None:
         """The bound around the coefficients that are expected at these inclusion probabilities.
 
         The total of the cell is smallest at x = (Q + D/π)⁻¹ g with the inclusion probabilities π
         of the law that x makes.
         """
         limits = self.node.tuning.refining
-        members = likely(inclusion, limits.centre_columns, limits)
+        members = likely(inclusion, limits.expanded_columns, limits)
         if len(members) == 0 or self.blurred:
             return None
-        centring = Centring(self.node, self._convexity)
-        centring.admit(members)
-        bound, _ = centring.around(np.minimum(inclusion[centring.members], 1.0))
+        around_points = PointBounds(self.node, self._convexity)
+        around_points.admit(members)
+        bound, _ = around_points.around(np.minimum(inclusion[around_points.members], 1.0))
         return self._bound(bound.constant, bound.terms)
 
     def pairs(self, target: LogWeight) -> PairLaw | None:
@@ -163,7 +163,7 @@ class EvaluatedFamily:
         """The values."""
         return ModularBound(0.0, -self.values)
 
-    def centred(self, inclusion: FloatArray) -> ModularBound | None:
+    def expanded(self, inclusion: FloatArray) -> ModularBound | None:
         """Nothing could be better."""
         return None
 

@@ -14,10 +14,11 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.restricted.squared import EPS
-from mipselect.search.bounds.expansion import Before, ascended
+from mipselect.search.bounds.expansion import Expansion
 from mipselect.search.bounds.modular import Budget, ModularBound
 from mipselect.search.least_squares.curvature import Convexity
 from mipselect.search.least_squares.node import SquaredNode
@@ -49,8 +50,8 @@ class Rounding:
         return np.asarray(4.0 * EPS * terms * reach**2)
 
 
-class Centring:
-    """The bounds of one node around centres made of some of its features.
+class PointBounds:
+    """The bounds of one node around expansion points made of some of its features.
 
     Parameters
     ----------
@@ -65,7 +66,7 @@ class Centring:
         self._Q: FloatArray = np.empty((len(node.g), 0))
 
     def admit(self, positions: IntArray) -> None:
-        """Let centres be made of these features as well."""
+        """Let points be made of these features as well."""
         node = self._node
         known = np.zeros(len(node.live), dtype=bool)
         known[self.members] = True
@@ -95,52 +96,60 @@ class Centring:
         return ModularBound(constant, self._convexity.gains(left)), float(node.g[X] @ x)
 
 
-def best_centred(
-    node: SquaredNode,
-    convexity: Convexity,
-    budgets: Sequence[Budget],
-    start: FloatArray,
-    cutoff: float,
-) -> ModularBound:
-    """A centre whose bound on all T within the budgets is small.
-
-    The best weights maximise a concave function of z on {0 ≤ z ≤ 1, Σ z = count} whose gradient
-    are the shares: projected steps of Barzilai and Borwein. Every step ends in a valid bound.
+class NodeExpansion(Expansion):
+    """The best bound of one node.
 
     Parameters
     ----------
     node : SquaredNode
     convexity : Convexity
     budgets : sequence of Budget
-        Disjoint.
-    start : ndarray of shape (L,)
-        Weights to begin with, each within its budget.
     cutoff : float
         A bound on the gain that needs no improvement.
     """
-    centring, limits = Centring(node, convexity), node.tuning.centred
-    centring.admit(np.flatnonzero(start))
-    z = start
-    best, lowest = ModularBound(np.inf, np.zeros(len(start))), np.inf
-    before: Before = None
-    for step in range(limits.steps):
-        bound, reachable = centring.around(z[centring.members])
-        worst = bound.largest(budgets)
-        if worst < lowest:
-            best, lowest = bound, worst
-        if lowest <= cutoff or lowest - reachable <= limits.close * (lowest - cutoff):
-            break
-        if step in limits.admitting and len(centring.members) < limits.members:
-            _admit_promising(centring, budgets, bound, limits.promising)
-        admitted = np.zeros((1, len(start)), dtype=bool)
-        admitted[0, centring.members] = True
-        here = z[None], bound.terms[None]
-        z, before = ascended(*here, before, budgets, admitted)[0], here
-    return best
+
+    def __init__(
+        self, node: SquaredNode, convexity: Convexity, budgets: Sequence[Budget], cutoff: float
+    ) -> None:
+        self._limits = limits = node.tuning.expanding
+        super().__init__(budgets, np.array([cutoff]), limits.steps, limits.promising)
+        self._bounds = PointBounds(node, convexity)
+        self.admitted = np.zeros((1, len(node.live)), dtype=bool)
+        self.best = ModularBound(math.inf, np.zeros(len(node.live)))
+
+    def admit(self, positions: IntArray) -> None:
+        """Let points be made of these features as well."""
+        self._bounds.admit(positions)
+        self.admitted[0, positions] = True
+
+    def admits(self, step: int) -> bool:
+        """At some steps, as long as there are not too many."""
+        limits = self._limits
+        return step in limits.admitting and len(self._bounds.members) < limits.members
+
+    def tried(self, rows: IntArray, z: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """By `PointBounds.around`."""
+        bound, reachable = self._bounds.around(z[0, self._bounds.members])
+        largest = bound.largest(self.budgets)
+        if largest < self.lowest[0]:
+            self.best, self.lowest[0] = bound, largest
+        return bound.terms[None], np.array([reachable])
+
+    def enough(self, step: int, rows: IntArray, reachable: FloatArray) -> NDArray[np.bool_]:
+        """Where little of what is missing can be reached."""
+        missing = self.lowest - self.needed
+        return (missing <= 0.0) | (self.lowest - reachable <= self._limits.close * missing)
 
 
-def _admit_promising(
-    centring: Centring, budgets: Sequence[Budget], bound: ModularBound, more: int
-) -> None:
-    promising = [b.positions[b.likely(bound.terms, b.count + more)] for b in budgets]
-    centring.admit(np.concatenate(promising))
+def best_expanded(
+    node: SquaredNode,
+    convexity: Convexity,
+    budgets: Sequence[Budget],
+    start: FloatArray,
+    cutoff: float,
+) -> ModularBound:
+    """The best bound of a `NodeExpansion` that begins with these weights, shape (L,)."""
+    expansion = NodeExpansion(node, convexity, budgets, cutoff)
+    expansion.admit(np.flatnonzero(start))
+    expansion.improve(start[None])
+    return expansion.best
