@@ -87,23 +87,23 @@ class ScoreOptions:
 
     score: str | None = option(
         "--score",
-        "blocks: least squares on blocks of a few rows, each normalised by itself; no range is "
-        "used. loss: of rows that are clipped to public ranges.",
-        metavar="blocks|loss",
-        show_default="blocks; loss with a bound, --range, --loss, or a target of two classes by "
-        "its schema",
+        "block-r2: R² within blocks of rows, of every support. blocks: least squares on blocks. "
+        "Neither uses a range. loss: of rows that are clipped to public ranges.",
+        metavar="block-r2|blocks|loss",
+        show_default="block-r2 where supports can be listed, else blocks; loss with a bound, "
+        "--range, --loss, or a target of two classes by its schema",
     )
     block_rows: int | None = option(
         "--block-rows",
-        "Rows of a block, public. Two see ranks; more come nearer to R², and need more rows.",
+        "Rows of a block, public. Of blocks two see ranks; more come nearer to R².",
         metavar="B",
-        show_default="2",
+        show_default="2; of block-r2 by n, ε and s",
     )
     partitions: int | None = option(
         "--partitions",
         "How often the rows are divided into blocks anew, public.",
         metavar="T",
-        show_default="16",
+        show_default="16; of block-r2 up to 8",
     )
     loss: str | None = option(
         "--loss", 'squared, hinge, "huber(1.35)", "quantile(0.9)".', show_default="squared"

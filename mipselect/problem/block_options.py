@@ -14,13 +14,14 @@ from mipselect.blocks.r_squared import Features
 from mipselect.blocks.r_squared_choice import MOST_SUPPORTS, BlockR2Choice
 from mipselect.blocks.r_squared_cost import r_squared_seconds
 from mipselect.errors import InvalidInput
-from mipselect.problem.block_problem import array_columns, problem_of_blocks
+from mipselect.problem.block_problem import array_columns, problem_of_blocks, rows_of_table
 from mipselect.problem.block_scores import BlockScores
 from mipselect.problem.data import Rows
 from mipselect.problem.instance import Instance
 from mipselect.problem.problem import Problem
 from mipselect.tables.mapping import open_table
 from mipselect.tables.moments.block_columns import TableBlockColumns, parts_of_table
+from mipselect.tables.public_map import PublicMap
 from mipselect.tables.schema import TableSchema
 from mipselect.validation import checked_choice, checked_epsilon, set_fields
 
@@ -166,11 +167,7 @@ class BlockOptions:
         question: dict[str, Any] = {"target": target, "always": always, "never": never}
         columns = TableBlockColumns(schema, target, tuple(never), self.blocks)
         public = columns.question(always)
-        n = None
-        if self.score is None:
-            # Of people there are no more than rows.
-            parts = open_table(source, public)
-            n = sum(batch.num_rows for part in parts for batch in part.read(public.names[:1]))
+        n = None if self.score is not None else _public_rows(source, public, unit_rule)
         score = self.chosen(n, parts_of_table(public), len(public.features), support_size)
         question |= {"support_size": support_size, "unit_rule": unit_rule}
         if score == R2:
@@ -197,3 +194,14 @@ class BlockOptions:
         )
         score = self.chosen(n, parts_of_table(public), len(public.features), size)
         return (problem.in_block_r2(None) if score == R2 else problem), n
+
+
+def _public_rows(source: Any, public: PublicMap, unit_rule: str) -> int:
+    """n, in one pass: rows or, of a table with a privacy unit, people.
+
+    How many rows people have is private: the score must not depend on it.
+    """
+    if public.unit is not None:
+        return len(rows_of_table(source, public, unit_rule))
+    parts = open_table(source, public)
+    return sum(batch.num_rows for part in parts for batch in part.read(public.names[:1]))

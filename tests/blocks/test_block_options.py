@@ -80,6 +80,20 @@ def test_wide_fields_ask_for_least_squares_where_there_are_many_rows(
     assert isinstance(made, BlockScores if score == "block-r2" else Instance)
 
 
+@pytest.mark.parametrize("repeats", [1, 2, 4])
+def test_how_many_rows_people_have_decides_nothing(repeats: int) -> None:
+    described = dict(schema(15).content)
+    fields = [{"name": "who", "type": "integer"}, *described["fields"]]
+    of_people = TableSchema.of({"csvw-eo:privacyUnit": "who", "fields": fields})
+    table = frame(15, 400)
+    table["who"] = np.arange(400)
+    made = BlockOptions(epsilon=1.0).of_table(
+        pd.concat([table] * repeats), of_people, target="y", support_size=1
+    )
+    assert isinstance(made, BlockScores)
+    assert made.n == 400
+
+
 def test_the_rule_is_what_it_says() -> None:
     assert block_r2_by_default(60.0, 11, 1e6)
     assert not block_r2_by_default(61.0, 11, 1e6)
