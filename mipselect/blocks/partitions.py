@@ -107,5 +107,5 @@ class Blocks:
         return np.random.SeedSequence([self.seed, number, partition])
 
     def public(self) -> dict[str, Any]:
-        """What reports, cards and ledgers say of them."""
+        """Entries about them for reports, cards and ledgers."""
         return {"block_rows": self.rows, "partitions": self.partitions}

@@ -74,7 +74,7 @@ class BlockR2:
 
 
 @dataclass(frozen=True, eq=False)
-class Features:
+class ListedFeatures:
     """Features to choose s from, in the order in which supports are gone through.
 
     Attributes
@@ -133,7 +133,7 @@ class Features:
 
 
 def r_squared_counts(
-    rows: FloatArray, features: Features, settings: BlockR2, threads: int = 1
+    rows: FloatArray, features: ListedFeatures, settings: BlockR2, threads: int = 1
 ) -> IntArray:
     """Add up u(S) over all blocks, in units of 2⁻²⁰, for every support.
 
@@ -141,7 +141,7 @@ def r_squared_counts(
     ----------
     rows : ndarray of shape (n, C)
         NaN where a value is missing.
-    features : Features
+    features : ListedFeatures
     settings : BlockR2
     threads : int
         Batches of blocks that are worked on at once; the result does not depend on it.
@@ -168,7 +168,7 @@ def r_squared_counts(
     return counts[features.lexicographic()]
 
 
-def _batches(n: int, features: Features, blocks: Blocks) -> Iterator[IntArray]:
+def _batches(n: int, features: ListedFeatures, blocks: Blocks) -> Iterator[IntArray]:
     """Row numbers of some blocks at a time, of all partitions together, shape (B, b)."""
     if n < blocks.rows:
         raise InvalidInput(f"{n} rows are no block of {blocks.rows}")
@@ -190,7 +190,7 @@ def batch_size(columns: int) -> int:
     return min(max(CACHED_ENTRIES // (columns + 1) ** 2, low), high)
 
 
-def _counts_of_batch(rows: FloatArray, features: Features, settings: BlockR2) -> IntArray:
+def _counts_of_batch(rows: FloatArray, features: ListedFeatures, settings: BlockR2) -> IntArray:
     """The sums over some blocks; rows have shape (B, b, C), supports the order of `features`."""
     products, there = _products(rows, features, settings.penalty)
     widths, s, b = features.widths, features.support_size, rows.shape[1]
@@ -260,7 +260,9 @@ def _adjusted_of_last(products: Products, widths: Sequence[int], rows: int) -> I
         yield products.without(place).diagonal().adjusted(rows)
 
 
-def _products(rows: FloatArray, features: Features, penalty: float) -> tuple[Products, FloatArray]:
+def _products(
+    rows: FloatArray, features: ListedFeatures, penalty: float
+) -> tuple[Products, FloatArray]:
     """Products before the first choice, and 1 for every block whose target is not constant."""
     parts = features.columns.parts
     kernels = [_factor(rows, features, part) for part in (*features.always, *features.order)]
@@ -272,7 +274,7 @@ def _products(rows: FloatArray, features: Features, penalty: float) -> tuple[Pro
     return products, (target != 0.0).any(axis=(0, 1)).astype(np.float64)
 
 
-def _factor(rows: FloatArray, features: Features, part: int) -> FloatArray:
+def _factor(rows: FloatArray, features: ListedFeatures, part: int) -> FloatArray:
     """Z with b ZZᵀ/tr ZZᵀ = Σ zzᵀ over its columns, shape (width, b, B)."""
     columns = _centred_part(rows, features.columns, part)
     if (width := features.width(part)) < len(columns):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from mipselect.blocks.defaults import default_block_rows, default_partitions
 from mipselect.blocks.normalised import ColumnsOfFeatures
 from mipselect.blocks.partitions import Blocks
-from mipselect.blocks.r_squared import BlockR2, Features
+from mipselect.blocks.r_squared import BlockR2, ListedFeatures
 from mipselect.blocks.r_squared_cost import r_squared_seconds
 from mipselect.errors import InvalidInput
 from mipselect.validation import checked_epsilon, checked_time_limit, set_fields
@@ -89,7 +89,7 @@ class BlockR2Choice:
         BlockR2(one).require_rows(support_size)
         if n < one.rows:
             raise InvalidInput(f"{n} rows are no block of {one.rows}")
-        features = Features(columns, count, support_size, one.rows)
+        features = ListedFeatures(columns, count, support_size, one.rows)
         seconds = r_squared_seconds(n, 1, features)
         partitions = default_partitions(seconds) if self.partitions is None else self.partitions
         blocks = Blocks(one.rows, partitions, **seed)

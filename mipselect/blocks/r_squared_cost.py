@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from mipselect.blocks.r_squared import Features, batch_size
+from mipselect.blocks.r_squared import ListedFeatures, batch_size
 
 SECONDS_PER_PRODUCT = 2e-8
 """Of one product of two columns in one block, changed by a step, in both passes; a slow core."""
@@ -13,7 +13,7 @@ SECONDS_PER_STEP = 8e-5
 """More of every step of a batch of blocks, however few they are."""
 
 
-def r_squared_seconds(n: int, partitions: int, features: Features) -> float:
+def r_squared_seconds(n: int, partitions: int, features: ListedFeatures) -> float:
     """Estimate the seconds of `r_squared_counts` on one core; no row is looked at.
 
     A support of s features is a step from one of s - 1. Of the supports with d features
@@ -25,7 +25,7 @@ def r_squared_seconds(n: int, partitions: int, features: Features) -> float:
         Rows.
     partitions : int
         T.
-    features : Features
+    features : ListedFeatures
         Their widths, s and b.
     """
     widths, s = features.widths, features.support_size

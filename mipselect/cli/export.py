@@ -38,7 +38,7 @@ CLAIM = (
 
 
 @options
-class ExportArguments:
+class ModelExportArguments:
     """Arguments of `export`."""
 
     source: SourceOptions = group(SourceOptions)
@@ -65,7 +65,7 @@ class ExportArguments:
 
 
 @command
-def export(arguments: ExportArguments) -> None:
+def export(arguments: ModelExportArguments) -> None:
     """Write the model of the best support of INSTANCE as a file. It is SENSITIVE.
 
     For solvers that are not installed here. The file says with which tolerances

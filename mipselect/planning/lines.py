@@ -180,7 +180,7 @@ class SelectionPlan:
 
     @property
     def by_rows(self) -> tuple[Line, ...]:
-        """What `select` does by rising number of rows."""
+        """Lines of what `select` does, by rising number of rows."""
         return (self.of_select, *self.about(ROWS))
 
     def rows_needed(self, k: int) -> float | None:

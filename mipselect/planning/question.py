@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from mipselect.blocks.partitions import Blocks
-from mipselect.blocks.r_squared import Features
+from mipselect.blocks.r_squared import ListedFeatures
 from mipselect.blocks.r_squared_choice import BlockR2Choice
 from mipselect.blocks.r_squared_cost import r_squared_seconds
 from mipselect.errors import InvalidInput
@@ -136,7 +136,7 @@ class Question:
         blocks = Blocks()
         if score == R2:
             blocks = BlockR2Choice(epsilon=epsilon).settings(*asked).blocks
-            seconds = r_squared_seconds(rows, 1, Features(*asked[1:], blocks.rows))
+            seconds = r_squared_seconds(rows, 1, ListedFeatures(*asked[1:], blocks.rows))
             in_time = max(1, int(SECONDS_OF_PARTITIONS / seconds))
             blocks = replace(blocks, partitions=min(blocks.partitions, in_time))
         return BlockOptions(score=score, **blocks.public())

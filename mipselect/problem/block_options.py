@@ -10,7 +10,7 @@ from typing import Any
 from mipselect.blocks.defaults import block_r2_by_default, default_block_rows
 from mipselect.blocks.normalised import ColumnsOfFeatures
 from mipselect.blocks.partitions import Blocks
-from mipselect.blocks.r_squared import Features
+from mipselect.blocks.r_squared import ListedFeatures
 from mipselect.blocks.r_squared_choice import MOST_SUPPORTS, BlockR2Choice
 from mipselect.blocks.r_squared_cost import r_squared_seconds
 from mipselect.errors import InvalidInput
@@ -107,7 +107,7 @@ class BlockOptions:
         b = self.block_rows or default_block_rows(rows, self.epsilon, support_size)
         if rows < b:
             return LEAST_SQUARES
-        features = Features(columns, count, support_size, b)
+        features = ListedFeatures(columns, count, support_size, b)
         seconds = r_squared_seconds(rows, self.partitions or 1, features)
         widest = max(map(len, columns.parts))
         by_r2 = block_r2_by_default(seconds, widest, rows * self.epsilon)

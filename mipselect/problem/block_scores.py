@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.blocks.normalised import ColumnsOfFeatures
 from mipselect.blocks.partitions import Blocks
-from mipselect.blocks.r_squared import UNITS, BlockR2, Features, r_squared_counts
+from mipselect.blocks.r_squared import UNITS, BlockR2, ListedFeatures, r_squared_counts
 from mipselect.blocks.r_squared_choice import MOST_SECONDS, BlockR2Choice
 from mipselect.blocks.r_squared_cost import r_squared_seconds
 from mipselect.errors import InvalidInput
@@ -217,11 +217,11 @@ class BlockScores:
     ) -> None:
         n, count, size = len(rows), problem.n_features, problem.support_size
         settings = choice.settings(n, columns, count, size)
-        features = Features(columns, count, size, settings.blocks.rows)
+        features = ListedFeatures(columns, count, size, settings.blocks.rows)
         problem = problem.in_block_r2(settings.blocks)
         set_fields(self, problem=problem, settings=settings, n=n, _features=features, _rows=rows)
 
-    _features: Features
+    _features: ListedFeatures
     _rows: FloatArray
 
     def __setattr__(self, name: str, value: object) -> None:

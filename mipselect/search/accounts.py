@@ -11,7 +11,7 @@ from mipselect.search.certificate import StrategyEffort
 
 
 @dataclass
-class Account:
+class StrategyAccount:
     """Tries of one strategy.
 
     Attributes
@@ -39,13 +39,13 @@ class Accounts:
 
     def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
         self._clock, self._since = clock, 0.0
-        self._accounts: dict[str, Account] = {}
-        self._begun: list[Account] = []
+        self._accounts: dict[str, StrategyAccount] = {}
+        self._begun: list[StrategyAccount] = []
 
     @contextmanager
-    def trying(self, name: str) -> Iterator[Account]:
+    def trying(self, name: str) -> Iterator[StrategyAccount]:
         """Count a call, and book the time until its end."""
-        account = self._accounts.setdefault(name, Account())
+        account = self._accounts.setdefault(name, StrategyAccount())
         account.calls += 1
         self._book()
         self._begun.append(account)

@@ -8,7 +8,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Generic, Self, TypeVar
 
-from mipselect.search.accounts import Account
+from mipselect.search.accounts import StrategyAccount
 from mipselect.search.collectors import Collector
 from mipselect.search.neighbourhood import Engine
 from mipselect.search.node import Node
@@ -82,12 +82,16 @@ class TreeSearch(Generic[AnyNode]):
     def try_in_order(
         self, strategies: Sequence[NodeStrategy[AnyNode, Self]], node: AnyNode
     ) -> AnyNode | None:
-        """What strategies leave of a node, one after another; None if it is settled."""
+        """Return what strategies leave of a node, one after another; None if it is settled."""
         for strategy in strategies:
             if not strategy.applies(node, self):
                 continue
             name = strategy.name
-            with self.run.accounts.trying(name) if name else nullcontext(Account()) as account:
+            with (
+                self.run.accounts.trying(name)
+                if name
+                else nullcontext(StrategyAccount()) as account
+            ):
                 left = strategy.attempt(node, self)
                 account.successes += left is None or len(left.live) < len(node.live)
             if left is None or len(left.live) < left.size:

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from mipselect import BlockScores, ExponentialMechanism
-from mipselect.blocks.r_squared import Features
+from mipselect.blocks.r_squared import ListedFeatures
 from mipselect.blocks.r_squared_choice import BlockR2Choice
 from mipselect.errors import InvalidInput
 from mipselect.problem.block_problem import rows_of_table
@@ -67,7 +67,7 @@ def test_a_table_has_the_scores_of_its_fields() -> None:
         )
         public = PublicMap.without_ranges(SCHEMA, always=always, **question)
         rows = rows_of_table(frame(), public, "first")
-        features = Features(parts_of_table(public), scores.n_features, 2, 7)
+        features = ListedFeatures(parts_of_table(public), scores.n_features, 2, 7)
         expected = direct_counts(rows, features, scores.settings)
         assert np.abs(scores.counts - expected).max() <= 3
         assert scores.feature_names == tuple(

@@ -11,7 +11,7 @@ from mipselect.blocks import r_squared
 from mipselect.blocks.defaults import default_block_rows, default_partitions
 from mipselect.blocks.normalised import ColumnsOfFeatures
 from mipselect.blocks.partitions import MOST_ROWS_OF_A_BLOCK, Blocks
-from mipselect.blocks.r_squared import BlockR2, Features, r_squared_counts
+from mipselect.blocks.r_squared import BlockR2, ListedFeatures, r_squared_counts
 from mipselect.blocks.r_squared_cost import r_squared_seconds
 from mipselect.errors import InvalidInput
 from tests.support.dense_block_r2 import direct_counts, row_blocks
@@ -57,7 +57,7 @@ def settings(rows: int, partitions: int = 1, seed: int = 3, **more: float) -> Bl
 @pytest.mark.parametrize("always", [0, 1, 2])
 def test_every_support_has_the_score_of_its_definition(size: int, b: int, always: int) -> None:
     rows, columns = table(size)
-    features = Features(columns, 7 - always, size, b)
+    features = ListedFeatures(columns, 7 - always, size, b)
     asked = settings(b, 2)
     found = r_squared_counts(rows, features, asked)
     expected = direct_counts(rows, features, asked)
@@ -69,7 +69,7 @@ def test_every_support_has_the_score_of_its_definition(size: int, b: int, always
 @pytest.mark.parametrize("values", [{"penalty": 0.1}, {"depth": 0.6}, {"penalty": 5.0}])
 def test_settings_are_those_of_the_definition(values: dict[str, float]) -> None:
     rows, columns = table()
-    features, asked = Features(columns, 7, 2, 9), settings(9, **values)
+    features, asked = ListedFeatures(columns, 7, 2, 9), settings(9, **values)
     found = r_squared_counts(rows, features, asked)
     assert np.abs(found - direct_counts(rows, features, asked)).max() <= ROUNDINGS
     assert np.abs(found - r_squared_counts(rows, features, settings(9))).max() > 1000
@@ -81,16 +81,16 @@ def test_near_copies_and_copies_of_the_target_keep_their_digits() -> None:
     X = base[:, None] + np.array([0.0, 0.0, 1e-13, 1e-9, 1e-5, 1.0]) * rng.standard_normal((N, 6))
     rows = np.column_stack([X, base])
     columns = ColumnsOfFeatures(tuple((j,) for j in range(7)), np.zeros(7, dtype=bool))
-    features, asked = Features(columns, 6, 4, 7), settings(7)
+    features, asked = ListedFeatures(columns, 6, 4, 7), settings(7)
     found = r_squared_counts(rows, features, asked)
     assert np.abs(found - direct_counts(rows, features, asked)).max() <= ROUNDINGS
 
 
-def numbers(seed: int = 0, p: int = 6) -> tuple[np.ndarray, Features]:
+def numbers(seed: int = 0, p: int = 6) -> tuple[np.ndarray, ListedFeatures]:
     rng = np.random.default_rng(seed)
     rows = np.round(rng.standard_normal((N, p + 1)), 3)
     columns = ColumnsOfFeatures(tuple((j,) for j in range(p + 1)), np.zeros(p + 1, dtype=bool))
-    return rows, Features(columns, p, 2, 8)
+    return rows, ListedFeatures(columns, p, 2, 8)
 
 
 def test_shifts_and_powers_of_two_change_no_bit() -> None:
@@ -144,7 +144,7 @@ def test_batches_and_threads_change_no_bit(
     batch: tuple[int, int], threads: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows, columns = table()
-    features = Features(columns, 7, 3, 8)
+    features = ListedFeatures(columns, 7, 3, 8)
     before = r_squared_counts(rows, features, settings(8, 3))
     monkeypatch.setattr(r_squared, "BATCH", batch)
     assert (r_squared_counts(rows, features, settings(8, 3), threads) == before).all()
@@ -180,21 +180,21 @@ def test_a_constant_target_says_nothing() -> None:
 
 def test_an_estimate_grows_with_all_that_takes_time() -> None:
     _rows, features = numbers(p=10)
-    wide = Features(table()[1], 7, 3, 8)
+    wide = ListedFeatures(table()[1], 7, 3, 8)
     columns = features.columns
 
     def seconds(
         n: int = 10_000, p: int = 10, s: int = 3, b: int = 10, partitions: int = 1
     ) -> float:
         some = ColumnsOfFeatures((*columns.parts[:p], columns.parts[-1]), columns.indicators)
-        return r_squared_seconds(n, partitions, Features(some, p, s, b))
+        return r_squared_seconds(n, partitions, ListedFeatures(some, p, s, b))
 
     assert seconds() == pytest.approx(seconds(partitions=3) / 3, rel=0.2)
     assert seconds(n=1_000_000) > 90 * seconds() > seconds()
     assert seconds(s=4) > seconds() > seconds(s=2) > seconds(s=1)
     assert seconds() > seconds(p=9)
     assert seconds() > seconds(b=20)
-    plain = Features(ColumnsOfFeatures(tuple((j,) for j in range(8)), np.zeros(8)), 7, 3, 8)
+    plain = ListedFeatures(ColumnsOfFeatures(tuple((j,) for j in range(8)), np.zeros(8)), 7, 3, 8)
     assert r_squared_seconds(1000, 1, wide) > r_squared_seconds(1000, 1, plain)
 
 

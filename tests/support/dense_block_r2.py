@@ -6,7 +6,7 @@ from itertools import combinations
 
 import numpy as np
 
-from mipselect.blocks.r_squared import BlockR2, Features
+from mipselect.blocks.r_squared import BlockR2, ListedFeatures
 
 UNITS = 2**20
 
@@ -38,7 +38,7 @@ def centred(values: np.ndarray) -> np.ndarray:
     return np.where(there, values - values[there].mean(), 0.0)
 
 
-def shares(rows: np.ndarray, features: Features, settings: BlockR2) -> np.ndarray:
+def shares(rows: np.ndarray, features: ListedFeatures, settings: BlockR2) -> np.ndarray:
     """u of every support in one block, lexicographic."""
     columns, b, ridge = features.columns, len(rows), settings.penalty
     kernels = [kernel(rows, part, columns.indicators) for part in columns.parts[:-1]]
@@ -58,7 +58,7 @@ def shares(rows: np.ndarray, features: Features, settings: BlockR2) -> np.ndarra
     return (np.clip(g / max(0.5, float(g.max())), -low, 1.0) + low) / (1.0 + low)
 
 
-def direct_counts(rows: np.ndarray, features: Features, settings: BlockR2) -> np.ndarray:
+def direct_counts(rows: np.ndarray, features: ListedFeatures, settings: BlockR2) -> np.ndarray:
     """2²⁰ T F(S) of every support, shape (N,)."""
     blocks = row_blocks(len(rows), settings)
     return sum(np.rint(UNITS * shares(rows[block], features, settings)) for block in blocks)

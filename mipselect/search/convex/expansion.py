@@ -92,7 +92,7 @@ class DualExpansion(Expansion):
         return terms[None], -np.atleast_1d(bounds.bound(0, own))
 
     def enough(self, step: int, rows: IntArray, reachable: FloatArray) -> NDArray[np.bool_]:
-        """Where the bound is, or no point will be enough and some have been tried."""
+        """Tell where the bound is enough, or no point will be enough and some have been tried."""
         hopeless = (reachable > self.needed) & (step >= self._limits.hopeless)
         return (self.lowest <= self.needed) | hopeless
 

@@ -19,7 +19,7 @@ from mipselect.arrays import FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)
-class Blocks:
+class FeatureBlocks:
     """H and g on C columns of L features, in these eigenvectors.
 
     Attributes
@@ -90,7 +90,7 @@ class Blocks:
 
 def in_own_eigenvectors(
     H: FloatArray, g: FloatArray, ridge: float, places: Sequence[IntArray], offsets: IntArray
-) -> Blocks:
+) -> FeatureBlocks:
     """Rotate every feature's columns.
 
     Parameters
@@ -112,4 +112,4 @@ def in_own_eigenvectors(
         H[rows] = transposed @ H[rows]
         H[:, rows] = (transposed @ H.T[rows]).transpose(2, 0, 1)
         g[rows] = (transposed @ g[rows][:, :, None])[:, :, 0]
-    return Blocks(H, g, ridge, offsets, tuple(found))
+    return FeatureBlocks(H, g, ridge, offsets, tuple(found))

@@ -75,7 +75,7 @@ class ChildrenExpansion(Expansion):
         return terms, reachable
 
     def enough(self, step: int, rows: IntArray, reachable: FloatArray) -> NDArray[np.bool_]:
-        """Where little of what is missing can be reached, more where no point will be enough."""
+        """Tell where little of what is missing can be reached, more where no point will do."""
         lowest, needed, limits = self.lowest[rows], self.needed[rows], self._limits
         missing = lowest - needed
         close = np.where(reachable > needed, limits.close_if_open, limits.close)

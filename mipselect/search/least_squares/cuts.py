@@ -18,7 +18,7 @@ def sparse_diagonal_cut(node: SquaredNode, chosen: IntArray) -> Cut:
     with β = H_TT⁻¹ g_T, w = g - H_·T β and a diagonal M such that H - M is positive semidefinite
     on T ∪ T' (docs/mathematics/cuts.md, (3)). With M = λ + ν it is the cut of a dual point, (2) of
     that page; with T = ∅ the bound by shares. Sums over features are sums over their columns, in
-    the eigenvectors of `Blocks`.
+    the eigenvectors of `FeatureBlocks`.
 
     Parameters
     ----------

@@ -136,7 +136,7 @@ class NodeExpansion(Expansion):
         return bound.terms[None], np.array([reachable])
 
     def enough(self, step: int, rows: IntArray, reachable: FloatArray) -> NDArray[np.bool_]:
-        """Where little of what is missing can be reached."""
+        """Tell where little of what is missing can be reached."""
         missing = self.lowest - self.needed
         return (missing <= 0.0) | (self.lowest - reachable <= self._limits.close * missing)
 

@@ -23,7 +23,7 @@ import numpy as np
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.restricted.squared import EPS, PreparedSquared
 from mipselect.search.bounds.modular import ModularBound
-from mipselect.search.least_squares.blocks import Blocks, in_own_eigenvectors
+from mipselect.search.least_squares.blocks import FeatureBlocks, in_own_eigenvectors
 from mipselect.search.least_squares.division import DivisionByShares, by_shares
 from mipselect.search.least_squares.dominance import dominated_diagonal, largest_sums
 from mipselect.search.least_squares.near_columns import LiveSets
@@ -122,7 +122,7 @@ class SquaredNode(Node):
         return H
 
     @cached_property
-    def blocks(self) -> Blocks:
+    def blocks(self) -> FeatureBlocks:
         """H and g on the live columns, every feature's in the eigenvectors of its own block."""
         classes = self.problem.features.by_width(self.live)
         places = [self.places(here).reshape(columns.shape) for here, columns in classes]
@@ -284,7 +284,7 @@ def diagonal_blocks(node: SquaredNode) -> list[tuple[IntArray, FloatArray]]:
 def off_diagonal_sums(node: SquaredNode, count: int) -> FloatArray:
     """At least the sums of the `count` ≥ 1 largest |H_jl| over live l ≠ j, shape (L,).
 
-    Of features of several columns: of the norms of their scaled blocks; see `Blocks`.
+    Of features of several columns: of the norms of their scaled blocks; see `FeatureBlocks`.
     """
     if not node.problem.features.singles:
         return largest_sums(node.blocks.norms.copy(), count)
