@@ -19,6 +19,7 @@ from mipselect.blocks.r_squared_cost import r_squared_seconds
 from mipselect.errors import InvalidInput
 from mipselect.problem.data import Rows
 from mipselect.problem.layout import Column, Columns
+from mipselect.problem.of_problem import OfProblem
 from mipselect.problem.problem import Problem
 from mipselect.tables.frames import numeric_matrix
 from mipselect.validation import set_fields
@@ -27,7 +28,7 @@ if TYPE_CHECKING:  # Reading tables takes long to import.
     from mipselect.tables.schema import TableSchema
 
 
-class BlockScores:
+class BlockScores(OfProblem):
     """Block R²: the score F(S) of every support, which one row moves by at most 1.
 
     The rows are divided at random into blocks of b. Within a block every support S has the
@@ -92,7 +93,6 @@ class BlockScores:
     (1, 4)
     """
 
-    problem: Problem
     settings: BlockR2
     n: int
 
@@ -235,26 +235,6 @@ class BlockScores:
         )
 
     @property
-    def support_size(self) -> int:
-        """s."""
-        return self.problem.support_size
-
-    @property
-    def n_features(self) -> int:
-        """Number of features that a support is chosen from."""
-        return self.problem.n_features
-
-    @property
-    def feature_names(self) -> tuple[str, ...]:
-        """One name for every feature."""
-        return self.problem.feature_names
-
-    @property
-    def number_of_supports(self) -> int:
-        """C(n_features, s)."""
-        return self.problem.number_of_supports
-
-    @property
     def sensitivity(self) -> float:
         """1: the most that F(S) moves, for any S, when one row is replaced."""
         return 1.0
@@ -303,13 +283,7 @@ class BlockScores:
         InvalidInput
             For anything but s distinct features a row.
         """
-        rows = np.asarray(supports)
-        if rows.ndim != 2:
-            raise InvalidInput(
-                f"supports must have shape (m, {self.support_size}), got {rows.shape}"
-            )
-        checked = np.array([np.sort(self.problem.check_support(row)) for row in rows])
-        return -self.values(checked.reshape(-1, self.support_size))
+        return -self.values(self.problem.check_supports(supports))
 
     def values(self, supports: IntArray) -> FloatArray:
         """-F of sorted supports, shape (m, s), small where a support is good. Sensitive."""

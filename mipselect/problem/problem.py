@@ -345,6 +345,22 @@ class Problem:
         kind = "column indices" if self.layout.features.plain else "features"
         return checked_indices(support, self.support_size, self.n_features, "a support", kind)
 
+    def check_supports(self, supports: ArrayLike) -> IntArray:
+        """Return supports, shape (m, s), each sorted, or raise `InvalidInput`."""
+        rows = np.asarray(supports)
+        if rows.ndim != 2:
+            raise InvalidInput(
+                f"supports must have shape (m, {self.support_size}), got {rows.shape}"
+            )
+        for row in rows[:1]:
+            self.check_support(row)
+        ordered = np.sort(rows, axis=1)
+        wrong = (ordered[:, 0] < 0) | (ordered[:, -1] >= self.n_features)
+        wrong |= (np.diff(ordered, axis=1) == 0).any(axis=1)
+        if wrong.any():
+            self.check_support(rows[np.flatnonzero(wrong)[0]])
+        return ordered.astype(np.intp)
+
     def public(self) -> dict[str, Any]:
         """All of it by the keys of reports, cards and ledgers, ready for JSON; None if absent."""
         of_loss = self.score == "loss"

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mipselect.arrays import FloatArray, IntArray
+from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
 from mipselect.losses import CertifiedLoss, PreparedLoss, RestrictedFit
 from mipselect.problem.data import ClippedRows
 from mipselect.problem.layout import Layout
+from mipselect.problem.of_problem import OfProblem
 from mipselect.problem.problem import Problem
 from mipselect.restricted.grouping import on_features
 from mipselect.validation import set_fields
@@ -24,7 +25,7 @@ if TYPE_CHECKING:  # Reading tables takes long to import.
     from mipselect.tables.moments import Moments
 
 
-class Restricted:
+class Restricted(OfProblem):
     """Restricted problems of one data set; `Instance` says what everything is.
 
     Attributes
@@ -35,7 +36,6 @@ class Restricted:
         Sensitive.
     """
 
-    problem: Problem
     data: ClippedRows | ExactSums
 
     def _hold(self, problem: Problem, data: ClippedRows | ExactSums) -> None:
@@ -101,24 +101,9 @@ class Restricted:
         return self.data.has_rows
 
     @property
-    def support_size(self) -> int:
-        """Number of features that a support has, s."""
-        return self.problem.support_size
-
-    @property
     def p(self) -> int:
         """Number of columns of X."""
         return self.problem.p
-
-    @property
-    def n_features(self) -> int:
-        """Number of features that a support is chosen from; p without groups and always."""
-        return self.problem.n_features
-
-    @property
-    def feature_names(self) -> tuple[str, ...]:
-        """One name for every feature."""
-        return self.problem.feature_names
 
     @property
     def column_names(self) -> tuple[str, ...]:
@@ -211,11 +196,6 @@ class Restricted:
         return self.problem.oscillation(self.n)
 
     @property
-    def number_of_supports(self) -> int:
-        """C(n_features, s)."""
-        return self.problem.number_of_supports
-
-    @property
     def value_error(self) -> float:
         """The most by which a value that is returned differs from R(S), for any S; public."""
         return self.data.value_error(self.problem)
@@ -265,19 +245,7 @@ class Restricted:
 
     def objectives(self, supports: ArrayLike) -> FloatArray:
         """R of every row of `supports`, shape (m, s), in one batch: shape (m,); sensitive."""
-        rows = np.asarray(supports)
-        if rows.ndim != 2:
-            raise InvalidInput(
-                f"supports must have shape (m, {self.support_size}), got {rows.shape}"
-            )
-        for row in rows[:1]:
-            self.check_support(row)
-        ordered = np.sort(rows, axis=1)
-        wrong = (ordered[:, 0] < 0) | (ordered[:, -1] >= self.n_features)
-        wrong |= (np.diff(ordered, axis=1) == 0).any(axis=1)
-        if wrong.any():
-            self.check_support(rows[np.flatnonzero(wrong)[0]])
-        return self.prepared.values(ordered.astype(np.intp))
+        return self.prepared.values(self.problem.check_supports(supports))
 
     def fit(self, support: ArrayLike) -> RestrictedFit:
         """Solve the restricted problem exactly; value, coef and multiplier are sensitive.
@@ -310,7 +278,3 @@ class Restricted:
         always = fit.always.tolist()
         constant = always.pop() if self.intercept else 0.0
         return self.units.coefficients(indices, [*fit.coef.tolist(), *always], constant)
-
-    def check_support(self, support: ArrayLike) -> IntArray:
-        """Return `support` as an index array, or raise `InvalidInput`."""
-        return self.problem.check_support(support)
