@@ -14,6 +14,7 @@ from mipselect.blocks.normalised import ColumnsOfFeatures
 from mipselect.blocks.partitions import Blocks
 from mipselect.errors import InvalidInput
 from mipselect.tables.encoders import Indicators
+from mipselect.tables.moments.columns import SchemaColumns
 from mipselect.tables.public_map import PublicMap
 from mipselect.tables.schema import TableSchema
 from mipselect.validation import checked_feature_names, set_fields, shown
@@ -84,7 +85,7 @@ class ArrayBlockColumns:
 
 
 @dataclass(frozen=True)
-class TableBlockColumns:
+class TableBlockColumns(SchemaColumns):
     """Columns of a table by its schema, numbers as they are.
 
     Attributes
@@ -101,32 +102,11 @@ class TableBlockColumns:
     never: tuple[str, ...]
     blocks: Blocks
 
-    @cached_property
-    def public(self) -> PublicMap:
-        """The map of a row; `InvalidInput` for what is wrong with the question."""
-        return self.question()
-
     def question(self, always: Sequence[str] = (), never: Sequence[str] = ()) -> PublicMap:
-        """The map with some fields always in, and others left out as well."""
-        left_out = [*self.never, *(name for name in never if name not in self.never)]
+        """See `SchemaColumns`."""
         return PublicMap.without_ranges(
-            self.schema, target=self.target, always=always, never=left_out
+            self.schema, target=self.target, always=always, never=self.left_out(never)
         )
-
-    @cached_property
-    def names(self) -> tuple[str, ...]:
-        """See `Columns`."""
-        return tuple(column.name for column in self.public.columns)
-
-    @property
-    def x_bounds(self) -> tuple[float, ...]:
-        """All 1, of the rows of blocks."""
-        return (1.0,) * len(self.names)
-
-    @property
-    def y_bound(self) -> float:
-        """1, of the rows of blocks."""
-        return 1.0
 
     @cached_property
     def parts(self) -> ColumnsOfFeatures:

@@ -6,6 +6,7 @@ in [-1, 1]. A row in Z depends on one row of the table, and on nothing else.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -99,8 +100,44 @@ class ArrayColumns:
         }
 
 
+class SchemaColumns(ABC):
+    """Columns of a table by its schema, of which some fields are left out."""
+
+    schema: TableSchema
+    target: str
+    never: tuple[str, ...]
+
+    @abstractmethod
+    def question(self, always: Sequence[str] = (), never: Sequence[str] = ()) -> PublicMap:
+        """The map with some fields always in, and others left out as well."""
+
+    @cached_property
+    def public(self) -> PublicMap:
+        """The map of a row; `InvalidInput` for what is wrong with the question."""
+        return self.question()
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """See `Columns`."""
+        return tuple(column.name for column in self.public.columns)
+
+    @property
+    def x_bounds(self) -> tuple[float, ...]:
+        """All 1."""
+        return (1.0,) * len(self.names)
+
+    @property
+    def y_bound(self) -> float:
+        """1."""
+        return 1.0
+
+    def left_out(self, never: Sequence[str]) -> list[str]:
+        """Fields that are left out, these among them."""
+        return [*self.never, *(name for name in never if name not in self.never)]
+
+
 @dataclass(frozen=True)
-class TableColumns:
+class TableColumns(SchemaColumns):
     """Columns of a table after the public map of its schema, in [-1, 1].
 
     Attributes
@@ -118,33 +155,13 @@ class TableColumns:
     never: tuple[str, ...] = ()
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
-    @cached_property
-    def public(self) -> PublicMap:
-        """The map of a row; `InvalidInput` for what is wrong with the question."""
-        return self.question()
-
     def question(self, always: Sequence[str] = (), never: Sequence[str] = ()) -> PublicMap:
-        """The map with some fields always in, and others left out as well."""
-        left_out = [*self.never, *(name for name in never if name not in self.never)]
+        """See `SchemaColumns`."""
+        left_out = self.left_out(never)
         ranges = {name: ends for name, ends in self.ranges.items() if name not in left_out}
         return PublicMap.of(
             self.schema, target=self.target, always=always, never=left_out, ranges=ranges
         )
-
-    @cached_property
-    def names(self) -> tuple[str, ...]:
-        """See `Columns`."""
-        return tuple(column.name for column in self.public.columns)
-
-    @property
-    def x_bounds(self) -> tuple[float, ...]:
-        """All 1."""
-        return (1.0,) * len(self.names)
-
-    @property
-    def y_bound(self) -> float:
-        """1."""
-        return 1.0
 
     def rows(self, batch: Any) -> FloatArray:
         """Z of an Arrow batch with the columns `public.names`."""
