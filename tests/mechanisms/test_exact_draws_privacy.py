@@ -14,7 +14,7 @@ import pytest
 
 from mipselect import ExponentialMechanism, Instance
 from mipselect.mechanisms.supports import exact
-from tests.support.exact_audit import Data, make, mirrored_pair, neighbours, pairs
+from tests.support.exact_audit import Data, make, mirrored_pair, neighbours, pairs, with_row
 from tests.support.soft_draws import Judged
 
 ROUNDING = 1.0 + 1e-12
@@ -50,19 +50,6 @@ def largest_loss(
             last, logs = data, law(data.instance)
         worst = max(worst, float(np.abs(logs - law(other.instance)).max()))
     return worst
-
-
-def with_row(data: Data, x: np.ndarray, y: float) -> Data:
-    old = data.instance
-    return make(
-        np.vstack([old.X, x]),
-        np.append(old.y, y),
-        old.support_size,
-        old.coef_bound,
-        y_bound=old.y_bound,
-        ridge=old.ridge,
-        loss=old.loss,
-    )
 
 
 @cache
