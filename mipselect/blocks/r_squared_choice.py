@@ -84,15 +84,14 @@ class BlockR2Choice:
             )
         b = self.block_rows
         b = default_block_rows(n, self.epsilon, support_size) if b is None else b
-        seed = {} if self.partition_seed is None else {"seed": self.partition_seed}
-        one = Blocks(b, 1, **seed)
+        one = Blocks.of(b, 1, self.partition_seed)
         BlockR2(one).require_rows(support_size)
         if n < one.rows:
             raise InvalidInput(f"{n} rows are no block of {one.rows}")
         features = ListedFeatures(columns, count, support_size, one.rows)
         seconds = r_squared_seconds(n, 1, features)
         partitions = default_partitions(seconds) if self.partitions is None else self.partitions
-        blocks = Blocks(one.rows, partitions, **seed)
+        blocks = Blocks.of(one.rows, partitions, self.partition_seed)
         seconds *= blocks.partitions
         if seconds > self.most_seconds:
             raise InvalidInput(

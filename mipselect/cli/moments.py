@@ -18,6 +18,7 @@ from mipselect.errors import InvalidInput
 from mipselect.tables.moments import Counting, Moments
 from mipselect.tables.moments.batches import pieces_of_table
 from mipselect.tables.moments.columns import table_columns
+from mipselect.tables.parts import total_rows
 from mipselect.tables.schema import TableSchema
 from mipselect.validation import checked_integer
 
@@ -87,7 +88,6 @@ def moments(arguments: MomentsArguments) -> None:
     note_of_the_target(known, target)
     columns = table_columns(known, target, chosen.get("never", ()), chosen.get("ranges"), "first")
     pieces = list(pieces_of_table(data, columns))
-    rows = [piece.rows for piece in pieces]
     head = {"command": "moments", "sensitive": True, "data": data, "output": str(output)}
     about = {
         "columns": list(columns.names),
@@ -97,7 +97,7 @@ def moments(arguments: MomentsArguments) -> None:
         "files": len(pieces),
     }
     if arguments.dry_run:
-        n = None if None in rows else sum(count for count in rows if count is not None)
+        n = total_rows(piece.rows for piece in pieces)
         deliver(
             {**head, "dry_run": True, "n": n, **about},
             lambda console: _show(console, f"{output}: dry run; no row was read", n, about),

@@ -9,7 +9,7 @@ from typing import Any
 
 from mipselect.blocks.defaults import block_r2_by_default, default_block_rows
 from mipselect.blocks.normalised import ColumnsOfFeatures
-from mipselect.blocks.partitions import Blocks
+from mipselect.blocks.partitions import OF_BLOCKS, Blocks
 from mipselect.blocks.r_squared import ListedFeatures
 from mipselect.blocks.r_squared_choice import MOST_SUPPORTS, BlockR2Choice
 from mipselect.blocks.r_squared_cost import r_squared_seconds
@@ -21,12 +21,12 @@ from mipselect.problem.instance import Instance
 from mipselect.problem.problem import Problem
 from mipselect.tables.mapping import open_table
 from mipselect.tables.moments.block_columns import TableBlockColumns, parts_of_table
+from mipselect.tables.parts import total_rows
 from mipselect.tables.public_map import PublicMap
 from mipselect.tables.schema import TableSchema
 from mipselect.validation import checked_choice, checked_epsilon, set_fields
 
 LEAST_SQUARES, R2 = "blocks", "block-r2"
-OF_BLOCKS = ("block_rows", "partitions", "partition_seed")
 
 UNKNOWN_ROWS = 10_000
 """n by which the default is chosen where it is not known before a row is read."""
@@ -182,9 +182,9 @@ class BlockOptions:
         never = tuple(question.get("never", ()))
         columns = TableBlockColumns(schema, question["target"], never, self.blocks)
         public = columns.question(always)
-        rows = [part.rows for part in open_table(source, public)]
-        known = schema.privacy_unit is None and None not in rows
-        n = sum(count for count in rows if count is not None) if known else None
+        parts = open_table(source, public)
+        of_people = schema.privacy_unit is not None
+        n = None if of_people else total_rows(part.rows for part in parts)
         problem = problem_of_blocks(
             columns,
             support_size=size,
@@ -197,11 +197,14 @@ class BlockOptions:
 
 
 def _public_rows(source: Any, public: PublicMap, unit_rule: str) -> int:
-    """n, in one pass: rows or, of a table with a privacy unit, people.
+    """n, from the headers or in one pass: rows or, of a table with a privacy unit, people.
 
     How many rows people have is private: the score must not depend on it.
     """
     if public.unit is not None:
         return len(rows_of_table(source, public, unit_rule))
     parts = open_table(source, public)
+    known = total_rows(part.rows for part in parts)
+    if known is not None:
+        return known
     return sum(batch.num_rows for part in parts for batch in part.read(public.names[:1]))

@@ -362,8 +362,7 @@ class Instance(Restricted):
         from mipselect.blocks.partitions import Blocks
         from mipselect.problem.block_problem import block_moments_of_dask, block_moments_of_table
 
-        seed = {} if partition_seed is None else {"seed": partition_seed}
-        blocks = Blocks(block_rows, partitions, **seed)
+        blocks = Blocks.of(block_rows, partitions, partition_seed)
         if schema is not None:
             if y is not None or target is None or groups is not None or feature_names is not None:
                 raise InvalidInput(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from mipselect.errors import InvalidInput
 from mipselect.tables import values
-from mipselect.tables.parts import Part, require_columns
+from mipselect.tables.parts import Part, require_columns, total_rows
 from mipselect.tables.people import checked_rule, one_row_each
 from mipselect.tables.public_map import PublicMap, Ranges
 from mipselect.tables.schema import TableSchema
@@ -175,8 +175,8 @@ def read_rows(
         NaN where there is no target.
     """
     q = len(public.columns)
-    known = [part.rows for part in parts]
-    room = first_rows if None in known else sum(rows for rows in known if rows is not None)
+    known = total_rows(part.rows for part in parts)
+    room = first_rows if known is None else known
     X, y = np.empty((room, q + spare), public.dtype), np.empty(room, np.float64)
     identities: list[pa.Array] = []
     n = 0

@@ -46,6 +46,12 @@ class Part:
     places: tuple[Place, ...] = ()
 
 
+def total_rows(counts: Iterable[int | None]) -> int | None:
+    """The sum of numbers of rows; None where one of them is not known."""
+    known = list(counts)
+    return None if None in known else sum(count for count in known if count is not None)
+
+
 def near_column(name: str, columns: Sequence[str]) -> str:
     """A hint for the end of a message that there is no such column."""
     commas = " (values must be separated by commas)" if len(columns) == 1 else ""

@@ -253,31 +253,27 @@ def schema_problem(
     folder: Path, data: Mapping[str, Any], settings: Mapping[str, Any]
 ) -> tuple[Problem, int | None]:
     """Return what is public about the same, of a header that is right; and n if it is known."""
-    from mipselect.problem.block_problem import problem_of_blocks
+    from mipselect.problem.block_options import LEAST_SQUARES, BlockOptions
     from mipselect.tables.mapping import open_table
-    from mipselect.tables.moments.block_columns import TableBlockColumns
+    from mipselect.tables.parts import total_rows
     from mipselect.tables.people import checked_rule
     from mipselect.tables.public_map import PublicMap
 
-    schema = TableSchema.read(folder / data["schema"])
+    schema, source = TableSchema.read(folder / data["schema"]), _source(data["path"], folder)
     chosen = {key: data[key] for key in ("target", "always", "never", "ranges") if key in data}
     checked_rule(data.get("unit_rule", "first"), schema.privacy_unit)
-    given = {key: value for key, value in settings.items() if key not in (*SETTINGS, "loss")}
-    blocks = asked_blocks(settings)
-    if blocks is None:
-        public = PublicMap.of(schema, **chosen)
-        loss = {key: settings[key] for key in ("loss",) if key in settings}
-        problem = Problem.of_table(public, intercept=data.get("intercept", True), **given, **loss)
-    else:
+    if asked_blocks(settings) is not None:
         _refuse_ranges(data)
-        fixed, left_out = data.get("always", ()), tuple(data.get("never", ()))
-        columns = TableBlockColumns(schema, data["target"], left_out, blocks)
-        public = columns.question(fixed)
-        problem = problem_of_blocks(columns, always=fixed, **given)
-    rows = [part.rows for part in open_table(_source(data["path"], folder), public)]
-    known = schema.privacy_unit is None and None not in rows
-    n = sum(count for count in rows if count is not None) if known else None
-    return problem, n
+        about = {key: value for key, value in settings.items() if key not in ("loss", "score")}
+        size = about.pop("support_size")
+        options = BlockOptions(score=LEAST_SQUARES, **about)
+        return options.problem_of_table(source, schema, **chosen, support_size=size)
+    given = {key: value for key, value in settings.items() if key not in SETTINGS}
+    public = PublicMap.of(schema, **chosen)
+    problem = Problem.of_table(public, intercept=data.get("intercept", True), **given)
+    parts = open_table(source, public)
+    of_people = schema.privacy_unit is not None
+    return problem, None if of_people else total_rows(part.rows for part in parts)
 
 
 def public_problem(name_or_path: str | Path) -> tuple[Problem, int | None]:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mipselect.blocks.partitions import Blocks
+from mipselect.blocks.partitions import OF_BLOCKS, Blocks
 from mipselect.errors import InvalidInput
 from mipselect.problem.problem import Problem
 from mipselect.validation import checked_choice
 
-OF_BLOCKS = ("block_rows", "partitions", "partition_seed")
 SETTINGS = ("score", *OF_BLOCKS)
 """Keys of an instance file about the score; all but it go with blocks."""
 

@@ -16,6 +16,7 @@ from threadpoolctl import ThreadpoolController
 from mipselect.tables.moments.batches import FirstRows, Piece
 from mipselect.tables.moments.columns import Columns
 from mipselect.tables.moments.sums import Sums
+from mipselect.tables.parts import total_rows
 
 CACHED_ROWS = 1 << 14
 """So many rows are mapped and multiplied at a time: a column of them stays in the cache."""
@@ -80,8 +81,7 @@ def count(
     Sums are exact, so it does not matter in which order the threads end.
     """
     listed = pieces if isinstance(pieces, Sequence) else None
-    counts = [piece.rows for piece in listed or ()]
-    known = None if listed is None or None in counts else sum(c for c in counts if c is not None)
+    known = None if listed is None else total_rows(piece.rows for piece in listed)
     threads = min(MOST_THREADS, cores())
     rows = size = 0
     with blas().limit(limits=1, user_api="blas"), ThreadPoolExecutor(threads) as pool:
