@@ -13,6 +13,9 @@ from scipy.special import softmax
 from benchmarks.tables_at_hand import Table
 from mipselect import BlockScores, Instance
 from mipselect.mechanisms import AdaptivePeeling
+from mipselect.mechanisms.supports.flipped_weights import FlippedWeights
+from mipselect.privacy.randomness import IntegerWeights
+from mipselect.problem.block_options import BlockOptions
 from mipselect.problem.data import Rows
 from mipselect.problem.problem import Problem
 from mipselect.selectors import KendallSelector, SampleAggregateSelector, SISSelector
@@ -82,6 +85,23 @@ def block_r2(
     return found
 
 
+def default(table: Table, seed: int, epsilons: Sequence[float]) -> Laws:
+    """What `select` draws from: permute-and-flip, and the score by the public rule at each ε."""
+    found: Laws = {}
+    kept: dict[tuple[Any, ...], np.ndarray] = {}
+    for epsilon in epsilons:
+        options = BlockOptions(epsilon=epsilon, partition_seed=seed)
+        made = options.of_table(
+            table.frame, table.schema, support_size=table.support_size, **table.question
+        )
+        scored = (made.problem.score, made.problem.blocks)
+        if scored not in kept:
+            kept[scored] = made.prepared.values(table.supports()) / (2.0 * made.oscillation)
+        weights = IntegerWeights.from_logs(-epsilon * kept[scored])
+        found[epsilon] = np.exp(FlippedWeights(weights).log_probabilities())
+    return found
+
+
 def kendall(table: Table, seed: int, epsilons: Sequence[float]) -> Laws:
     found: Laws = {}
     for epsilon in epsilons:
@@ -134,6 +154,7 @@ def _of_rows(table: Table, selector: Any, seed: int) -> Any:
 
 
 METHODS: dict[str, Method] = {
+    "default": default,
     "loss": loss_on_ranges,
     **{f"blocks {b}": partial(least_squares_on_blocks, rows=b) for b in (2, 3, 4, 6)},
     **{f"R² {b}": partial(block_r2, rows=b, partitions=2) for b in (6, 8, 10, 16, 24, 48)},

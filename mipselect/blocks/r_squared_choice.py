@@ -55,6 +55,27 @@ class BlockR2Choice:
             most_seconds=checked_time_limit(self.most_seconds, "most_seconds"),
         )
 
+    def require_listed(self, count: int, support_size: int) -> None:
+        """Raise `InvalidInput` for what is too much or too little whatever n is.
+
+        Parameters
+        ----------
+        count : int
+            Features to choose from.
+        support_size : int
+            s.
+        """
+        total = math.comb(count, support_size)
+        if total > MOST_SUPPORTS:
+            raise InvalidInput(
+                f"block R² looks at every support, and there are {total:,}, more than "
+                f"{MOST_SUPPORTS:,}: choose fewer features, leave some out, or take least squares "
+                "on blocks, Instance.from_blocks"
+            )
+        given = Blocks.of(self.block_rows, self.partitions, self.partition_seed)
+        if self.block_rows is not None:
+            BlockR2(given).require_rows(support_size)
+
     def settings(
         self, n: int, columns: ColumnsOfFeatures, count: int, support_size: int
     ) -> BlockR2:
@@ -75,13 +96,7 @@ class BlockR2Choice:
             For more than 1,000,000 supports, for b ≤ s + 2, for n < b, or where the estimated time
             is longer than `most_seconds`.
         """
-        total = math.comb(count, support_size)
-        if total > MOST_SUPPORTS:
-            raise InvalidInput(
-                f"block R² looks at every support, and there are {total:,}, more than "
-                f"{MOST_SUPPORTS:,}: choose fewer features, leave some out, or take least squares "
-                "on blocks, Instance.from_blocks"
-            )
+        self.require_listed(count, support_size)
         b = self.block_rows
         b = default_block_rows(n, self.epsilon, support_size) if b is None else b
         one = Blocks.of(b, 1, self.partition_seed)
@@ -94,8 +109,9 @@ class BlockR2Choice:
         blocks = Blocks.of(one.rows, partitions, self.partition_seed)
         seconds *= blocks.partitions
         if seconds > self.most_seconds:
+            total = math.comb(count, support_size)
             raise InvalidInput(
-                f"block R² of {total:,} supports in {blocks.count(n) * blocks.partitions:,} blocks "
+                f"block R² of {total:,} supports in {blocks.terms(n):,} blocks "
                 f"would take about {seconds:,.0f} s on one core, more than most_seconds = "
                 f"{self.most_seconds:g}: raise it, take fewer partitions or features, or least "
                 "squares on blocks, Instance.from_blocks"

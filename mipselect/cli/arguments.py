@@ -14,9 +14,10 @@ from mipselect.cli.table_options import ScoreOptions
 from mipselect.errors import InvalidInput, about
 from mipselect.losses import checked_loss
 from mipselect.parameters import parameters_of
+from mipselect.problem.scores import LOSS, SCORES, require_together
 from mipselect.selectors import BY_NAME
 from mipselect.selectors.base import PrivateSelector
-from mipselect.selectors.problem import LOSS, SCORES, ProblemSelector
+from mipselect.selectors.problem import ProblemSelector
 from mipselect.selectors.scored import ScoreSelector
 from mipselect.validation import checked_choice
 
@@ -131,10 +132,7 @@ def of_blocks(
         checked_choice(score, "--score", SCORES)
     chosen = stated_options(block_rows=options.block_rows, partitions=options.partitions)
     if score == LOSS:
-        for name in chosen:
-            raise InvalidInput(
-                f"{option_named(name)} goes with scores from blocks, not --score loss"
-            )
+        require_together(LOSS, chosen, named=option_named)
         return None
     if options.loss is not None:
         raise InvalidInput("--loss goes with --score loss: of blocks it is least squares")

@@ -12,6 +12,7 @@ from mipselect.cli.options import stated
 from mipselect.cli.sizes import parse_sizes
 from mipselect.cli.table_options import SourceOptions
 from mipselect.errors import InvalidInput, about
+from mipselect.problem.block_options import BlockOptions
 from mipselect.problem.instance import Instance
 from mipselect.problem.problem import Problem
 from mipselect.problem.stored.files import (
@@ -25,7 +26,7 @@ from mipselect.problem.stored.files import (
     schema_problem,
 )
 from mipselect.problem.stored.headers import header
-from mipselect.problem.stored.settings import problem_of
+from mipselect.problem.stored.settings import ANY_DRAW, problem_of
 from mipselect.problem.stored.sources import Loaded, load_table
 from mipselect.problem.sums import problem_of_moments
 from mipselect.tables.moments import Moments
@@ -57,9 +58,17 @@ class Input(Protocol):
 
 @dataclass(frozen=True)
 class InstanceFile:
-    """An instance by its name or the path of its file."""
+    """An instance by its name or the path of its file.
+
+    Attributes
+    ----------
+    name : str
+    draw : BlockOptions
+        See `load_problem`.
+    """
 
     name: str
+    draw: BlockOptions
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -68,11 +77,11 @@ class InstanceFile:
 
     def problem(self) -> tuple[Problem, int | None]:
         """See `Input`."""
-        return public_problem(self.name)
+        return public_problem(self.name, self.draw)
 
     def data(self) -> StoredData:
         """See `Input`."""
-        return load_problem(self.name)
+        return load_problem(self.name, draw=self.draw)
 
     def expected(self) -> Expected | None:
         """See `Input`."""
@@ -205,7 +214,7 @@ class SchemaTable:
         return None
 
 
-def asked_of(source: SourceOptions, sizes: str | None) -> Input:
+def asked_of(source: SourceOptions, sizes: str | None, draw: BlockOptions = ANY_DRAW) -> Input:
     """Moments where the instance ends in .npz, else an instance, whose file has its question.
 
     Parameters
@@ -213,13 +222,15 @@ def asked_of(source: SourceOptions, sizes: str | None) -> Input:
     source : SourceOptions
     sizes : str, optional
         From the method's options; the largest size takes the place of a support size.
+    draw : BlockOptions
+        See `load_problem`.
     """
     instance, moments = source.instance, source.moments
     if not instance.endswith(ENDING):
         refuse(
             moments, f"is for moments (a file ending in {ENDING}); an instance has it in its file"
         )
-        return InstanceFile(instance)
+        return InstanceFile(instance, draw)
     support_size = moments.support_size
     if (support_size is None) == (sizes is None):
         raise InvalidInput(

@@ -24,7 +24,7 @@ from mipselect.planning.chances import METHODS, USUAL
 from mipselect.planning.lines import Progress, Step
 from mipselect.planning.plan import plan_selection
 from mipselect.planning.simulation import Guesses
-from mipselect.selectors.problem import SCORES
+from mipselect.problem.scores import SCORES
 from mipselect.tables import TableSchema
 
 EXAMPLES = """Examples:

@@ -22,7 +22,7 @@ from mipselect.planning.lines import (
     SelectionPlan,
 )
 from mipselect.planning.simulation import REPEATED_CORRELATION
-from mipselect.problem.block_options import R2
+from mipselect.problem.scores import R2
 from mipselect.validation import listed
 
 CHANCE_LEVEL = "chance level"

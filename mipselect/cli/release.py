@@ -7,7 +7,7 @@ from mipselect.cli.inputs import asked_of
 from mipselect.cli.method_options import SupportDrawOptions
 from mipselect.cli.options import Delivery
 from mipselect.cli.output import check_output
-from mipselect.cli.releasing import DrawTask, plan_draws
+from mipselect.cli.releasing import DrawTask, block_draw, plan_draws
 from mipselect.cli.table_options import SourceOptions
 from mipselect.cli.task import deliver_task
 
@@ -56,7 +56,7 @@ def release(arguments: ReleaseArguments) -> None:
     drawing, delivery = arguments.drawing, arguments.delivery
     instance = arguments.source.instance
     plan = plan_draws(drawing)
-    given = asked_of(arguments.source, drawing.of_the_method.sizes)
+    given = asked_of(arguments.source, drawing.of_the_method.sizes, block_draw(plan.method))
     check_output(delivery.output, [*given.files, *drawing.ledger.files])
     head = {"command": "release", "instance": instance}
     task = DrawTask.of(given, plan, instance, head)

@@ -22,6 +22,7 @@ from mipselect.mechanisms.base import Mechanism, Support
 from mipselect.privacy import Guarantee, Ledger, Release
 from mipselect.privacy.guarantee import ROW
 from mipselect.privacy.randomness import Rng
+from mipselect.problem.block_options import BlockOptions
 from mipselect.problem.problem import Problem
 from mipselect.problem.stored.files import StoredData
 from mipselect.search.progress import ProgressCallback
@@ -290,6 +291,12 @@ class DrawnReleases:
             console.print(f"Guarantee of all draws together: {promised}.", markup=False)
         else:
             console.print(f"With private randomness this would cost: {self.plan.cost}.")
+
+
+def block_draw(method: PrivateSelector) -> BlockOptions:
+    """Return what a score from blocks has to know of a draw."""
+    lists = not isinstance(method, ProblemSelector) or method.lists
+    return BlockOptions(epsilon=method.epsilon, lists=lists)
 
 
 def law_of(

@@ -15,6 +15,7 @@ from mipselect.cli.sizes import dimension, sizes_in_words
 from mipselect.parameters import parameters_of
 from mipselect.privacy.guarantee import ROW
 from mipselect.problem.problem import Problem
+from mipselect.problem.scores import BLOCKS, LOSS, R2
 from mipselect.search.supports import number_of_listed
 from mipselect.selectors import (
     MCMCSelector,
@@ -23,7 +24,7 @@ from mipselect.selectors import (
 )
 from mipselect.selectors.base import PrivateSelector
 from mipselect.selectors.exact_draws import ExactDrawSelector
-from mipselect.selectors.problem import BLOCKS, LOSS, R2, ProblemSelector
+from mipselect.selectors.problem import ProblemSelector
 from mipselect.selectors.searched import SearchSettings
 from mipselect.validation import listed
 

@@ -23,7 +23,7 @@ from mipselect.planning.lines import (
 )
 from mipselect.planning.question import Question
 from mipselect.planning.simulation import Guesses, Simulation
-from mipselect.selectors.problem import LOSS
+from mipselect.problem.scores import LOSS
 from mipselect.validation import checked_epsilon, checked_integer, checked_time_limit
 
 MOST_TABLES = 10_000

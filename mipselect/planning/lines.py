@@ -11,7 +11,7 @@ import numpy as np
 from mipselect.planning.chances import OF_SUPPORTS, Chance, Chances, blind, mean_of
 from mipselect.planning.simulation import Guesses
 from mipselect.problem.block_options import BlockOptions
-from mipselect.selectors.problem import LOSS
+from mipselect.problem.scores import LOSS
 
 METHOD, COEF_BOUND, REPEATED, RIDGE = "method", "coef_bound", "repeated", "ridge"
 ROWS, REFERENCE = "rows", "reference"

@@ -22,7 +22,7 @@ from mipselect.planning.lines import (
 )
 from mipselect.planning.question import Question
 from mipselect.planning.simulation import Guesses
-from mipselect.selectors.problem import BLOCKS, LOSS
+from mipselect.problem.scores import BLOCKS, LOSS
 from mipselect.tables import TableSchema
 from mipselect.validation import checked_integer, checked_share, listed
 

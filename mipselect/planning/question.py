@@ -12,10 +12,10 @@ from mipselect.blocks.r_squared import ListedFeatures
 from mipselect.blocks.r_squared_choice import BlockR2Choice
 from mipselect.blocks.r_squared_cost import r_squared_seconds
 from mipselect.errors import InvalidInput
-from mipselect.problem.block_options import R2, BlockOptions
+from mipselect.problem.block_options import BlockOptions
 from mipselect.problem.block_scores import BlockScores
 from mipselect.problem.instance import Instance
-from mipselect.selectors.problem import LOSS, SCORES
+from mipselect.problem.scores import LOSS, R2, SCORES
 from mipselect.tables import PublicMap, TableSchema
 from mipselect.tables.defaults import DEFAULT_RIDGE, default_coef_bound
 from mipselect.tables.moments.block_columns import parts_of_table

@@ -13,20 +13,23 @@ from mipselect.blocks.partitions import OF_BLOCKS, Blocks
 from mipselect.blocks.r_squared import ListedFeatures
 from mipselect.blocks.r_squared_choice import MOST_SUPPORTS, BlockR2Choice
 from mipselect.blocks.r_squared_cost import r_squared_seconds
-from mipselect.errors import InvalidInput
-from mipselect.problem.block_problem import array_columns, problem_of_blocks, rows_of_table
+from mipselect.problem.block_problem import (
+    array_columns,
+    problem_of_block_r2,
+    problem_of_blocks,
+    rows_of_table,
+)
 from mipselect.problem.block_scores import BlockScores
 from mipselect.problem.data import Rows
 from mipselect.problem.instance import Instance
 from mipselect.problem.problem import Problem
+from mipselect.problem.scores import BLOCKS, R2, SCALES, require_together
 from mipselect.tables.mapping import open_table
 from mipselect.tables.moments.block_columns import TableBlockColumns, parts_of_table
 from mipselect.tables.parts import total_rows
 from mipselect.tables.public_map import PublicMap
 from mipselect.tables.schema import TableSchema
 from mipselect.validation import checked_choice, checked_epsilon, set_fields
-
-LEAST_SQUARES, R2 = "blocks", "block-r2"
 
 UNKNOWN_ROWS = 10_000
 """n by which the default is chosen where it is not known before a row is read."""
@@ -67,16 +70,8 @@ class BlockOptions:
     def __post_init__(self) -> None:
         set_fields(self, epsilon=checked_epsilon(self.epsilon))
         if self.score is not None:
-            checked_choice(self.score, "score", (LEAST_SQUARES, R2))
-        if self.score == R2:
-            if not self.lists:
-                raise InvalidInput(
-                    "score 'block-r2' goes with exact draws of one size: exponential and "
-                    "permute-and-flip"
-                )
-            for name in ("coef_bound", "ridge"):
-                if getattr(self, name) is not None:
-                    raise InvalidInput(f"{name} goes with score 'blocks': block R² has none")
+            checked_choice(self.score, "score", (BLOCKS, R2))
+            require_together(self.score, vars(self), lists=self.lists)
 
     def chosen(
         self, n: int | None, columns: ColumnsOfFeatures, count: int, support_size: int
@@ -102,26 +97,26 @@ class BlockOptions:
         stated = self.coef_bound is not None or self.ridge is not None
         short = self.block_rows is not None and self.block_rows <= support_size + 2
         if stated or short or not self.lists or math.comb(count, support_size) > MOST_SUPPORTS:
-            return LEAST_SQUARES
+            return BLOCKS
         rows = UNKNOWN_ROWS if n is None else n
         b = self.block_rows or default_block_rows(rows, self.epsilon, support_size)
         if rows < b:
-            return LEAST_SQUARES
+            return BLOCKS
         features = ListedFeatures(columns, count, support_size, b)
         seconds = r_squared_seconds(rows, self.partitions or 1, features)
         widest = max(map(len, columns.parts))
         by_r2 = block_r2_by_default(seconds, widest, rows * self.epsilon)
-        return R2 if by_r2 else LEAST_SQUARES
+        return R2 if by_r2 else BLOCKS
 
     @property
-    def of_block_r2(self) -> dict[str, Any]:
-        """Arguments of `BlockScores`."""
-        return {name: getattr(self, name) for name in (*OF_BLOCKS, "epsilon")}
+    def of_block_r2(self) -> BlockR2Choice:
+        """Options of block R²."""
+        return BlockR2Choice(**{name: getattr(self, name) for name in (*OF_BLOCKS, "epsilon")})
 
     @property
     def of_least_squares(self) -> dict[str, Any]:
         """Arguments of `Instance.from_blocks` that were given."""
-        names = (*OF_BLOCKS, "coef_bound", "ridge")
+        names = (*OF_BLOCKS, *SCALES)
         return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
 
     @property
@@ -138,19 +133,16 @@ class BlockOptions:
             Without a loss or bounds.
         rows : Rows
         """
-        if self._of_arrays(rows.n, problem) == R2:
-            return BlockScores.of_rows(problem, rows, BlockR2Choice(**self.of_block_r2))
-        return Instance.of_rows(problem.in_blocks(self.blocks, self.coef_bound, self.ridge), rows)
+        scored = self.problem_of_arrays(problem, rows.n)
+        made = BlockScores if scored.score == R2 else Instance
+        return made.of_rows(scored, rows)
 
     def problem_of_arrays(self, problem: Problem, n: int | None = None) -> Problem:
         """Return what is public of `of_rows`; the blocks of block R² only where n is known."""
-        if self._of_arrays(n, problem) == R2:
-            return problem.in_block_r2(None)
-        return problem.in_blocks(self.blocks, self.coef_bound, self.ridge)
-
-    def _of_arrays(self, n: int | None, problem: Problem) -> str:
         columns = array_columns(problem, Blocks()).parts
-        return self.chosen(n, columns, problem.n_features, problem.support_size)
+        if self.chosen(n, columns, problem.n_features, problem.support_size) == R2:
+            return problem_of_block_r2(problem, columns, self.of_block_r2, n)
+        return problem.in_blocks(self.blocks, self.coef_bound, self.ridge)
 
     def of_table(
         self,
@@ -171,7 +163,7 @@ class BlockOptions:
         score = self.chosen(n, parts_of_table(public), len(public.features), support_size)
         question |= {"support_size": support_size, "unit_rule": unit_rule}
         if score == R2:
-            return BlockScores.from_table(source, schema, **question, **self.of_block_r2)
+            return BlockScores.from_table(source, schema, **question, **vars(self.of_block_r2))
         return Instance.from_blocks(source, schema=schema, **question, **self.of_least_squares)
 
     def problem_of_table(
@@ -192,8 +184,10 @@ class BlockOptions:
             ridge=self.ridge,
             always=always,
         )
-        score = self.chosen(n, parts_of_table(public), len(public.features), size)
-        return (problem.in_block_r2(None) if score == R2 else problem), n
+        parts = parts_of_table(public)
+        if self.chosen(n, parts, len(public.features), size) == R2:
+            problem = problem_of_block_r2(problem, parts, self.of_block_r2, n)
+        return problem, n
 
 
 def _public_rows(source: Any, public: PublicMap, unit_rule: str) -> int:

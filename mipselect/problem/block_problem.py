@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from mipselect.arrays import FloatArray
+from mipselect.blocks.normalised import ColumnsOfFeatures
 from mipselect.blocks.partitions import Blocks
+from mipselect.blocks.r_squared_choice import BlockR2Choice
 from mipselect.errors import InvalidInput
 from mipselect.problem.data import Rows
 from mipselect.problem.layout import laid_out
@@ -78,6 +80,29 @@ def problem_of_blocks(
     )
     problem = Problem(layout=layout, support_size=support_size, units=units)
     return problem.in_blocks(columns.blocks, coef_bound, ridge)
+
+
+def problem_of_block_r2(
+    problem: Problem, columns: ColumnsOfFeatures, choice: BlockR2Choice, n: int | None
+) -> Problem:
+    """Return the problem of block R², with its blocks where n is known, or refuse what is too much.
+
+    Parameters
+    ----------
+    problem : Problem
+        Its features, those always in and s count; bounds and loss do not.
+    columns : ColumnsOfFeatures
+        Those of the features come first, and the target is the last.
+    choice : BlockR2Choice
+    n : int or None
+
+    Raises
+    ------
+    InvalidInput
+    """
+    asked = (columns, problem.n_features, problem.support_size)
+    choice.require_listed(*asked[1:])
+    return problem.in_block_r2(None if n is None else choice.settings(n, *asked).blocks)
 
 
 def block_moments_of_rows(problem: Problem, rows: Rows) -> Moments:

@@ -16,7 +16,6 @@ from mipselect.blocks.partitions import Blocks
 from mipselect.blocks.r_squared import UNITS, BlockR2, ListedFeatures, r_squared_counts
 from mipselect.blocks.r_squared_choice import MOST_SECONDS, BlockR2Choice
 from mipselect.blocks.r_squared_cost import r_squared_seconds
-from mipselect.errors import InvalidInput
 from mipselect.problem.data import Rows
 from mipselect.problem.layout import Column, Columns
 from mipselect.problem.of_problem import OfProblem
@@ -111,6 +110,8 @@ class BlockScores(OfProblem):
         feature_names: Sequence[str] | None = None,
         most_seconds: float = MOST_SECONDS,
     ) -> None:
+        from mipselect.problem.block_problem import array_columns, problem_of_block_r2
+
         matrix, names = numeric_matrix(X, feature_names if groups is None else None)
         problem = Problem.of_columns(
             matrix.shape[1],
@@ -122,6 +123,7 @@ class BlockScores(OfProblem):
             loss=None,
         )
         rows = Rows(problem.layout.ordered(matrix), y)
+        columns = array_columns(problem, Blocks()).parts
         choice = BlockR2Choice(
             block_rows=block_rows,
             partitions=partitions,
@@ -129,27 +131,25 @@ class BlockScores(OfProblem):
             epsilon=epsilon,
             most_seconds=most_seconds,
         )
-        self._hold_rows(problem, choice, rows)
+        self._hold_rows(problem_of_block_r2(problem, columns, choice, rows.n), rows)
 
     @classmethod
-    def of_rows(cls, problem: Problem, rows: Rows, choice: BlockR2Choice) -> BlockScores:
-        """Score the supports of a problem of arrays.
+    def of_rows(cls, problem: Problem, rows: Rows) -> BlockScores:
+        """Score the supports of a problem of block R² of arrays, whose blocks are settled.
 
         Parameters
         ----------
         problem : Problem
-            Its features, those always in and s count; bounds and loss do not.
         rows : Rows
             Finite.
-        choice : BlockR2Choice
-            b, T and the longest time, or the rules for them.
 
         Raises
         ------
         InvalidInput
+            For a target that is no number for each row.
         """
         scores = cls.__new__(cls)
-        scores._hold_rows(problem, choice, rows)
+        scores._hold_rows(problem, rows)
         return scores
 
     @classmethod
@@ -185,7 +185,11 @@ class BlockScores(OfProblem):
         ------
         InvalidInput
         """
-        from mipselect.problem.block_problem import problem_of_blocks, rows_of_table
+        from mipselect.problem.block_problem import (
+            problem_of_block_r2,
+            problem_of_blocks,
+            rows_of_table,
+        )
         from mipselect.tables.moments.block_columns import TableBlockColumns, parts_of_table
         from mipselect.tables.people import checked_rule
 
@@ -201,24 +205,24 @@ class BlockScores(OfProblem):
             epsilon=epsilon,
             most_seconds=most_seconds,
         )
+        parts = parts_of_table(public)
         scores = cls.__new__(cls)
-        scores._hold(problem, choice, parts_of_table(public), rows)
+        scores._hold(problem_of_block_r2(problem, parts, choice, len(rows)), parts, rows)
         return scores
 
-    def _hold_rows(self, problem: Problem, choice: BlockR2Choice, rows: Rows) -> None:
+    def _hold_rows(self, problem: Problem, rows: Rows) -> None:
         from mipselect.problem.block_problem import array_columns, target_of_rows
 
         columns = array_columns(problem, Blocks()).parts
         both = np.column_stack([rows.columns(problem), target_of_rows(rows)])
-        self._hold(problem, choice, columns, both)
+        self._hold(problem, columns, both)
 
-    def _hold(
-        self, problem: Problem, choice: BlockR2Choice, columns: ColumnsOfFeatures, rows: FloatArray
-    ) -> None:
-        n, count, size = len(rows), problem.n_features, problem.support_size
-        settings = choice.settings(n, columns, count, size)
-        features = ListedFeatures(columns, count, size, settings.blocks.rows)
-        problem = problem.in_block_r2(settings.blocks)
+    def _hold(self, problem: Problem, columns: ColumnsOfFeatures, rows: FloatArray) -> None:
+        assert problem.blocks is not None
+        features = ListedFeatures(
+            columns, problem.n_features, problem.support_size, problem.blocks.rows
+        )
+        settings, n = BlockR2(problem.blocks), len(rows)
         set_fields(self, problem=problem, settings=settings, n=n, _features=features, _rows=rows)
 
     _features: ListedFeatures
@@ -302,11 +306,7 @@ class BlockScores(OfProblem):
         InvalidInput
             For another size.
         """
-        if support_size != self.support_size:
-            raise InvalidInput(
-                f"these scores are of supports of {self.support_size} features, not of "
-                f"{support_size}: a draw has no further sizes"
-            )
+        self.problem.with_support_size(support_size)
         return self
 
     def public(self) -> dict[str, Any]:

@@ -296,7 +296,18 @@ class Problem:
         return math.comb(self.n_features, self.support_size)
 
     def with_support_size(self, support_size: int) -> Problem:
-        """The same with another s."""
+        """The same with another s.
+
+        Raises
+        ------
+        InvalidInput
+            For block R², whose blocks were made for this size.
+        """
+        if self.score == "block-r2" and support_size != self.support_size:
+            raise InvalidInput(
+                f"these scores are of supports of {self.support_size} features, not of "
+                f"{support_size}: a draw has no further sizes"
+            )
         return replace(self, support_size=support_size)
 
     def in_blocks(

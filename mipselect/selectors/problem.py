@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Self, cast
 
@@ -25,6 +25,7 @@ from mipselect.problem.block_scores import BlockScores
 from mipselect.problem.data import Rows
 from mipselect.problem.instance import Instance
 from mipselect.problem.problem import Problem
+from mipselect.problem.scores import BLOCKS, LOSS, R2, SCALES, SCORES, require_together
 from mipselect.problem.sums import require_squared
 from mipselect.search.progress import ProgressCallback
 from mipselect.selectors.base import PrivateSelector
@@ -32,9 +33,6 @@ from mipselect.selectors.dask_collections import learn_columns, summed
 from mipselect.validation import checked_choice, checked_epsilon, checked_integer
 
 BOUNDS = ("x_bound", "y_bound", "coef_bound", "ridge")
-BLOCKS, R2, LOSS = "blocks", "block-r2", "loss"
-SCORES = (BLOCKS, R2, LOSS)
-RANGES = ("x_bound", "y_bound", "always_bound")
 OF_BLOCKS = ("block_rows", "partitions")
 
 
@@ -158,28 +156,9 @@ class ProblemSelector(PrivateSelector):
         """See `PrivateSelector.check`."""
         super().check(named)
         score = self.asked_score
-        if score == LOSS:
-            self._refuse(named, OF_BLOCKS, "is for scores from blocks, and the score is 'loss'")
-            return self
-        self._refuse(named, RANGES, f"does not apply to score {score!r}, which uses no range")
-        if self.intercept or self.loss != "squared":
-            raise InvalidInput(
-                f"score {score!r} is least squares on centred blocks: leave out "
-                f"{named('intercept') if self.intercept else named('loss')}"
-            )
-        if score == R2:
-            self._refuse(named, ("coef_bound", "ridge"), "goes with score 'blocks' or 'loss'")
-            if not self.lists:
-                raise InvalidInput(
-                    "score 'block-r2' goes with exact draws of one size: ExponentialSelector and "
-                    "PermuteAndFlipSelector"
-                )
+        if score is not None:
+            require_together(score, self.get_params(), lists=self.lists, named=named)
         return self
-
-    def _refuse(self, named: Callable[[str], str], names: Iterable[str], why: str) -> None:
-        for name in names:
-            if getattr(self, name) is not None:
-                raise InvalidInput(f"{named(name)} {why}")
 
     @property
     def bounds(self) -> tuple[str, ...]:
@@ -287,7 +266,7 @@ class ProblemSelector(PrivateSelector):
         return Instance.from_blocks(X, y, support_size=self._support_size(), **stated)
 
     def _of_blocks(self, source: random.Random) -> dict[str, Any]:
-        names = (*OF_BLOCKS, "coef_bound", "ridge")
+        names = (*OF_BLOCKS, *SCALES)
         given = {name: getattr(self, name) for name in names}
         return {**given, "partition_seed": source.getrandbits(SEED_BITS)}
 

@@ -11,8 +11,8 @@ import pytest
 
 from mipselect import BlockScores, ExponentialMechanism
 from mipselect.blocks.r_squared import ListedFeatures
-from mipselect.blocks.r_squared_choice import BlockR2Choice
 from mipselect.errors import InvalidInput
+from mipselect.problem.block_options import BlockOptions
 from mipselect.problem.block_problem import rows_of_table
 from mipselect.problem.data import Rows
 from mipselect.problem.problem import Problem
@@ -110,9 +110,9 @@ def test_rows_of_a_problem_give_the_scores_of_its_arrays() -> None:
     X, y = arrays()
     question: dict[str, Any] = {"groups": [[0, 3], [1], [4, 2]], "always": [5, 6]}
     problem = Problem.of_columns(7, None, support_size=2, loss=None, **question)
-    choice = BlockR2Choice(block_rows=9, partitions=2, partition_seed=1)
-    found = BlockScores.of_rows(problem, Rows(problem.layout.ordered(X), y), choice)
     options: dict[str, Any] = {"block_rows": 9, "partitions": 2, "partition_seed": 1}
+    settled = BlockOptions(score="block-r2", **options).problem_of_arrays(problem, 200)
+    found = BlockScores.of_rows(settled, Rows(problem.layout.ordered(X), y))
     plain = BlockScores(X, y, support_size=2, **question, **options)
     assert (found.counts == plain.counts).all()
     assert found.problem.public() == plain.problem.public()

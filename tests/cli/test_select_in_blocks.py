@@ -174,7 +174,7 @@ def test_an_instance_file_of_blocks(run: Run, table: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "fragment"),
     [
-        ('"blocks"', '"block"', "lacks x_bound"),
+        ('"blocks"', '"block"', "score must be one of 'blocks', 'block-r2', 'loss'"),
         ('score = "blocks"', 'score = "blocks"\nx_bound = 1.0', "x_bound does not apply to score"),
         ('score = "blocks"', 'score = "blocks"\nintercept = true', "leave out intercept"),
         ('score = "blocks"', 'score = "blocks"\nloss = "hinge"', "leave out loss"),

@@ -5,6 +5,7 @@
                 for a table with a schema: support_size; optional also: coef_bound, ridge
                 with score = "blocks": support_size; optional: block_rows, partitions,
                 partition_seed, coef_bound, ridge, groups, always; see `Instance.from_blocks`
+                with score = "block-r2": the same without coef_bound and ridge; see `BlockScores`
     [data]      source, and the keys of that source (see `mipselect.problem.stored.sources`)
     [expected]  optional: support, value; optional in it: level_values
 
@@ -24,6 +25,7 @@ from typing import Any
 from mipselect.datasets import BUNDLED
 from mipselect.disk import small_text
 from mipselect.errors import InvalidInput
+from mipselect.problem.scores import LOSS
 from mipselect.problem.stored.sources import SCHEMA_TABLE, SOURCES, Source
 from mipselect.tables.stored_files import is_table
 from mipselect.validation import did_you_mean, shown
@@ -188,7 +190,7 @@ def read_description(name_or_path: str | Path) -> Description:
             raise InvalidInput(f"{path}: {name} must be a section, [{name}]")
     instance, data, wanted = content["instance"], content["data"], content.get("expected")
     has_schema = data.get("source") == "table" and "schema" in data
-    needs_nothing = has_schema or instance.get("score") == "blocks"
+    needs_nothing = has_schema or instance.get("score", LOSS) != LOSS
     required = SCHEMA_INSTANCE_KEYS if needs_nothing else INSTANCE_KEYS
     more = SCHEMA_OPTIONAL_KEYS if has_schema else {**OPTIONAL_KEYS, **INSTANCE_KEYS}
     optional: Kinds = {"loss": str, "description": str, **more, **BLOCK_KEYS}

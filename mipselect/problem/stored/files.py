@@ -12,17 +12,19 @@ import numpy as np
 
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput, about
+from mipselect.problem.block_options import BlockOptions
 from mipselect.problem.block_scores import BlockScores
 from mipselect.problem.data import ClippedRows, Rows
 from mipselect.problem.instance import Instance
 from mipselect.problem.problem import Problem
+from mipselect.problem.scores import R2
 from mipselect.problem.stored.descriptions import (
     is_list,
     is_number,
     read_description,
     stored_names,
 )
-from mipselect.problem.stored.settings import SETTINGS, asked_blocks, problem_of
+from mipselect.problem.stored.settings import ANY_DRAW, SETTINGS, asked_blocks, problem_of
 from mipselect.problem.stored.sources import SOURCES, ArraySource, Loaded
 from mipselect.problem.sums import ExactSums
 from mipselect.tables.frames import numeric_matrix, numeric_vector
@@ -96,19 +98,21 @@ class StoredData:
         settings: Mapping[str, Any],
         data_seed: int | None = None,
         target_shift: float = 0.0,
+        draw: BlockOptions = ANY_DRAW,
     ) -> StoredData:
         """Put arrays under the problem that settings describe; raise `InvalidInput` with `path`."""
         X, y, names = arrays
         with about(str(path)):
             matrix = numeric_matrix(X)[0]
-            problem = problem_of(settings, matrix.shape[1], names, target_shift)
+            n, p = matrix.shape
+            problem = problem_of(settings, p, names, target_shift, n=n, draw=draw)
         return cls(path, problem, Rows(problem.layout.ordered(matrix), y), settings, data_seed)
 
     @classmethod
     def of_made(
         cls, path: Path, made: Instance | BlockScores, settings: Mapping[str, Any]
     ) -> StoredData:
-        """Hold what was made of data that are not clipped."""
+        """Hold what was made of a table."""
         data = made if isinstance(made, BlockScores) else made.data
         return cls(path, made.problem, data, settings)
 
@@ -146,11 +150,23 @@ class StoredData:
         return self.data
 
     def drawn_from(self) -> Instance | BlockScores:
-        """The instance, or the scores."""
-        return self.data if isinstance(self.data, BlockScores) else self.instance()
+        """The instance, or the scores; `InvalidInput`, naming the file, for a wrong target."""
+        if self.problem.score != R2:
+            return self.instance()
+        if not isinstance(self.data, Rows):
+            assert isinstance(self.data, BlockScores)
+            return self.data
+        with about(str(self.path)):
+            return BlockScores.of_rows(self.problem, self.data)
 
     def instance(self) -> Instance:
         """Clip the data; raise `InvalidInput`, naming the file, for a wrong target."""
+        if self.problem.score == R2:
+            raise InvalidInput(
+                f"{self.path}: score 'block-r2' is for supports that are listed, and has no "
+                "objective: 'release' draws by it and 'solve' lists; here score = 'blocks' or "
+                "'loss' is wanted"
+            )
         data = self._held
         if not isinstance(data, Rows) or isinstance(data, ClippedRows):
             return Instance.of(self.problem, data)
@@ -168,7 +184,11 @@ class StoredData:
 
 
 def load_problem(
-    name_or_path: str | Path, *, n: int | None = None, seed: int | None = None
+    name_or_path: str | Path,
+    *,
+    n: int | None = None,
+    seed: int | None = None,
+    draw: BlockOptions = ANY_DRAW,
 ) -> StoredData:
     """Load the data and the settings of an instance, unclipped.
 
@@ -178,6 +198,9 @@ def load_problem(
         As for `load_instance`.
     n, seed : int, optional
         Rows and seed of a recipe, instead of those in the file.
+    draw : BlockOptions
+        ε of a draw by block R², for which its blocks are chosen where the file does not say them,
+        and whether it can list supports.
 
     Raises
     ------
@@ -199,7 +222,7 @@ def load_problem(
     try:
         with about(str(description.path)):
             if not isinstance(description.source, ArraySource):
-                return schema_data(description.path, folder, data, settings)
+                return schema_data(description.path, folder, data, settings, draw)
             arrays = description.source.load(data, folder)
     except MemoryError as error:
         raise InvalidInput(
@@ -207,11 +230,15 @@ def load_problem(
         ) from error
     seed_of_data = data["seed"] if recipe else None
     shift = data.get("target_shift", 0.0)
-    return StoredData.of_arrays(description.path, arrays, settings, seed_of_data, shift)
+    return StoredData.of_arrays(description.path, arrays, settings, seed_of_data, shift, draw)
 
 
 def schema_data(
-    path: Path, folder: Path, data: Mapping[str, Any], settings: Mapping[str, Any]
+    path: Path,
+    folder: Path,
+    data: Mapping[str, Any],
+    settings: Mapping[str, Any],
+    draw: BlockOptions = ANY_DRAW,
 ) -> StoredData:
     """Map a table with a schema; see `Instance.from_table`.
 
@@ -225,6 +252,8 @@ def schema_data(
         As in the [data] section of an instance file.
     settings : mapping
         support_size; optional: coef_bound, ridge, loss, and those of blocks.
+    draw : BlockOptions
+        See `load_problem`.
 
     Raises
     ------
@@ -233,27 +262,32 @@ def schema_data(
     """
     question = {key: value for key, value in data.items() if key in QUESTION}
     schema, source = TableSchema.read(folder / data["schema"]), _source(data["path"], folder)
-    if asked_blocks(settings) is None:
-        given = {key: value for key, value in settings.items() if key != "score"}
-        made = Instance.from_table(source, schema, **question, **given)
-    else:
-        _refuse_ranges(data)
-        given = {key: value for key, value in settings.items() if key not in ("score", "loss")}
-        made = Instance.from_blocks(source, schema=schema, **question, **given)
-    return StoredData(path, made.problem, made.data, settings)
+    blocks = asked_blocks(settings, draw)
+    if blocks is not None:
+        _refuse_ranges(data, blocks)
+        size = settings["support_size"]
+        made = blocks.of_table(source, schema, **question, support_size=size)
+        return StoredData.of_made(path, made, settings)
+    given = {key: value for key, value in settings.items() if key != "score"}
+    instance = Instance.from_table(source, schema, **question, **given)
+    return StoredData.of_made(path, instance, settings)
 
 
-def _refuse_ranges(data: Mapping[str, Any]) -> None:
+def _refuse_ranges(data: Mapping[str, Any], blocks: BlockOptions) -> None:
     for name in ("ranges", "intercept"):
         if name in data:
-            raise InvalidInput(f"{name} does not apply to score 'blocks', which centres and scales")
+            raise InvalidInput(
+                f"{name} does not apply to score {blocks.score!r}, which centres and scales"
+            )
 
 
 def schema_problem(
-    folder: Path, data: Mapping[str, Any], settings: Mapping[str, Any]
+    folder: Path,
+    data: Mapping[str, Any],
+    settings: Mapping[str, Any],
+    draw: BlockOptions = ANY_DRAW,
 ) -> tuple[Problem, int | None]:
     """Return what is public about the same, of a header that is right; and n if it is known."""
-    from mipselect.problem.block_options import LEAST_SQUARES, BlockOptions
     from mipselect.tables.mapping import open_table
     from mipselect.tables.parts import total_rows
     from mipselect.tables.people import checked_rule
@@ -262,12 +296,12 @@ def schema_problem(
     schema, source = TableSchema.read(folder / data["schema"]), _source(data["path"], folder)
     chosen = {key: data[key] for key in ("target", "always", "never", "ranges") if key in data}
     checked_rule(data.get("unit_rule", "first"), schema.privacy_unit)
-    if asked_blocks(settings) is not None:
-        _refuse_ranges(data)
-        about = {key: value for key, value in settings.items() if key not in ("loss", "score")}
-        size = about.pop("support_size")
-        options = BlockOptions(score=LEAST_SQUARES, **about)
-        return options.problem_of_table(source, schema, **chosen, support_size=size)
+    blocks = asked_blocks(settings, draw)
+    if blocks is not None:
+        _refuse_ranges(data, blocks)
+        return blocks.problem_of_table(
+            source, schema, **chosen, support_size=settings["support_size"]
+        )
     given = {key: value for key, value in settings.items() if key not in SETTINGS}
     public = PublicMap.of(schema, **chosen)
     problem = Problem.of_table(public, intercept=data.get("intercept", True), **given)
@@ -276,7 +310,9 @@ def schema_problem(
     return problem, None if of_people else total_rows(part.rows for part in parts)
 
 
-def public_problem(name_or_path: str | Path) -> tuple[Problem, int | None]:
+def public_problem(
+    name_or_path: str | Path, draw: BlockOptions = ANY_DRAW
+) -> tuple[Problem, int | None]:
     """Return the problem of an instance, and n where its file says so; no row is read.
 
     Raises
@@ -288,9 +324,9 @@ def public_problem(name_or_path: str | Path) -> tuple[Problem, int | None]:
     data, folder, settings = description.data, description.path.parent, description.settings
     with about(str(description.path)):
         if not isinstance(description.source, ArraySource):
-            return schema_problem(folder, data, settings)
+            return schema_problem(folder, data, settings, draw)
         n, p, names = description.source.head(data, folder)
-        return problem_of(settings, p, names, data.get("target_shift", 0.0)), n
+        return problem_of(settings, p, names, data.get("target_shift", 0.0), n=n, draw=draw), n
 
 
 def _source(path: str, folder: Path) -> str:

@@ -3,38 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from mipselect.blocks.partitions import OF_BLOCKS, Blocks
-from mipselect.errors import InvalidInput
+from mipselect.blocks.partitions import OF_BLOCKS
+from mipselect.problem.block_options import BlockOptions
 from mipselect.problem.problem import Problem
+from mipselect.problem.scores import LOSS, SCALES, SCORES, require_together
 from mipselect.validation import checked_choice
 
 SETTINGS = ("score", *OF_BLOCKS)
 """Keys of an instance file about the score; all but it go with blocks."""
 
+ANY_DRAW = BlockOptions()
+"""What a score from blocks is made for where no draw is known: ε = 1 and a list of supports."""
 
-def asked_blocks(settings: Mapping[str, Any]) -> Blocks | None:
+
+def asked_blocks(settings: Mapping[str, Any], draw: BlockOptions = ANY_DRAW) -> BlockOptions | None:
     """Return the blocks that settings of an instance ask for; None where its score is the loss.
+
+    Parameters
+    ----------
+    settings : mapping
+    draw : BlockOptions
+        ε of the draw, and whether it can list supports.
 
     Raises
     ------
     InvalidInput
         For a score that does not exist, and for what is of no use to it.
     """
-    score = checked_choice(settings.get("score", "loss"), "score", ("blocks", "loss"))
-    about = {name: settings[name] for name in OF_BLOCKS if name in settings}
-    if score == "loss":
-        for name in about:
-            raise InvalidInput(f"{name} goes with score = 'blocks'")
+    score = checked_choice(settings.get("score", LOSS), "score", SCORES)
+    require_together(score, settings, lists=draw.lists)
+    if score == LOSS:
         return None
-    for name in ("x_bound", "y_bound", "always_bound"):
-        if name in settings:
-            raise InvalidInput(f"{name} does not apply to score 'blocks', which uses no range")
-    if settings.get("intercept") or settings.get("loss", "squared") != "squared":
-        name = "intercept" if settings.get("intercept") else "loss"
-        raise InvalidInput(f"score 'blocks' is least squares on centred blocks: leave out {name}")
-    return Blocks.of(**about)
+    given = {name: settings[name] for name in (*OF_BLOCKS, *SCALES) if name in settings}
+    return replace(draw, score=score, **given)
 
 
 def problem_of(
@@ -42,16 +46,20 @@ def problem_of(
     n_columns: int,
     names: Sequence[str] | None,
     target_shift: float = 0.0,
+    *,
+    n: int | None = None,
+    draw: BlockOptions = ANY_DRAW,
 ) -> Problem:
-    """Return the problem that settings of an instance describe, on columns of these names."""
-    blocks = asked_blocks(settings)
+    """Return the problem that settings of an instance describe, on columns of these names.
+
+    Of block R² the blocks are known where the number of rows, n, is.
+    """
+    blocks = asked_blocks(settings, draw)
     own = {key: value for key, value in settings.items() if key not in SETTINGS}
     if blocks is None:
         return Problem.of_columns(
             n_columns, None, feature_names=names, target_shift=target_shift, **own
         )
-    scales = {name: own.pop(name, None) for name in ("coef_bound", "ridge")}
-    own["loss"] = None
-    return Problem.of_columns(n_columns, None, feature_names=names, **own).in_blocks(
-        blocks, **scales
-    )
+    own = {key: value for key, value in own.items() if key not in SCALES} | {"loss": None}
+    columns = Problem.of_columns(n_columns, None, feature_names=names, **own)
+    return blocks.problem_of_arrays(columns, n)

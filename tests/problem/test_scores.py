@@ -1,0 +1,68 @@
+"""What goes with which score: one rule, in the same words for selectors, options and files."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mipselect.errors import InvalidInput
+from mipselect.problem.block_options import BlockOptions
+from mipselect.problem.scores import require_together
+from mipselect.problem.stored.settings import asked_blocks
+from mipselect.selectors import PermuteAndFlipSelector
+
+REFUSED: list[tuple[str, dict[str, Any], str]] = [
+    ("loss", {"block_rows": 4}, "block_rows goes with scores from blocks"),
+    ("loss", {"partitions": 4}, "partitions goes with scores from blocks"),
+    *(
+        (score, {name: 1.0}, f"{name} does not apply to score '{score}', which uses no range")
+        for score in ("blocks", "block-r2")
+        for name in ("x_bound", "y_bound", "always_bound")
+    ),
+    ("blocks", {"intercept": True}, "centred blocks: leave out intercept"),
+    ("block-r2", {"loss": "hinge"}, "centred blocks: leave out loss"),
+    ("block-r2", {"ridge": 1.0}, "ridge goes with score 'blocks' or 'loss'"),
+    ("block-r2", {"coef_bound": 1.0}, "coef_bound goes with score 'blocks' or 'loss'"),
+]
+ACCEPTED: list[tuple[str, dict[str, Any]]] = [
+    ("loss", {"x_bound": 1.0, "ridge": 1.0, "intercept": True, "loss": "hinge"}),
+    ("blocks", {"ridge": 1.0, "coef_bound": 1.0, "block_rows": 4, "loss": "squared"}),
+    ("block-r2", {"partitions": 2, "intercept": False, "loss": None}),
+]
+
+
+def refusal(call: Any) -> str:
+    with pytest.raises(InvalidInput) as error:
+        call()
+    return str(error.value)
+
+
+@pytest.mark.parametrize(("score", "given", "words"), REFUSED)
+def test_selectors_options_and_files_refuse_in_the_same_words(
+    score: str, given: dict[str, Any], words: str
+) -> None:
+    said = refusal(lambda: require_together(score, given))
+    assert words in said
+    selector = PermuteAndFlipSelector(2, score=score, **given)
+    assert refusal(selector.check) == said
+    assert refusal(lambda: asked_blocks({"score": score, **given})) == said
+    if score != "loss" and set(given) <= {"ridge", "coef_bound"}:
+        assert refusal(lambda: BlockOptions(score=score, **given)) == said
+    (name,) = given
+    assert f"--{name}" in refusal(lambda: require_together(score, given, named="--{}".format))
+
+
+@pytest.mark.parametrize(("score", "given"), ACCEPTED)
+def test_what_goes_together(score: str, given: dict[str, Any]) -> None:
+    require_together(score, given)
+    PermuteAndFlipSelector(2, score=score, **(given | {"loss": given["loss"] or "squared"})).check()
+
+
+def test_lists_are_of_one_size() -> None:
+    said = refusal(lambda: require_together("block-r2", {}, lists=False))
+    assert "exact draws of one size" in said
+    assert refusal(lambda: BlockOptions(score="block-r2", lists=False)) == said
+    of_sizes = PermuteAndFlipSelector(sizes=[1, 2], score="block-r2")
+    assert refusal(of_sizes.check) == said
+    require_together("blocks", {}, lists=False)
