@@ -8,10 +8,14 @@ partition at most, so that F moves by at most 1 for every S, whatever stands in 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
-from itertools import combinations
+from functools import partial
+from itertools import combinations, takewhile
+from threading import Event
 
 import numpy as np
 
@@ -33,6 +37,10 @@ CACHED_ENTRIES = 1 << 18
 
 BATCH = (128, 1024)
 """Fewest and most blocks of a batch."""
+
+SECONDS_OF_A_TICK = 0.1
+
+Tick = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
@@ -132,8 +140,16 @@ class ListedFeatures:
         return np.lexsort(listed.T[::-1])
 
 
+def unwatched(done: int, total: int) -> None:
+    """Let everything be done."""
+
+
 def r_squared_counts(
-    rows: FloatArray, features: ListedFeatures, settings: BlockR2, threads: int = 1
+    rows: FloatArray,
+    features: ListedFeatures,
+    settings: BlockR2,
+    threads: int = 1,
+    tick: Tick = unwatched,
 ) -> IntArray:
     """Add up u(S) over all blocks, in units of 2⁻²⁰, for every support.
 
@@ -145,6 +161,9 @@ def r_squared_counts(
     settings : BlockR2
     threads : int
         Batches of blocks that are worked on at once; the result does not depend on it.
+    tick : callable
+        Is called several times a second with the number of blocks that are done, and of all. An
+        exception that it raises ends the work within a few steps.
 
     Returns
     -------
@@ -157,15 +176,34 @@ def r_squared_counts(
         If there is no block.
     """
     counts = np.zeros(math.comb(features.count, features.support_size), dtype=np.int64)
+    stop, done, total = Event(), 0, settings.blocks.terms(len(rows))
     with ThreadPoolExecutor(threads) as pool:
-        waiting: list[Future[IntArray]] = []
-        for batch in _batches(len(rows), features, settings.blocks):
-            if len(waiting) > 2 * threads:
-                counts += waiting.pop(0).result()
-            waiting.append(pool.submit(_counts_of_batch, rows[batch], features, settings))
-        for future in waiting:
-            counts += future.result()
+        waiting = deque[tuple[Future[IntArray], int]]()
+
+        def add_first() -> int:
+            future, blocks = waiting.popleft()
+            counts[:] += _awaited(future, partial(tick, done, total))
+            return blocks
+
+        try:
+            for batch in _batches(len(rows), features, settings.blocks):
+                if len(waiting) > 2 * threads:
+                    done += add_first()
+                task = pool.submit(_counts_of_batch, rows[batch], features, settings, stop)
+                waiting.append((task, len(batch)))
+            while waiting:
+                done += add_first()
+        finally:
+            stop.set()
     return counts[features.lexicographic()]
+
+
+def _awaited(future: Future[IntArray], tick: Callable[[], None]) -> IntArray:
+    """Return the result, with a tick at once and now and then."""
+    while True:
+        tick()
+        with suppress(TimeoutError):
+            return future.result(timeout=SECONDS_OF_A_TICK)
 
 
 def _batches(n: int, features: ListedFeatures, blocks: Blocks) -> Iterator[IntArray]:
@@ -190,20 +228,29 @@ def batch_size(columns: int) -> int:
     return min(max(CACHED_ENTRIES // (columns + 1) ** 2, low), high)
 
 
-def _counts_of_batch(rows: FloatArray, features: ListedFeatures, settings: BlockR2) -> IntArray:
-    """The sums over some blocks; rows have shape (B, b, C), supports the order of `features`."""
+def _counts_of_batch(
+    rows: FloatArray, features: ListedFeatures, settings: BlockR2, stop: Event
+) -> IntArray:
+    """The sums over some blocks; rows have shape (B, b, C), supports the order of `features`.
+
+    Of no use to anyone once `stop` is set; then it ends.
+    """
     products, there = _products(rows, features, settings.penalty)
     widths, s, b = features.widths, features.support_size, rows.shape[1]
     best = np.full(len(rows), LEAST_BEST)
-    for g in adjusted_of_supports(products, widths, s, b):
+    for g in _until(stop, adjusted_of_supports(products, widths, s, b)):
         np.maximum(best, g.max(axis=0), out=best)
     counts = np.zeros(math.comb(features.count, s), dtype=np.int64)
     start = 0
-    for g in adjusted_of_supports(products, widths, s, b):
+    for g in _until(stop, adjusted_of_supports(products, widths, s, b)):
         u = rounded_share(g, best, settings.depth) * there
         counts[start : start + len(g)] = u.sum(axis=1)
         start += len(g)
     return counts
+
+
+def _until(stop: Event, found: Iterator[FloatArray]) -> Iterator[FloatArray]:
+    return takewhile(lambda _: not stop.is_set(), found)
 
 
 def rounded_share(g: FloatArray, best: FloatArray, depth: float) -> FloatArray:

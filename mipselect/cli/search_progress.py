@@ -6,11 +6,12 @@ from mipselect.cli.progress import Spinner
 from mipselect.search.progress import Progress
 
 STAGES = {
+    "scoring": "scoring blocks of",
     "listing": "evaluating all supports of",
     "cells": "preparing an exact draw from",
     "draw": "drawing from",
 }
-"""The stages of an exact draw, which may be told; how many cells there are may not."""
+"""The stages of an exact draw, which may be told, and blocks; how many cells there are may not."""
 
 
 class Watch(Spinner):
@@ -35,7 +36,9 @@ class Watch(Spinner):
         """Receive a report from the search."""
         exact = progress.stage in STAGES
         line = f"{STAGES.get(progress.stage, 'searching')} {self._what}"
-        if self._details and exact:
+        if progress.stage == "scoring":
+            line += f": {progress.done:,} of {progress.total:,}"
+        elif self._details and exact:
             cells = f", {progress.nodes:,} cells so far" if progress.nodes else ""
             line = f"{self._what} (sensitive): {STAGES[progress.stage]} it{cells}"
         elif self._details:

@@ -13,7 +13,14 @@ from numpy.typing import ArrayLike
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.blocks.normalised import ColumnsOfFeatures
 from mipselect.blocks.partitions import Blocks
-from mipselect.blocks.r_squared import UNITS, BlockR2, ListedFeatures, r_squared_counts
+from mipselect.blocks.r_squared import (
+    UNITS,
+    BlockR2,
+    ListedFeatures,
+    Tick,
+    r_squared_counts,
+    unwatched,
+)
 from mipselect.blocks.r_squared_choice import MOST_SECONDS, BlockR2Choice
 from mipselect.blocks.r_squared_cost import r_squared_seconds
 from mipselect.problem.data import Rows
@@ -266,9 +273,23 @@ class BlockScores(OfProblem):
     @cached_property
     def counts(self) -> IntArray:
         """2²⁰ T F(S) of every support in lexicographic order, int64 of shape (N,). Sensitive."""
+        return self._counted(unwatched)
+
+    def score(self, tick: Tick) -> None:
+        """Compute `counts`, unless they are known.
+
+        Parameters
+        ----------
+        tick : callable
+            See `r_squared_counts`; what it raises ends the work, and nothing is kept of it.
+        """
+        if "counts" not in vars(self):
+            vars(self)["counts"] = self._counted(tick)
+
+    def _counted(self, tick: Tick) -> IntArray:
         from mipselect.tables.moments.counting import cores
 
-        counts = r_squared_counts(self._rows, self._features, self.settings, threads=cores())
+        counts = r_squared_counts(self._rows, self._features, self.settings, cores(), tick)
         counts.flags.writeable = False
         return counts
 

@@ -3,16 +3,32 @@
 from __future__ import annotations
 
 import json
+import random
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from mipselect import Instance, top_supports
+from mipselect import (
+    BlockScores,
+    ExponentialMechanism,
+    Instance,
+    PermuteAndFlip,
+    top_supports,
+)
+from mipselect.blocks.normalised import ColumnsOfFeatures
+from mipselect.blocks.partitions import Blocks
+from mipselect.blocks.r_squared import BlockR2, ListedFeatures
+from mipselect.cli.releasing import block_draw, law_of
+from mipselect.mechanisms.supports.flipped_weights import FlipIntegral
 from mipselect.privacy import Ledger
 from mipselect.problem.stored.files import load_problem
+from mipselect.selectors import ExponentialSelector, PermuteAndFlipSelector
 from tests.support.commandline import Run
+from tests.support.dense_block_r2 import direct_counts
+from tests.support.enumeration import frequencies_agree
 
 BLOCKS = """
 [instance]
@@ -206,3 +222,145 @@ def test_a_schema_needs_no_ranges(run: Run, table: Path) -> None:
         )
     always = run(*select(table, *question, "--always", "a", "--never", "b", "--json")).report
     assert (always["features"], always["always"]) == (["c", "d", "e"], ["a"])
+
+
+BLOCK_R2 = BLOCKS.replace('"blocks"', '"block-r2"').replace("block_rows = 3", "block_rows = 6")
+
+
+@pytest.fixture
+def scored(table: Path) -> Path:
+    path = table.with_name("r.toml")
+    path.write_text(BLOCK_R2)
+    return path
+
+
+def test_an_instance_file_of_block_r2(run: Run, table: Path, scored: Path) -> None:
+    data = skewed()
+    same = BlockScores(
+        data[:, :5], data[:, 5], support_size=2, block_rows=6, partitions=5, partition_seed=1
+    )
+    stored = load_problem(scored)
+    assert stored.drawn_from().counts.tolist() == same.counts.tolist()
+    report = run("release", scored, "--epsilon", "20", "--json").report
+    assert report["releases"][0]["feature_names"] == ["a", "d"]
+    told = ("score", "block_rows", "partitions", "sensitivity", "coef_bound", "ridge", "loss", "n")
+    assert [report[name] for name in told] == ["block-r2", 6, 5, 1.0, None, None, None, 600]
+    dry = run("release", scored, "--epsilon", "20", "--dry-run")
+    assert "R² within blocks whose number of rows follows from n" in dry.out
+    assert run("release", scored, "--epsilon", "20", "--method", "exponential").code == 0
+    assert run("release", scored, "--epsilon", "20", "--method", "kendall").code == 0
+    assert run("release", scored, "--epsilon", "20", "--sizes", "2").code == 0
+
+
+@pytest.mark.parametrize("law", [PermuteAndFlip, ExponentialMechanism])
+@pytest.mark.parametrize("epsilon", [0.3, 3.0])
+def test_a_release_from_a_file_has_the_law_of_its_scores(
+    scored: Path, law: Any, epsilon: float
+) -> None:
+    """The frequencies are those of the scores as they are defined, one dense inverse a support."""
+    data = skewed()
+    selector = {PermuteAndFlip: PermuteAndFlipSelector, ExponentialMechanism: ExponentialSelector}
+    method = selector[law](2, epsilon=epsilon)
+    found = law_of(load_problem(scored, draw=block_draw(method)), method, None, lambda _: None)
+    singles = ColumnsOfFeatures(tuple((j,) for j in range(6)), np.zeros(6, dtype=bool))
+    settings = BlockR2(Blocks(6, 5, seed=1))
+    counts = direct_counts(data, ListedFeatures(singles, 5, 2, 6), settings)
+    logs = epsilon / 2.0 * counts / 2.0**20 / 5
+    supports = list(combinations(range(5), 2))
+    if law is ExponentialMechanism:
+        wanted = logs - np.logaddexp.reduce(logs)
+    else:
+        wanted = FlipIntegral(logs - logs.max()).log_probabilities(logs - logs.max())
+    stated = [found.log_probability(support) for support in supports]
+    np.testing.assert_allclose(stated, wanted, atol=1e-4)
+    source = random.Random(7)
+    frequencies_agree(lambda: found.sample(source), supports, np.array(stated))
+
+
+def test_the_blocks_of_a_file_follow_from_the_epsilon_of_the_draw(run: Run, scored: Path) -> None:
+    scored.write_text(BLOCK_R2.replace("block_rows = 6\npartitions = 5\n", ""))
+    told = {}
+    for epsilon in ("1", "20"):
+        report = run("release", scored, "--epsilon", epsilon, "--json").report
+        told[epsilon] = (report["block_rows"], report["partitions"])
+    assert told == {"1": (12, 8), "20": (55, 8)}
+    assert run("release", scored, "--epsilon", "20", "--method", "mistakes").code == 2
+
+
+def test_a_recipe_says_its_blocks_before_a_row_is_drawn(run: Run, scored: Path) -> None:
+    keys = 'source = "correlated-gaussian"\nn = 900\np = 6\nrho = 0.1\nsnr = 5.0\n'
+    scored.write_text(
+        '[instance]\nsupport_size = 2\nscore = "block-r2"\n'
+        f"[data]\n{keys}support_size = 2\nseed = 3\n"
+    )
+    dry = run("release", scored, "--epsilon", "1", "--dry-run", "--json").report
+    assert (dry["n"], dry["block_rows"], dry["partitions"], dry["sensitivity"]) == (900, 15, 8, 1.0)
+    drawn = run("release", scored, "--epsilon", "1", "--json").report
+    assert [drawn[name] for name in ("n", "block_rows", "partitions")] == [900, 15, 8]
+
+
+def test_a_file_of_block_r2_with_a_schema(run: Run, table: Path, scored: Path) -> None:
+    fields = [{"name": name, "type": "number"} for name in "abcdey"]
+    table.with_name("schema.json").write_text(json.dumps({"fields": fields}))
+    text = BLOCK_R2 + 'schema = "schema.json"\nalways = ["a"]\nnever = ["b"]\n'
+    scored.write_text(text.replace("support_size = 2", "support_size = 1"))
+    report = run("release", scored, "--epsilon", "20", "--json").report
+    assert report["releases"][0]["feature_names"] == ["d"]
+    told = ("score", "block_rows", "partitions", "always", "features")
+    assert [report[name] for name in told] == ["block-r2", 6, 5, ["a"], ["c", "d", "e"]]
+    dry = run("release", scored, "--epsilon", "20", "--dry-run", "--json").report
+    assert [dry[name] for name in told] == ["block-r2", None, None, ["a"], ["c", "d", "e"]]
+    scored.write_text(scored.read_text() + "intercept = true\n")
+    run("release", scored, "--epsilon", "1").failed_with(2, "intercept does not apply to score")
+
+
+def test_ledger_and_card_say_the_score_of_a_file(run: Run, scored: Path, tmp_path: Path) -> None:
+    books, out = tmp_path / "a.ledger", tmp_path / "r.json"
+    ledger = Ledger.create(books, epsilon=50.0, unit="person")
+    paid = ("release", scored, "--epsilon", "2", "--ledger", books, "--output", out)
+    assert run(*paid).code == 0
+    told = ("score", "block_rows", "partitions")
+    assert [ledger.entries[0].asked[name] for name in told] == ["block-r2", 6, 5]
+    card = run("card", out).out
+    for words in ("block-r2", "rows of a block", "partitions into blocks"):
+        assert words in card
+    other = tmp_path / "b.ledger"
+    Ledger.create(other, epsilon=50.0, relation="add-remove", unit="person")
+    run("release", scored, "--epsilon", "2", "--ledger", other).failed_with(2, "add-remove")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fragment"),
+    [
+        ("block_rows = 6", "block_rows = 4", "block_rows must be an integer ≥ 5"),
+        ("block_rows = 6", "block_rows = 700", "block_rows must be an integer in 2..256"),
+        ("block_rows = 6", "block_rows = 6.0", "must be an integer"),
+        ("partitions = 5", "partitions = 0", "partitions must be an integer in 1..1024"),
+        ("partition_seed = 1", "ridge = 1.0", "ridge goes with score 'blocks' or 'loss'"),
+        ("partition_seed = 1", "y_bound = 1.0", "y_bound does not apply to score 'block-r2'"),
+        ("partition_seed = 1", 'loss = "hinge"', "leave out loss"),
+        ("support_size = 2", "support_size = 6", "support_size must be an integer in 1..5"),
+        ("support_size = 2", "support_size = true", "must be an integer"),
+        ("score", "scores", "did you mean 'score'?"),
+    ],
+)
+def test_wrong_files_of_block_r2(run: Run, scored: Path, old: str, new: str, fragment: str) -> None:
+    """What is wrong with a file is said before a row is read."""
+    scored.write_text(BLOCK_R2.replace(old, new))
+    for more in ((), ("--dry-run",)):
+        run("release", scored, "--epsilon", "1", *more).failed_with(2, str(scored), fragment)
+
+
+def test_what_needs_an_objective_says_so(run: Run, scored: Path, tmp_path: Path) -> None:
+    for arguments in (
+        ("compare", scored),
+        ("export", scored, "--output", tmp_path / "m.lp"),
+    ):
+        run(*arguments).failed_with(2, str(scored), "has no objective")
+    for method in ("top-r", "mistakes"):
+        run("release", scored, "--epsilon", "1", "--method", method).failed_with(
+            2, "exact draws of one size"
+        )
+    for sizes in ("1-2", "1"):
+        for more in ((), ("--dry-run",)):
+            run("release", scored, "--epsilon", "1", "--sizes", sizes, *more).failed_with(2, "size")

@@ -78,7 +78,7 @@ class ListedDraws:
         counts = [math.comb(p, size) for size in prior.sizes]
         self._starts = dict(zip(prior.sizes, np.cumsum([0, *counts]).tolist(), strict=False))
         values, priors = [], []
-        run.reporter.stage, run.reporter.total = "listing", sum(counts)
+        run.reporter.stage, run.reporter.done, run.reporter.total = "listing", 0, sum(counts)
         try:
             for supports in self._chunks():
                 run.tick()

@@ -31,7 +31,7 @@ from mipselect.privacy.randomness import IntegerWeights, Rng, generator
 from mipselect.problem.block_scores import BlockScores
 from mipselect.problem.instance import Instance
 from mipselect.restricted.squared import PreparedSquared
-from mipselect.search.progress import ProgressCallback, Run
+from mipselect.search.progress import ProgressCallback, Run, TimeUp
 from mipselect.validation import (
     checked_epsilon,
     checked_integer,
@@ -282,6 +282,8 @@ class ExactDraws(SupportMechanism):
         problem = self._largest.prepared
         if isinstance(problem, BlockScores) or self.listed:
             run, p = Run.start(self._time_limit, self._progress), self._instance.n_features
+            if isinstance(problem, BlockScores):
+                score_within(problem, run)
             return ListedDraws(problem, p, self._prior, self._rate, run, self._listed_law)
         return SoftDraws(
             problem,
@@ -298,6 +300,31 @@ class ExactDraws(SupportMechanism):
             sizes = ", ".join(map(str, self._sizes))
             raise InvalidInput(f"a support has one of the sizes {sizes}, got {shown(outcome)}")
         return np.array(checked_support(outcome, size, self._instance.n_features), dtype=np.intp)
+
+
+def score_within(scores: BlockScores, run: Run) -> None:
+    """Score all supports before the deadline of a run, and report how many blocks are done.
+
+    Raises
+    ------
+    NotCertified
+        If the deadline passes first.
+    """
+    reporter = run.reporter
+    reporter.stage = "scoring"
+
+    def tick(done: int, total: int) -> None:
+        reporter.done, reporter.total = done, total
+        run.tick()
+
+    try:
+        scores.score(tick)
+    except TimeUp as stop:
+        raise NotCertified(
+            f"time limit of {run.deadline.limit:g} s reached: {reporter.done:,} of "
+            f"{reporter.total:,} blocks were scored, and nothing is released",
+            bound=-math.inf,
+        ) from stop
 
 
 def _checked_width(width: float | None) -> float | None:
