@@ -11,6 +11,7 @@ from mipselect.backends.protocols import Capability
 from mipselect.cli.declared import command, group, option, options
 from mipselect.cli.expectation import compare
 from mipselect.cli.inputs import asked_of
+from mipselect.cli.listed_scores import ListedScores
 from mipselect.cli.options import (
     AUTO,
     ONE_SWAP,
@@ -26,7 +27,10 @@ from mipselect.cli.search_progress import Watch
 from mipselect.cli.table_options import SourceOptions
 from mipselect.cli.usefulness import clipped, outside
 from mipselect.errors import InvalidInput, MipselectError, NotCertified, about
+from mipselect.problem.block_options import BlockOptions
+from mipselect.problem.block_scores import BlockScores
 from mipselect.problem.instance import Instance
+from mipselect.problem.scores import R2
 from mipselect.search import MistakeLevels, SupportPool, mistake_levels, top_supports
 from mipselect.search.monolithic.formulations import Form, Formulation
 from mipselect.search.monolithic.whole import whole_levels, whole_optimum
@@ -91,6 +95,8 @@ class SolveArguments:
 def solve(arguments: SolveArguments) -> None:
     """Find the best supports of INSTANCE and prove it. The report is SENSITIVE.
 
+    An instance with score = "block-r2" has its supports listed by their score.
+
     If the instance file says what is expected, the result is compared with it. A
     search that ends without its proof shows what it has, as not certified, and
     exits with 1.
@@ -103,9 +109,12 @@ def solve(arguments: SolveArguments) -> None:
     options = arguments.search.settings()
     if arguments.formulation is not Formulation.CUTS:
         _check_whole(options)
-    given = asked_of(arguments.source, None)
+    given = asked_of(arguments.source, None, BlockOptions(epsilon=arguments.epsilon))
     check_output(delivery.output, given.files)
     unclipped = given.data()
+    if unclipped.problem.score == R2:
+        _deliver_scores(arguments, options, unclipped.drawn_from())
+        return
     problem = unclipped.instance()
     wanted = given.expected()
     refused = None
@@ -136,6 +145,32 @@ def solve(arguments: SolveArguments) -> None:
         raise MipselectError(f"(sensitive) {instance}: {refused}") from refused
     if comparison is not None and not comparison.agrees:
         raise MipselectError(f"(sensitive) {instance}: {comparison.sentence}")
+
+
+def _deliver_scores(
+    arguments: SolveArguments, options: SearchSettings, scores: Instance | BlockScores
+) -> None:
+    """List the supports that block R² puts first; there is nothing to be searched."""
+    assert isinstance(scores, BlockScores)
+    name, delivery = arguments.source.instance, arguments.delivery
+    given = {
+        "--method mistakes": arguments.method is SolveMethod.MISTAKES,
+        "--formulation": arguments.formulation is not Formulation.CUTS,
+        "--solver": options.solver != AUTO,
+        "--tolerance": options.tolerance is not None,
+        "--profile": arguments.profile,
+    }
+    for named in (named for named, stated in given.items() if stated):
+        raise InvalidInput(
+            f"{named} is for a search, and with score 'block-r2' all supports are listed"
+        )
+    try:
+        with about(name), Watch(name, details=True) as watch:
+            listed = ListedScores.of(name, scores, options, watch)
+    except NotCertified as error:
+        raise MipselectError(f"(sensitive) {name}: {error}") from error
+    show = partial(listed.show, rows=arguments.show)
+    deliver(listed.report(), show, as_json=delivery.as_json, output=delivery.output)
 
 
 def _search(

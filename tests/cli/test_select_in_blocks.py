@@ -364,3 +364,31 @@ def test_what_needs_an_objective_says_so(run: Run, scored: Path, tmp_path: Path)
     for sizes in ("1-2", "1"):
         for more in ((), ("--dry-run",)):
             run("release", scored, "--epsilon", "1", "--sizes", sizes, *more).failed_with(2, "size")
+
+
+def test_solve_lists_the_supports_of_block_r2(run: Run, scored: Path) -> None:
+    scores = load_problem(scored).drawn_from()
+    supports = np.array(list(combinations(range(5), 2)))
+    order = np.argsort(-scores.scores(supports), kind="stable")
+    report = run("solve", scored, "--pool-size", "all", "--json").report
+    assert report["supports"] == supports[order].tolist()
+    assert report["scores"] == scores.scores(supports[order]).tolist()
+    assert report["best"]["names"] == ["a", "d"]
+    assert report["best"]["share"] == report["best"]["score"] / 100
+    told = ("sensitive", "score", "block_rows", "partitions", "sensitivity", "pool_size", "n")
+    assert [report[name] for name in told] == [True, "block-r2", 6, 5, 1.0, 10, 600]
+    text = run("solve", scored, "--show", "2")
+    for words in ("SENSITIVE", "The 2 best of 10 supports", "blocks of 6 rows, in 5", "a, d"):
+        assert words in text.out
+    assert len(run("solve", scored, "--pool-size", "3", "--json").report["supports"]) == 3
+    for more in (
+        ("--method", "mistakes"),
+        ("--formulation", "big-m", "--solver", "highs"),
+        ("--solver", "highs"),
+        ("--tolerance", "0.1"),
+        ("--profile",),
+    ):
+        run("solve", scored, *more).failed_with(2, more[0], "")
+    run("solve", scored, "--time-limit", "1e-9").failed_with(1, "0 of 500 blocks were scored")
+    scored.write_text(BLOCK_R2 + "[expected]\nsupport = [0, 3]\nvalue = 1.0\n")
+    run("solve", scored).failed_with(2, "[expected] is about an objective")

@@ -25,7 +25,7 @@ from typing import Any
 from mipselect.datasets import BUNDLED
 from mipselect.disk import small_text
 from mipselect.errors import InvalidInput
-from mipselect.problem.scores import LOSS
+from mipselect.problem.scores import LOSS, R2
 from mipselect.problem.stored.sources import SCHEMA_TABLE, SOURCES, Source
 from mipselect.tables.stored_files import is_table
 from mipselect.validation import did_you_mean, shown
@@ -208,6 +208,11 @@ def read_description(name_or_path: str | Path) -> Description:
             f"{path}: [data] name {data['name']!r} is unknown; known: {', '.join(sorted(BUNDLED))}"
         )
     if wanted is not None:
+        if instance.get("score") == R2:
+            raise InvalidInput(
+                f"{path}: [expected] is about an objective, which score 'block-r2' has not: leave "
+                "it out"
+            )
         _check_keys(path, "[expected]", wanted, ("support", "value"), ("level_values",))
     return Description(path, instance, data, wanted, source)
 
