@@ -15,6 +15,7 @@ from mipselect.blocks.r_squared_choice import MOST_SUPPORTS, BlockR2Choice
 from mipselect.blocks.r_squared_cost import r_squared_seconds
 from mipselect.problem.block_problem import (
     array_columns,
+    block_moments_of_people,
     problem_of_block_r2,
     problem_of_blocks,
     rows_of_table,
@@ -27,6 +28,7 @@ from mipselect.problem.scores import BLOCKS, R2, SCALES, require_together
 from mipselect.tables.mapping import open_table
 from mipselect.tables.moments.block_columns import TableBlockColumns, parts_of_table
 from mipselect.tables.parts import total_rows
+from mipselect.tables.people import checked_rule
 from mipselect.tables.public_map import PublicMap
 from mipselect.tables.schema import TableSchema
 from mipselect.validation import checked_choice, checked_epsilon, set_fields
@@ -156,15 +158,48 @@ class BlockOptions:
         unit_rule: str = "first",
     ) -> Instance | BlockScores:
         """Return what is drawn from, of a table with a schema; see `Instance.from_blocks`."""
-        question: dict[str, Any] = {"target": target, "always": always, "never": never}
         columns = TableBlockColumns(schema, target, tuple(never), self.blocks)
         public = columns.question(always)
-        n = None if self.score is not None else _public_rows(source, public, unit_rule)
+        checked_rule(unit_rule, schema.privacy_unit)
+        if public.unit is not None:
+            return self._of_people(source, columns, always, support_size, unit_rule)
+        n = None if self.score is not None else _number_of_rows(source, public)
         score = self.chosen(n, parts_of_table(public), len(public.features), support_size)
+        question: dict[str, Any] = {"target": target, "always": always, "never": never}
         question |= {"support_size": support_size, "unit_rule": unit_rule}
         if score == R2:
             return BlockScores.from_table(source, schema, **question, **vars(self.of_block_r2))
         return Instance.from_blocks(source, schema=schema, **question, **self.of_least_squares)
+
+    def _of_people(
+        self,
+        source: Any,
+        columns: TableBlockColumns,
+        always: Sequence[str],
+        support_size: int,
+        unit_rule: str,
+    ) -> Instance | BlockScores:
+        """`of_table` where rows belong to people; they are read once, and n counts people.
+
+        How many rows people have is private: the score must not depend on it.
+        """
+        public = columns.question(always)
+        parts, count = parts_of_table(public), len(public.features)
+        rows = rows_of_table(source, public, unit_rule)
+        if self.chosen(len(rows), parts, count, support_size) == R2:
+            problem = problem_of_blocks(columns, support_size=support_size, always=always)
+            settled = problem_of_block_r2(problem, parts, self.of_block_r2, len(rows))
+            return BlockScores.of_columns(settled, parts, rows)
+        # Sums have the columns that are always in where the schema has them.
+        places = {column.name: k for k, column in enumerate(public.columns)}
+        order = [*(places[name] for name in columns.names), len(places)]
+        return Instance.from_moments(
+            block_moments_of_people(columns, rows[:, order]),
+            support_size=support_size,
+            always=always,
+            coef_bound=self.coef_bound,
+            ridge=self.ridge,
+        )
 
     def problem_of_table(
         self, source: Any, schema: TableSchema, **question: Any
@@ -174,9 +209,9 @@ class BlockOptions:
         never = tuple(question.get("never", ()))
         columns = TableBlockColumns(schema, question["target"], never, self.blocks)
         public = columns.question(always)
-        parts = open_table(source, public)
+        opened = open_table(source, public)
         of_people = schema.privacy_unit is not None
-        n = None if of_people else total_rows(part.rows for part in parts)
+        n = None if of_people else total_rows(part.rows for part in opened)
         problem = problem_of_blocks(
             columns,
             support_size=size,
@@ -190,13 +225,8 @@ class BlockOptions:
         return problem, n
 
 
-def _public_rows(source: Any, public: PublicMap, unit_rule: str) -> int:
-    """n, from the headers or in one pass: rows or, of a table with a privacy unit, people.
-
-    How many rows people have is private: the score must not depend on it.
-    """
-    if public.unit is not None:
-        return len(rows_of_table(source, public, unit_rule))
+def _number_of_rows(source: Any, public: PublicMap) -> int:
+    """n, from the headers or in one pass."""
     parts = open_table(source, public)
     known = total_rows(part.rows for part in parts)
     if known is not None:

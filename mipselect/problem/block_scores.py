@@ -213,8 +213,24 @@ class BlockScores(OfProblem):
             most_seconds=most_seconds,
         )
         parts = parts_of_table(public)
+        return cls.of_columns(problem_of_block_r2(problem, parts, choice, len(rows)), parts, rows)
+
+    @classmethod
+    def of_columns(
+        cls, problem: Problem, columns: ColumnsOfFeatures, rows: FloatArray
+    ) -> BlockScores:
+        """Score the supports of a problem of block R² whose blocks are settled.
+
+        Parameters
+        ----------
+        problem : Problem
+        columns : ColumnsOfFeatures
+            Those of the features come first, and the target is the last.
+        rows : ndarray of shape (n, C)
+            NaN where a value is missing.
+        """
         scores = cls.__new__(cls)
-        scores._hold(problem_of_block_r2(problem, parts, choice, len(rows)), parts, rows)
+        scores._hold(problem, columns, rows)
         return scores
 
     def _hold_rows(self, problem: Problem, rows: Rows) -> None:

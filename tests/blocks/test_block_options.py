@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 from mipselect import BlockScores, Instance
 from mipselect.blocks.defaults import block_r2_by_default
 from mipselect.errors import InvalidInput
+from mipselect.problem import block_problem
 from mipselect.problem.block_options import BlockOptions
 from mipselect.problem.problem import Problem
 from mipselect.tables.schema import TableSchema
@@ -24,6 +26,11 @@ def schema(levels: int) -> TableSchema:
     code = {"name": "code", "type": "string", "categories": [f"c{k}" for k in range(levels)]}
     numbers = [{"name": name, "type": "number"} for name in ("a", "b", "y")]
     return TableSchema.of({"fields": [code, *numbers]})
+
+
+def of_people(levels: int) -> TableSchema:
+    fields = [{"name": "who", "type": "integer"}, *schema(levels).content["fields"]]
+    return TableSchema.of({"csvw-eo:privacyUnit": "who", "fields": fields})
 
 
 def frame(levels: int, n: int) -> pd.DataFrame:
@@ -82,13 +89,10 @@ def test_wide_fields_ask_for_least_squares_where_there_are_many_rows(
 
 @pytest.mark.parametrize("repeats", [1, 2, 4])
 def test_how_many_rows_people_have_decides_nothing(repeats: int) -> None:
-    described = dict(schema(15).content)
-    fields = [{"name": "who", "type": "integer"}, *described["fields"]]
-    of_people = TableSchema.of({"csvw-eo:privacyUnit": "who", "fields": fields})
     table = frame(15, 400)
     table["who"] = np.arange(400)
     made = BlockOptions(epsilon=1.0).of_table(
-        pd.concat([table] * repeats), of_people, target="y", support_size=1
+        pd.concat([table] * repeats), of_people(15), target="y", support_size=1
     )
     assert isinstance(made, BlockScores)
     assert made.n == 400
@@ -133,3 +137,35 @@ def test_what_is_made_is_what_was_asked_for() -> None:
     assert isinstance(made, BlockScores)
     assert made.counts.tolist() == same.counts.tolist()
     assert made.problem.public()["block_rows"] == 9
+
+
+@pytest.mark.parametrize(("levels", "score"), [(4, "block-r2"), (15, "blocks"), (15, None)])
+@pytest.mark.parametrize("always", [(), ("code",), ("b",)])
+def test_people_are_read_once(
+    levels: int, score: str | None, always: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An Arrow reader can be read once only; what is made is what the two constructors make."""
+
+    class Kept:
+        def shuffle(self, order: list[int]) -> None:
+            order.reverse()
+
+    monkeypatch.setattr(block_problem.random, "SystemRandom", Kept)
+    table = frame(levels, 700)
+    table["who"] = np.arange(700)
+    several = pd.concat([table, table.iloc[:50]])
+    arrow = pa.Table.from_pandas(several, preserve_index=False)
+    reader = pa.RecordBatchReader.from_batches(arrow.schema, arrow.to_batches())
+    question: dict[str, Any] = {"target": "y", "support_size": 1, "always": always}
+    blocks: dict[str, Any] = {"partitions": 3, "partition_seed": 2}
+    made = BlockOptions(score=score, **blocks).of_table(reader, of_people(levels), **question)
+    assert made.n == 700
+    if isinstance(made, BlockScores):
+        assert score in ("block-r2", None)
+        same = BlockScores.from_table(several, of_people(levels), **question, **blocks)
+        assert made.counts.tolist() == same.counts.tolist()
+    else:
+        other = Instance.from_blocks(several, schema=of_people(levels), **question, **blocks)
+        supports = [[j] for j in range(made.n_features)]
+        assert made.objectives(supports).tolist() == other.objectives(supports).tolist()
+        assert made.problem.public() == other.problem.public()
