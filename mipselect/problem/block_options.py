@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from mipselect.arrays import FloatArray
 from mipselect.blocks.defaults import block_r2_by_default, default_block_rows
 from mipselect.blocks.normalised import ColumnsOfFeatures
 from mipselect.blocks.partitions import OF_BLOCKS, Blocks
@@ -15,7 +16,7 @@ from mipselect.blocks.r_squared_choice import MOST_SUPPORTS, BlockR2Choice
 from mipselect.blocks.r_squared_cost import r_squared_seconds
 from mipselect.problem.block_problem import (
     array_columns,
-    block_moments_of_people,
+    block_moments_in_memory,
     problem_of_block_r2,
     problem_of_blocks,
     rows_of_table,
@@ -161,8 +162,9 @@ class BlockOptions:
         columns = TableBlockColumns(schema, target, tuple(never), self.blocks)
         public = columns.question(always)
         checked_rule(unit_rule, schema.privacy_unit)
-        if public.unit is not None:
-            return self._of_people(source, columns, always, support_size, unit_rule)
+        if public.unit is not None or (self.score is None and _is_stream(source, public)):
+            rows = rows_of_table(source, public, unit_rule)
+            return self._of_rows_of_table(rows, columns, always, support_size)
         n = None if self.score is not None else _number_of_rows(source, public)
         score = self.chosen(n, parts_of_table(public), len(public.features), support_size)
         question: dict[str, Any] = {"target": target, "always": always, "never": never}
@@ -171,21 +173,19 @@ class BlockOptions:
             return BlockScores.from_table(source, schema, **question, **vars(self.of_block_r2))
         return Instance.from_blocks(source, schema=schema, **question, **self.of_least_squares)
 
-    def _of_people(
+    def _of_rows_of_table(
         self,
-        source: Any,
+        rows: FloatArray,
         columns: TableBlockColumns,
         always: Sequence[str],
         support_size: int,
-        unit_rule: str,
     ) -> Instance | BlockScores:
-        """`of_table` where rows belong to people; they are read once, and n counts people.
+        """`of_table` of rows by `rows_of_table`, one of each person.
 
         How many rows people have is private: the score must not depend on it.
         """
         public = columns.question(always)
         parts, count = parts_of_table(public), len(public.features)
-        rows = rows_of_table(source, public, unit_rule)
         if self.chosen(len(rows), parts, count, support_size) == R2:
             problem = problem_of_blocks(columns, support_size=support_size, always=always)
             settled = problem_of_block_r2(problem, parts, self.of_block_r2, len(rows))
@@ -194,7 +194,7 @@ class BlockOptions:
         places = {column.name: k for k, column in enumerate(public.columns)}
         order = [*(places[name] for name in columns.names), len(places)]
         return Instance.from_moments(
-            block_moments_of_people(columns, rows[:, order]),
+            block_moments_in_memory(columns, rows[:, order]),
             support_size=support_size,
             always=always,
             coef_bound=self.coef_bound,
@@ -223,6 +223,12 @@ class BlockOptions:
         if self.chosen(n, parts, len(public.features), size) == R2:
             problem = problem_of_block_r2(problem, parts, self.of_block_r2, n)
         return problem, n
+
+
+def _is_stream(source: Any, public: PublicMap) -> bool:
+    """True of a table that is in no file and has an unknown length: it may be read once only."""
+    parts = open_table(source, public)
+    return total_rows(part.rows for part in parts) is None and not any(p.places for p in parts)
 
 
 def _number_of_rows(source: Any, public: PublicMap) -> int:

@@ -156,12 +156,12 @@ def block_moments_of_table(
     checked_rule(unit_rule, schema.privacy_unit)
     if public.unit is None:
         return Moments.of_blocks(source, columns)
-    return block_moments_of_people(columns, rows_of_table(source, public, unit_rule))
+    return block_moments_in_memory(columns, rows_of_table(source, public, unit_rule))
 
 
-def block_moments_of_people(columns: TableBlockColumns, rows: FloatArray) -> Moments:
-    """Add up the blocks of people who have one row each, by `rows_of_table`."""
-    piece = Piece("the people", len(rows), lambda: iter([rows]))
+def block_moments_in_memory(columns: TableBlockColumns, rows: FloatArray) -> Moments:
+    """Add up the blocks of rows by `rows_of_table`, one of each person."""
+    piece = Piece("the rows", len(rows), lambda: iter([rows]))
     return Moments(columns, block_sums(columns, [piece]).totals)
 
 

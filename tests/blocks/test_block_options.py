@@ -139,12 +139,30 @@ def test_what_is_made_is_what_was_asked_for() -> None:
     assert made.problem.public()["block_rows"] == 9
 
 
+def reader(table: pd.DataFrame) -> pa.RecordBatchReader:
+    """A source that can be read once only."""
+    arrow = pa.Table.from_pandas(table, preserve_index=False)
+    return pa.RecordBatchReader.from_batches(arrow.schema, arrow.to_batches())
+
+
+@pytest.mark.parametrize(("levels", "n", "score"), [(4, 3000, "block-r2"), (15, 3000, "blocks")])
+def test_a_stream_is_read_once(levels: int, n: int, score: str) -> None:
+    options = BlockOptions(partitions=2, partition_seed=3)
+    made, same = (
+        options.of_table(source, schema(levels), target="y", support_size=1)
+        for source in (reader(frame(levels, n)), frame(levels, n))
+    )
+    assert made.problem.score == same.problem.score == score
+    supports = np.arange(made.n_features)[:, None]
+    assert made.prepared.values(supports).tolist() == same.prepared.values(supports).tolist()
+
+
 @pytest.mark.parametrize(("levels", "score"), [(4, "block-r2"), (15, "blocks"), (15, None)])
 @pytest.mark.parametrize("always", [(), ("code",), ("b",)])
 def test_people_are_read_once(
     levels: int, score: str | None, always: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An Arrow reader can be read once only; what is made is what the two constructors make."""
+    """What is made is what the two constructors make."""
 
     class Kept:
         def shuffle(self, order: list[int]) -> None:
@@ -154,11 +172,11 @@ def test_people_are_read_once(
     table = frame(levels, 700)
     table["who"] = np.arange(700)
     several = pd.concat([table, table.iloc[:50]])
-    arrow = pa.Table.from_pandas(several, preserve_index=False)
-    reader = pa.RecordBatchReader.from_batches(arrow.schema, arrow.to_batches())
     question: dict[str, Any] = {"target": "y", "support_size": 1, "always": always}
     blocks: dict[str, Any] = {"partitions": 3, "partition_seed": 2}
-    made = BlockOptions(score=score, **blocks).of_table(reader, of_people(levels), **question)
+    made = BlockOptions(score=score, **blocks).of_table(
+        reader(several), of_people(levels), **question
+    )
     assert made.n == 700
     if isinstance(made, BlockScores):
         assert score in ("block-r2", None)
