@@ -3,24 +3,37 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
-from mipselect.cli.declared import argument, command, group, option, options, required
-from mipselect.cli.options import Delivery
+from mipselect.blocks.partitions import Blocks
+from mipselect.cli.arguments import option_named
+from mipselect.cli.declared import argument, command, group, option, options, refuse, required
+from mipselect.cli.options import Delivery, stated
 from mipselect.cli.output import SENSITIVE, banner, check_output, deliver, heading
 from mipselect.cli.progress import Spinner
 from mipselect.cli.streams import say
-from mipselect.cli.table_options import SCHEMA, TABLE_PANEL, SchemaOptions, note_of_the_target
+from mipselect.cli.table_options import (
+    NO_RANGE,
+    SCHEMA,
+    TABLE_PANEL,
+    SchemaOptions,
+    ScoreOptions,
+    note_of_the_target,
+)
 from mipselect.errors import InvalidInput
+from mipselect.problem.scores import BLOCKS, LOSS, R2, SCORES, require_together
 from mipselect.tables.moments import Counting, Moments
 from mipselect.tables.moments.batches import pieces_of_table
-from mipselect.tables.moments.columns import table_columns
+from mipselect.tables.moments.block_columns import TableBlockColumns
+from mipselect.tables.moments.block_sums import require_one_row_each
+from mipselect.tables.moments.columns import TableColumns, table_columns
 from mipselect.tables.parts import total_rows
 from mipselect.tables.schema import TableSchema
-from mipselect.validation import checked_integer
+from mipselect.validation import checked_choice, checked_integer
 
 EXAMPLES = """Examples:
 
@@ -31,6 +44,9 @@ mipselect moments visits/ --schema visits.schema.json --target cost \\
     --output visits.npz --resume
 
 mipselect release visits.npz --support-size 4 --epsilon 1 --always age,sex
+
+mipselect moments visits/*.parquet --schema visits.schema.json --target cost \\
+    --score blocks --output visits.npz
 """
 
 ENDING = ".npz"
@@ -53,6 +69,17 @@ class MomentsArguments:
     question: SchemaOptions = group(
         SchemaOptions, without=("--always", "--no-intercept", "--unit-rule")
     )
+    scores: ScoreOptions = group(
+        ScoreOptions,
+        without=("--loss",),
+        help={
+            "--score": "loss: of rows that are clipped to public ranges. blocks: least squares on "
+            "blocks of rows, each normalised by itself, without ranges.",
+            "--block-rows": "With --score blocks: rows of a block, public.",
+            "--partitions": "With --score blocks: how often the rows are divided anew, public.",
+        },
+        show_default={"--score": "loss", "--block-rows": "2", "--partitions": "16"},
+    )
     folds: int = option(
         "--folds",
         "Keep the sums of so many parts of the rows apart, for sample-aggregate.",
@@ -71,6 +98,7 @@ class MomentsArguments:
 def moments(arguments: MomentsArguments) -> None:
     """Add up squares and products over all rows of DATA, exactly, in one pass.
 
+    With --score blocks over all blocks of rows, for which no range is needed.
     'solve' and 'release' take M.npz in place of an instance.
 
     It is SENSITIVE: it holds sums of the data without any privacy.
@@ -84,9 +112,16 @@ def moments(arguments: MomentsArguments) -> None:
     checked_integer(folds, "--folds", 1)
     check_output(output, [schema, *map(Path, data)])
     chosen = arguments.question.keywords
+    blocks = _blocks(arguments)
     known = TableSchema.read(schema)
     note_of_the_target(known, target)
-    columns = table_columns(known, target, chosen.get("never", ()), chosen.get("ranges"), "first")
+    never = chosen.get("never", ())
+    columns: TableColumns | TableBlockColumns
+    if blocks is None:
+        columns = table_columns(known, target, never, chosen.get("ranges"), "first")
+    else:
+        columns = TableBlockColumns(known, target, tuple(never), blocks)
+        require_one_row_each(columns)
     pieces = list(pieces_of_table(data, columns))
     head = {"command": "moments", "sensitive": True, "data": data, "output": str(output)}
     about = {
@@ -95,6 +130,7 @@ def moments(arguments: MomentsArguments) -> None:
         "protected_unit": columns.public.units.unit,
         "folds": folds,
         "files": len(pieces),
+        **({} if blocks is None else {"score": BLOCKS, **blocks.public()}),
     }
     if arguments.dry_run:
         n = total_rows(piece.rows for piece in pieces)
@@ -105,12 +141,22 @@ def moments(arguments: MomentsArguments) -> None:
             output=None,
         )
         return
-    notes = _notes(output, data, arguments.resume)
+    notes = None if blocks is not None else _notes(output, data, arguments.resume)
     try:
-        with _Meter(len(pieces)) as meter:
-            found = Moments.of(
-                data, known, target=target, folds=folds, progress=meter, checkpoint=notes, **chosen
-            )
+        if isinstance(columns, TableBlockColumns):
+            with _Meter("window") as meter:
+                found = Moments.of_blocks(data, columns, progress=meter)
+        else:
+            with _Meter("file", len(pieces)) as meter:
+                found = Moments.of(
+                    data,
+                    known,
+                    target=target,
+                    folds=folds,
+                    progress=meter,
+                    checkpoint=notes,
+                    **chosen,
+                )
     except BaseException:
         if notes is not None and notes.exists():
             say(f"note: what has been counted is in {notes} (sensitive); --resume goes on with it")
@@ -135,6 +181,36 @@ def _show(console: Console, title: str, n: int | None, about: dict[str, Any]) ->
         f"{about['target']}; a row stands for one {about['protected_unit']}.",
         markup=False,
     )
+    if about.get("score") == BLOCKS:
+        console.print(
+            f"Blocks of {about['block_rows']} rows, in {about['partitions']} partitions; no ranges "
+            "were used."
+        )
+
+
+def _blocks(arguments: MomentsArguments) -> Blocks | None:
+    """Return the blocks that are added up; None of rows by themselves."""
+    scores = arguments.scores
+    score = checked_choice(scores.score or LOSS, "--score", SCORES)
+    about = stated(block_rows=scores.block_rows, partitions=scores.partitions)
+    if score == R2:
+        raise InvalidInput(
+            "--score block-r2 looks at all rows of a block at once, for which sums are not enough: "
+            "'mipselect select --score block-r2' draws from the table itself; or add up --score "
+            "blocks"
+        )
+    require_together(score, about, named=option_named)
+    if score == LOSS:
+        return None
+    refuse(replace(arguments.question, never=None), NO_RANGE)
+    if arguments.folds != 1:
+        raise InvalidInput("--folds goes with --score loss: votes need rows by themselves")
+    if arguments.resume:
+        raise InvalidInput(
+            "--resume goes with --score loss: a block may have rows of two files, so a pass over "
+            "blocks begins anew"
+        )
+    return Blocks.of(**about)
 
 
 def _notes(output: Path, data: list[str], resume: bool) -> Path | None:
@@ -153,18 +229,28 @@ def _notes(output: Path, data: list[str], resume: bool) -> Path | None:
 
 
 class _Meter(Spinner):
-    """Rows and bytes a second, on standard error."""
+    """Rows and bytes a second, on standard error.
 
-    def __init__(self, files: int) -> None:
-        self._files, self._begin = files, time.monotonic()
+    Parameters
+    ----------
+    part : str
+        What is added up one after another.
+    parts : int, optional
+        How many there are, where it is known.
+    """
+
+    def __init__(self, part: str, parts: int | None = None) -> None:
+        self._part, self._begin = part, time.monotonic()
+        self._of_parts = "" if parts is None else f" of {parts}"
         super().__init__("adding up")
 
     def __call__(self, counting: Counting) -> None:
         """Receive how far the pass is."""
         seconds = max(time.monotonic() - self._begin, 1e-9)
         of = "" if counting.known_rows is None else f" of {counting.known_rows:,}"
+        where = f"{self._part} {counting.pieces + 1}{self._of_parts}"
         line = (
-            f"adding up file {counting.pieces + 1} of {self._files}: {counting.rows:,} rows{of}, "
+            f"adding up {where}: {counting.rows:,} rows{of}, "
             f"{counting.rows / seconds:,.0f} rows/s, {counting.bytes / seconds / 1e6:,.0f} MB/s"
         )
         self.tick(line, description=line)

@@ -60,6 +60,11 @@ class Solved:
         instance = self.instance
         return [instance.column_names[c] for part in instance.always for c in part]
 
+    @property
+    def has_units(self) -> bool:
+        """True of a table with a schema, but for blocks: their coefficients have no units."""
+        return self.instance.units is not None and self.instance.problem.blocks is None
+
     def names(self, support: list[int]) -> list[str]:
         """Names of features."""
         return [self.instance.feature_names[j] for j in support]
@@ -159,7 +164,7 @@ def _of_both(solved: Solved) -> dict[str, Any]:
             "coef": fit.coef.tolist(),
             "always": [*solved.always, *([INTERCEPT] if instance.intercept else [])],
             "always_coef": fit.always.tolist(),
-            **_in_units(instance, best),
+            **(_in_units(instance, best) if solved.has_units else {}),
             "multiplier": fit.multiplier,
         },
         "expected": None
@@ -172,8 +177,6 @@ def _of_both(solved: Solved) -> dict[str, Any]:
 
 def _in_units(instance: Instance, support: list[int]) -> dict[str, Any]:
     """Part of the JSON object for a table with a schema."""
-    if instance.units is None:
-        return {}
     rule = instance.fit_in_units(support)
     return {"in_units": {"intercept": rule.intercept, "by_column": dict(rule.by_column)}}
 
@@ -218,7 +221,7 @@ def _print_best(console: Console, solved: Solved) -> None:
     if instance.intercept:
         table.add_row("always", INTERCEPT, f"{coefficients[-1]:.6g}", "-")
     console.print(table)
-    if instance.units is not None:
+    if solved.has_units:
         heading(console, "The same in the units of the table")
         console.print(str(instance.fit_in_units(support)), markup=False)
     if clipping is None:

@@ -17,8 +17,13 @@ import pytest
 from pyarrow import parquet
 
 from mipselect import Instance, top_supports
+from mipselect.blocks import partitions
+from mipselect.blocks.partitions import Blocks
+from mipselect.cli import progress
+from mipselect.errors import InvalidInput
 from mipselect.tables import TableSchema
 from mipselect.tables.moments import Moments
+from mipselect.tables.moments.block_columns import TableBlockColumns
 from tests.support.commandline import Run
 
 BETWEEN = {"type": "number", "constraints": {"minimum": -1, "maximum": 1, "required": True}}
@@ -171,3 +176,155 @@ def test_an_interrupted_pass_goes_on_with_resume(run: Run, folder: Path) -> None
     assert counted(run, folder, "--resume").code == 0
     assert not notes.exists()
     assert Moments.load(folder / "m.npz").n == 300
+
+
+PLAIN = [{"name": name, "type": "number"} for name in ("a", "b", "c", "d", "y")]
+
+
+@pytest.fixture
+def without_ranges(folder: Path) -> Path:
+    (folder / "t.schema.json").write_text(json.dumps({"fields": PLAIN}))
+    return folder
+
+
+def schema_of(folder: Path) -> TableSchema:
+    return TableSchema.read(folder / "t.schema.json")
+
+
+@pytest.mark.parametrize("block_rows", [2, 5])
+def test_moments_of_blocks_are_those_of_the_table(
+    run: Run, without_ranges: Path, block_rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the same partitions, whatever files the rows are in."""
+    folder = without_ranges
+    monkeypatch.setattr(partitions.secrets, "randbits", lambda _: 7)
+    more = ("--score", "blocks", "--block-rows", block_rows, "--partitions", 3)
+    outcome = counted(run, folder, *more)
+    assert outcome.code == 0
+    for words in ("SENSITIVE", "300 rows", "3 files", f"Blocks of {block_rows} rows, in 3"):
+        assert words in outcome.out
+    path = folder / "m.npz"
+    columns = TableBlockColumns(schema_of(folder), "y", (), Blocks(block_rows, 3, seed=7))
+    wanted = Moments.of_blocks(folder / "data", columns)
+    assert (Moments.load(path).matrix == wanted.matrix).all()
+    assert b"seed" not in path.read_bytes()
+    same = Instance.from_blocks(
+        folder / "data", schema=schema_of(folder), target="y", support_size=2,
+        block_rows=block_rows, partitions=3, partition_seed=7,
+    )  # fmt: skip
+    solved = run("solve", path, "--support-size", 2, "--pool-size", "all", "--json")
+    assert solved.err == ""
+    report = solved.report
+    pool = top_supports(same, "all")
+    assert "in_units" not in report["best"]
+    assert run("solve", path, "--support-size", 2).code == 0
+    assert (report["supports"], report["values"]) == (pool.supports.tolist(), pool.values.tolist())
+    drawn = run("release", path, "--support-size", 2, "--epsilon", 50, "--json").report
+    told = ("score", "block_rows", "partitions", "n", "sensitivity", "x_bound")
+    assert [drawn[name] for name in told] == ["blocks", block_rows, 3, 300, same.sensitivity, None]
+    assert drawn["releases"][0]["feature_names"] == ["b", "d"]
+    dry = run("release", path, "--support-size", 2, "--epsilon", 1, "--dry-run")
+    assert f"blocks of {block_rows} rows, in 3 partitions" in dry.out
+    ledger = folder / "l.ledger"
+    run("ledger", "create", ledger, "--epsilon", 3, "--relation", "add-remove")
+    run("release", path, "--support-size", 2, "--epsilon", 1, "--ledger", ledger).failed_with(
+        2, "add-remove"
+    )
+
+
+def test_blocks_of_several_sites_add_up(run: Run, without_ranges: Path) -> None:
+    """Each site divides its rows by itself; the sum has their blocks, and n counts all rows."""
+    folder = without_ranges
+    parts = []
+    for site in range(3):
+        out = folder / f"{site}.npz"
+        report = run(
+            "moments", folder / "data" / f"{site}.parquet", "--schema", folder / "t.schema.json",
+            "--target", "y", "--score", "blocks", "--block-rows", 3, "--output", out, "--json",
+        ).report  # fmt: skip
+        assert [report[name] for name in ("n", "score", "block_rows", "partitions")] == [
+            *(100, "blocks", 3, 16),
+        ]
+        parts.append(Moments.load(out))
+    together = parts[0] + parts[1] + parts[2]
+    assert together.n == 300
+    # 33 blocks of each site, each of whose targets has a square of 1.
+    target = together.matrix[-1, -1] / 2.0**32 / 16
+    assert target == pytest.approx(99, rel=1e-3)
+    together.save(folder / "all.npz")
+    drawn = run("release", folder / "all.npz", "--support-size", 2, "--epsilon", 50, "--json")
+    assert drawn.report["releases"][0]["feature_names"] == ["b", "d"]
+    instance = Instance.from_moments(together, support_size=2)
+    assert drawn.report["sensitivity"] == instance.sensitivity == 0.5 * 1.75**2 / 100
+    other = run(
+        "moments", folder / "data", "--schema", folder / "t.schema.json", "--target", "y",
+        "--score", "blocks", "--block-rows", 2, "--output", folder / "other.npz",
+    )  # fmt: skip
+    assert other.code == 0
+    with pytest.raises(InvalidInput, match="cannot be added"):
+        together + Moments.load(folder / "other.npz")
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (("--score", "block-r2"), "sums are not enough: 'mipselect select --score block-r2'"),
+        (("--score", "blocks", "--folds", 2), "--folds goes with --score loss"),
+        (("--score", "blocks", "--resume"), "--resume goes with --score loss"),
+        (("--score", "blocks", "--range", "a=0:1"), "--range goes with --score loss"),
+        (("--block-rows", 4), "--block-rows goes with scores from blocks"),
+        (("--score", "blocks", "--block-rows", 1), "block_rows must be an integer in 2..256"),
+        (("--score", "blocks", "--block-rows", 256), ""),
+        (("--score", "r2"), "--score must be one of"),
+        ((), "needs constraints.minimum"),
+    ],
+)
+def test_what_does_not_go_with_blocks(
+    run: Run, without_ranges: Path, more: tuple[Any, ...], message: str
+) -> None:
+    for dry in ((), ("--dry-run",)):
+        if message:
+            counted(run, without_ranges, *more, *dry).failed_with(2, message)
+            assert not (without_ranges / "m.npz").exists()
+        else:
+            assert counted(run, without_ranges, *more, *dry).code == 0
+
+
+def test_people_and_too_few_rows_are_refused(run: Run, without_ranges: Path) -> None:
+    folder = without_ranges
+    schema = {"fields": PLAIN, "csvw-eo:privacyUnit": "a"}
+    (folder / "t.schema.json").write_text(json.dumps(schema))
+    counted(run, folder, "--score", "blocks", "--dry-run").failed_with(2, "rows of one person")
+    (folder / "t.schema.json").write_text(json.dumps({"fields": PLAIN}))
+    (folder / "one.csv").write_text("a,b,c,d,y\n1,2,3,4,5\n")
+    run(
+        "moments", folder / "one.csv", "--schema", folder / "t.schema.json", "--target", "y",
+        "--score", "blocks", "--output", folder / "m.npz",
+    ).failed_with(2, "1 rows are no block of 2")  # fmt: skip
+
+
+def test_a_pass_over_blocks_says_how_far_it_is(
+    run: Run, without_ranges: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(progress, "SECONDS_BETWEEN_LINES", 0.0)
+    outcome = counted(run, without_ranges, "--score", "blocks")
+    assert "adding up window 1: 300 rows" in outcome.err
+    assert "file" not in outcome.err
+
+
+def test_a_damaged_file_of_blocks_is_one_line(run: Run, without_ranges: Path) -> None:
+    counted(run, without_ranges, "--score", "blocks")
+    path = without_ranges / "m.npz"
+    with np.load(path) as archive:
+        about, totals = json.loads(str(archive["about"][()])), archive["totals"]
+    changes: list[tuple[str, Any]] = [
+        ("block_rows", 0), ("block_rows", "2"), ("partitions", 10**6), ("target", "z"),
+        ("kind", "blocks of cheese"), ("never", ["z"]), ("schema", {}),
+    ]  # fmt: skip
+    for key, value in changes:
+        wrong = {**about, "columns": {**about["columns"], key: value}}
+        np.savez(path, about=np.array(json.dumps(wrong)), totals=totals)
+        run("release", path, "--support-size", 1, "--epsilon", 1).failed_with(2, str(path))
+    for wrong_totals in (totals[:, :-1, :-1], totals * 2**20, -totals):
+        np.savez(path, about=np.array(json.dumps(about)), totals=wrong_totals)
+        run("release", path, "--support-size", 1, "--epsilon", 1).failed_with(2, "damaged")

@@ -81,9 +81,9 @@ def require_one_row_each(columns: TableBlockColumns) -> None:
     """Raise `InvalidInput` where a person may have several rows."""
     if columns.public.unit is not None:
         raise InvalidInput(
-            "rows of one person must be in memory together: read the table with "
-            "Instance.from_blocks, or make one row of each person first, and a schema without "
-            "csvw-eo:privacyUnit"
+            "rows of one person must be in memory together: draw from the table itself, by "
+            "Instance.from_blocks or 'mipselect select --score blocks', or make one row of each "
+            "person first, and a schema without csvw-eo:privacyUnit"
         )
 
 
