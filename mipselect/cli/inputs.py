@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from mipselect.cli.arguments import option_named
 from mipselect.cli.declared import refuse
 from mipselect.cli.options import stated
 from mipselect.cli.sizes import parse_sizes
@@ -15,6 +16,7 @@ from mipselect.errors import InvalidInput, about
 from mipselect.problem.block_options import BlockOptions
 from mipselect.problem.instance import Instance
 from mipselect.problem.problem import Problem
+from mipselect.problem.stored.descriptions import STATED
 from mipselect.problem.stored.files import (
     Expected,
     StoredData,
@@ -84,8 +86,8 @@ class InstanceFile:
         return load_problem(self.name, draw=self.draw)
 
     def expected(self) -> Expected | None:
-        """See `Input`."""
-        return expected(self.name)
+        """See `Input`; of another score than that of the file nothing is expected."""
+        return expected(self.name) if self.draw.score is None else None
 
 
 @dataclass(frozen=True)
@@ -231,6 +233,12 @@ def asked_of(source: SourceOptions, sizes: str | None, draw: BlockOptions = ANY_
             moments, f"is for moments (a file ending in {ENDING}); an instance has it in its file"
         )
         return InstanceFile(instance, draw)
+    for name in STATED:
+        if getattr(draw, name) is not None:
+            raise InvalidInput(
+                f"{option_named(name)} is for an instance: moments have the score that they were "
+                "made with"
+            )
     support_size = moments.support_size
     if (support_size is None) == (sizes is None):
         raise InvalidInput(

@@ -8,7 +8,7 @@ from mipselect.cli.method_options import SupportDrawOptions
 from mipselect.cli.options import Delivery
 from mipselect.cli.output import check_output
 from mipselect.cli.releasing import DrawTask, block_draw, plan_draws
-from mipselect.cli.table_options import SourceOptions
+from mipselect.cli.table_options import ScoreOptions, SourceOptions, score_in_place_of_the_file
 from mipselect.cli.task import deliver_task
 
 EXAMPLES = """Examples:
@@ -32,6 +32,8 @@ mipselect release diabetes --method sample-aggregate --epsilon 1 --blocks 20
 
 mipselect release diabetes --method mcmc --epsilon 1 --delta 1e-6 --dry-run
 
+mipselect release diabetes --epsilon 1 --score block-r2
+
 mipselect release visits.npz --support-size 4 --epsilon 1 --always age,sex
 """
 
@@ -41,6 +43,7 @@ class ReleaseArguments:
     """Arguments of `release`."""
 
     drawing: SupportDrawOptions = group(SupportDrawOptions)
+    scores: ScoreOptions = score_in_place_of_the_file()
     source: SourceOptions = group(SourceOptions)
     delivery: Delivery = group(Delivery)
 
@@ -56,7 +59,9 @@ def release(arguments: ReleaseArguments) -> None:
     drawing, delivery = arguments.drawing, arguments.delivery
     instance = arguments.source.instance
     plan = plan_draws(drawing)
-    given = asked_of(arguments.source, drawing.of_the_method.sizes, block_draw(plan.method))
+    given = asked_of(
+        arguments.source, drawing.of_the_method.sizes, block_draw(plan, arguments.scores)
+    )
     check_output(delivery.output, [*given.files, *drawing.ledger.files])
     head = {"command": "release", "instance": instance}
     task = DrawTask.of(given, plan, instance, head)

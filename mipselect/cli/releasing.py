@@ -11,11 +11,13 @@ from rich.console import Console
 from rich.markup import escape
 
 from mipselect.cli.arguments import method_asked_for
+from mipselect.cli.declared import refuse
 from mipselect.cli.failures import NOT_SPENT, amount, spent_by, without_numbers
 from mipselect.cli.inputs import Input
 from mipselect.cli.method_options import SupportDrawOptions
 from mipselect.cli.options import MethodKind, require_positive
 from mipselect.cli.output import NOT_PRIVATE, banner, heading, table_of
+from mipselect.cli.table_options import ScoreOptions
 from mipselect.cli.task import Task
 from mipselect.errors import about
 from mipselect.mechanisms.base import Mechanism, Support
@@ -293,10 +295,13 @@ class DrawnReleases:
             console.print(f"With private randomness this would cost: {self.plan.cost}.")
 
 
-def block_draw(method: PrivateSelector) -> BlockOptions:
-    """Return what a score from blocks has to know of a draw."""
-    lists = not isinstance(method, ProblemSelector) or method.lists
-    return BlockOptions(epsilon=method.epsilon, lists=lists)
+def block_draw(plan: Plan, scores: ScoreOptions) -> BlockOptions:
+    """Return what a score from blocks has to know of a draw, and what is stated of it."""
+    method = plan.method
+    if not isinstance(method, ProblemSelector):
+        refuse(scores, f"does not apply to --method {plan.name}")
+        return BlockOptions(epsilon=method.epsilon)
+    return scores.of_blocks(epsilon=method.epsilon, lists=method.lists)
 
 
 def law_of(

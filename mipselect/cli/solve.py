@@ -24,10 +24,9 @@ from mipselect.cli.options import (
 from mipselect.cli.output import check_output, deliver
 from mipselect.cli.report import Solved, print_solved, solved_report
 from mipselect.cli.search_progress import Watch
-from mipselect.cli.table_options import SourceOptions
+from mipselect.cli.table_options import ScoreOptions, SourceOptions, score_in_place_of_the_file
 from mipselect.cli.usefulness import clipped, outside
 from mipselect.errors import InvalidInput, MipselectError, NotCertified, about
-from mipselect.problem.block_options import BlockOptions
 from mipselect.problem.block_scores import BlockScores
 from mipselect.problem.instance import Instance
 from mipselect.problem.scores import R2
@@ -44,6 +43,8 @@ mipselect solve diabetes
 mipselect solve paper-p100 --method mistakes
 
 mipselect solve paper-p100 --pool-size 1000 --show 20 --output report.json
+
+mipselect solve diabetes --score block-r2
 
 mipselect solve tiny-plain --formulation whole --solver scip
 """
@@ -80,6 +81,7 @@ class SolveArguments:
         default=1.0,
         panel=PRIVACY_PANEL,
     )
+    scores: ScoreOptions = score_in_place_of_the_file()
     source: SourceOptions = group(SourceOptions)
     show: int = option("--show", "Rows of the pool to print.", default=5)
     profile: bool = option(
@@ -109,7 +111,8 @@ def solve(arguments: SolveArguments) -> None:
     options = arguments.search.settings()
     if arguments.formulation is not Formulation.CUTS:
         _check_whole(options)
-    given = asked_of(arguments.source, None, BlockOptions(epsilon=arguments.epsilon))
+    draw = arguments.scores.of_blocks(epsilon=arguments.epsilon)
+    given = asked_of(arguments.source, None, draw)
     check_output(delivery.output, given.files)
     unclipped = given.data()
     if unclipped.problem.score == R2:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mipselect.cli.declared import argument, group, option, options, required
 from mipselect.cli.options import stated
 from mipselect.cli.streams import say
 from mipselect.errors import InvalidInput
+from mipselect.problem.scores import BLOCKS, R2
 from mipselect.tables.schema import TableSchema
-from mipselect.validation import shown
+from mipselect.validation import checked_choice, shown
+
+if TYPE_CHECKING:  # Reading tables takes long to import.
+    from mipselect.problem.block_options import BlockOptions
 
 TABLE_PANEL = "Table with a schema"
 BOUNDS_PANEL = (
@@ -107,6 +111,32 @@ class ScoreOptions:
     )
     loss: str | None = option(
         "--loss", 'squared, hinge, "huber(1.35)", "quantile(0.9)".', show_default="squared"
+    )
+
+    def of_blocks(self, **draw: Any) -> BlockOptions:
+        """Return them as options of a score from blocks, of a draw; no score is that of a file."""
+        from mipselect.problem.block_options import BlockOptions
+
+        if self.score is not None:
+            checked_choice(self.score, "--score", (BLOCKS, R2))
+        about = {"block_rows": self.block_rows, "partitions": self.partitions}
+        return BlockOptions(score=self.score, **about, **draw)
+
+
+def score_in_place_of_the_file() -> ScoreOptions:
+    """Declare `ScoreOptions` for an instance, whose file may say them."""
+    return group(
+        ScoreOptions,
+        without=("--loss",),
+        help={
+            "--score": "In place of the score of the instance, whose bounds are then not used. "
+            "block-r2: R² within blocks of rows, of every support. blocks: least squares on blocks."
+        },
+        show_default={
+            "--score": "that of the instance",
+            "--block-rows": "that of the instance; 2, of block-r2 by n, ε and s",
+            "--partitions": "that of the instance; 16, of block-r2 up to 8",
+        },
     )
 
 

@@ -21,9 +21,10 @@ from mipselect import (
 from mipselect.blocks.normalised import ColumnsOfFeatures
 from mipselect.blocks.partitions import Blocks
 from mipselect.blocks.r_squared import BlockR2, ListedFeatures
-from mipselect.cli.releasing import block_draw, law_of
+from mipselect.cli.releasing import law_of
 from mipselect.mechanisms.supports.flipped_weights import FlipIntegral
 from mipselect.privacy import Ledger
+from mipselect.problem.block_options import BlockOptions
 from mipselect.problem.stored.files import load_problem
 from mipselect.selectors import ExponentialSelector, PermuteAndFlipSelector
 from tests.support.commandline import Run
@@ -261,7 +262,9 @@ def test_a_release_from_a_file_has_the_law_of_its_scores(
     data = skewed()
     selector = {PermuteAndFlip: PermuteAndFlipSelector, ExponentialMechanism: ExponentialSelector}
     method = selector[law](2, epsilon=epsilon)
-    found = law_of(load_problem(scored, draw=block_draw(method)), method, None, lambda _: None)
+    found = law_of(
+        load_problem(scored, draw=BlockOptions(epsilon=epsilon)), method, None, lambda _: None
+    )
     singles = ColumnsOfFeatures(tuple((j,) for j in range(6)), np.zeros(6, dtype=bool))
     settings = BlockR2(Blocks(6, 5, seed=1))
     counts = direct_counts(data, ListedFeatures(singles, 5, 2, 6), settings)
@@ -392,3 +395,31 @@ def test_solve_lists_the_supports_of_block_r2(run: Run, scored: Path) -> None:
     run("solve", scored, "--time-limit", "1e-9").failed_with(1, "0 of 500 blocks were scored")
     scored.write_text(BLOCK_R2 + "[expected]\nsupport = [0, 3]\nvalue = 1.0\n")
     run("solve", scored).failed_with(2, "[expected] is about an objective")
+
+
+def test_another_score_than_that_of_the_file(run: Run, table: Path, scored: Path) -> None:
+    told = ("score", "block_rows", "partitions", "ridge", "loss")
+    release = ("release", "diabetes", "--epsilon", "9", "--json")
+    assert run(*release).report["loss"] == "squared"
+    drawn = run(*release, "--score", "block-r2").report
+    assert [drawn[name] for name in told] == ["block-r2", 32, 8, None, None]
+    drawn = run(*release, "--score", "blocks", "--block-rows", "4", "--partitions", "3").report
+    assert [drawn[name] for name in told] == ["blocks", 4, 3, 1.0, "squared"]
+    dry = run(*release, "--score", "block-r2", "--partitions", "2", "--dry-run").report
+    assert [dry[name] for name in told] == ["block-r2", 32, 2, None, None]
+    listed = run("solve", "diabetes", "--score", "block-r2", "--json").report
+    assert (listed["method"], listed["block_rows"]) == ("listing", 12)
+    searched = run("solve", scored, "--score", "blocks", "--json").report
+    assert searched["certified"]
+    assert searched["expected"] is None
+    other = run("release", scored, "--epsilon", "9", "--partitions", "1", "--json").report
+    assert [other[name] for name in told[:3]] == ["block-r2", 6, 1]
+    of_classes = run("release", "breast-cancer", "--epsilon", "9", "--score", "block-r2", "--json")
+    assert of_classes.report["score"] == "block-r2"
+    for arguments, words in (
+        ((*release, "--score", "loss"), "--score must be 'blocks' or 'block-r2'"),
+        ((*release, "--block-rows", "4"), "block_rows goes with scores from blocks"),
+        ((*release, "--method", "sis", "--score", "blocks"), "does not apply to --method sis"),
+        ((*release, "--method", "top-r", "--score", "block-r2"), "exact draws of one size"),
+    ):
+        run(*arguments).failed_with(2, words)

@@ -17,15 +17,17 @@ from __future__ import annotations
 import sys
 import tomllib
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from mipselect.blocks.partitions import OF_BLOCKS
 from mipselect.datasets import BUNDLED
 from mipselect.disk import small_text
 from mipselect.errors import InvalidInput
-from mipselect.problem.scores import LOSS, R2
+from mipselect.problem.block_options import BlockOptions
+from mipselect.problem.scores import LOSS, R2, RANGES, SCALES
 from mipselect.problem.stored.sources import SCHEMA_TABLE, SOURCES, Source
 from mipselect.tables.stored_files import is_table
 from mipselect.validation import did_you_mean, shown
@@ -112,6 +114,9 @@ SCHEMA_OPTIONAL_KEYS: Kinds = {"coef_bound": float, "ridge": float}
 
 BLOCK_KEYS: Kinds = {"score": str, "block_rows": int, "partitions": int, "partition_seed": int}
 
+STATED = ("score", "block_rows", "partitions")
+"""Of these a draw may state its own."""
+
 MOST_BYTES = 1 << 20
 """An instance file is written by hand; more is something else."""
 
@@ -130,6 +135,23 @@ class Description:
     def settings(self) -> dict[str, Any]:
         """The arguments of `Instance`."""
         return {key: value for key, value in self.instance.items() if key != "description"}
+
+    def scored_by(self, draw: BlockOptions) -> Description:
+        """Put the score, b and T of a draw, where it states them, in place of those of the file.
+
+        Under another score bounds, scales and blocks of the file mean nothing, and are left out.
+        """
+        stated = {name: getattr(draw, name) for name in STATED if getattr(draw, name) is not None}
+        instance, data, wanted = self.instance, self.data, self.expected
+        own = instance.get("score", LOSS)
+        if stated.get("score", own) != own:
+            dropped = {*RANGES, *SCALES, *OF_BLOCKS, "loss", "intercept", "ranges"}
+            instance, data = (
+                {key: value for key, value in section.items() if key not in dropped}
+                for section in (instance, data)
+            )
+            wanted = None
+        return replace(self, instance={**instance, **stated}, data=data, expected=wanted)
 
 
 def stored_names() -> list[str]:

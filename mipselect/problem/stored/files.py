@@ -200,7 +200,7 @@ def load_problem(
         Rows and seed of a recipe, instead of those in the file.
     draw : BlockOptions
         ε of a draw by block R², for which its blocks are chosen where the file does not say them,
-        and whether it can list supports.
+        and whether it can list supports; a score, b and T in place of those of the file.
 
     Raises
     ------
@@ -208,7 +208,7 @@ def load_problem(
         Naming the file and what is wrong in it; also if `n` or `seed` is given and the source is
         no recipe.
     """
-    description = read_description(name_or_path)
+    description = read_description(name_or_path).scored_by(draw)
     changes = {key: value for key, value in {"n": n, "seed": seed}.items() if value is not None}
     recipe = "seed" in description.source.required
     if changes and not recipe:
@@ -320,7 +320,7 @@ def public_problem(
     InvalidInput
         As `load_problem`, but for what is wrong with a row.
     """
-    description = read_description(name_or_path)
+    description = read_description(name_or_path).scored_by(draw)
     data, folder, settings = description.data, description.path.parent, description.settings
     with about(str(description.path)):
         if not isinstance(description.source, ArraySource):
