@@ -119,8 +119,9 @@ class ScoreOptions:
 
         if self.score is not None:
             checked_choice(self.score, "--score", (BLOCKS, R2))
-        about = {"block_rows": self.block_rows, "partitions": self.partitions}
-        return BlockOptions(score=self.score, **about, **draw)
+        return BlockOptions(
+            score=self.score, block_rows=self.block_rows, partitions=self.partitions, **draw
+        )
 
 
 def score_in_place_of_the_file() -> ScoreOptions:
