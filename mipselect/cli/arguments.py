@@ -104,6 +104,21 @@ def chosen_loss(loss: str | None, method: PrivateSelector, called: str) -> dict[
     return {"loss": chosen}
 
 
+def asked_score(options: ScoreOptions, *, stated: bool) -> str | None:
+    """Return the score that was asked for: the loss where something is given that only it has.
+
+    Parameters
+    ----------
+    options : ScoreOptions
+    stated : bool
+        True if what else is given is for the loss.
+    """
+    if options.score is None:
+        return LOSS if stated or options.loss is not None else None
+    checked_choice(options.score, "--score", SCORES)
+    return options.score
+
+
 def of_blocks(
     options: ScoreOptions, scales: Mapping[str, Any], method: ProblemSelector, *, stated: bool
 ) -> BlockOptions | None:
@@ -125,11 +140,7 @@ def of_blocks(
     """
     from mipselect.problem.block_options import BlockOptions
 
-    score = options.score
-    if score is None:
-        score = LOSS if stated or options.loss is not None else None
-    else:
-        checked_choice(score, "--score", SCORES)
+    score = asked_score(options, stated=stated)
     chosen = stated_options(block_rows=options.block_rows, partitions=options.partitions)
     if score == LOSS:
         require_together(LOSS, chosen, named=option_named)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
+from mipselect.cli.arguments import asked_score
 from mipselect.cli.declared import command, group, option, options, refuse, required
 from mipselect.cli.fit_plan import FitOptions
 from mipselect.cli.fit_table import FitTable
@@ -13,6 +14,7 @@ from mipselect.cli.method_options import METHODS_IN_WORDS, DrawOptions
 from mipselect.cli.options import PRIVACY_PANEL, Delivery, MethodKind, stated
 from mipselect.cli.output import check_output
 from mipselect.cli.regressions import ModelOptions
+from mipselect.cli.releasing import default_method
 from mipselect.cli.table_options import (
     BOUNDS_PANEL,
     HAS_SCHEMA,
@@ -20,11 +22,16 @@ from mipselect.cli.table_options import (
     NumbersOptions,
     Regularisation,
     SchemaOptions,
+    ScoreOptions,
     TableOptions,
     note_of_the_target,
 )
 from mipselect.cli.task import deliver_task
 from mipselect.errors import InvalidInput
+from mipselect.problem.scores import LOSS
+from mipselect.selectors import BY_NAME
+from mipselect.selectors.problem import ProblemSelector
+from mipselect.tables.schema import TableSchema
 
 EXAMPLES = """Examples:
 
@@ -54,11 +61,11 @@ class BudgetOptions:
         "δ of features and coefficients together, for the methods and regressions that need one.",
         show_default="0",
     )
-    selection_share: float = option(
+    selection_share: float | None = option(
         "--selection-share",
         "What part of ε the selection may cost, between 0 and 1; the model gets the rest.",
-        default=0.5,
         metavar="A",
+        show_default="a fifth where it draws from blocks of rows, else half",
     )
     relation: str | None = option(
         "--relation",
@@ -107,16 +114,21 @@ class FitArguments:
         },
     )
     question: SchemaOptions = group(SchemaOptions)
-    loss: str | None = option(
-        "--loss",
-        'Of the selection: squared, hinge for two classes, "huber(1.35)", "quantile(0.9)".',
-        show_default="squared",
+    scores: ScoreOptions = group(
+        ScoreOptions,
+        help={
+            "--loss": 'Of the selection: squared, hinge for two classes, "huber(1.35)", '
+            '"quantile(0.9)".'
+        },
+        show_default={
+            "--score": "block-r2 where supports can be listed, else blocks; loss with "
+            "--coef-bound, --ridge, --loss, for two classes, and under add-remove"
+        },
     )
     drawing: DrawOptions = group(
         DrawOptions,
         without=("--draws", "--budget", "--relation", "--delta"),
         help={"--method": METHODS_IN_WORDS},
-        show_default={"--method": MethodKind.EXPONENTIAL.value},
     )
     all_terms: bool = option(
         "--all-terms",
@@ -131,8 +143,9 @@ class FitArguments:
 def fit(arguments: FitArguments) -> None:
     """Release a linear model of a table: which features, and their coefficients.
 
-    Features are drawn with one part of ε, the coefficients of what was drawn with
-    the rest, and a ledger is charged once for both. The file of --output has all
+    Features are drawn with one part of ε, from blocks of rows as by 'mipselect
+    select', the coefficients of what was drawn with the rest, and a ledger is
+    charged once for both. The file of --output has all
     that 'mipselect predict' needs, and nothing else of the data.
 
     With --schema, a public description of the table (see 'mipselect describe'),
@@ -140,12 +153,13 @@ def fit(arguments: FitArguments) -> None:
     --x-bound and --y-bound say between which ends they lie.
     """
     drawing, delivery = arguments.drawing, arguments.delivery
-    options = _options(arguments)
+    schema = None if arguments.table.schema is None else TableSchema.read(arguments.table.schema)
+    options = _options(arguments, schema)
     options.selection()
     if (arguments.support_size is None) == (drawing.of_the_method.sizes is None):
         raise InvalidInput("--support-size or --sizes must be given: one of them")
-    problem = stated(**asdict(arguments.regularisation), loss=arguments.loss)
-    table = _table(arguments)
+    problem = stated(**asdict(arguments.regularisation), loss=arguments.scores.loss)
+    table = _table(arguments, schema)
     check_output(delivery.output, [Path(table.data), *table.files, *drawing.ledger.files])
     plan = table.plan(options, arguments.support_size, problem)
     note_of_the_target(table.schema, arguments.table.target)
@@ -153,30 +167,52 @@ def fit(arguments: FitArguments) -> None:
     deliver_task(task, delivery, dry_run=drawing.dry_run)
 
 
-def _options(arguments: FitArguments) -> FitOptions:
+def _options(arguments: FitArguments, schema: TableSchema | None) -> FitOptions:
     """Open the ledger and check what does not depend on the table."""
     budget, drawing = arguments.budget, arguments.drawing
     ledger = drawing.ledger.opened()
+    method = drawing.method or default_method(ledger)
+    relation = budget.relation or ("replace-one" if ledger is None else ledger.relation)
+    scales = stated(**asdict(arguments.regularisation))
+    classes = _of_two_classes(schema, arguments.table.target)
+    of_rows = bool(scales) or classes or relation == "add-remove"
     return FitOptions(
-        method=drawing.method or MethodKind.EXPONENTIAL,
+        method=method,
         of_the_method=drawing.of_the_method,
         model=arguments.model,
         epsilon=budget.epsilon,
         delta=budget.delta,
         selection_share=budget.selection_share,
-        relation=budget.relation or ("replace-one" if ledger is None else ledger.relation),
+        in_blocks=_in_blocks(arguments.scores, method, of_rows=of_rows),
+        scores=arguments.scores,
+        scales=scales,
+        relation=relation,
         seed=drawing.seed,
         ledger=ledger,
     )
 
 
-def _table(arguments: FitArguments) -> FitTable:
+def _of_two_classes(schema: TableSchema | None, target: str) -> bool:
+    if schema is None:
+        return False
+    return len(schema.field(target, "target").category_names) == 2
+
+
+def _in_blocks(scores: ScoreOptions, method: MethodKind, *, of_rows: bool) -> bool:
+    """Tell whether features are drawn from blocks; refuse scores that the method has not."""
+    if not issubclass(BY_NAME[method], ProblemSelector):
+        refuse(replace(scores, loss=None), f"does not apply to --method {method}")
+        return False
+    return asked_score(scores, stated=of_rows) != LOSS
+
+
+def _table(arguments: FitArguments, schema: TableSchema | None) -> FitTable:
     """Read a table of numbers, but for a dry run its header alone; of a schema nothing else."""
     table, numbers = arguments.table, arguments.numbers
-    if table.schema is not None:
+    if table.schema is not None and schema is not None:
         refuse(numbers, HAS_SCHEMA)
         return FitTable.of_schema(
-            table.data, table.schema, table.target, arguments.question.keywords
+            table.data, table.schema, schema, table.target, arguments.question.keywords
         )
     refuse(arguments.question, NEEDS_SCHEMA)
     return FitTable.of_numbers(

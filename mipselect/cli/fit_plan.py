@@ -8,17 +8,20 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from mipselect.cli.arguments import method_asked_for
+from mipselect.cli.arguments import method_asked_for, of_blocks
 from mipselect.cli.method_options import MethodOptions
 from mipselect.cli.options import MethodKind, require_positive
 from mipselect.cli.regressions import ModelOptions
+from mipselect.cli.table_options import ScoreOptions
 from mipselect.errors import InvalidInput, about
 from mipselect.privacy import Guarantee, Ledger
 from mipselect.privacy.decimals import exact, round_down
 from mipselect.privacy.guarantee import RELATIONS
+from mipselect.regression.shares import default_selection_share
 from mipselect.regression.table_pair import TablePlan
 from mipselect.selectors.base import PrivateSelector
 from mipselect.selectors.exact_draws import ExactDrawSelector
+from mipselect.selectors.problem import ProblemSelector
 from mipselect.tables.public_map import PublicMap
 from mipselect.tables.schema import TableSchema
 from mipselect.validation import checked_choice, checked_delta, checked_integer, checked_share
@@ -41,7 +44,13 @@ class FitOptions:
         Of both together.
     delta : float or None
         Of both together.
-    selection_share : float
+    selection_share : float or None
+        None for that of a public rule.
+    in_blocks : bool
+        True if features are drawn from scores from blocks of rows.
+    scores : ScoreOptions
+    scales : mapping
+        What was given of coef_bound and ridge.
     relation : str
     seed : int or None
     ledger : Ledger or None
@@ -52,14 +61,18 @@ class FitOptions:
     model: ModelOptions
     epsilon: float
     delta: float | None
-    selection_share: float
+    selection_share: float | None
+    in_blocks: bool
+    scores: ScoreOptions
+    scales: Mapping[str, float]
     relation: str
     seed: int | None
     ledger: Ledger | None
 
     def __post_init__(self) -> None:
         require_positive("--epsilon", self.epsilon)
-        checked_share(self.selection_share, "--selection-share", closed=False)
+        if self.selection_share is not None:
+            checked_share(self.selection_share, "--selection-share", closed=False)
         checked_choice(self.relation, "--relation", RELATIONS)
         if self.seed is not None:
             checked_integer(self.seed, "--seed", 0)
@@ -86,6 +99,13 @@ class FitOptions:
         tested = self.of_the_method.test_epsilon is not None
         return self.method is MethodKind.MCMC or (self.method is MethodKind.MISTAKES and tested)
 
+    @property
+    def share(self) -> float:
+        """The part of ε that the selection may cost."""
+        if self.selection_share is not None:
+            return self.selection_share
+        return default_selection_share(self.epsilon, in_blocks=self.in_blocks)
+
     def selection(self) -> PrivateSelector:
         """Return the method that selects features, within its share of ε.
 
@@ -94,7 +114,7 @@ class FitOptions:
         InvalidInput
             Naming the option.
         """
-        share = round_down(exact(self.epsilon) * exact(self.selection_share))
+        share = round_down(exact(self.epsilon) * exact(self.share))
         options = self.of_the_method
         if self._selection_needs_delta:
             options = replace(options, delta=self._delta_each)
@@ -145,8 +165,13 @@ class FitOptions:
             relation=self.relation,
             fit_intercept=fit_intercept,
         )
+        blocks = None
+        if self.in_blocks and isinstance(method, ProblemSelector):
+            blocks = of_blocks(self.scores, self.scales, method, stated=False)
+        if blocks is not None and self.seed is not None:
+            blocks = replace(blocks, partition_seed=self.seed)
         with about("--epsilon and --delta"):
-            drawn = TablePlan(schema, public, method, model, size)
+            drawn = TablePlan(schema, public, method, model, size, blocks)
             plan = FitPlan(self, drawn, drawn.promise)
         # Where ρ is counted the mechanism may state one that only the data's shape settles.
         ledger = self.ledger
@@ -205,7 +230,7 @@ class FitPlan:
             "regression": self.options.model.regression.value,
             "epsilon": self.options.epsilon,
             "delta": self.options.delta or 0.0,
-            "selection_share": self.options.selection_share,
+            "selection_share": self.options.share,
         }
 
     def report(self, together: Guarantee) -> Mapping[str, Any]:
@@ -221,11 +246,14 @@ class FitPlan:
         largest = self.drawn.model_on(self.drawn.size)
         params = largest.get_params(deep=False)
         loss = params.get("loss")
+        units = self.drawn.public.units
         bounded = ("coef_bound", "residual_bound", "rounds")
         return {
             "method": self.options.method.value,
             "regression": self.options.model.regression.value,
-            "selection_share": self.options.selection_share,
+            "selection_share": self.options.share,
+            "target_scale": units.target_scale,
+            "target_offset": units.target_offset,
             "model_loss": loss,
             **{f"model_{name}": params[name] for name in bounded if name in params},
         }

@@ -11,6 +11,7 @@ from mipselect.cli.arguments import chosen_loss, refuse_bounds
 from mipselect.cli.fit_plan import FitOptions, FitPlan
 from mipselect.cli.sizes import check_sizes
 from mipselect.errors import InvalidInput, about
+from mipselect.problem.block_scores import BlockScores
 from mipselect.problem.instance import Instance
 from mipselect.problem.problem import Problem
 from mipselect.problem.stored.headers import header
@@ -48,12 +49,11 @@ class FitTable:
 
     @classmethod
     def of_schema(
-        cls, data: str, schema: Path, target: str, question: Mapping[str, Any]
+        cls, data: str, path: Path, schema: TableSchema, target: str, question: Mapping[str, Any]
     ) -> FitTable:
-        """A table with a schema; nothing but the schema is read."""
-        head = {"command": "fit", "data": data, "target": target, "schema": str(schema)}
-        read = TableSchema.read(schema)
-        return cls(data, data, read, {**question, "target": target}, head, (schema,))
+        """A table with a schema, of a file; nothing is read."""
+        head = {"command": "fit", "data": data, "target": target, "schema": str(path)}
+        return cls(data, data, schema, {**question, "target": target}, head, (path,))
 
     @classmethod
     def of_numbers(
@@ -137,13 +137,24 @@ class FitTable:
         chosen_loss(problem.get("loss"), plan.method, options.method.value)
         return plan
 
-    def problem(self, plan: FitPlan, given: Mapping[str, Any]) -> Problem:
-        """Return the problem of the selection; no row is read."""
+    def problem(self, plan: FitPlan, given: Mapping[str, Any]) -> tuple[Problem, int | None]:
+        """Return the problem of the selection, and n where it decides; no row is read."""
+        drawn = plan.drawn
+        if drawn.blocks is not None:
+            return drawn.blocks.problem_of_table(self.source, self.schema, **drawn.asked)
         intercept = self.question.get("intercept", True)
-        size = plan.drawn.size
-        return Problem.of_table(plan.drawn.public, support_size=size, intercept=intercept, **given)
+        size = drawn.size
+        asked = {"support_size": size, "intercept": intercept, **given}
+        return Problem.of_table(drawn.public, **asked), None
+
+    def scored(self, plan: FitPlan, given: Mapping[str, Any]) -> Instance | BlockScores:
+        """Return what the features are drawn from; nothing is raised because of the rows."""
+        if plan.drawn.blocks is None:
+            return self.instance(plan, given)
+        return plan.drawn.scored(self.source, self.question.get("unit_rule", "first"))
 
     def instance(self, plan: FitPlan, given: Mapping[str, Any]) -> Instance:
         """Make an instance of the table; nothing is raised because of its rows."""
-        settings = {"support_size": plan.drawn.size, **given}
+        of_loss = given if plan.drawn.blocks is None else {}
+        settings = {"support_size": plan.drawn.size, **of_loss}
         return Instance.from_table(self.source, self.schema, **self.question, **settings)

@@ -16,6 +16,7 @@ from mipselect.cli.output import NOT_PRIVATE, banner, heading, line
 from mipselect.cli.task import Task
 from mipselect.errors import InvalidInput
 from mipselect.privacy import Guarantee, Ledger
+from mipselect.problem.instance import Instance
 from mipselect.problem.problem import Problem
 from mipselect.problem.stored.files import StoredData
 from mipselect.regression import CoefficientIntervals, ModelRelease, confidence_intervals
@@ -81,10 +82,10 @@ class FitTask(Task):
         return self.plan.asked
 
     def problem(self) -> tuple[Problem, int | None]:
-        """See `Task`; the number of rows is not told."""
+        """See `Task`; the number of rows is told where the score depends on it."""
         if self.table.source is not None:
             open_table(self.table.source, self.plan.drawn.public)
-        return self.table.problem(self.plan, self.given), None
+        return self.table.problem(self.plan, self.given)
 
     def total(self, stated: Mapping[str, Guarantee]) -> Guarantee:
         """See `Task`."""
@@ -105,18 +106,19 @@ class FitTask(Task):
 
     def data(self) -> StoredData:
         """See `Task`; nothing is raised because of the rows."""
-        made = self.table.instance(self.plan, self.given)
-        return StoredData(Path(self.table.data), made.problem, made.data, self.given)
+        made = self.table.scored(self.plan, self.given)
+        return StoredData.of_made(Path(self.table.data), made, self.given)
 
     def draw(
         self, data: StoredData, ledger: Ledger | None, progress: ProgressCallback
     ) -> FittedModel:
         """See `Task`."""
         sources, private = self.plan.sources(), self.seed is None
+        scored, drawn = data.drawn_from(), self.plan.drawn
+        made = scored if drawn.blocks is None else self.table.instance(self.plan, self.given)
+        assert isinstance(made, Instance)
         with without_numbers(self.method, NOT_SPENT):
-            pair = self.plan.drawn.pair(
-                data.instance(), sources[0], private=private, progress=progress
-            )
+            pair = drawn.pair(made, sources[0], private=private, scored=scored, progress=progress)
             pair.pair.selection.prepare()
         with without_numbers(self.method, spent_by(ledger)):
             model = pair.release(ledger, sources)

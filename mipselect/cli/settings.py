@@ -131,7 +131,8 @@ def _score_in_words(score: str, settings: Mapping[str, Any]) -> str:
     blocks = "whose number of rows follows from n and ε"
     if settings["block_rows"] is not None:
         blocks = "of {block_rows} rows, in {partitions} partitions".format(**settings)
-    return f"{what} {blocks}, {why}; no ranges were used"
+    for_it = " to draw features" if "regression" in settings else ""
+    return f"{what} {blocks}, {why}; no ranges were used{for_it}"
 
 
 OF_ROWS = ("top_k", "alpha", "blocks", "mcmc_steps", "mcmc_radius")

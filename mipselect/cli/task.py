@@ -210,7 +210,7 @@ def _checked_settings(task: Task, problem: Problem, n: int | None) -> dict[str, 
         raise InvalidInput(f"{task.title}: --method mcmc is for the squared loss, not {loss.name}")
     with about(task.title):
         report = settings_report(problem, task.method, None if task.hides_n else n)
-    return {**task.settings, **report}
+    return {**report, **task.settings}
 
 
 def _ledger_after(ledger: Ledger, total: Guarantee) -> Mapping[str, Any]:

@@ -204,14 +204,17 @@ class BlockOptions:
     def problem_of_table(
         self, source: Any, schema: TableSchema, **question: Any
     ) -> tuple[Problem, int | None]:
-        """Return what is public of `of_table`, and n where a header says it; no row is read."""
+        """Return what is public of `of_table`, and n where a header says it; no row is read.
+
+        A source of None is one that is not there yet.
+        """
         always, size = question.get("always", ()), question["support_size"]
         never = tuple(question.get("never", ()))
         columns = TableBlockColumns(schema, question["target"], never, self.blocks)
         public = columns.question(always)
-        opened = open_table(source, public)
-        of_people = schema.privacy_unit is not None
-        n = None if of_people else total_rows(part.rows for part in opened)
+        unknown = source is None or schema.privacy_unit is not None
+        opened = () if source is None else open_table(source, public)
+        n = None if unknown else total_rows(part.rows for part in opened)
         problem = problem_of_blocks(
             columns,
             support_size=size,

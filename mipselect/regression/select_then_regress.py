@@ -24,14 +24,18 @@ from mipselect.privacy.ledger import Ledger, checked_ledger
 from mipselect.privacy.randomness import source_of
 from mipselect.problem.instance import Instance
 from mipselect.problem.layout import Layout
+from mipselect.problem.scores import LOSS
 from mipselect.regression.base import NumberPredictor, PrivateLinearModel
 from mipselect.regression.objective_perturbation import ObjectivePerturbationClassifier
 from mipselect.regression.pair import Pair, most_columns, promised_together, require_within
+from mipselect.regression.shares import default_selection_share
 from mipselect.regression.table_pair import TablePlan
 from mipselect.selectors import MCMCSelector
 from mipselect.selectors.base import PrivateSelector
+from mipselect.selectors.problem import ProblemSelector
 from mipselect.tables.public_map import PublicMap
 from mipselect.tables.schema import TableSchema
+from mipselect.tables.sources import read_again
 from mipselect.validation import checked_budget, checked_share
 
 
@@ -111,10 +115,11 @@ class SelectThenRegress(NumberPredictor):
         default=None,
         check=checked_budget,
     )
-    selection_share: float = parameter(
-        "float",
-        "Between 0 and 1; counts with `epsilon` only.",
-        default=0.5,
+    selection_share: float | None = parameter(
+        "float, optional",
+        "Between 0 and 1; counts with `epsilon` only. Default: a fifth where features are drawn "
+        "from blocks of rows, else half; by experiment.",
+        default=None,
         check=lambda share, name: checked_share(share, name, closed=False),
     )
     ledger: Ledger | None = parameter(
@@ -130,7 +135,7 @@ class SelectThenRegress(NumberPredictor):
 
         Takes and raises what `PrivateDraw.fit` does.
         """
-        selector, regressor = self.check()._parts()
+        selector, regressor = self.check()._parts(_scores_blocks(self.selector))
         sources, private = _sources(selector, regressor)
         table, given = self._validated(X, y)
         if getattr(regressor, "classes", None) is not None:
@@ -194,26 +199,33 @@ class SelectThenRegress(NumberPredictor):
         BudgetExceeded, RelationMismatch
             From the ledger, before anything is drawn.
         """
-        selector, regressor = self.check()._parts()
-        sources, private = _sources(selector, regressor)
         asked: dict[str, Any] = {"target": target, "always": always, "never": never}
         public = PublicMap.of(schema, ranges=ranges, **asked)
+        in_blocks = _scores_blocks_of_table(self.selector, self.regressor, public)
+        selector, regressor = self.check()._parts(in_blocks)
+        sources, private = _sources(selector, regressor)
         selector._check_number(len(public.features))
-        plan = TablePlan(schema, public, selector.check(), regressor, _largest(selector))
+        of_the_problem = _of_the_problem(selector)
+        blocks = selector.block_options(sources[0]) if in_blocks else None
+        plan = TablePlan(schema, public, selector.check(), regressor, _largest(selector), blocks)
         promised = plan.promise
         if self.epsilon is not None:
             require_within(promised, self.epsilon)
+        # Scores from blocks are of rows as they are, and the model is of rows within ranges.
+        table = read_again(source) if in_blocks else source
         instance = Instance.from_table(
-            source,
+            table,
             schema,
             support_size=plan.size,
             intercept=bool(regressor.fit_intercept),
             ranges=ranges,
             unit_rule=unit_rule,
             **asked,
-            **_of_the_problem(selector),
+            **({} if in_blocks else of_the_problem),
         )
-        release = plan.pair(instance, sources[0], private=private).release(self.ledger, sources)
+        scored = plan.scored(table, unit_rule) if in_blocks else None
+        pair = plan.pair(instance, sources[0], private=private, scored=scored)
+        release = pair.release(self.ledger, sources)
         size = len(release.columns)
         self._keep(release, range(size), size)
         self.support_ = np.ones(size, dtype=bool)
@@ -262,7 +274,7 @@ class SelectThenRegress(NumberPredictor):
     def _labelled(self, y: ArrayLike) -> ArrayLike:
         return self.regressor._labelled(y)
 
-    def _parts(self) -> tuple[Any, Any]:
+    def _parts(self, in_blocks: bool) -> tuple[Any, Any]:
         """Copies of the two estimators, with their shares of ε if there is one to divide."""
         selector, regressor = clone(self.selector), clone(self.regressor)
         # A clone copies a generator, and so would draw the same again at each fit.
@@ -270,8 +282,10 @@ class SelectThenRegress(NumberPredictor):
         regressor.random_state = self.regressor.random_state
         if self.epsilon is None:
             return selector, regressor
-        whole = exact(self.epsilon)
-        first = round_down(whole * exact(self.selection_share))
+        whole, share = exact(self.epsilon), self.selection_share
+        if share is None:
+            share = default_selection_share(self.epsilon, in_blocks=in_blocks)
+        first = round_down(whole * exact(share))
         return (
             selector.set_params(epsilon=first),
             regressor.set_params(epsilon=round_down(whole - exact(first))),
@@ -289,6 +303,20 @@ def _sources(
 
 def _classifies(regressor: object) -> bool:
     return isinstance(regressor, ObjectivePerturbationClassifier)
+
+
+def _scores_blocks(selector: PrivateSelector) -> bool:
+    """True if it draws from scores from blocks of rows of X and y."""
+    return isinstance(selector, ProblemSelector) and selector.asked_score != LOSS
+
+
+def _scores_blocks_of_table(
+    selector: PrivateSelector, regressor: PrivateLinearModel, public: PublicMap
+) -> bool:
+    """Return the same for a table: of two classes, and under add-remove, only where it is asked."""
+    if not isinstance(selector, ProblemSelector) or selector.asked_score is not None:
+        return _scores_blocks(selector)
+    return public.units.classes is None and regressor.relation == "replace-one"
 
 
 def _take_signs(selector: PrivateSelector) -> None:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass, replace
+from typing import Any
 
 from mipselect.errors import InvalidInput
-from mipselect.mechanisms.base import Support
+from mipselect.mechanisms.base import Mechanism, Support
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.ledger import Ledger
+from mipselect.problem.block_options import BlockOptions
+from mipselect.problem.block_scores import BlockScores
 from mipselect.problem.instance import Instance
 from mipselect.regression.base import PrivateLinearModel
 from mipselect.regression.objective_perturbation import ObjectivePerturbationClassifier
@@ -16,6 +19,7 @@ from mipselect.regression.pair import Pair, counted, most_columns, promised_toge
 from mipselect.regression.release import ModelRelease
 from mipselect.search.progress import ProgressCallback
 from mipselect.selectors.base import PrivateSelector
+from mipselect.selectors.problem import ProblemSelector
 from mipselect.tables.model_table import ModelTable
 from mipselect.tables.public_map import PublicMap
 from mipselect.tables.schema import TableSchema
@@ -36,6 +40,9 @@ class TablePlan:
         Not fitted; its bounds follow from the schema where they are None.
     size : int
         The most fields that may be selected.
+    blocks : BlockOptions or None
+        Scores from blocks of rows that fields are drawn from; None for the loss of rows within
+        the ranges of the schema.
     """
 
     schema: TableSchema
@@ -43,6 +50,7 @@ class TablePlan:
     method: PrivateSelector
     regressor: PrivateLinearModel
     size: int
+    blocks: BlockOptions | None = None
 
     def __post_init__(self) -> None:
         if self.classifies and self.public.units.classes is None:
@@ -81,12 +89,39 @@ class TablePlan:
         """The estimator for so many selected fields."""
         return self.regressor.for_features(size + len(self.public.always))
 
+    @property
+    def asked(self) -> dict[str, Any]:
+        """The question about the fields, as arguments of `BlockOptions.of_table`."""
+        public = self.public
+        target, always = public.target.encoder.field.name, [e.field.name for e in public.always]
+        used = {encoder.field.name for encoder in public.encoders}
+        kept = {*used, target, self.schema.privacy_unit}
+        return {
+            "target": target,
+            "support_size": self.size,
+            "always": always,
+            "never": [field.name for field in self.schema.fields if field.name not in kept],
+        }
+
+    def scored(self, source: Any, unit_rule: str) -> Instance | BlockScores:
+        """Return the scores that fields are drawn from, where these are of blocks of rows.
+
+        Parameters
+        ----------
+        source : path or table
+        unit_rule : str
+            See `Instance.from_table`.
+        """
+        assert self.blocks is not None
+        return self.blocks.of_table(source, self.schema, **self.asked, unit_rule=unit_rule)
+
     def pair(
         self,
         instance: Instance,
         source: random.Random,
         *,
         private: bool,
+        scored: Instance | BlockScores | None = None,
         progress: ProgressCallback | None = None,
     ) -> TablePair:
         """Make the law of selections from the rows; nothing is drawn.
@@ -99,10 +134,12 @@ class TablePlan:
             For choices that do not depend on the data and are not part of the law.
         private : bool
             Whether the draws will come from the operating system's generator.
+        scored : Instance or BlockScores, optional
+            What fields are drawn from; default the instance.
         progress : callable, optional
             See `top_supports`.
         """
-        selection = self.method.on(instance, source, progress)
+        selection = self._law(instance if scored is None else scored, source, progress)
         guarantee = promised_together(selection.guarantees, self.model_promise)
         pair = Pair(
             selection,
@@ -112,6 +149,18 @@ class TablePlan:
             type(self.regressor).__name__,
         )
         return TablePair(self, instance, pair)
+
+    def _law(
+        self,
+        scored: Instance | BlockScores,
+        source: random.Random,
+        progress: ProgressCallback | None,
+    ) -> Mechanism[Support]:
+        method = self.method
+        if isinstance(method, ProblemSelector):
+            return method.on(scored, source, progress)
+        assert isinstance(scored, Instance)
+        return method.on(scored, source, progress)
 
 
 @dataclass(frozen=True, eq=False)

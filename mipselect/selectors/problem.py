@@ -6,7 +6,7 @@ import random
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, Self, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -31,6 +31,9 @@ from mipselect.search.progress import ProgressCallback
 from mipselect.selectors.base import PrivateSelector
 from mipselect.selectors.dask_collections import learn_columns, summed
 from mipselect.validation import checked_choice, checked_epsilon, checked_integer
+
+if TYPE_CHECKING:  # Reading tables takes long to import.
+    from mipselect.problem.block_options import BlockOptions
 
 BOUNDS = ("x_bound", "y_bound", "coef_bound", "ridge")
 OF_BLOCKS = ("block_rows", "partitions")
@@ -240,8 +243,6 @@ class ProblemSelector(PrivateSelector):
         return y if classes is None else class_signs(y, classes)
 
     def _in_blocks(self, X: Any, y: Any, source: random.Random) -> Instance | BlockScores:
-        from mipselect.problem.block_options import BlockOptions
-
         problem = Problem.of_columns(
             self.n_features_in_,
             self._names(),
@@ -250,13 +251,19 @@ class ProblemSelector(PrivateSelector):
             always=self.always,
             loss=None,
         )
-        options = BlockOptions(
+        rows = Rows(problem.layout.ordered(X), y)
+        return self.block_options(source).of_rows(problem, rows)
+
+    def block_options(self, source: random.Random) -> BlockOptions:
+        """Return what it says of scores from blocks of rows, with partitions from a source."""
+        from mipselect.problem.block_options import BlockOptions
+
+        return BlockOptions(
             score=self.asked_score,
             epsilon=self.epsilon,
             lists=self.lists,
             **self._of_blocks(source),
         )
-        return options.of_rows(problem, Rows(problem.layout.ordered(X), y))
 
     def _summed_blocks(self, X: Any, y: Any, source: random.Random) -> Instance:
         learn_columns(self, X, int(X.shape[1]))

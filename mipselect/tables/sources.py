@@ -74,6 +74,17 @@ def open_source(source: Any) -> tuple[Part, ...]:
     raise InvalidInput(f"a table must be {KNOWN}; got a {type(source).__name__}")
 
 
+def read_again(source: Any) -> Any:
+    """Return a source with the same rows that can be read twice: a stream becomes a table."""
+    from pyarrow import dataset
+
+    stays = (str, Path, pa.RecordBatch, pa.Table, dataset.Dataset)
+    frames = (("pandas", "DataFrame"), ("polars", "DataFrame"), ("polars", "LazyFrame"))
+    if isinstance(source, stays) or any(_is_frame(source, *frame) for frame in frames):
+        return source
+    return pa.table(source) if hasattr(source, "__arrow_c_stream__") else source
+
+
 def _is_frame(source: Any, module: str, name: str) -> bool:
     """Return whether `source` is of a class of a package that need not be installed."""
     package = sys.modules.get(module)

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
-from sklearn.base import is_classifier, is_regressor
+from sklearn.base import clone, is_classifier, is_regressor
 
 from mipselect import Instance, Ledger
 from mipselect.errors import BudgetExceeded, InvalidInput, RelationMismatch
@@ -29,6 +30,7 @@ from mipselect.selectors import (
     KendallSelector,
     MCMCSelector,
     MistakesSelector,
+    PermuteAndFlipSelector,
     SampleAggregateSelector,
     SISSelector,
     TopRSelector,
@@ -98,6 +100,59 @@ def test_every_selector_draws_fields(name: str) -> None:
     model.fit_table(frame, SCHEMA, target="stay", never=["died"])
     assert "ward" in model.release_.feature_names
     assert model.guarantee_.epsilon == 30.0
+
+
+NUMBER, CLASSES = {"target": "stay"}, {"target": "died"}
+LOGISTIC = ObjectivePerturbationClassifier()
+ADD_REMOVE = ObjectivePerturbationRegressor(loss="huber(0.25)", relation="add-remove")
+
+
+@pytest.mark.parametrize(
+    ("selector", "regressor", "question", "score"),
+    [
+        (PermuteAndFlipSelector(1), HUBER, NUMBER, "block-r2"),
+        (ExponentialSelector(sizes=[1, 2]), HUBER, NUMBER, "blocks"),
+        (TopRSelector(1), HUBER, NUMBER, "blocks"),
+        (ExponentialSelector(1, score="blocks", coef_bound=0.4), HUBER, NUMBER, "blocks"),
+        (ExponentialSelector(1, score="block-r2"), LOGISTIC, CLASSES, "block-r2"),
+        (ExponentialSelector(1, score="loss"), HUBER, NUMBER, None),
+        (ExponentialSelector(1, ridge=2.0), HUBER, NUMBER, None),
+        (ExponentialSelector(1), LOGISTIC, CLASSES, None),
+        (ExponentialSelector(1), ADD_REMOVE, NUMBER, None),
+        (SISSelector(1, **REPLACE), HUBER, NUMBER, None),
+    ],
+)
+def test_features_are_drawn_from_blocks_unless_something_asks_for_the_loss(
+    selector: Any, regressor: Any, question: Any, score: str | None, monkeypatch: Any
+) -> None:
+    seen: list[tuple[str | None, float]] = []
+    make = TablePlan.pair
+
+    def noted(plan: TablePlan, *given: Any, scored: Any = None, **more: Any) -> Any:
+        seen.append((None if scored is None else scored.problem.score, plan.method.epsilon))
+        return make(plan, *given, scored=scored, **more)
+
+    monkeypatch.setattr(TablePlan, "pair", noted)
+    pair(selector, regressor).fit_table(patients(300), SCHEMA, **question)
+    share = 10.0 if score is None else 4.0
+    assert seen == [(score, share)]
+
+
+def test_a_stream_is_read_once_and_used_twice() -> None:
+    table = pa.Table.from_pandas(patients(400))
+    seeded = ExponentialSelector(2, random_state=1), clone(HUBER).set_params(random_state=2)
+    drawn = [
+        pair(*seeded).fit_table(source, SCHEMA, **NUMBER).release_
+        for source in (table, table.to_reader(max_chunksize=100))
+    ]
+    assert drawn[0] == drawn[1]
+
+
+def test_blocks_are_refused_under_add_remove() -> None:
+    with pytest.raises(RelationMismatch, match="private under add-remove"):
+        pair(ExponentialSelector(1, score="blocks"), ADD_REMOVE).fit_table(
+            patients(300), SCHEMA, **NUMBER
+        )
 
 
 def test_rows_are_bounded_by_fields_and_not_by_columns() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 import random
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,6 +19,7 @@ import pytest
 
 from mipselect import Instance
 from mipselect.losses import HingeLoss
+from mipselect.problem.block_options import BlockOptions
 from mipselect.regression import ObjectivePerturbationClassifier, ObjectivePerturbationRegressor
 from mipselect.regression.pair import Pair, counted
 from mipselect.regression.table_pair import TablePlan
@@ -56,7 +58,9 @@ HOSTILE: list[Row] = [
 EPSILON, RADIUS = 1.0, 0.8
 
 
-def plan(method: PrivateSelector, loss: str, relation: str) -> TablePlan:
+def plan(
+    method: PrivateSelector, loss: str, relation: str, blocks: BlockOptions | None = None
+) -> TablePlan:
     classes = loss in ("logistic", "smoothed-hinge")
     made = ObjectivePerturbationClassifier if classes else ObjectivePerturbationRegressor
     regressor = made(
@@ -64,7 +68,7 @@ def plan(method: PrivateSelector, loss: str, relation: str) -> TablePlan:
     )
     target, other = ("ill", "y") if classes else ("y", "ill")
     public = PublicMap.of(SCHEMA, target=target, never=[other])
-    return TablePlan(SCHEMA, public, method, regressor, 1)
+    return TablePlan(SCHEMA, public, method, regressor, 1, blocks)
 
 
 def law(planned: TablePlan, rows: list[Row], grid: np.ndarray) -> dict[int, np.ndarray]:
@@ -73,13 +77,15 @@ def law(planned: TablePlan, rows: list[Row], grid: np.ndarray) -> dict[int, np.n
     asked = {"target": target, "never": ["y" if target == "ill" else "ill"]}
     # A selection by the hinge loss leaves nothing of rows without a class.
     loss = "hinge" if planned.classifies and isinstance(planned.method, TopRSelector) else "squared"
+    table = pa.table(dict(zip(NAMES, zip(*rows, strict=True), strict=True)))
     instance = Instance.from_table(
-        pa.table(dict(zip(NAMES, zip(*rows, strict=True), strict=True))), SCHEMA,
-        support_size=1, intercept=False, loss=loss, **asked,
-    )  # fmt: skip
+        table, SCHEMA, support_size=1, intercept=False, loss=loss, **asked
+    )
     y = counted(instance.X, instance.y) if loss == "hinge" else instance.y
     # Ties are broken in the same way on both tables, for the law is given how.
-    drawn = planned.pair(instance, random.Random(0), private=True).pair.selection
+    scored = None if planned.blocks is None else planned.scored(table, "first")
+    pair = planned.pair(instance, random.Random(0), private=True, scored=scored)
+    drawn = pair.pair.selection
     model = planned.model_on(1)
     chosen, map_, smooth = model._perturbation(1), model._rows(1), model._loss()
     result = {}
@@ -109,9 +115,9 @@ def _log_tail(t: float) -> float:
     return math.log(0.5) - t if t > 0.0 else math.log1p(-0.5 * math.exp(t))
 
 
-def neighbours(relation: str) -> list[tuple[list[Row], list[Row]]]:
+def neighbours(relation: str, bases: Sequence[list[Row]]) -> list[tuple[list[Row], list[Row]]]:
     pairs = []
-    for kept in (BASE[:1], BASE):
+    for kept in bases:
         if relation == "add-remove":
             pairs += [(kept, [*kept, row]) for row in HOSTILE]
         else:
@@ -121,10 +127,12 @@ def neighbours(relation: str) -> list[tuple[list[Row], list[Row]]]:
     return pairs
 
 
-def worst(planned: TablePlan, relation: str) -> float:
+def worst(
+    planned: TablePlan, relation: str, bases: Sequence[list[Row]] = (BASE[:1], BASE)
+) -> float:
     grid = np.linspace(-RADIUS, RADIUS, 41)[1:-1]
     largest = 0.0
-    for one, other in neighbours(relation):
+    for one, other in neighbours(relation, bases):
         first, second = law(planned, one, grid), law(planned, other, grid)
         for support in first:
             largest = max(largest, float(np.abs(first[support] - second[support]).max()))
@@ -151,6 +159,16 @@ CASES = [(relation, name) for relation, known in METHODS.items() for name in kno
 def test_a_pair_keeps_its_epsilon(relation: str, name: str, loss: str) -> None:
     planned = plan(METHODS[relation][name], loss, relation)
     found = worst(planned, relation)
+    assert 0.1 * planned.promise.epsilon < found <= planned.promise.epsilon * (1.0 + 1e-9)
+
+
+@pytest.mark.parametrize("loss", ["huber(0.25)", "logistic"])
+@pytest.mark.parametrize("score", ["blocks", "block-r2"])
+def test_a_pair_from_blocks_keeps_its_epsilon(score: str, loss: str) -> None:
+    blocks = BlockOptions(score=score, block_rows=2 if score == "blocks" else 4, partitions=2)
+    fixed = replace(blocks, partition_seed=0, epsilon=EPSILON)
+    planned = plan(ExponentialSelector(epsilon=EPSILON), loss, "replace-one", fixed)
+    found = worst(planned, "replace-one", [[*BASE, *BASE, *BASE]])
     assert 0.1 * planned.promise.epsilon < found <= planned.promise.epsilon * (1.0 + 1e-9)
 
 
