@@ -104,10 +104,8 @@ class Divergence:
         The largest |log P - log Q| that was met in any pair: at every outcome, and where the
         densities were evaluated.
     epsilon : float
-    data, other : Any
-        The neighbours.
-    pairs : int
-        How many pairs were looked at.
+    data, other, pairs
+        As for `PrivacyLoss`.
 
     Examples
     --------
