@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 
-Class = TypeVar("Class")
 Documented = TypeVar("Documented")
 
 REFERENCE = re.compile(r"^(\w+(?:, \w+)*)\n +See `(\w+)`\.$", re.MULTILINE)
@@ -15,14 +14,23 @@ ENTRY = re.compile(r"^\S.*(?:\n .*)*", re.MULTILINE)
 HEADING = re.compile(r"^(\w+)\n-+\n", re.MULTILINE)
 
 
-def entries_of(source: type) -> dict[str, str]:
-    """Return the entries of a class' section *Attributes* by name."""
+def entries_of(source: object) -> dict[str, str]:
+    """Return the entries of a section *Attributes* by name."""
     return entries_in(sections_of(source).get("Attributes", ""))
 
 
 def entries_in(section: str) -> dict[str, str]:
-    """Return the entries of a section by what stands before the colon, in their order."""
-    return {entry.partition(" : ")[0]: entry for entry in ENTRY.findall(section)}
+    """Return the entries of a section by name, in their order; one of several names by each."""
+    return {
+        name: entry
+        for entry in ENTRY.findall(section)
+        for name in entry.partition(" : ")[0].partition("\n")[0].split(", ")
+    }
+
+
+def listed(entries: Iterable[str]) -> str:
+    """Return the section of these entries, each of them once."""
+    return "\n".join(dict.fromkeys(entries))
 
 
 def sections_of(source: object) -> dict[str, str]:
@@ -41,20 +49,23 @@ def joined(sections: Mapping[str, str]) -> str:
     )
 
 
-def completed_by(source: type) -> Callable[[type[Class]], type[Class]]:
-    """Put into the docstring of a class what it shares with another, and does not say itself.
+def completed_by(source: object) -> Callable[[Documented], Documented]:
+    """Put into a docstring what a class or function shares with another, and does not say itself.
 
-    That are the parameters that it has in common with `source` and does not list, and the section
-    *Raises* where it has none. Parameters stand in the order of the signature.
+    That are the parameters that it has in common with `source` and does not list (for a class
+    whose docstring has *Attributes*, these), and the section *Raises* where it has none. Parameters
+    stand in the order of the signature.
     """
 
-    def completed(target: type[Class]) -> type[Class]:
+    def completed(target: Documented) -> Documented:
         if target.__doc__ is not None and source.__doc__ is not None:  # both are under python -OO
             own, shared = sections_of(target), sections_of(source)
-            known = entries_in(shared["Parameters"]) | entries_in(own.pop("Parameters", ""))
-            listed = [known[name] for name in inspect.signature(target).parameters if name in known]
-            first = {"": own.pop(""), "Parameters": "\n".join(listed)}
-            target.__doc__ = joined(first | {"Raises": shared["Raises"]} | own)
+            heading = "Attributes" if "Attributes" in shared else "Parameters"
+            known = entries_in(shared[heading]) | entries_in(own.get(heading, ""))
+            names = inspect.signature(target).parameters  # type: ignore[arg-type]
+            first = {"": own[""], heading: listed(known[name] for name in names if name in known)}
+            first |= {"Returns": own.get("Returns", ""), "Raises": shared.get("Raises", "")}
+            target.__doc__ = joined(first | {k: v for k, v in own.items() if k != heading})
         return target
 
     return completed
@@ -85,7 +96,7 @@ def described_by(source: type) -> Callable[[Documented], Documented]:
         names, named = reference.groups()
         if named != source.__name__:
             return reference.group()
-        return "\n".join(known[name] for name in names.split(", "))
+        return listed(known[name] for name in names.split(", "))
 
     known = entries_of(source) if source.__doc__ is not None else {}
     return described

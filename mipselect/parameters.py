@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from typing import Any, TypeVar, dataclass_transform
 
-from mipselect.docstrings import entries_of, joined, sections_of
+from mipselect.docstrings import entries_of, joined, listed, sections_of
 
 Check = Callable[[Any, str], object]
 """Raises `InvalidInput` for a value that is wrong, by the name it is given."""
@@ -102,14 +102,14 @@ def estimator(cls: Class) -> Class:
 def documented(cls: type) -> str:
     """Return the docstring of a class with its parameters, and the attributes of its bases."""
     sections = sections_of(cls)
-    listed = {
+    first = {
         "": sections.pop(""),
         "Parameters": "\n".join(entry(*each) for each in parameters_of(cls).items()),
-        "Attributes": "\n".join(attributes_of(cls).values()),
+        "Attributes": listed(attributes_of(cls).values()),
     }
     # Attributes come behind parameters, wherever the class has them.
     sections.pop("Attributes", None)
-    return joined(listed | sections)
+    return joined(first | sections)
 
 
 def entry(name: str, about: Parameter) -> str:

@@ -19,12 +19,7 @@ from mipselect.tables.schema import TableSchema
 
 @dataclass(frozen=True)
 class NumberTableInBlocks(NumberTable):
-    """A table of numbers.
-
-    Attributes
-    ----------
-    blocks : BlockOptions
-    """
+    """A table of numbers."""
 
     blocks: BlockOptions
 
