@@ -52,7 +52,7 @@ def joined(sections: Mapping[str, str]) -> str:
 def completed_by(source: object) -> Callable[[Documented], Documented]:
     """Put into a docstring what a class or function shares with another, and does not say itself.
 
-    That are the parameters that it has in common with `source` and does not list (for a class
+    These are the parameters that it has in common with `source` and does not list (for a class
     whose docstring has *Attributes*, these), and the section *Raises* where it has none. Parameters
     stand in the order of the signature.
     """

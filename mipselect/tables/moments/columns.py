@@ -138,7 +138,7 @@ class SchemaColumns(ABC):
         return [*self.never, *(name for name in never if name not in self.never)]
 
     def stated(self, kind: str, **more: Any) -> dict[str, Any]:
-        """What the columns are made of, ready for JSON."""
+        """Return what the columns are made of, ready for JSON."""
         asked = {"schema": self.schema.content, "target": self.target, "never": list(self.never)}
         return {"kind": kind, **asked, **more}
 
