@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mipselect.arrays import FloatArray
+from mipselect.docstrings import completed_by
 from mipselect.errors import InvalidInput
 from mipselect.validation import checked_integer, checked_number, checked_positive
 
@@ -69,6 +70,7 @@ def correlated_gaussian(
     return _gaussian_model(n, p, rho, snr, support_size, np.random.default_rng(seed))
 
 
+@completed_by(correlated_gaussian)
 def logistic_gaussian(
     n: int, p: int, *, rho: float, snr: float, support_size: int, seed: int
 ) -> tuple[FloatArray, FloatArray]:
@@ -77,22 +79,12 @@ def logistic_gaussian(
     With X and t = Xβ + noise as in `correlated_gaussian`, y_i = +1 with probability
     1/(1 + exp(-t_i)) and -1 otherwise.
 
-    Parameters
-    ----------
-    n, p, rho, snr, support_size, seed
-        As for `correlated_gaussian`.
-
     Returns
     -------
     X : ndarray of shape (n, p)
         The same as from `correlated_gaussian` with the same parameters.
     y : ndarray of shape (n,)
         -1.0 and +1.0.
-
-    Raises
-    ------
-    InvalidInput
-        Where a parameter is out of range.
 
     Notes
     -----

@@ -219,17 +219,14 @@ class LedgerBroken(MipselectError):
     Examples
     --------
     >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
     >>> from mipselect import Ledger
     >>> from mipselect.errors import LedgerBroken
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "study.ledger"
-    ...     _ = Ledger.create(path, epsilon=1.0)
-    ...     _ = path.write_bytes(path.read_bytes()[:100])
-    ...     try:
-    ...         Ledger.open(path).verify()
-    ...     except LedgerBroken:
-    ...         print("nothing is paid any more")
+    >>> _ = Ledger.create("study.ledger", epsilon=1.0)
+    >>> _ = Path("study.ledger").write_bytes(Path("study.ledger").read_bytes()[:100])
+    >>> try:
+    ...     Ledger.open("study.ledger").verify()
+    ... except LedgerBroken:
+    ...     print("nothing is paid any more")
     ...
     nothing is paid any more
     """

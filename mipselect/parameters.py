@@ -7,17 +7,17 @@ the check of a value, and the option of the command line.
 from __future__ import annotations
 
 import inspect
-import re
 import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from typing import Any, TypeVar, dataclass_transform
 
+from mipselect.docstrings import entries_of, joined, listed, sections_of
+
 Check = Callable[[Any, str], object]
 """Raises `InvalidInput` for a value that is wrong, by the name it is given."""
 
 KEY = "parameter"
-HEADING = re.compile(r"^(\w+)\n-+\n", re.MULTILINE)
 
 Class = TypeVar("Class", bound=type)
 
@@ -102,18 +102,14 @@ def estimator(cls: Class) -> Class:
 def documented(cls: type) -> str:
     """Return the docstring of a class with its parameters, and the attributes of its bases."""
     sections = sections_of(cls)
-    listed = {
+    first = {
         "": sections.pop(""),
         "Parameters": "\n".join(entry(*each) for each in parameters_of(cls).items()),
-        "Attributes": "\n".join(attributes_of(cls).values()),
+        "Attributes": listed(attributes_of(cls).values()),
     }
     # Attributes come behind parameters, wherever the class has them.
     sections.pop("Attributes", None)
-    return "\n\n".join(
-        f"{name}\n{'-' * len(name)}\n{text}" if name else text
-        for name, text in (listed | sections).items()
-        if text
-    )
+    return joined(first | sections)
 
 
 def entry(name: str, about: Parameter) -> str:
@@ -125,18 +121,10 @@ def entry(name: str, about: Parameter) -> str:
     return "\n".join([f"{name} : {about.kind}", *meaning])
 
 
-def sections_of(cls: type) -> dict[str, str]:
-    """The sections of the docstring of a class by heading; what is before them under ""."""
-    head, *rest = HEADING.split(inspect.cleandoc(cls.__doc__ or ""))
-    named = zip(rest[::2], rest[1::2], strict=True)
-    return {"": head.rstrip(), **{name: text.rstrip() for name, text in named}}
-
-
 def attributes_of(cls: type) -> dict[str, str]:
     """The attributes in the docstrings of a class and its bases, each with its lines."""
     found: dict[str, str] = {}
     for base in filter(is_dataclass, cls.__mro__):
-        listed = sections_of(base).get("Attributes", "")
-        for lines in filter(None, re.split(r"\n(?=\S)", listed)):
-            found.setdefault(lines.partition(" : ")[0], lines)
+        for name, lines in entries_of(base).items():
+            found.setdefault(name, lines)
     return found

@@ -22,7 +22,8 @@ OPTIONS = doctest.NORMALIZE_WHITESPACE
 
 
 @pytest.mark.parametrize(("module", "name"), NAMES, ids=lambda part: part)
-def test_examples_run(module: str, name: str) -> None:
+def test_examples_run(module: str, name: str, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)  # some write files
     found = getattr(import_module(module), name)
     text = inspect.getdoc(found) or ""
     examples = doctest.DocTestParser().get_doctest(text, {}, f"{module}.{name}", None, None)

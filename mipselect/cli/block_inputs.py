@@ -7,24 +7,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mipselect.cli.inputs import NumberTable
+from mipselect.cli.inputs import Input, NumberTable
 from mipselect.errors import about
 from mipselect.problem.block_options import BlockOptions
 from mipselect.problem.data import Rows
 from mipselect.problem.problem import Problem
-from mipselect.problem.stored.files import Expected, StoredData
+from mipselect.problem.stored.files import StoredData
 from mipselect.tables.frames import numeric_matrix
 from mipselect.tables.schema import TableSchema
 
 
 @dataclass(frozen=True)
 class NumberTableInBlocks(NumberTable):
-    """A table of numbers.
-
-    Attributes
-    ----------
-    blocks : BlockOptions
-    """
+    """A table of numbers."""
 
     blocks: BlockOptions
 
@@ -45,7 +40,7 @@ class NumberTableInBlocks(NumberTable):
 
 
 @dataclass(frozen=True)
-class SchemaTableInBlocks:
+class SchemaTableInBlocks(Input):
     """A table with a public schema, of whose fields types and categories are used.
 
     Attributes
@@ -78,7 +73,3 @@ class SchemaTableInBlocks:
         schema = TableSchema.read(self.schema)
         made = self.blocks.of_table(self.path, schema, **self.question, unit_rule=self.unit_rule)
         return StoredData.of_made(Path(self.path), made, {})
-
-    def expected(self) -> Expected | None:
-        """Nothing is."""
-        return None

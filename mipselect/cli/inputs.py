@@ -54,12 +54,12 @@ class Input(Protocol):
         ...
 
     def expected(self) -> Expected | None:
-        """Return what a search must find; None where it is not known."""
-        ...
+        """Return what a search must find; None where it is not known, as of a table."""
+        return None
 
 
 @dataclass(frozen=True)
-class InstanceFile:
+class InstanceFile(Input):
     """An instance by its name or the path of its file.
 
     Attributes
@@ -91,7 +91,7 @@ class InstanceFile:
 
 
 @dataclass(frozen=True)
-class MomentsFile:
+class MomentsFile(Input):
     """Moments in a file, and arguments of `Instance.from_moments`."""
 
     path: Path
@@ -115,13 +115,9 @@ class MomentsFile:
             made = Instance.from_moments(moments, **self.question)
         return StoredData(self.path, made.problem, made.data, self.question)
 
-    def expected(self) -> Expected | None:
-        """Nothing is."""
-        return None
-
 
 @dataclass(frozen=True)
-class NumberTable:
+class NumberTable(Input):
     """A table of numbers with public bounds.
 
     Attributes
@@ -176,13 +172,9 @@ class NumberTable:
     def _check_size(self, p: int) -> None:
         checked_integer(self.settings["support_size"], f"{self.path}: {self.size_named}", 1, p)
 
-    def expected(self) -> Expected | None:
-        """Nothing is."""
-        return None
-
 
 @dataclass(frozen=True)
-class SchemaTable:
+class SchemaTable(Input):
     """A table with a public schema.
 
     Attributes
@@ -210,10 +202,6 @@ class SchemaTable:
     def data(self) -> StoredData:
         """See `Input`."""
         return schema_data(self.path, Path(), self.question, self.settings)
-
-    def expected(self) -> Expected | None:
-        """Nothing is."""
-        return None
 
 
 def asked_of(source: SourceOptions, sizes: str | None, draw: BlockOptions = ANY_DRAW) -> Input:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Any, NoReturn, Self
 
 WORDS = {
@@ -40,12 +40,7 @@ class Interruptions:
                     self._before[number] = signal.signal(number, self._end)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         for number, handler in self._before.items():
             signal.signal(number, handler)
 

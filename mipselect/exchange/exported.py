@@ -52,12 +52,9 @@ class ExportedModel:
 
     Examples
     --------
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
     >>> from mipselect import load_instance
     >>> from mipselect.exchange import export_model
-    >>> with TemporaryDirectory() as folder:
-    ...     exported = export_model(load_instance("tiny-plain"), Path(folder) / "model.mps")
+    >>> exported = export_model(load_instance("tiny-plain"), "model.mps")
     >>> exported.columns, exported.binaries
     (32, 8)
     """
@@ -118,14 +115,10 @@ def export_model(
 
     Examples
     --------
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
     >>> from mipselect import load_instance
     >>> from mipselect.exchange import export_model
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "model.lp"
-    ...     exported = export_model(load_instance("diabetes"), path, formulation="cuts")
-    ...     print(path.read_text().splitlines()[0][:11])
+    >>> exported = export_model(load_instance("diabetes"), "model.lp", formulation="cuts")
+    >>> print(exported.path.read_text().splitlines()[0][:11])
     \\ SENSITIVE
     >>> exported.settings.linear
     True

@@ -49,16 +49,13 @@ class ImportedSolution:
     Examples
     --------
     >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
     >>> from mipselect import load_instance
     >>> from mipselect.exchange import import_solution
     >>> text = "Optimal - objective value 269.09069\\n" + "".join(
     ...     f"{j} z{j} 1 0\\n" for j in (1, 4, 6)
     ... )
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "cbc.txt"
-    ...     _ = path.write_text(text)
-    ...     imported = import_solution(load_instance("tiny-plain"), path)
+    >>> _ = Path("cbc.txt").write_text(text)
+    >>> imported = import_solution(load_instance("tiny-plain"), "cbc.txt")
     >>> imported.support.tolist(), round(imported.value, 6), imported.certified
     ([1, 4, 6], 0.018024, False)
     """

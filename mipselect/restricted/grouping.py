@@ -10,8 +10,6 @@ from mipselect.arrays import FloatArray, IntArray
 from mipselect.restricted.features import Features
 from mipselect.restricted.fenchel import (
     EPS,
-    PRECISION,
-    WIDE,
     FenchelBounds,
     FenchelLoss,
     ScaledFenchelLoss,
@@ -91,12 +89,7 @@ class ScaledFenchelFeatures(FenchelFeatures):
     columns: ScaledFenchelLoss
 
     def scaled_bounds(
-        self,
-        features: IntArray,
-        scales: FloatArray,
-        *,
-        reach: float = WIDE,
-        precision: float = PRECISION,
+        self, features: IntArray, scales: FloatArray, **accuracy: float
     ) -> FenchelBounds:
         """One dual point: nearly the optimum where feature j has the ridge λ/scales_j²."""
         known = self.features
@@ -105,8 +98,7 @@ class ScaledFenchelFeatures(FenchelFeatures):
             self.columns.scaled_bounds(
                 known.with_always(features),
                 np.concatenate([np.ones(known.always), of_columns]),
-                reach=reach,
-                precision=precision,
+                **accuracy,
             )
         )
 

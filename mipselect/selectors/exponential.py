@@ -11,12 +11,8 @@ from mipselect.selectors.exact_draws import ExactDrawSelector
 class ExponentialSelector(ExactDrawSelector):
     """Select columns by the exponential mechanism over all supports: pure ε, without conditions.
 
-    The draw is exact for any number of columns. With `sizes` it chooses their number too, at no
-    further ε.
-
-    References
-    ----------
-    McSherry and Talwar, "Mechanism design via differential privacy", 2007, theorem 6.
+    `ExponentialMechanism` has the law and its source. The draw is exact for any number of columns.
+    With `sizes` it chooses their number too, at no further ε.
 
     Examples
     --------

@@ -35,13 +35,8 @@ class MCMCSelector(RowsSelector):
     Notes
     -----
     The guarantee carries the condition that the chain has mixed, by name, and nothing here
-    proves it. `MetropolisHastings` says how close the chain must have come. The 2 of 2Δ is part
-    of the mechanism: without it ε would be twice what is stated.
-
-    References
-    ----------
-    Roy and Tewari, "On the computational complexity of private high-dimensional model selection
-    via the exponential mechanism", 2023.
+    proves it. `MetropolisHastings` says how close the chain must have come, and has the source.
+    The 2 of 2Δ is part of the mechanism: without it ε would be twice what is stated.
 
     Examples
     --------

@@ -11,13 +11,10 @@ from mipselect.selectors.exact_draws import ExactDrawSelector
 class PermuteAndFlipSelector(ExactDrawSelector):
     """Select columns by permute-and-flip over all supports: pure ε, without conditions.
 
-    At the same ε the best support is never less probable than by `ExponentialSelector`. The draw is
-    exact for any number of columns. With `sizes` it chooses their number too, at no further ε. In
-    a ledger of ρ it costs ε²/2, and the exponential mechanism ε²/8.
-
-    References
-    ----------
-    McKenna and Sheldon, "Permute-and-flip", 2020, algorithm 1.
+    `PermuteAndFlip` has the law and its source. At the same ε the best support is never less
+    probable than by `ExponentialSelector`. The draw is exact for any number of columns. With
+    `sizes` it chooses their number too, at no further ε. In a ledger of ρ it costs ε²/2, and the
+    exponential mechanism ε²/8.
 
     Examples
     --------

@@ -50,7 +50,7 @@ class SampleAggregateSelector(ScoreSelector):
 
     Each block votes for the k columns with the largest |coefficients| of a non-private Lasso
     with intercept, of those that are not zero; of equal ones for the earlier. A private top-k
-    selects from the votes. Nothing is clipped, and no bounds are needed.
+    selects from the votes (`SampleAggregate`). Nothing is clipped, and no bounds are needed.
 
     SubLasso as published is ``alpha=1.0, n_blocks="n/k", penalise_intercept=True``; the baseline
     of the integer programming paper ``penalty=20.0, votes="nonzero", top_k="laplace"`` under
@@ -65,10 +65,6 @@ class SampleAggregateSelector(ScoreSelector):
 
     With the k counts that Laplace noise of scale λ = 2k/ε would bring to the top, moving each of
     their noises by 2 outweighs what a neighbour changes: (e^{2/λ})^k = e^ε.
-
-    References
-    ----------
-    See `SampleAggregate`.
 
     Examples
     --------

@@ -95,12 +95,7 @@ class SearchSelector(ProblemSelector):
 
 @estimator
 class TopRSelector(SearchSelector):
-    """Select columns by top-R: pure ε-differential privacy from a certified pool.
-
-    References
-    ----------
-    "Differentially Private High-dimensional Variable Selection via Integer Programming",
-    section 2.1.1.
+    """Select columns by top-R: pure ε-differential privacy from a certified pool; see `TopR`.
 
     Examples
     --------
@@ -135,17 +130,12 @@ def checked_half(value: float, name: str) -> None:
 class MistakesSelector(SearchSelector):
     """Select columns by the mistakes mechanism: the best value of every mistake level.
 
-    As published, its guarantee holds on a condition: the gap between the best and the second
-    best value exceeds twice the sensitivity, on the data and on all their neighbours. `fit` raises
-    `ConditionNotMet` where that is not proven of the data; both a refusal and a release tell
-    something about them that no ε covers. With `test_epsilon` and `delta` the condition is tested
-    privately, top-R answers where the test fails, and (test_epsilon + epsilon, delta) holds
-    without conditions.
-
-    References
-    ----------
-    "Differentially Private High-dimensional Variable Selection via Integer Programming",
-    section 2.1.2.
+    As published (see `Mistakes`), its guarantee holds on a condition: the gap between the best and
+    the second best value exceeds twice the sensitivity, on the data and on all their neighbours.
+    `fit` raises `ConditionNotMet` where that is not proven of the data; both a refusal and a
+    release tell something about them that no ε covers. With `test_epsilon` and `delta` the
+    condition is tested privately, top-R answers where the test fails, and
+    (test_epsilon + epsilon, delta) holds without conditions.
 
     Examples
     --------

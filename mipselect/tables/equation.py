@@ -6,9 +6,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from mipselect.docstrings import completed_by
 from mipselect.tables.encoders import Encoder, Indicators, Ranked, Scaled
 from mipselect.tables.fields import Field
 from mipselect.tables.public_map import Target
+from mipselect.tables.units import LinearRule
 
 PER_UNIT, PER_STEP, CATEGORY, MISSING, UNLISTED = (
     "number",
@@ -73,8 +75,9 @@ class Term:
                 return f"{self.field} is in no list, compared with {self.reference}"
 
 
+@completed_by(LinearRule)
 @dataclass(frozen=True)
-class TableEquation:
+class TableEquation(LinearRule):
     """A linear rule of the values of a table; as private as the coefficients it was made of.
 
     The target, or for classes the score whose sign decides, is `intercept` plus the sum of the
@@ -82,10 +85,6 @@ class TableEquation:
 
     Attributes
     ----------
-    target : str
-    classes : (str, str) or None
-        That a negative and a positive score stand for.
-    intercept : float
     terms : tuple of Term
     places : tuple of str
         Where the target is one of ordered categories: it is a number, the place among these from 0.
@@ -98,9 +97,6 @@ class TableEquation:
     3.0
     """
 
-    target: str
-    classes: tuple[str, str] | None
-    intercept: float
     terms: tuple[Term, ...]
     places: tuple[str, ...] = ()
 
@@ -119,12 +115,10 @@ class TableEquation:
     @property
     def aim(self) -> str:
         """The target, or the score of the second class."""
-        if self.classes is not None:
-            return f"score of {self.target}={self.classes[1]}"
-        if self.places:
+        if self.places and self.classes is None:
             last = len(self.places) - 1
             return f"{self.target} from 0 ({self.places[0]}) to {last} ({self.places[-1]})"
-        return self.target
+        return super().aim
 
     @property
     def left_out(self) -> str:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from mipselect.docstrings import completed_by
 from mipselect.tables.encoders import Column
 
 
@@ -72,7 +73,30 @@ class Units:
 
 
 @dataclass(frozen=True)
-class TableCoefficients:
+class LinearRule:
+    """A constant plus a sum, for the target or, for classes, the score whose sign decides.
+
+    Attributes
+    ----------
+    target : str
+    classes : (str, str) or None
+        That a negative and a positive score stand for.
+    intercept : float
+    """
+
+    target: str
+    classes: tuple[str, str] | None
+    intercept: float
+
+    @property
+    def aim(self) -> str:
+        """The target, or the score of the second class."""
+        return self.target if self.classes is None else f"score of {self.target}={self.classes[1]}"
+
+
+@completed_by(LinearRule)
+@dataclass(frozen=True)
+class TableCoefficients(LinearRule):
     """A linear rule in the units of the table; SENSITIVE unless its coefficients are private.
 
     The target, or for classes the score whose sign decides, is `intercept` plus the sum of
@@ -83,10 +107,6 @@ class TableCoefficients:
 
     Attributes
     ----------
-    target : str
-    classes : (str, str) or None
-        That a negative and a positive score stand for.
-    intercept : float
     by_column : mapping of str to float
 
     Examples
@@ -96,13 +116,9 @@ class TableCoefficients:
     0.2
     """
 
-    target: str
-    classes: tuple[str, str] | None
-    intercept: float
     by_column: Mapping[str, float]
 
     def __str__(self) -> str:
-        aim = self.target if self.classes is None else f"score of {self.target}={self.classes[1]}"
-        lines = [f"SENSITIVE: {aim} = {self.intercept:.6g}"]
+        lines = [f"SENSITIVE: {self.aim} = {self.intercept:.6g}"]
         lines += [f"  {value:+.6g} · {name}" for name, value in self.by_column.items()]
         return "\n".join(lines)

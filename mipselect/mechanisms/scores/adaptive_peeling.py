@@ -10,9 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mipselect.arrays import IntArray, ScoreArray
+from mipselect.docstrings import completed_by
 from mipselect.errors import InvalidInput
 from mipselect.mechanisms.base import Support
 from mipselect.mechanisms.scores.base import Estimate
+from mipselect.mechanisms.scores.noisy_max import NoisyMax
 from mipselect.mechanisms.scores.rounds import log_in_any_order
 from mipselect.mechanisms.scores.selection import SelectionMechanism
 from mipselect.mechanisms.scores.utilities import spendable, utilities
@@ -34,6 +36,7 @@ KEPT_SETS = 64
 """The scores of so many chosen sets are kept."""
 
 
+@completed_by(NoisyMax)
 @dataclass(frozen=True, eq=False)
 class AdaptivePeeling(SelectionMechanism):
     """k draws without replacement, scored anew after each; the outcome is a set.
@@ -55,11 +58,6 @@ class AdaptivePeeling(SelectionMechanism):
         Δ_t > 0: how far a score of round t can move between neighbours, whatever was chosen.
     relation : {"replace-one", "add-remove"}
         The relation under which the Δ_t are meant.
-
-    Raises
-    ------
-    InvalidInput
-        If a parameter is out of its range or a score is not finite.
 
     Notes
     -----

@@ -70,16 +70,10 @@ class ScoreDistribution(Distribution[Outcome]):
 
     @abstractmethod
     def estimate(self, outcome: ArrayLike) -> Estimate:
-        """Log of the probability of `outcome`, with an error bar. Sensitive.
-
-        Raises
-        ------
-        InvalidInput
-            If `sample` never returns anything like `outcome`.
-        """
+        """Log of the probability of `outcome`, with an error bar; see `log_probability`."""
 
     def log_probability(self, outcome: ArrayLike) -> float:
-        """Log of the probability that `sample` returns `outcome`; see `estimate`. Sensitive."""
+        """See `Distribution.log_probability`; `estimate` has an error bar too."""
         return self.estimate(outcome).log_probability
 
 

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 
 from mipselect.arrays import FloatArray, IntArray
+from mipselect.docstrings import completed_by
 from mipselect.errors import InvalidInput
 from mipselect.mechanisms.base import Support
 from mipselect.mechanisms.noise.noise import noise_named
@@ -26,6 +27,7 @@ CHUNK = 1 << 17
 """Classes that get their noise in one go."""
 
 
+@completed_by(TopKMechanism)
 @dataclass(frozen=True, eq=False)
 class CanonicalLipschitz(TopKMechanism):
     """The k-subset with the largest -ε loss/2 + noise, of all C(d, k) subsets.
@@ -36,19 +38,10 @@ class CanonicalLipschitz(TopKMechanism):
 
     Parameters
     ----------
-    k : int
-        1 ≤ k ≤ d.
-    scores, epsilon, sensitivity, relation
-        As for `NoisyMax`.
     noise : {"exponential", "gumbel", "laplace", "logistic", "half-logistic"}
     gamma : float
         γ in [0, 1]. ½ compares the best missing with the worst present item; 1 looks at the
         worst present item alone and takes O(d).
-
-    Raises
-    ------
-    InvalidInput
-        If a parameter is out of its range or a score is not finite.
 
     Notes
     -----

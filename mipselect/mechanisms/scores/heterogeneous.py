@@ -11,7 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mipselect.arrays import FloatArray, ScoreArray
+from mipselect.docstrings import completed_by
 from mipselect.mechanisms.scores.base import WeightedItem
+from mipselect.mechanisms.scores.noisy_max import NoisyMax
 from mipselect.mechanisms.scores.utilities import LARGEST, differences, reach, scaled, spendable
 from mipselect.privacy.concentrated import bounded_range_rho
 from mipselect.privacy.guarantee import checked_relation
@@ -28,9 +30,16 @@ CHUNK = 4_000_000
 """Pairs of items that are compared in one go."""
 
 
+@completed_by(NoisyMax)
 @dataclass(frozen=True, eq=False)
 class HeterogeneousScores:
-    """Scores with sensitivities of their own; its subclasses document the fields."""
+    """Scores with sensitivities of their own.
+
+    Parameters
+    ----------
+    sensitivities : array_like of float, shape (d,)
+        Δ_a ≥ 0: how far each score can move between neighbours. Public.
+    """
 
     scores: ArrayLike = field(repr=False)
     sensitivities: ArrayLike = field(repr=False)
@@ -46,6 +55,7 @@ class HeterogeneousScores:
         )
 
 
+@completed_by(HeterogeneousScores)
 @dataclass(frozen=True, eq=False)
 class GeneralizedExponential(HeterogeneousScores, WeightedItem):
     """GEM: the exponential mechanism on scores normalised by their own sensitivities.
@@ -56,12 +66,6 @@ class GeneralizedExponential(HeterogeneousScores, WeightedItem):
 
     Parameters
     ----------
-    scores : array_like of float, shape (d,)
-        q; larger is better. Finite. Sensitive.
-    sensitivities : array_like of float, shape (d,)
-        Δ_a ≥ 0: how far each score can move between neighbours. Public.
-    epsilon : float
-        ε > 0, finite.
     beta : float
         0 < β < 1, the probability with which the error bound of the source may fail.
     optimistic : bool
@@ -72,11 +76,6 @@ class GeneralizedExponential(HeterogeneousScores, WeightedItem):
         scores that grow with their sensitivities.
     relation : {"replace-one", "add-remove"}
         The relation under which the sensitivities are meant.
-
-    Raises
-    ------
-    InvalidInput
-        If a parameter is out of its range or a score is not finite.
 
     Notes
     -----

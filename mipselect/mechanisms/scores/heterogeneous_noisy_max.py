@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mipselect.arrays import FloatArray, IntArray
+from mipselect.docstrings import completed_by
 from mipselect.mechanisms.noise.noise import noise_named
 from mipselect.mechanisms.scores.base import Estimate, ScoreDistribution
 from mipselect.mechanisms.scores.heterogeneous import HeterogeneousScores
@@ -27,6 +28,7 @@ SMOOTH_BOTH_WAYS = ("laplace", "logistic")
 """Noises whose density changes by a factor of at most e^t over a distance of t."""
 
 
+@completed_by(HeterogeneousScores)
 @dataclass(frozen=True, eq=False)
 class HeterogeneousNoisyMax(HeterogeneousScores, ScoreDistribution[int]):
     """RNMH, not ε-private: the largest q_a + (2Δ_a/ε) noise, each item with its own scale.
@@ -39,16 +41,9 @@ class HeterogeneousNoisyMax(HeterogeneousScores, ScoreDistribution[int]):
 
     Parameters
     ----------
-    scores, sensitivities
-        As for `GeneralizedExponential`.
     epsilon : float
         ε > 0, finite; it scales the noise and is not what the law costs.
     noise : {"exponential", "gumbel", "laplace", "logistic", "half-logistic"}
-
-    Raises
-    ------
-    InvalidInput
-        If a parameter is out of its range or a score is not finite.
 
     Notes
     -----

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mipselect.arrays import FloatArray, IntArray
+from mipselect.docstrings import completed_by
 from mipselect.mechanisms.base import Support
 from mipselect.mechanisms.scores.base import Estimate
 from mipselect.mechanisms.scores.selection import TopKMechanism
@@ -22,23 +23,12 @@ from mipselect.privacy.randomness import IntegerWeights, Rng, generator
 from mipselect.validation import checked_items
 
 
+@completed_by(TopKMechanism)
 @dataclass(frozen=True, eq=False)
 class JointExponential(TopKMechanism):
     """The exponential mechanism on ordered k-tuples, with utility -max_i (q_(i) - q_{s_i}).
 
     q_(i) is the i-th largest score and s_i the item in place i.
-
-    Parameters
-    ----------
-    k : int
-        1 ≤ k ≤ d.
-    scores, epsilon, sensitivity, relation
-        As for `NoisyMax`.
-
-    Raises
-    ------
-    InvalidInput
-        If a parameter is out of its range or a score is not finite.
 
     Notes
     -----

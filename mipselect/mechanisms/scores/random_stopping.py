@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mipselect.arrays import FloatArray, ScoreArray
+from mipselect.docstrings import completed_by
 from mipselect.mechanisms.noise.noise import Laplace, plus_laplace
 from mipselect.mechanisms.noise.quadrature import OFFSETS, Panels, summed_in_chunks
 from mipselect.mechanisms.scores.base import Estimate, ScoreMechanism
@@ -26,6 +27,7 @@ FAR = 1600.0
 """Scores so many scales apart are never the other way round: e^-800 each."""
 
 
+@completed_by(HeterogeneousScores)
 @dataclass(frozen=True, eq=False)
 class RandomStopping(HeterogeneousScores, ScoreMechanism[int]):
     """RS_γ: noisy scores of random items until a coin says stop; the best one seen.
@@ -35,15 +37,10 @@ class RandomStopping(HeterogeneousScores, ScoreMechanism[int]):
 
     Parameters
     ----------
-    scores, sensitivities, epsilon, relation
-        As for `GeneralizedExponential`.
     gamma : float
         0 < γ < 1; 1/γ items are looked at on average.
-
-    Raises
-    ------
-    InvalidInput
-        If a parameter is out of its range or a score is not finite.
+    relation : {"replace-one", "add-remove"}
+        The relation under which the sensitivities are meant.
 
     Notes
     -----

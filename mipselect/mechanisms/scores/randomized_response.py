@@ -8,13 +8,16 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mipselect.docstrings import completed_by
 from mipselect.mechanisms.scores.base import WeightedItem
+from mipselect.mechanisms.scores.noisy_max import NoisyMax
 from mipselect.mechanisms.scores.utilities import ALLOWANCE
 from mipselect.privacy.guarantee import checked_relation
 from mipselect.privacy.randomness import IntegerWeights
 from mipselect.validation import checked_epsilon, checked_scores, set_fields
 
 
+@completed_by(NoisyMax)
 @dataclass(frozen=True, eq=False)
 class RandomizedResponse(WeightedItem):
     """k-ary randomised response: the best item with probability e^ε / (e^ε + d - 1).
@@ -25,15 +28,8 @@ class RandomizedResponse(WeightedItem):
     ----------
     scores : array_like of float, shape (d,)
         q; larger is better. Finite. Sensitive. They may have any sensitivity.
-    epsilon : float
-        ε > 0, finite.
     relation : {"replace-one", "add-remove"}
         The relation under which the guarantee is stated; it holds under both.
-
-    Raises
-    ------
-    InvalidInput
-        If a parameter is out of its range or a score is not finite.
 
     Notes
     -----

@@ -10,8 +10,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mipselect.docstrings import completed_by
 from mipselect.mechanisms.base import Support
 from mipselect.mechanisms.scores.base import ScoreMechanism
+from mipselect.mechanisms.scores.noisy_max import NoisyMax
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.validation import (
     checked_count,
@@ -66,9 +68,18 @@ class SelectionMechanism(ScoreMechanism[Support]):
         return self.guarantee.rho
 
 
+@completed_by(NoisyMax)
 @dataclass(frozen=True, eq=False)
 class TopKMechanism(SelectionMechanism):
-    """k of d items, selected by fixed scores; its subclasses document the fields."""
+    """k of d items, selected by fixed scores.
+
+    Parameters
+    ----------
+    k : int
+        1 ≤ k ≤ d.
+    epsilon : float
+        ε > 0, finite; for all k items together.
+    """
 
     scores: ArrayLike = field(repr=False)
     k: int

@@ -8,11 +8,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from mipselect.arrays import FloatArray, IntArray
+from mipselect.docstrings import completed_by
 from mipselect.mechanisms.base import Support
 from mipselect.mechanisms.noise import opendp_draws
 from mipselect.mechanisms.noise.noise import noise_named
@@ -32,12 +34,36 @@ MAX_ORDERED = 8
 REPEATS = 64
 
 
+@completed_by(TopKMechanism)
 @dataclass(frozen=True, eq=False)
 class _NoisyTopK(TopKMechanism):
-    """Common part of one-shot and peeling; with Gumbel noise they are the same law."""
+    """Common part of one-shot and peeling; with Gumbel noise they are the same law.
+
+    Parameters
+    ----------
+    noise : {"exponential", "gumbel", "laplace", "logistic", "half-logistic"}
+        As for `NoisyMax`.
+    """
 
     noise: str = field(default="gumbel", kw_only=True)
     exact = False
+    _kind: ClassVar[str]
+
+    @property
+    def name(self) -> str:
+        """Name of the mechanism in a release."""
+        return f"{self._kind}-{self.noise}"
+
+    def sample(self, rng: Rng = None) -> Support:
+        """Draw k sorted indices. See `Mechanism.sample`."""
+        source, private = generator(rng)
+        if self.noise == "gumbel":
+            return self._peel_with_gumbel(source)
+        return self._sample(source, private)
+
+    @abstractmethod
+    def _sample(self, source: random.Random, private: bool) -> Support:
+        """Draw with another noise than Gumbel."""
 
     @classmethod
     def _rho(cls, p: int, k: int, epsilon: float, *, noise: str = "gumbel") -> float | None:
@@ -85,21 +111,10 @@ class _NoisyTopK(TopKMechanism):
         return without_replacement(self._utilities.size, self.k, place)
 
 
+@completed_by(_NoisyTopK)
 @dataclass(frozen=True, eq=False)
 class OneShotTopK(_NoisyTopK):
     """The k largest of ε q/(2kΔ) + noise, as a set.
-
-    Parameters
-    ----------
-    k : int
-        1 ≤ k ≤ d.
-    scores, epsilon, sensitivity, noise, relation
-        As for `NoisyMax`.
-
-    Raises
-    ------
-    InvalidInput
-        If a parameter is out of its range or a score is not finite.
 
     Notes
     -----
@@ -119,16 +134,9 @@ class OneShotTopK(_NoisyTopK):
     (0, 1)
     """
 
-    @property
-    def name(self) -> str:
-        """Name of the mechanism in a release."""
-        return f"one-shot-{self.noise}"
+    _kind = "one-shot"
 
-    def sample(self, rng: Rng = None) -> Support:
-        """Draw k sorted indices. See `Mechanism.sample`."""
-        source, _ = generator(rng)
-        if self.noise == "gumbel":
-            return self._peel_with_gumbel(source)
+    def _sample(self, source: random.Random, private: bool) -> Support:
         size = self._utilities.size
         noisy = self._utilities + noise_named(self.noise).largest(source, np.zeros(size))
         best = np.argpartition(-noisy, self.k - 1)[: self.k]
@@ -138,23 +146,10 @@ class OneShotTopK(_NoisyTopK):
         return self._all_above_the_rest(chosen)
 
 
+@completed_by(_NoisyTopK)
 @dataclass(frozen=True, eq=False)
 class Peeling(_NoisyTopK):
     """Draw `NoisyMax` k times without replacement, with ε/k each; the outcome is a set.
-
-    Parameters
-    ----------
-    k : int
-        1 ≤ k ≤ d.
-    epsilon : float
-        ε > 0, finite; for all k draws together.
-    scores, sensitivity, noise, relation
-        As for `NoisyMax`.
-
-    Raises
-    ------
-    InvalidInput
-        If a parameter is out of its range or a score is not finite.
 
     Notes
     -----
@@ -182,16 +177,9 @@ class Peeling(_NoisyTopK):
     6.25
     """
 
-    @property
-    def name(self) -> str:
-        """Name of the mechanism in a release."""
-        return f"peeling-{self.noise}"
+    _kind = "peeling"
 
-    def sample(self, rng: Rng = None) -> Support:
-        """Draw k sorted indices. See `Mechanism.sample`."""
-        source, private = generator(rng)
-        if self.noise == "gumbel":
-            return self._peel_with_gumbel(source)
+    def _sample(self, source: random.Random, private: bool) -> Support:
         if self.noise == "exponential" and private:
             return opendp_draws.noisy_top_k(self._utilities, self.k)
         if self.noise == "exponential":

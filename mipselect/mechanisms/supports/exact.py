@@ -57,7 +57,7 @@ class ExactDraws(SupportMechanism):
 
     A subclass states the law: of listed supports, of cells, and what it pays for rounding.
 
-    Attributes
+    Parameters
     ----------
     instance : Instance or BlockScores
         With ridge > 0 where there are more supports than are listed. Of `BlockScores` R is -F,
@@ -81,6 +81,12 @@ class ExactDraws(SupportMechanism):
         Seconds for the preparation, and for every draw.
     progress : callable, optional
         Receives a `Progress` now and then. Sensitive.
+
+    Raises
+    ------
+    InvalidInput
+        If a number is out of its range, the loss has no bounds, or ε is too small or too large
+        for draws that are exact up to what rounding is allowed.
     """
 
     _roundings: ClassVar[float]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mipselect.docstrings import described_by
+from mipselect.docstrings import completed_by
 from mipselect.mechanisms.supports.cell_law import CellLaw, Cells, ProportionalCells
 from mipselect.mechanisms.supports.enumeration_sampler import ListedLaw
 from mipselect.mechanisms.supports.exact import ExactDraws
@@ -10,7 +10,7 @@ from mipselect.privacy.concentrated import bounded_range_rho
 from mipselect.privacy.randomness import IntegerWeights
 
 
-@described_by(ExactDraws)
+@completed_by(ExactDraws)
 class ExponentialMechanism(ExactDraws):
     """P(S) ∝ μ(S) exp(-ε R(S) / 2w) over all supports, of one public size or of several.
 
@@ -21,17 +21,6 @@ class ExponentialMechanism(ExactDraws):
 
     w is the `oscillation` of the instance, at most Δ: where one row is replaced the changes of R
     lie, for all supports, in an interval of length 2w.
-
-    Parameters
-    ----------
-    instance, epsilon, sizes, complexity, prior_weights, most_listed, time_limit, progress
-        See `ExactDraws`.
-
-    Raises
-    ------
-    InvalidInput
-        If a number is out of its range, the loss has no bounds, or ε is too small or too large
-        for draws that are exact up to what rounding is allowed.
 
     Notes
     -----

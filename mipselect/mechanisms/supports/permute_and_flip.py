@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mipselect.docstrings import described_by
+from mipselect.docstrings import completed_by
 from mipselect.mechanisms.supports.cell_law import CellLaw, Cells
 from mipselect.mechanisms.supports.enumeration_sampler import ListedLaw
 from mipselect.mechanisms.supports.exact import ExactDraws
@@ -12,7 +12,7 @@ from mipselect.privacy.concentrated import pure_rho
 from mipselect.privacy.randomness import IntegerWeights
 
 
-@described_by(ExactDraws)
+@completed_by(ExactDraws)
 class PermuteAndFlip(ExactDraws):
     """Permute-and-flip with weights μ(S) exp(-ε R(S) / 2w), over all supports of some sizes.
 
@@ -24,17 +24,6 @@ class PermuteAndFlip(ExactDraws):
 
     w is the `oscillation` of the instance, at most Δ: where one row is replaced the changes of R
     lie, for all supports, in an interval of length 2w.
-
-    Parameters
-    ----------
-    instance, epsilon, sizes, complexity, prior_weights, most_listed, time_limit, progress
-        See `ExactDraws`.
-
-    Raises
-    ------
-    InvalidInput
-        If a number is out of its range, the loss has no bounds, or ε is too small or too large
-        for draws that are exact up to what rounding is allowed.
 
     Notes
     -----

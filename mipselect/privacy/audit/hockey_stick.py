@@ -23,10 +23,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mipselect.arrays import FloatArray
+from mipselect.docstrings import completed_by
 from mipselect.errors import InvalidInput
 from mipselect.privacy.audit.privacy_loss import (
     MOST_MISSED,
     NO_PAIRS,
+    PrivacyLoss,
     check_total,
     losses,
     mass,
@@ -90,6 +92,7 @@ class MixedLaw:
 Law = Callable[[Any], "MixedLaw | ArrayLike"]
 
 
+@completed_by(PrivacyLoss)
 @dataclass(frozen=True)
 class Divergence:
     """The largest δ that was found to be needed at ε.
@@ -104,10 +107,6 @@ class Divergence:
         The largest |log P - log Q| that was met in any pair: at every outcome, and where the
         densities were evaluated.
     epsilon : float
-    data, other : Any
-        The neighbours.
-    pairs : int
-        How many pairs were looked at.
 
     Examples
     --------

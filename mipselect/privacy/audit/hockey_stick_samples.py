@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mipselect.arrays import FloatArray
+from mipselect.docstrings import completed_by
 from mipselect.errors import InvalidInput
-from mipselect.privacy.audit.samples import confidence_limits
+from mipselect.privacy.audit.samples import LowerBound, confidence_limits, lower_bound
 
 VectorSampler = Callable[[Any, np.random.Generator], ArrayLike]
 Score = Callable[[FloatArray], FloatArray]
@@ -24,6 +25,7 @@ SMALLEST_EIGENVALUE = 1e-9
 """Smallest eigenvalue of a correlation matrix; below it the draws hardly vary."""
 
 
+@completed_by(LowerBound)
 @dataclass(frozen=True)
 class DeltaBound:
     """The mechanism is not (ε, δ')-DP for any δ' below `delta`, with that confidence.
@@ -35,8 +37,6 @@ class DeltaBound:
     epsilon : float
     event : str
         What the event looks at.
-    confidence, counts, draws
-        As for `LowerBound`.
 
     Examples
     --------
@@ -77,6 +77,7 @@ class _Event:
         return int((self.sign * self.score(draws) >= self.cut).sum())
 
 
+@completed_by(lower_bound)
 def delta_bound(
     sampler: VectorSampler,
     data: Any,
@@ -105,8 +106,6 @@ def delta_bound(
         The ε ≥ 0 of the guarantee under test.
     draws : int
         From each neighbour, ≥ 4.
-    data, other, confidence, seed
-        As for `lower_bound`.
 
     Raises
     ------

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from mipselect.arrays import FloatArray
@@ -12,21 +14,11 @@ DEPENDENT = 1e-8
 """A column that is always in depends on earlier ones if less than this share of it is left."""
 
 
-def lasso_ballot(
-    X: FloatArray,
-    y: FloatArray,
-    *,
-    k: int | None,
-    alpha: float,
-    penalise_intercept: bool = False,
-    features: Features | None = None,
-) -> list[int]:
-    """Vote by a Lasso with scikit-learn's alpha: λ/m of `lasso_path` in a block of m rows."""
+def lasso_ballot(X: FloatArray, y: FloatArray, *, alpha: float, **options: Any) -> list[int]:
+    """Vote by a Lasso with scikit-learn's alpha: λ/m of a block of m rows; see `penalty_ballot`."""
     with np.errstate(all="ignore"):
         penalty = float(np.float64(y.size) * alpha)
-    return penalty_ballot(
-        X, y, k=k, penalty=penalty, penalise_intercept=penalise_intercept, features=features
-    )
+    return penalty_ballot(X, y, penalty=penalty, **options)
 
 
 def penalty_ballot(

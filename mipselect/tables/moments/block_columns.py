@@ -86,20 +86,8 @@ class ArrayBlockColumns:
 
 @dataclass(frozen=True)
 class TableBlockColumns(SchemaColumns):
-    """Columns of a table by its schema, numbers as they are.
+    """Columns of a table by its schema, numbers as they are."""
 
-    Attributes
-    ----------
-    schema : TableSchema
-    target : str
-    never : tuple of str
-        Fields that are left out.
-    blocks : Blocks
-    """
-
-    schema: TableSchema
-    target: str
-    never: tuple[str, ...]
     blocks: Blocks
 
     def question(self, always: Sequence[str] = (), never: Sequence[str] = ()) -> PublicMap:
@@ -127,13 +115,7 @@ class TableBlockColumns(SchemaColumns):
 
     def to_dict(self) -> dict[str, Any]:
         """All but the seed, ready for JSON."""
-        return {
-            "kind": "blocks of a table",
-            "schema": self.schema.content,
-            "target": self.target,
-            "never": list(self.never),
-            **self.blocks.public(),
-        }
+        return self.stated("blocks of a table", **self.blocks.public())
 
 
 BlockColumns = ArrayBlockColumns | TableBlockColumns

@@ -58,14 +58,7 @@ class Columns(Protocol):
 
 @dataclass(frozen=True)
 class ArrayColumns:
-    """Columns of arrays, clipped to public bounds and divided by them.
-
-    Attributes
-    ----------
-    names : tuple of str
-    x_bounds : tuple of float
-    y_bound : float
-    """
+    """Columns of arrays, clipped to public bounds and divided by them."""
 
     names: tuple[str, ...]
     x_bounds: tuple[float, ...]
@@ -100,8 +93,17 @@ class ArrayColumns:
         }
 
 
+@dataclass(frozen=True)
 class SchemaColumns(ABC):
-    """Columns of a table by its schema, of which some fields are left out."""
+    """Columns of a table by its schema, of which some fields are left out.
+
+    Attributes
+    ----------
+    schema : TableSchema
+    target : str
+    never : tuple of str
+        Fields that are left out.
+    """
 
     schema: TableSchema
     target: str
@@ -135,6 +137,11 @@ class SchemaColumns(ABC):
         """Fields that are left out, these among them."""
         return [*self.never, *(name for name in never if name not in self.never)]
 
+    def stated(self, kind: str, **more: Any) -> dict[str, Any]:
+        """Return what the columns are made of, ready for JSON."""
+        asked = {"schema": self.schema.content, "target": self.target, "never": list(self.never)}
+        return {"kind": kind, **asked, **more}
+
 
 @dataclass(frozen=True)
 class TableColumns(SchemaColumns):
@@ -142,17 +149,10 @@ class TableColumns(SchemaColumns):
 
     Attributes
     ----------
-    schema : TableSchema
-    target : str
-    never : tuple of str
-        Fields that are left out.
     ranges : mapping of str to (float, float)
         Public ranges in place of those of the schema.
     """
 
-    schema: TableSchema
-    target: str
-    never: tuple[str, ...] = ()
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     def question(self, always: Sequence[str] = (), never: Sequence[str] = ()) -> PublicMap:
@@ -181,13 +181,8 @@ class TableColumns(SchemaColumns):
 
     def to_dict(self) -> dict[str, Any]:
         """See `Columns`."""
-        return {
-            "kind": "table",
-            "schema": self.schema.content,
-            "target": self.target,
-            "never": list(self.never),
-            "ranges": {name: list(ends) for name, ends in self.ranges.items()},
-        }
+        ranges = {name: list(ends) for name, ends in self.ranges.items()}
+        return self.stated("table", ranges=ranges)
 
 
 def array_columns(names: Sequence[str], x_bound: Any, y_bound: Any) -> ArrayColumns:
