@@ -152,6 +152,11 @@ class ProblemSelector(PrivateSelector):
         """True if what it draws from may be a list of all supports, of one size."""
         return False
 
+    @property
+    def longest(self) -> float | None:
+        """Seconds that a draw may take, where there is a limit."""
+        return None
+
     def check(self, named: Callable[[str], str] = str) -> Self:
         """See `PrivateSelector.check`."""
         super().check(named)
@@ -253,6 +258,7 @@ class ProblemSelector(PrivateSelector):
         options = BlockOptions(
             score=self.asked_score,
             epsilon=self.epsilon,
+            time_limit=self.longest,
             lists=self.lists,
             **self._of_blocks(source),
         )
