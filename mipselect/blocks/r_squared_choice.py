@@ -20,6 +20,11 @@ MOST_SECONDS = 600.0
 """Default of the longest time that is estimated for the scores of all supports."""
 
 
+def most_seconds_within(time_limit: float | None) -> float:
+    """Return the longest estimate for a draw with a time limit: a longer limit allows more."""
+    return MOST_SECONDS if time_limit is None else max(MOST_SECONDS, time_limit)
+
+
 @dataclass(frozen=True, kw_only=True)
 class BlockR2Choice:
     """Public options of block R²; those that are None are chosen by rules.
@@ -113,7 +118,7 @@ class BlockR2Choice:
             raise InvalidInput(
                 f"block R² of {total:,} supports in {blocks.terms(n):,} blocks "
                 f"would take about {seconds:,.0f} s on one core, more than most_seconds = "
-                f"{self.most_seconds:g}: raise it, take fewer partitions or features, or least "
-                "squares on blocks, Instance.from_blocks"
+                f"{self.most_seconds:g}: raise it, or the time limit of a draw, take fewer "
+                "partitions or features, or least squares on blocks, Instance.from_blocks"
             )
         return BlockR2(blocks)

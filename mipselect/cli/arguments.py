@@ -147,4 +147,11 @@ def of_blocks(
         return None
     if options.loss is not None:
         raise InvalidInput("--loss goes with --score loss: of blocks it is least squares")
-    return BlockOptions(score=score, epsilon=method.epsilon, lists=method.lists, **chosen, **scales)
+    return BlockOptions(
+        score=score,
+        epsilon=method.epsilon,
+        time_limit=method.longest,
+        lists=method.lists,
+        **chosen,
+        **scales,
+    )

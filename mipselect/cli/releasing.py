@@ -301,7 +301,7 @@ def block_draw(plan: Plan, scores: ScoreOptions) -> BlockOptions:
     if not isinstance(method, ProblemSelector):
         refuse(scores, f"does not apply to --method {plan.name}")
         return BlockOptions(epsilon=method.epsilon)
-    return scores.of_blocks(epsilon=method.epsilon, lists=method.lists)
+    return scores.of_blocks(epsilon=method.epsilon, time_limit=method.longest, lists=method.lists)
 
 
 def law_of(

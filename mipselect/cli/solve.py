@@ -111,7 +111,7 @@ def solve(arguments: SolveArguments) -> None:
     options = arguments.search.settings()
     if arguments.formulation is not Formulation.CUTS:
         _check_whole(options)
-    draw = arguments.scores.of_blocks(epsilon=arguments.epsilon)
+    draw = arguments.scores.of_blocks(epsilon=arguments.epsilon, time_limit=options.time_limit)
     given = asked_of(arguments.source, None, draw)
     check_output(delivery.output, given.files)
     unclipped = given.data()

@@ -12,7 +12,11 @@ from mipselect.blocks.defaults import block_r2_by_default, default_block_rows
 from mipselect.blocks.normalised import ColumnsOfFeatures
 from mipselect.blocks.partitions import OF_BLOCKS, Blocks
 from mipselect.blocks.r_squared import ListedFeatures
-from mipselect.blocks.r_squared_choice import MOST_SUPPORTS, BlockR2Choice
+from mipselect.blocks.r_squared_choice import (
+    MOST_SUPPORTS,
+    BlockR2Choice,
+    most_seconds_within,
+)
 from mipselect.blocks.r_squared_cost import r_squared_seconds
 from mipselect.problem.block_problem import (
     array_columns,
@@ -53,6 +57,8 @@ class BlockOptions:
         r and λ of least squares.
     epsilon : float
         ε of a draw, for which the b of block R² is chosen.
+    time_limit : float, optional
+        Seconds of a draw; more than 600 allow block R² so long by its public estimate.
     lists : bool
         True if what draws can list all supports, and draws one size.
 
@@ -68,6 +74,7 @@ class BlockOptions:
     coef_bound: float | None = None
     ridge: float | None = None
     epsilon: float = 1.0
+    time_limit: float | None = None
     lists: bool = True
 
     def __post_init__(self) -> None:
@@ -114,7 +121,8 @@ class BlockOptions:
     @property
     def of_block_r2(self) -> BlockR2Choice:
         """Options of block R²."""
-        return BlockR2Choice(**{name: getattr(self, name) for name in (*OF_BLOCKS, "epsilon")})
+        given = {name: getattr(self, name) for name in (*OF_BLOCKS, "epsilon")}
+        return BlockR2Choice(**given, most_seconds=most_seconds_within(self.time_limit))
 
     @property
     def of_least_squares(self) -> dict[str, Any]:

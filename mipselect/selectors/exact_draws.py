@@ -83,6 +83,11 @@ class ExactDrawSelector(ProblemSelector):
         """True for one size."""
         return self.sizes is None or len(set(self.sizes)) == 1
 
+    @property
+    def longest(self) -> float | None:
+        """See `ProblemSelector`."""
+        return self.time_limit
+
     def problem(self, problem: Problem) -> Problem:
         """The same with the largest size that may be drawn."""
         return problem.with_support_size(checked_sizes(self.sizes, problem)[-1])

@@ -155,6 +155,11 @@ class ProblemSelector(PrivateSelector):
         """True if what it draws from may be a list of all supports, of one size."""
         return False
 
+    @property
+    def longest(self) -> float | None:
+        """Seconds that a draw may take, where there is a limit."""
+        return None
+
     def check(self, named: Callable[[str], str] = str) -> Self:
         """See `PrivateSelector.check`."""
         super().check(named)
@@ -261,6 +266,7 @@ class ProblemSelector(PrivateSelector):
         return BlockOptions(
             score=self.asked_score,
             epsilon=self.epsilon,
+            time_limit=self.longest,
             lists=self.lists,
             **self._of_blocks(source),
         )

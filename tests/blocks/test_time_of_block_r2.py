@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Event
@@ -13,10 +16,12 @@ import pytest
 from mipselect import BlockScores, ExponentialMechanism, Ledger, PermuteAndFlip
 from mipselect.blocks import r_squared
 from mipselect.cli import progress
-from mipselect.errors import NotCertified
+from mipselect.errors import InvalidInput, NotCertified
+from mipselect.problem.block_options import BlockOptions
+from mipselect.problem.problem import Problem
 from mipselect.search.progress import Progress
 from mipselect.selectors import PermuteAndFlipSelector
-from tests.support.commandline import Run
+from tests.support.commandline import LISTENING, Run
 
 
 def scores(n: int = 6000) -> BlockScores:
@@ -131,3 +136,54 @@ def test_the_command_says_so_in_one_line_and_the_ledger_is_as_it_was(
     assert "scoring blocks of t.csv: 0 of 400" in drawn.err
     assert drawn.report["score"] == "block-r2"
     assert ledger.remaining.epsilon == 8.0
+
+
+def test_an_interrupt_while_blocks_are_scored_costs_nothing(table: Path, tmp_path: Path) -> None:
+    """Every batch waits for a minute, or for the interrupt."""
+    books = tmp_path / "a.ledger"
+    ledger = Ledger.create(books, epsilon=9.0, unit="person")
+    script = (
+        f"{LISTENING}\n"
+        "from mipselect.blocks import r_squared\n"
+        "was = r_squared._counts_of_batch\n"
+        "def slow(rows, features, settings, stop):\n"
+        "    print('waiting', flush=True)\n"
+        "    stop.wait(60)\n"
+        "    return was(rows, features, settings, stop)\n"
+        "r_squared._counts_of_batch = slow\n"
+        "import sys\n"
+        "from mipselect.cli import main\n"
+        "sys.exit(main(sys.argv[1:]))\n"
+    )
+    process = subprocess.Popen(
+        [
+            *(sys.executable, "-c", script, "select", str(table), "--target", "y"),
+            *("--support-size", "2", "--epsilon", "1", "--ledger", str(books)),
+        ],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "waiting\n"
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=50)
+    assert process.returncode == 130
+    assert "nothing was released" in errors
+    assert ledger.remaining.epsilon == 9.0
+
+
+def test_a_longer_limit_allows_a_longer_estimate() -> None:
+    """1,820 supports in 2,500,000 blocks."""
+    problem = Problem.of_columns(16, None, support_size=4, loss=None)
+
+    def settled(limit: float | None) -> Problem:
+        options = BlockOptions(score="block-r2", partitions=1, block_rows=16, time_limit=limit)
+        return options.problem_of_arrays(problem, 40_000_000)
+
+    for limit in (None, 1.0, 600.0):
+        with pytest.raises(InvalidInput, match=r"most_seconds = 600: raise it, or the time limit"):
+            settled(limit)
+    assert settled(1e6).blocks is not None
+    for selector in (PermuteAndFlipSelector(4, time_limit=700.0), PermuteAndFlipSelector(4)):
+        assert selector.longest == selector.time_limit

@@ -423,3 +423,40 @@ def test_another_score_than_that_of_the_file(run: Run, table: Path, scored: Path
         ((*release, "--method", "top-r", "--score", "block-r2"), "exact draws of one size"),
     ):
         run(*arguments).failed_with(2, words)
+
+
+def test_arrays_in_a_file_come_back_and_nothing_is_unpickled(run: Run, scored: Path) -> None:
+    data, arrays = skewed(), scored.with_name("a.npz")
+    scored.write_text(
+        BLOCK_R2.replace('"table"', '"npz"').replace("t.csv", "a.npz").replace('target = "y"', "")
+        + "\n[instance.groups]\nfirst = [0, 1]\nd = [3]\nlast = [4]\n"
+    )
+    scored.write_text(scored.read_text().replace("partition_seed", "always = [2]\npartition_seed"))
+    np.savez(arrays, X=data[:, :5], y=data[:, 5])
+    groups: dict[str, Any] = {"groups": {"first": [0, 1], "d": [3], "last": [4]}, "always": [2]}
+    same = BlockScores(
+        data[:, :5], data[:, 5], support_size=2, block_rows=6, partitions=5, partition_seed=1,
+        **groups,
+    )  # fmt: skip
+    assert load_problem(scored).drawn_from().counts.tolist() == same.counts.tolist()
+    report = run("release", scored, "--epsilon", "50", "--json").report
+    assert report["releases"][0]["feature_names"] == ["first", "d"]
+    assert report["always"] == ["x2"]
+    dry = run("release", scored, "--epsilon", "50", "--dry-run", "--json").report
+    assert [dry[name] for name in ("n", "block_rows", "partitions")] == [600, 6, 5]
+    hollow = data[:, :5].copy()
+    hollow[3, 1] = np.nan
+    tampered: list[tuple[dict[str, Any], str]] = [
+        ({"X": data[:, :5].astype(object), "y": data[:, 5]}, "cannot be read as .npz"),
+        ({"X": data[:, :5]}, "y is none"),
+        ({"X": data[:, :5], "y": data[:9, 5]}, "one value per row"),
+        ({"X": hollow, "y": data[:, 5]}, "X must be finite: row 3, column 1"),
+        ({"X": data[:, :3], "y": data[:, 5]}, "columns are 0..2, got 3"),
+        ({"X": data[:4, :5], "y": data[:4, 5]}, "4 rows are no block of 6"),
+        ({"X": data[:, 0], "y": data[:, 5]}, ""),
+    ]
+    for content, words in tampered:
+        np.savez(arrays, allow_pickle=True, **content)
+        run("release", scored, "--epsilon", "1").failed_with(2, str(scored.parent), words)
+    arrays.write_bytes(arrays.read_bytes()[:300])
+    run("release", scored, "--epsilon", "1").failed_with(2, "cannot be read as .npz")

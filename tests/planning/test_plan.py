@@ -239,9 +239,9 @@ def test_block_scores_are_computed_once_for_all_that_draws_from_them(
 ) -> None:
     computed = []
 
-    def counted(rows: Any, features: Any, settings: Any, threads: int) -> Any:
+    def counted(rows: Any, features: Any, settings: Any, *others: Any) -> Any:
         computed.append((len(rows), settings.blocks.rows, settings.blocks.seed))
-        return r_squared_counts(rows, features, settings, threads)
+        return r_squared_counts(rows, features, settings, *others)
 
     monkeypatch.setattr(block_scores, "r_squared_counts", counted)
     plan = small_plan(tables=2, epsilons=[0.5, 1.0, 8.0], methods=["exponential", "sis"])
