@@ -18,6 +18,10 @@ REGRESSIONS = {
 }
 """The regressions of `fit` in words."""
 
+OF_NUMBERS = "In units of the target"
+OF_ODDS = "Added to the logarithm of the odds of the class, which it multiplies by the number shown"
+"""How to read a coefficient."""
+
 
 def of_a_model(model: ModelRelease, about: str) -> list[Entry]:
     """The released model; `about` says what it explains."""
@@ -36,7 +40,7 @@ def of_a_model(model: ModelRelease, about: str) -> list[Entry]:
             Entry(
                 f"Coefficients of {name}",
                 "; ".join(
-                    f"{term.coefficient:+.6g}: {term.meaning}"
+                    f"{term.coefficient:+.6g}: {term.meaning}{rule.odds_of(term)}"
                     for term in terms
                     if term.field == name
                 ),
@@ -46,8 +50,9 @@ def of_a_model(model: ModelRelease, about: str) -> list[Entry]:
         *([Entry("Not listed here", f"{rule.left_out}.")] if rule.left_out else []),
         Entry(
             "How to read a coefficient",
-            "In units of the target, with noise for privacy beside the error of any sample. A "
-            "number counts within its public range, and as the middle of it where it is missing.",
+            f"{OF_ODDS if rule.log_odds else OF_NUMBERS}, with noise for privacy beside the error "
+            "of any sample. A number counts within its public range, and as the middle of it where "
+            "it is missing.",
         ),
     ]
 

@@ -9,10 +9,12 @@ import sys
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from mipselect import disk
+from mipselect.arrays import FloatArray
 from mipselect.cli.declared import argument, command, group, option, options
 from mipselect.cli.options import Delivery
 from mipselect.cli.output import check_output, delivering
@@ -20,13 +22,21 @@ from mipselect.cli.progress import Spinner
 from mipselect.cli.streams import say
 from mipselect.errors import InvalidInput, MipselectError
 from mipselect.regression import ModelRelease
+from mipselect.validation import checked_share
 
 EXAMPLES = """Examples:
 
 mipselect predict model.json new_patients.parquet --output predictions.csv
 
 mipselect predict model.json new_patients.csv | head
+
+mipselect predict risk.json new_patients.csv --probability --threshold 0.2 \\
+    --output risks.csv
 """
+
+HALF = 0.5
+PROBABILITY = "probability"
+"""Name of the column of probabilities."""
 
 IN_MEMORY = 1 << 24
 """Bytes of an answer; a longer one waits in a file."""
@@ -39,6 +49,62 @@ NOT_COVERED = (
     "as you keep DATA."
 )
 SEEDED = "NOT PRIVATE: the model was drawn with --seed; its predictions tell about its data too."
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Columns of the answer for linear predictors of some rows.
+
+    Attributes
+    ----------
+    model : ModelRelease
+        Of a table.
+    threshold : float
+    probability : bool
+        Whether the probability of the second class is given too.
+    """
+
+    model: ModelRelease
+    threshold: float
+    probability: bool
+
+    @property
+    def head(self) -> list[str]:
+        """Names of the columns."""
+        assert self.model.table is not None
+        return [self.model.table.target, *([PROBABILITY] if self.probability else [])]
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Threshold of classes, and the one that probabilities are of, for a report."""
+        classes = self.model.classes
+        if classes is None:
+            return {}
+        return {"threshold": self.threshold, "class": classes[1]}
+
+    def values(self, decisions: FloatArray) -> list[Any]:
+        """Predictions."""
+        found: list[Any] = self.model.predictions_of(decisions, threshold=self.threshold).tolist()
+        return found
+
+    def chances(self, decisions: FloatArray) -> list[float]:
+        """Probabilities of the second class; none if these are not asked for."""
+        if not self.probability:
+            return []
+        found: list[float] = self.model.probabilities_of(decisions)[:, 1].tolist()
+        return found
+
+    def lines(self, decisions: FloatArray) -> Iterator[list[str]]:
+        """Rows of a CSV file: classes as their field has them."""
+        values, classes = self.values(decisions), self.model.classes
+        assert self.model.table is not None
+        if classes is None:
+            texts = list(map(repr, values))
+        else:
+            names = self.model.table.public.target.classes or ("", "")
+            texts = [names[value == classes[1]] for value in values]
+        columns = [texts, *([map(repr, self.chances(decisions))] if self.probability else [])]
+        return map(list, zip(*columns, strict=True))
 
 
 @options
@@ -57,6 +123,17 @@ class PredictArguments:
         metavar="FILE.csv",
         show_default="standard output",
     )
+    probability: bool = option(
+        "--probability",
+        "Of two classes: a second column, the probability of the second class.",
+        default=False,
+    )
+    threshold: float = option(
+        "--threshold",
+        "Of two classes: the probability above which the second one is predicted.",
+        default=HALF,
+        metavar="P",
+    )
     delivery: Delivery = group(Delivery, without=("--output",))
 
 
@@ -67,7 +144,8 @@ def predict(arguments: PredictArguments) -> None:
     Rows are mapped as they were for the model: values are clipped to its ranges,
     missing ones count as its schema says, and no row is refused. The answer has
     one line per row, under the name of the target: a number in its units, or a
-    class.
+    class. Of two classes --probability adds how likely the second is, which
+    --threshold decides by.
 
     Predictions cost no budget, for the model is released. They are not private
     for the rows of DATA.
@@ -76,19 +154,23 @@ def predict(arguments: PredictArguments) -> None:
     released = _checked_model(arguments)
     assert released.table is not None
     target = released.table.target
-    predictions = released.predictions(data)
+    decisions = released.decisions(data)
+    answer = Answer(released, arguments.threshold, probability=arguments.probability)
     if not released.private:
         say(f"warning: {SEEDED}")
-    with _spool() as lines, _spool() as values, Spinner(f"reading {data}") as watch:
-        lines.write(_csv([[target]]))
+    with (
+        _spool() as lines,
+        _spool() as values,
+        _spool() as chances,
+        Spinner(f"reading {data}") as watch,
+    ):
+        lines.write(_csv([answer.head]))
         rows = 0
-        for found in predictions:
-            lines.write(_csv([text] for text in _texts(found.tolist(), released)))
+        for found in decisions:
+            lines.write(_csv(answer.lines(found)))
             if as_json:
-                values.writelines(
-                    f"{', ' if rows + k else ''}{json.dumps(value)}"
-                    for k, value in enumerate(found.tolist())
-                )
+                values.write(_items(answer.values(found), rows))
+                chances.write(_items(answer.chances(found), rows))
             rows += len(found)
             watch.tick(f"predicted {rows:,} rows of {data}", description=f"{rows:,} rows")
         if output is not None:
@@ -102,11 +184,15 @@ def predict(arguments: PredictArguments) -> None:
             "sensitive": True,
             "note": NOT_COVERED,
             "rows": rows,
+            **answer.settings,
         }
         with delivering():
             if as_json:
                 sys.stdout.write(json.dumps(head)[:-1] + ', "predictions": [')
                 sys.stdout.writelines(_pieces(values))
+                if arguments.probability:
+                    sys.stdout.write('], "probabilities": [')
+                    sys.stdout.writelines(_pieces(chances))
                 sys.stdout.write("]}\n")
             elif output is None:
                 sys.stdout.writelines(_pieces(lines))
@@ -129,6 +215,16 @@ def _checked_model(arguments: PredictArguments) -> ModelRelease:
     check_output(output, [model, Path(arguments.data)])
     if not released.has_model:
         raise InvalidInput(f"{model}: no model was released, for the private test failed")
+    checked_share(arguments.threshold, "--threshold", closed=False)
+    for name, asked in (
+        ("--probability", arguments.probability),
+        ("--threshold", arguments.threshold != HALF),
+    ):
+        if asked and not released.has_probabilities:
+            raise InvalidInput(
+                f"{name} needs a model of two classes by the logistic loss; {model} is one of "
+                f"{released.table.target} by {released.mechanism}"
+            )
     return released
 
 
@@ -149,12 +245,9 @@ def _csv(rows: Iterable[list[str]]) -> str:
     return text.getvalue()
 
 
-def _texts(found: list[Any], released: ModelRelease) -> list[str]:
-    """Predictions as they stand in a CSV file: classes as their field has them."""
-    if released.table is None or released.classes is None:
-        return list(map(repr, found))
-    names = released.table.public.target.classes or ("", "")
-    return [names[value == released.classes[1]] for value in found]
+def _items(values: list[Any], before: int) -> str:
+    """Values of a JSON list, behind so many others."""
+    return "".join(f"{', ' if before + k else ''}{json.dumps(v)}" for k, v in enumerate(values))
 
 
 @contextmanager

@@ -56,7 +56,8 @@ class ObjectiveOptions:
         "For objective: the largest length of the coefficients, the intercept among them, of "
         "features and a target in [-1, 1]; public.",
         metavar="R",
-        show_default="3/√(s + a + 1)",
+        show_default="3/√(s + a + 1); for two classes 60/√(s + a + 1), and a ridge that grows with "
+        "the noise",
     )
 
 

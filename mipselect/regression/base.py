@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
@@ -130,7 +130,7 @@ class PrivateLinearModel(ReleasedModel, PrivateDraw):
         model: Self = clone(self).set_params(**cut)
         return model
 
-    def for_features(self, parts: int) -> Self:
+    def for_features(self, widths: Sequence[int]) -> Self:
         """Return the same estimator, not fitted and without its ledger, for rows of a table.
 
         After the public map of a schema a row has a length of at most 1 in every field, and the
@@ -138,8 +138,8 @@ class PrivateLinearModel(ReleasedModel, PrivateDraw):
 
         Parameters
         ----------
-        parts : int
-            The fields of the model, those that are always in among them.
+        widths : sequence of int
+            How many columns each field of the model has, those that are always in among them.
 
         Raises
         ------
@@ -152,16 +152,20 @@ class PrivateLinearModel(ReleasedModel, PrivateDraw):
             raise InvalidInput(
                 f"{' and '.join(stated)} must not be given for a table: its schema has the ranges"
             )
-        length = math.sqrt(parts + bool(own["fit_intercept"]))
+        length = math.sqrt(len(widths) + bool(own["fit_intercept"]))
         follow = {
             "x_bound": 1.0,
             "row_bound": length,
             "y_bound": 1.0,
-            "coef_bound": REACH / length,
+            **self._follow(widths, length),
         }
         follow = {name: bound for name, bound in follow.items() if own.get(name, bound) is None}
         model: Self = clone(self).set_params(ledger=None, **follow)
         return model
+
+    def _follow(self, widths: Sequence[int], length: float) -> Mapping[str, Any]:
+        """Further bounds, for rows of so many fields and this length."""
+        return {"coef_bound": REACH / length}
 
     def has_columns(self, size: int) -> bool:
         """Return whether a parameter has one number for each of so many columns."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 
 import numpy as np
@@ -9,6 +10,7 @@ from scipy.special import ndtri
 
 from mipselect.arrays import FloatArray
 from mipselect.mechanisms.noise.noise import log_exponentials
+from mipselect.regression.balls import Balls
 
 WORD = 8
 """Bytes of randomness in one number."""
@@ -27,12 +29,27 @@ def standard_normals(source: random.Random, count: int) -> FloatArray:
     return numbers
 
 
-def euclidean_laplace(source: random.Random, size: int, scale: float) -> FloatArray:
-    """Draw b with density ∝ exp(-‖b‖₂/scale), shape (size,).
+def product_laplace(source: random.Random, balls: Balls, scale: float) -> FloatArray:
+    """Draw b with density ∝ exp(-max_f ‖b_f‖₂/(a_f scale)), f over the balls; shape (size,).
 
-    ‖b‖ is a Gamma variable of shape `size`, the sum of so many exponential ones; the direction is
-    that of a normal vector, independent of it.
+    The level sets of that norm are multiples of the product of the balls. So b is a uniform point
+    of the product times a Gamma variable of shape size + 1, independent of it: the sum of so many
+    exponential ones. For one ball of radius 1 the density is ∝ exp(-‖b‖₂/scale).
     """
-    length = scale * float(np.exp(log_exponentials(source, size)).sum())
+    length = scale * float(np.exp(log_exponentials(source, balls.size + 1)).sum())
+    points = [
+        radius * uniform_in_ball(source, width)
+        for width, radius in zip(balls.widths, balls.radii, strict=True)
+    ]
+    return length * np.concatenate(points)
+
+
+def uniform_in_ball(source: random.Random, size: int) -> FloatArray:
+    """Draw a uniform point of the unit ball, shape (size,).
+
+    The direction is that of a normal vector, and the length e^{-E/size} with an exponential E: the
+    size-th power of a length is uniform.
+    """
     direction = standard_normals(source, size)
+    length = math.exp(-math.exp(float(log_exponentials(source, 1)[0])) / size)
     return length * direction / np.linalg.norm(direction)

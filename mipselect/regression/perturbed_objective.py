@@ -9,6 +9,7 @@ import numpy as np
 
 from mipselect.arrays import FloatArray
 from mipselect.regression.ball import minimise_in_ball, quadratic_in_ball
+from mipselect.regression.balls import Balls
 from mipselect.regression.smooth_losses import SmoothLoss, Squared
 
 BISECTIONS = 200
@@ -17,6 +18,12 @@ SMALLEST_RIDGE = 1e-9
 
 ROUNDING = 1e-12
 """The rate of the noise is lowered by this much, relatively."""
+
+BALANCE = 6.0
+"""k of `balanced_ridge`; by experiment, see docs/regression.md."""
+
+UNKNOWN_ROWS = 144.0
+"""n/σ of `balanced_ridge` where n is private."""
 
 
 @dataclass(frozen=True)
@@ -84,8 +91,58 @@ def perturbation(
             middle = 0.5 * (low + high)
             low, high = (middle, high) if derivative(math.exp(middle)) < 0.0 else (low, middle)
         ridge = math.exp(high)
-    left = (epsilon - jacobian(ridge)) * (1.0 - ROUNDING)
-    return Perturbation(ridge, change / left, jacobian(ridge))
+    return with_ridge(ridge, epsilon, change, curvature)
+
+
+def with_ridge(ridge: float, epsilon: float, change: float, curvature: float) -> Perturbation:
+    """Return η = (ε - ln(1 + λ̄/c))/Γ for a ridge c whose logarithm is below ε."""
+    jacobian = math.log1p(curvature / ridge)
+    left = (epsilon - jacobian) * (1.0 - ROUNDING)
+    return Perturbation(ridge, change / left, jacobian)
+
+
+def balanced_ridge(
+    epsilon: float, change: float, curvature: float, balls: Balls, rows: int | None
+) -> float:
+    """Choose c = kσ√(σa/n), a ridge that grows with the noise: a public rule.
+
+    Parameters
+    ----------
+    epsilon : float
+    change : float
+        Γ, in the norm of the balls.
+    curvature : float
+        λ̄, as for `perturbation`.
+    balls : Balls
+        Where rows lie; a is the root of the mean square of their radii.
+    rows : int or None
+        n; None where it is private, taken for 144 σ/a then.
+
+    Notes
+    -----
+    σ is the deviation of a coordinate of the noise under this ridge, so c is the one root of an
+    increasing function. Where the data say nothing, noise alone makes coefficients of size σ/c,
+    √(n/σa)/k. As σ is about (d + 1)Γ/(√3 ε) for numbers, this is a rule of nε and d: few rows or
+    many coefficients shrink what is released, and with many rows the ridge is lost in the data.
+    """
+    scale, unit = balls.deviation * change, balls.radius
+
+    def missing(ridge: float) -> bool:
+        left = epsilon - math.log1p(curvature / ridge)
+        if left <= 0.0:
+            return True
+        noise = scale / left
+        known = UNKNOWN_ROWS if rows is None else max(rows, 1) * unit / noise
+        return ridge < BALANCE * noise * unit / math.sqrt(known)
+
+    low = math.log(SMALLEST_RIDGE * curvature)
+    high = low + 1.0
+    while missing(math.exp(high)):
+        high += 1.0
+    for _ in range(BISECTIONS):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if missing(math.exp(middle)) else (low, middle)
+    return math.exp(high)
 
 
 def perturbed_minimiser(

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.special import expit, logit
 
 from mipselect import disk
 from mipselect.arrays import FloatArray
@@ -27,10 +28,14 @@ from mipselect.validation import (
     checked_line,
     checked_name,
     checked_names,
+    checked_share,
     listed,
     set_fields,
     shown,
 )
+
+LOGISTIC = "logistic"
+"""Name of the loss whose linear predictor is the log-odds; mechanisms end with the name of one."""
 
 LARGEST = 1 << 26
 """Bytes of a stored model."""
@@ -134,10 +139,17 @@ class ModelRelease(Release):
                 raise InvalidInput("the classes of the model are not those of its table")
             set_fields(self, classes=table.classes)
         if self.coefficients is not None:
-            rule = table.equation(self.coefficients, self.intercept)
+            rule = table.equation(
+                self.coefficients, self.intercept, log_odds=self.has_probabilities
+            )
             numbers = [rule.intercept, *(term.coefficient for term in rule.terms)]
             if not all(abs(number) <= LARGEST_NUMBER for number in numbers):
                 raise InvalidInput("the coefficients of the model are too large for its table")
+
+    @property
+    def has_probabilities(self) -> bool:
+        """True of classes by the logistic loss: their linear predictors are log-odds."""
+        return self.classes is not None and self.mechanism.endswith(LOGISTIC)
 
     @property
     def has_model(self) -> bool:
@@ -194,9 +206,34 @@ class ModelRelease(Release):
         """
         if self.table is None:
             raise InvalidInput("units are known of a model of a table with a schema only")
-        return self.table.equation(self._released(), self.intercept)
+        log_odds = self.has_probabilities
+        return self.table.equation(self._released(), self.intercept, log_odds=log_odds)
 
-    def predict(self, X: Any) -> np.ndarray[Any, Any]:
+    def probabilities(self, X: Any) -> FloatArray:
+        """Return the probabilities of the two classes for rows, shape (n, 2).
+
+        Parameters
+        ----------
+        X : array_like of shape (n, k), or a table
+            As for `predict`.
+
+        Raises
+        ------
+        InvalidInput
+            If X is no such table, or the model has no probabilities.
+        """
+        return self.probabilities_of(self.decision(X))
+
+    def probabilities_of(self, decisions: FloatArray) -> FloatArray:
+        """Return 1/(1 + e^u) and 1/(1 + e^-u) for linear predictors u; shapes (n,) to (n, 2)."""
+        if not self.has_probabilities:
+            raise InvalidInput(
+                "only a model of two classes by the logistic loss has probabilities; this one is "
+                f"{self.mechanism}"
+            )
+        return np.column_stack([expit(-decisions), expit(decisions)])
+
+    def predict(self, X: Any, *, threshold: float = 0.5) -> np.ndarray[Any, Any]:
         """Return the predictions for rows, shape (n,): numbers, or classes.
 
         Parameters
@@ -206,6 +243,8 @@ class ModelRelease(Release):
             `mipselect.tables.sources.open_source` takes, such as a path or a frame; the target
             need not be there, and other columns are ignored. Predictions are then in units of the
             target.
+        threshold : float
+            The probability above which the second class is predicted, between 0 and 1.
 
         Raises
         ------
@@ -217,29 +256,42 @@ class ModelRelease(Release):
         The model is private, so nobody in the data that it was drawn from is exposed. Predictions
         tell about the rows of X.
         """
-        if self.table is None:
-            return self._in_units(self.decision(X))
-        none = self._in_units(np.empty(0))
-        return np.concatenate([none, *self.predictions(X)])
+        return self.predictions_of(self.decision(X), threshold=threshold)
 
-    def predictions(self, source: Any) -> Iterator[np.ndarray[Any, Any]]:
-        """The predictions for the rows of a table, some rows at a time; see `predict`."""
+    def decisions(self, source: Any) -> Iterator[FloatArray]:
+        """The linear predictors of the rows of a table, some rows at a time; see `decision`."""
         if self.table is None:
             raise InvalidInput("this is no model of a table; `predict` takes its columns")
         self._released()
-        batches = self.table.batches(source)
-        return (self._in_units(self._of_columns(batch)) for batch in batches)
+        return map(self._of_columns, self.table.batches(source))
 
-    def _in_units(self, found: FloatArray) -> np.ndarray[Any, Any]:
-        """Linear predictors as classes, or in units of the target."""
+    def predictions(self, source: Any) -> Iterator[np.ndarray[Any, Any]]:
+        """The predictions for the rows of a table, some rows at a time; see `predict`."""
+        return map(self.predictions_of, self.decisions(source))
+
+    def predictions_of(
+        self, decisions: FloatArray, *, threshold: float = 0.5
+    ) -> np.ndarray[Any, Any]:
+        """Return linear predictors as classes, or in units of the target; shape (n,).
+
+        Raises
+        ------
+        InvalidInput
+            If the threshold is not between 0 and 1, or another than one half for a model without
+            probabilities.
+        """
+        checked_share(threshold, "threshold", closed=False)
+        if threshold != 0.5 and not self.has_probabilities:
+            self.probabilities_of(np.empty(0))
         if self.classes is not None:
-            named: np.ndarray[Any, Any] = np.array(self.classes)[(found > 0.0).astype(int)]
+            second = decisions > float(logit(threshold))
+            named: np.ndarray[Any, Any] = np.array(self.classes)[second.astype(int)]
             return named
         if self.table is None:
-            return found
+            return decisions
         target = self.table.public.target
         with np.errstate(all="ignore"):
-            return target.offset + target.scale * found
+            return target.offset + target.scale * decisions
 
     @property
     def _column_names(self) -> tuple[str, ...]:

@@ -10,7 +10,14 @@ import numpy as np
 
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
-from mipselect.validation import checked_flag, checked_scale, checked_scales, set_fields
+from mipselect.regression.balls import Balls
+from mipselect.validation import (
+    checked_flag,
+    checked_integer,
+    checked_scale,
+    checked_scales,
+    set_fields,
+)
 
 
 @dataclass(frozen=True)
@@ -29,6 +36,9 @@ class RowMap:
         Entries are divided by these; 1 where none is given.
     row_bound : float, optional
         Rows, with the one in them, are shortened to this Euclidean length.
+    fields : tuple of int, optional
+        Widths of fields of consecutive columns, `size` together: the entries of each are shortened
+        to a length of 1, after they were divided.
 
     Notes
     -----
@@ -41,6 +51,7 @@ class RowMap:
     x_bound: tuple[float, ...] | None = None
     unit: tuple[float, ...] | None = None
     row_bound: float | None = None
+    fields: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
         checked_flag(self.fit_intercept, "fit_intercept")
@@ -50,6 +61,11 @@ class RowMap:
                 set_fields(self, **{name: checked_scales(given, name, self.size)})
         if self.row_bound is not None:
             set_fields(self, row_bound=checked_scale(self.row_bound, "row_bound"))
+        if self.fields is not None:
+            widths = tuple(checked_integer(w, "the width of a field", 1) for w in self.fields)
+            if sum(widths) != self.size:
+                raise InvalidInput(f"fields of {sum(widths)} columns, but rows of {self.size}")
+            set_fields(self, fields=widths)
 
     @property
     def columns(self) -> int:
@@ -59,12 +75,29 @@ class RowMap:
     @property
     def norm(self) -> float:
         """The largest Euclidean length of a mapped row, rounded up; ``inf`` without bounds."""
-        entrywise = math.inf
-        if self.x_bound is not None:
-            units = self.unit or (1.0,) * self.size
-            largest = [b / u for b, u in zip(self.x_bound, units, strict=True)]
-            entrywise = math.hypot(*largest, float(self.fit_intercept)) * (1.0 + 1e-15)
-        return entrywise if self.row_bound is None else min(entrywise, self.row_bound)
+        whole = math.inf if self.parts is None else math.hypot(*self.parts.radii) * (1.0 + 1e-15)
+        return whole if self.row_bound is None else min(whole, self.row_bound)
+
+    @property
+    def parts(self) -> Balls | None:
+        """Fields or entries, and the one, each with the largest length it has in a mapped row.
+
+        None where only whole rows are bounded.
+        """
+        one = (1,) * self.fit_intercept
+        if self.fields is not None:
+            return Balls(self.fields + one, (1.0,) * (len(self.fields) + len(one)))
+        if self.x_bound is None:
+            return None
+        units = self.unit or (1.0,) * self.size
+        largest = tuple(b / u for b, u in zip(self.x_bound, units, strict=True))
+        return Balls((1,) * self.size + one, largest + (1.0,) * len(one))
+
+    @property
+    def narrowest(self) -> Balls:
+        """Of `parts` and one ball for whole rows, the product with the smaller deviation."""
+        whole = Balls((self.columns,), (self.norm,))
+        return min(whole, self.parts or whole, key=lambda balls: balls.deviation)
 
     def __call__(self, X: FloatArray) -> FloatArray:
         """Map rows, shape (n, size), to shape (n, columns)."""
@@ -73,6 +106,9 @@ class RowMap:
             rows = np.clip(rows, -np.array(self.x_bound), np.array(self.x_bound))
         if self.unit is not None:
             rows = rows / np.array(self.unit)
+        if self.fields:
+            parts = np.split(rows, np.cumsum(self.fields)[:-1], axis=1)
+            rows = np.column_stack([shortened(part, 1.0) for part in parts])
         if self.fit_intercept:
             rows = np.column_stack([rows, np.ones(len(rows))])
         return rows if self.row_bound is None else shortened(rows, self.row_bound)
@@ -101,6 +137,7 @@ class RowMap:
             "x_bound": None if self.x_bound is None else list(self.x_bound),
             "unit": None if self.unit is None else list(self.unit),
             "row_bound": self.row_bound,
+            **({} if self.fields is None else {"fields": list(self.fields)}),
         }
 
 

@@ -11,8 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin, clone
 from sklearn.utils import ClassifierTags
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
 from mipselect.losses import HingeLoss, checked_loss
 from mipselect.losses.classes import SIGNS
@@ -247,13 +249,32 @@ class SelectThenRegress(NumberPredictor):
             If no model was released.
         """
         check_is_fitted(self)
-        if self.release_.table is not None:
-            return self.release_.predict(X)
-        found = self.release_.decision(self._table(X))
-        if self.release_.classes is None:
-            return found
+        found = self._decision(X)
+        if self.release_.classes is None or self.release_.table is not None:
+            return self.release_.predictions_of(found)
         named: np.ndarray[Any, Any] = self.classes_[(found > 0.0).astype(int)]
         return named
+
+    @available_if(lambda self: _classifies(self.regressor))  # type: ignore[untyped-decorator]
+    def decision_function(self, X: Any) -> FloatArray:
+        """Return the linear predictor, shape (n,), above 0 for the second class; for classifiers.
+
+        Takes and raises what `predict` does.
+        """
+        return self._decision(X)
+
+    @available_if(lambda self: hasattr(self.regressor, "predict_proba"))  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return the probabilities of `classes_`, shape (n, 2); for classifiers.
+
+        Takes and raises what `predict` does.
+        """
+        found = self._decision(X)
+        return self.release_.probabilities_of(found)
+
+    def _decision(self, X: Any) -> FloatArray:
+        check_is_fitted(self)
+        return self.release_.decision(X if self.release_.table is not None else self._table(X))
 
     def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """R² of the predictions, or the share of classes that are right; not private."""

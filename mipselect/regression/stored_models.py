@@ -41,6 +41,8 @@ def fields_of(stored: Mapping[str, Any]) -> dict[str, Any]:
     guarantee["conditions"] = tuple(guarantee["conditions"])
     for name in ("x_bound", "unit"):
         rows[name] = None if rows[name] is None else tuple(rows[name])
+    if "fields" in rows:
+        rows["fields"] = tuple(rows["fields"])
     for name in ("support", "feature_names", "columns", "footnotes"):
         fields[name] = tuple(fields[name])
     for name in ("coefficients", "classes"):

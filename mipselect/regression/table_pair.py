@@ -15,7 +15,7 @@ from mipselect.problem.block_scores import BlockScores
 from mipselect.problem.instance import Instance
 from mipselect.regression.base import PrivateLinearModel
 from mipselect.regression.objective_perturbation import ObjectivePerturbationClassifier
-from mipselect.regression.pair import Pair, counted, most_columns, promised_together
+from mipselect.regression.pair import Pair, counted, promised_together
 from mipselect.regression.release import ModelRelease
 from mipselect.search.progress import ProgressCallback
 from mipselect.selectors.base import PrivateSelector
@@ -75,19 +75,27 @@ class TablePlan:
     @property
     def model_promise(self) -> Guarantee:
         """Guarantee of the model, whatever fields were selected."""
-        widths = [len(encoder.columns()) for encoder in self.public.encoders]
-        k = len(self.public.features)
-        columns = most_columns(widths[:k], widths[k:], self.size)
-        return self.model_on(self.size).promise(columns)
+        return self.model_on(self.widest).promise(sum(self._widths(self.widest)))
 
     @property
     def promise(self) -> Guarantee:
         """Guarantee of selection and model together; raises what `promised_together` does."""
         return promised_together(self.method.guarantees, self.model_promise)
 
-    def model_on(self, size: int) -> PrivateLinearModel:
-        """The estimator for so many selected fields."""
-        return self.regressor.for_features(size + len(self.public.always))
+    @property
+    def widest(self) -> Support:
+        """As many features as may be selected, those with the most columns."""
+        features = self.public.features
+        by_width = sorted(range(len(features)), key=lambda j: -len(features[j].columns()))
+        return tuple(sorted(by_width[: self.size]))
+
+    def model_on(self, support: Support) -> PrivateLinearModel:
+        """The estimator for some selected fields."""
+        return self.regressor.for_features(self._widths(support))
+
+    def _widths(self, support: Support) -> list[int]:
+        encoders = [*(self.public.features[j] for j in support), *self.public.always]
+        return [len(encoder.columns()) for encoder in encoders]
 
     @property
     def asked(self) -> dict[str, Any]:
@@ -144,7 +152,7 @@ class TablePlan:
         pair = Pair(
             selection,
             instance.layout,
-            lambda support, _: self.model_on(len(support)),
+            lambda support, _: self.model_on(support),
             replace(guarantee, private=private),
             type(self.regressor).__name__,
         )

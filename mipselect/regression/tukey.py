@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -148,11 +149,11 @@ class TukeyRegressor(PrivateRegressor):
                 raise InvalidInput(f"the fallback would cost {promised}: more than its share")
         return Guarantee(self.epsilon, self.delta, relation=self.relation)
 
-    def for_features(self, parts: int) -> Self:
+    def for_features(self, widths: Sequence[int]) -> Self:
         """See `PrivateLinearModel.for_features`; the fallback gets its bounds too."""
-        model = super().for_features(parts)
+        model = super().for_features(widths)
         if isinstance(self.fallback, PrivateLinearModel):
-            model.set_params(fallback=self.fallback.for_features(parts))
+            model.set_params(fallback=self.fallback.for_features(widths))
         return model
 
     def _draw(self, X: FloatArray, y: FloatArray, source: random.Random, private: bool) -> Drawn:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -59,6 +60,14 @@ class Term:
     aside: bool = False
 
     @property
+    def odds_ratio(self) -> float | None:
+        """e^coefficient; None if that is no double."""
+        try:
+            return math.exp(self.coefficient)
+        except OverflowError:
+            return None
+
+    @property
     def meaning(self) -> str:
         """One line that says how to read the coefficient."""
         match self.kind:
@@ -88,6 +97,9 @@ class TableEquation(LinearRule):
     terms : tuple of Term
     places : tuple of str
         Where the target is one of ordered categories: it is a number, the place among these from 0.
+    log_odds : bool
+        Whether the score is the logarithm of the odds of the second class, p/(1 - p). Its odds are
+        multiplied by `Term.odds_ratio` per unit then.
 
     Examples
     --------
@@ -99,22 +111,29 @@ class TableEquation(LinearRule):
 
     terms: tuple[Term, ...]
     places: tuple[str, ...] = ()
+    log_odds: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields, ready for JSON, with a line of words for each coefficient."""
         classes = None if self.classes is None else list(self.classes)
         terms = [{**asdict(term), "meaning": term.meaning} for term in self.terms]
+        if self.log_odds:
+            odds = [{"odds_ratio": term.odds_ratio} for term in self.terms]
+            terms = [term | ratio for term, ratio in zip(terms, odds, strict=True)]
         return {
             "target": self.target,
             "classes": classes,
             "target_categories": list(self.places) or None,
             "intercept": self.intercept,
             "terms": terms,
+            **({"log_odds": True} if self.log_odds else {}),
         }
 
     @property
     def aim(self) -> str:
-        """The target, or the score of the second class."""
+        """The target, or the log-odds or the score of the second class."""
+        if self.classes is not None and self.log_odds:
+            return f"log-odds of {self.target}={self.classes[1]}"
         if self.places and self.classes is None:
             last = len(self.places) - 1
             return f"{self.target} from 0 ({self.places[0]}) to {last} ({self.places[-1]})"
@@ -143,14 +162,24 @@ class TableEquation(LinearRule):
         return [f"{self.aim} = {self.intercept:.6g}", *self._lines(self.terms)]
 
     def _lines(self, terms: Iterable[Term]) -> list[str]:
-        return [f"  {term.coefficient:+.6g}  {term.meaning}" for term in terms]
+        return [f"  {term.coefficient:+.6g}  {term.meaning}{self.odds_of(term)}" for term in terms]
+
+    def odds_of(self, term: Term) -> str:
+        """By what a term multiplies the odds, in words; "" if it multiplies none."""
+        ratio = term.odds_ratio if self.log_odds else None
+        return "" if ratio is None else f": odds × {ratio:.3g}"
 
     def __str__(self) -> str:
         return "\n".join(self.lines)
 
 
 def equation(
-    encoders: Sequence[Encoder], target: Target, coef: Sequence[float], intercept: float
+    encoders: Sequence[Encoder],
+    target: Target,
+    coef: Sequence[float],
+    intercept: float,
+    *,
+    log_odds: bool = False,
 ) -> TableEquation:
     """Coefficients of columns in [-1, 1] in the units of the table.
 
@@ -162,6 +191,8 @@ def equation(
     coef : sequence of float
         One for each of their columns, for a target in [-1, 1].
     intercept : float
+    log_odds : bool
+        See `TableEquation`.
     """
     terms: list[Term] = []
     constants = [float(intercept)]
@@ -180,6 +211,7 @@ def equation(
         intercept=target.offset + target.scale * sum(constants),
         terms=tuple(terms),
         places=aim.category_names if ranked else (),
+        log_odds=log_odds,
     )
 
 

@@ -131,9 +131,12 @@ class ModelTable:
 
         return mapped()
 
-    def equation(self, coef: Sequence[float], intercept: float) -> TableEquation:
+    def equation(
+        self, coef: Sequence[float], intercept: float, *, log_odds: bool = False
+    ) -> TableEquation:
         """Coefficients of the columns in the units of the table."""
-        return equation(self.public.encoders, self.public.target, coef, intercept)
+        target = self.public.target
+        return equation(self.public.encoders, target, coef, intercept, log_odds=log_odds)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields, ready for JSON; `from_dict` reads them again."""

@@ -234,7 +234,8 @@ def _target_of(field: Field, encoder: Encoder) -> Target:
     if isinstance(encoder, Indicators):
         raise InvalidInput(
             f"the target {shown(field.name)} must be a number with a range, ordered categories or "
-            f"two classes; its schema has {encoder.levels} categories without an order"
+            f"two classes; its schema has {encoder.levels} categories without an order: for one of "
+            "them against the rest give the table and the schema a field of two classes"
         )
     assert isinstance(encoder, Scaled | Unscaled | Ranked)
     if isinstance(encoder, Ranked) and encoder.levels == 2:

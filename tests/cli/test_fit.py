@@ -197,7 +197,9 @@ def test_two_classes(run: Run, table: Path, tmp_path: Path) -> None:
     assert report["model"]["classes"] == [False, True]
     assert report["model_loss"] == "logistic"
     assert set(ModelRelease.load(output).predict(table)) == {False, True}
-    assert "score of died=true = " in fit(run, table, *more, target="died").out
+    text = fit(run, table, *more, target="died").out
+    assert "log-odds of died=true = " in text
+    assert "per unit of age: odds × " in text
     hinge = ("--loss", "hinge", "--model-loss", "smoothed-hinge(0.3)")
     report = fit(run, table, *more, *hinge, "--json", target="died").report
     assert report["loss"] == "hinge"

@@ -167,7 +167,7 @@ def test_a_file_is_written_whole_or_not_at_all(
         yield np.zeros(3)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(ModelRelease, "predictions", interrupted)
+    monkeypatch.setattr(ModelRelease, "decisions", interrupted)
     for more in ((), ("--json",), ("--output", output)):
         run("predict", model, data, *more).failed_with(130, "interrupted: nothing was released")
     assert output.read_text() == "kept"
@@ -280,3 +280,94 @@ def test_the_card_of_a_model(run: Run, model: Path, tmp_path: Path) -> None:
     page = tmp_path / "card.html"
     assert run("card", model, "--output", page).code == 0
     assert "Coefficients of ward" in page.read_text()
+
+
+def risk(run: Run, folder: Path, *more: str) -> Path:
+    """A model of died on age."""
+    path = written(folder / "t.csv", rows(300))
+    output = folder / "risk.json"
+    done = run(
+        *("fit", path, "--schema", folder / "schema.json", "--target", "died", "--never", "stay"),
+        *("--support-size", "1", "--epsilon", "60", *more, "--output", output),
+    )
+    assert done.code == 0, done.err
+    return output
+
+
+def test_probabilities_and_a_threshold(run: Run, tmp_path: Path) -> None:
+    model, data = risk(run, tmp_path), tmp_path / "t.csv"
+    expected = ModelRelease.load(model).probabilities(data)[:, 1]
+    head, *lines = csv.reader(run("predict", model, data, "--probability").out.splitlines())
+    assert head == ["died", "probability"]
+    assert [float(p) for _, p in lines] == expected.tolist()
+    assert [named for named, _ in lines] == ["true" if p > 0.5 else "false" for p in expected]
+    assert 0.3 < expected.mean() < 0.6
+    few = run("predict", model, data, "--threshold", "0.9").out.splitlines()
+    assert few[1:] == ["true" if p > 0.9 else "false" for p in expected]
+    assert 0 < few.count("true") < sum(named == "true" for named, _ in lines)
+    report = run("predict", model, data, "--probability", "--threshold", "0.1", "--json").report
+    assert report["probabilities"] == expected.tolist()
+    assert report["predictions"] == [bool(p > 0.1) for p in expected]
+    assert (report["class"], report["threshold"]) == (True, 0.1)
+    plain = run("predict", model, data, "--json").report
+    assert "probabilities" not in plain
+    written(tmp_path / "none.csv", [])
+    none = run("predict", model, tmp_path / "none.csv", "--probability", "--json").report
+    assert (none["predictions"], none["probabilities"]) == ([], [])
+    assert run("predict", model, tmp_path / "none.csv", "--probability").out == "died,probability\n"
+
+
+def test_probabilities_in_batches(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, data = risk(run, tmp_path), tmp_path / "t.csv"
+    frame(data).to_parquet(tmp_path / "t.parquet")
+    expected = run("predict", model, tmp_path / "t.parquet", "--probability", "--json").report
+    monkeypatch.setattr("mipselect.tables.stored_files.ROWS", 7)
+    monkeypatch.setattr(parts, "ROWS", 7)
+    again = run("predict", model, tmp_path / "t.parquet", "--probability", "--json").report
+    assert again == expected
+
+
+@pytest.mark.parametrize("option", [("--probability",), ("--threshold", "0.2")])
+def test_what_has_no_probabilities(
+    run: Run, model: Path, tmp_path: Path, option: tuple[str, ...]
+) -> None:
+    data = tmp_path / "t.csv"
+    run("predict", model, data, *option).failed_with(2, option[0], "two classes by the logistic")
+    hinge = risk(run, tmp_path, "--model-loss", "smoothed-hinge")
+    run("predict", hinge, data, *option).failed_with(2, option[0], "smoothed-hinge")
+
+
+@pytest.mark.parametrize("threshold", ["0", "1", "-0.1", "nan"])
+def test_thresholds_are_between_0_and_1(run: Run, tmp_path: Path, threshold: str) -> None:
+    model = risk(run, tmp_path)
+    refused = run("predict", model, tmp_path / "t.csv", "--threshold", threshold)
+    refused.failed_with(2, "--threshold")
+
+
+def test_the_card_of_a_model_of_classes(run: Run, tmp_path: Path) -> None:
+    card = run("card", risk(run, tmp_path)).out
+    for words in ("log-odds of died=true = ", "odds × ", "Added to the logarithm of the odds"):
+        assert words in card
+
+
+def test_numbers_are_classes_as_they_were_written(run: Run, tmp_path: Path) -> None:
+    written(tmp_path / "t.csv", rows(300))
+    table = frame(tmp_path / "t.csv")
+    table["died"] = np.where(table["died"] == "True", "1", "0")
+    table.to_csv(tmp_path / "t.csv", index=False)
+    entry = {"name": "died", "type": "integer", "categories": [0, 1]}
+    fields: Any = [*SCHEMA["fields"][:-1], entry]
+    (tmp_path / "schema.json").write_text(json.dumps({**SCHEMA, "fields": fields}))
+    output = tmp_path / "m.json"
+    done = run(
+        *("fit", tmp_path / "t.csv", "--schema", tmp_path / "schema.json", "--target", "died"),
+        *("--support-size", "1", "--epsilon", "60", "--never", "stay", "--output", output),
+    )
+    assert "log-odds of died=1 = " in done.out
+    lines = run("predict", output, tmp_path / "t.csv").out.splitlines()
+    assert set(lines[1:]) == {"0", "1"}
+    report = run("predict", output, tmp_path / "t.csv", "--json").report
+    assert set(report["predictions"]) == {0, 1}
+    assert report["class"] == 1

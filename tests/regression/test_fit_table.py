@@ -230,7 +230,8 @@ def test_classes(loss: str, model_loss: str) -> None:
     assert model.score(known, known["died"] == "True") > 0.75
     read = ModelRelease.from_json(json.dumps(model.release_.to_dict()))
     np.testing.assert_array_equal(read.predict(frame), predicted)
-    assert str(read.in_units).startswith("score of died=true = ")
+    aim = "log-odds" if model_loss == "logistic" else "score"
+    assert str(read.in_units).startswith(f"{aim} of died=true = ")
 
 
 def test_classifiers_on_arrays() -> None:

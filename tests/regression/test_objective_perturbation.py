@@ -17,7 +17,8 @@ from mipselect.errors import InvalidInput
 from mipselect.privacy.audit import Box, MixedLaw, largest_delta
 from mipselect.privacy.audit.quadrature import integral
 from mipselect.regression import ObjectivePerturbationClassifier, ObjectivePerturbationRegressor
-from mipselect.regression.double_draws import euclidean_laplace, standard_normals
+from mipselect.regression.balls import Balls
+from mipselect.regression.double_draws import product_laplace, standard_normals
 from mipselect.regression.perturbed_objective import (
     Perturbation,
     perturbation,
@@ -40,6 +41,11 @@ Table = np.ndarray
 
 def gradients(loss: SmoothLoss, rows: Table, y: Table, beta: Table) -> Table:
     return loss.values(y, rows @ beta)[1][:, None] * rows
+
+
+def noise(source: random.Random, size: int, scale: float) -> Table:
+    """Noise in the Euclidean norm."""
+    return product_laplace(source, Balls((size,), (1.0,)), scale)
 
 
 def logs_at(loss: SmoothLoss, table: Table, betas: Table, chosen: Perturbation) -> Table:
@@ -283,7 +289,7 @@ def test_draws_in_a_disc_have_that_law(loss: SmoothLoss) -> None:
     source = random.Random(1)
     draws = np.array([
         perturbed_minimiser(
-            loss, rows, y, chosen.ridge, euclidean_laplace(source, 2, chosen.noise_scale), radius
+            loss, rows, y, chosen.ridge, noise(source, 2, chosen.noise_scale), radius
         )
         for _ in range(1000)
     ])  # fmt: skip
@@ -309,7 +315,7 @@ def test_draws_have_that_law(loss: SmoothLoss) -> None:
     law = PerturbedMinimiser(loss, rows, y, chosen, radius).law
     source = random.Random(3)
     found = np.array([
-        perturbed_minimiser(loss, rows, y, 3.0, euclidean_laplace(source, 1, 1.0), radius)[0]
+        perturbed_minimiser(loss, rows, y, 3.0, noise(source, 1, 1.0), radius)[0]
         for _ in range(4000)
     ])  # fmt: skip
     for sign, share in zip((1.0, -1.0), np.exp(law.logs), strict=True):
@@ -372,7 +378,7 @@ def test_derivatives_are_those_of_the_values() -> None:
 
 def test_the_noise_has_its_law() -> None:
     source = random.Random(5)
-    draws = np.array([euclidean_laplace(source, 3, 2.0) for _ in range(4000)])
+    draws = np.array([noise(source, 3, 2.0) for _ in range(4000)])
     assert kstest(np.linalg.norm(draws, axis=1), gamma(3, scale=2.0).cdf).pvalue > 1e-4
     directions = draws / np.linalg.norm(draws, axis=1)[:, None]
     # A coordinate of a uniform point of the sphere in three dimensions is uniform.

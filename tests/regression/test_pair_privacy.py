@@ -86,8 +86,9 @@ def law(planned: TablePlan, rows: list[Row], grid: np.ndarray) -> dict[int, np.n
     scored = None if planned.blocks is None else planned.scored(table, "first")
     pair = planned.pair(instance, random.Random(0), private=True, scored=scored)
     drawn = pair.pair.selection
-    model = planned.model_on(1)
-    chosen, map_, smooth = model._perturbation(1), model._rows(1), model._loss()
+    model = planned.model_on((0,))
+    known = len(rows) if planned.promise.relation == "replace-one" else None
+    chosen, map_, smooth = model._perturbation(1, known), model._rows(1), model._loss()
     result = {}
     for j in range(3):
         x = map_(instance.X[:, [j]].astype(float))[:, 0]
@@ -210,8 +211,8 @@ def test_the_audit_finds_a_fifth_of_the_noise(monkeypatch: pytest.MonkeyPatch) -
     planned = plan(ExponentialSelector(epsilon=EPSILON), "squared", "replace-one")
     honest = ObjectivePerturbationRegressor._perturbation
 
-    def cut_down(model: Any, size: int) -> Any:
-        chosen = honest(model, size)
+    def cut_down(model: Any, size: int, count: int | None = None) -> Any:
+        chosen = honest(model, size, count)
         return replace(chosen, noise_scale=0.2 * chosen.noise_scale)
 
     monkeypatch.setattr(ObjectivePerturbationRegressor, "_perturbation", cut_down)

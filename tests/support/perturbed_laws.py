@@ -12,6 +12,7 @@ from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
 from mipselect.privacy.audit.hockey_stick import Density, MixedLaw
 from mipselect.privacy.audit.quadrature import Box
+from mipselect.regression.balls import Balls
 from mipselect.regression.perturbed_objective import Perturbation
 from mipselect.regression.smooth_losses import SmoothLoss
 
@@ -34,6 +35,8 @@ class PerturbedMinimiser:
     chosen : Perturbation
     radius : float
         r of the ball.
+    balls : Balls, optional
+        In whose norm the noise is drawn; the Euclidean one without them.
 
     Raises
     ------
@@ -46,6 +49,7 @@ class PerturbedMinimiser:
     y: FloatArray = field(repr=False)
     chosen: Perturbation
     radius: float
+    balls: Balls | None = None
 
     def __post_init__(self) -> None:
         if self.rows.ndim != 2 or self.rows.shape[1] not in (1, 2):
@@ -77,6 +81,25 @@ class PerturbedMinimiser:
         inside = Density(in_disc, Box((0.0, 0.0), (self.radius**2, turn)))
         return MixedLaw(np.zeros(0), (inside, Density(on_circle, Box((0.0,), (turn,)))))
 
+    def lengths(self, noise: FloatArray) -> FloatArray:
+        """‖b‖ of noise, shape (m, d); shape (m,)."""
+        return self._product.norms(noise)
+
+    @property
+    def _product(self) -> Balls:
+        return self.balls or Balls((self.rows.shape[1],), (1.0,))
+
+    @property
+    def _log_constant(self) -> float:
+        """log(d! V s^d), V the volume of the product: what ∫exp(-‖b‖/s) is."""
+        product = self._product
+        volume = sum(
+            0.5 * m * math.log(math.pi) - math.lgamma(0.5 * m + 1.0) + m * math.log(a)
+            for m, a in zip(product.widths, product.radii, strict=True)
+        )
+        size = product.size
+        return math.lgamma(size + 1.0) + volume + size * math.log(self.chosen.noise_scale)
+
     def noise_at(self, betas: FloatArray) -> FloatArray:
         """b(β) = -(Σ∇ℓ(β) + cβ), the noise that makes β the minimiser; shape (m, d) as `betas`."""
         slopes = self.loss.values(self.y[:, None], self.rows @ betas.T)[1]
@@ -86,22 +109,20 @@ class PerturbedMinimiser:
     def log_density(self, betas: FloatArray) -> FloatArray:
         """Log density of minimisers inside of the ball; shapes (m, d) to (m,).
 
-        That of the noise, exp(-‖b‖/s)/(V s^d), where V = 2 for d = 1 and 2π for d = 2, in general
-        the area of the sphere times Γ(d), times the determinant of Σ∇²ℓ + cI.
+        That of the noise, exp(-‖b‖/s)/(d! V s^d), V the volume of what has ‖b‖ ≤ 1, times the
+        determinant of Σ∇²ℓ + cI.
         """
         rows, chosen, size = self.rows, self.chosen, self.rows.shape[1]
         curvatures = self.loss.values(self.y[:, None], rows @ betas.T)[2]
         hessian = np.einsum("nm,ni,nj->mij", curvatures, rows, rows) + chosen.ridge * np.eye(size)
-        lengths = np.linalg.norm(self.noise_at(betas), axis=1)
-        area = math.log(2.0) + 0.5 * size * math.log(math.pi) - math.lgamma(0.5 * size)
-        constant = area + math.lgamma(size) + size * math.log(chosen.noise_scale)
-        found: FloatArray = np.linalg.slogdet(hessian)[1] - lengths / chosen.noise_scale - constant
+        lengths = self.lengths(self.noise_at(betas)) / chosen.noise_scale
+        found: FloatArray = np.linalg.slogdet(hessian)[1] - lengths - self._log_constant
         return found
 
     def log_of_end(self, sign: float) -> float:
         """log P(β = ±r) with one column: the noise is at least what holds β there."""
         needed = sign * self.noise_at(np.array([[sign * self.radius]]))[0, 0]
-        scaled = float(needed) / self.chosen.noise_scale
+        scaled = float(needed) / self.chosen.noise_scale / self._product.radii[0]
         return math.log1p(-0.5 * math.exp(-scaled)) if scaled > 0.0 else scaled - math.log(2.0)
 
     def log_circle_density(self, angles: FloatArray) -> FloatArray:
@@ -121,7 +142,7 @@ class PerturbedMinimiser:
         nodes, weights = np.polynomial.legendre.leggauss(POINTS)
         # v = ν - (start, out) runs from -towards; the noise is shortest where v is nearest to 0.
         first = np.maximum(0.0, -towards)
-        shortest = np.hypot(first, beside)
+        shortest = self.lengths(beside[:, None] * tangent - first[:, None] * out)
         total = np.zeros(len(angles))
         for low, high in pairwise(EDGES):
             for side in (1.0, -1.0):
@@ -129,11 +150,10 @@ class PerturbedMinimiser:
                 a, b = np.maximum(a, -towards), np.maximum(b, -towards)
                 half = 0.5 * np.abs(b - a)
                 v = 0.5 * (a + b)[:, None] + half[:, None] * nodes
-                length = np.hypot(v, beside[:, None])
+                noise = (beside[:, None] * tangent)[:, None] - v[:, :, None] * out[:, None]
+                length = self.lengths(noise.reshape(-1, 2)).reshape(v.shape)
                 height = along[:, None] + v + towards[:, None]
                 shapes = np.exp((shortest[:, None] - length) / scale) * height
                 total += half * (shapes @ weights)
-        found: FloatArray = (
-            np.log(total) - shortest / scale - math.log(2.0 * math.pi) - 2.0 * math.log(scale)
-        )
+        found: FloatArray = np.log(total) - shortest / scale - self._log_constant
         return found

@@ -236,3 +236,26 @@ def test_a_target_of_ordered_categories_says_that_it_is_a_number() -> None:
     model = ModelTable.of(schema, PublicMap.of(schema, target="dose"), [0])
     rule = model.equation([0.5, 0.0], 0.0)
     assert (rule.places, rule.aim, rule.to_dict()["target_categories"]) == ((), "dose", None)
+
+
+def test_odds_are_multiplied_by_the_exponential_of_a_coefficient() -> None:
+    content = {
+        "fields": [
+            {"name": "dose", "type": "number", "constraints": {"minimum": 0, "maximum": 10}},
+            {"name": "ill", "type": "string", "categories": ["no", "yes"]},
+        ]
+    }
+    schema = TableSchema.of(content)
+    model = ModelTable.of(schema, PublicMap.of(schema, target="ill"), [0])
+    rule = model.equation([5.0, 0.0], 0.0, log_odds=True)
+    assert rule.lines[:2] == ["log-odds of ill=yes = -5", "  +1  per unit of dose: odds × 2.72"]
+    stored = rule.to_dict()
+    assert stored["log_odds"] is True
+    assert [term["odds_ratio"] for term in stored["terms"]] == [math.e, 1.0]
+    plain = model.equation([5.0, 0.0], 0.0)
+    assert plain.lines[0] == "score of ill=yes = -5"
+    assert "odds_ratio" not in plain.to_dict()["terms"][0]
+    huge = model.equation([1e9, 0.0], 0.0, log_odds=True)
+    assert huge.to_dict()["terms"][0]["odds_ratio"] is None
+    assert huge.lines[1] == "  +2e+08  per unit of dose"
+    json.dumps(huge.to_dict(), allow_nan=False)
