@@ -61,6 +61,12 @@ class Problems:
     linear: FloatArray
     goal: FloatArray
 
+    @classmethod
+    def of(cls, columns: FloatArray, box: BoxDual, ridge: float, goal: FloatArray) -> Problems:
+        """Problems with all their rows."""
+        m, s, _ = columns.shape
+        return cls(columns, box, ridge, np.zeros((m, s, s)), np.zeros((m, s)), goal)
+
     def chosen(self, keep: NDArray[np.bool_]) -> Problems:
         """Some of the problems."""
         box = self.box if self.box.y.ndim == 1 else self.box.taken(keep)

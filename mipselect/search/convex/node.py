@@ -86,10 +86,18 @@ def largest_after(credits: FloatArray, count: int) -> FloatArray:
 
 
 def fenchel_nodes(
-    problem: FenchelLoss, bases: IntArray, size: int, live: list[IntArray], tuning: Tuning = TUNING
+    problem: FenchelLoss,
+    bases: IntArray,
+    size: int,
+    live: list[IntArray],
+    tuning: Tuning = TUNING,
+    near: FloatArray | None = None,
 ) -> list[FenchelNode]:
-    """The nodes of several bases, shape (m, k), each at the optimum on its base."""
-    bounds = problem.bounds(bases)
+    """The nodes of several bases, shape (m, k), each at the optimum on its base.
+
+    The solutions begin at `near`, the coefficients of all columns on a support nearby.
+    """
+    bounds = problem.bounds(bases, near)
     nodes = []
     for row, (base, features) in enumerate(zip(bases, live, strict=True)):
         order = np.argsort(-bounds.weights[row][features], kind="stable")
@@ -131,6 +139,8 @@ def last_bounds(node: FenchelNode, cutoff: float, run: Run) -> FloatArray:
     open_ = np.flatnonzero(bounds < cutoff)
     if len(open_) < node.tuning.dual_points.stepped or not node.tuning.uses(Strategy.ONE_MORE):
         return bounds
+    if cutoff == np.inf:  # No bound reaches it.
+        return bounds
     if point is not None and isinstance(node.problem, SteppingLoss):
         with run.accounts.trying(Strategy.ONE_MORE) as account:
             step = node.problem.bounds_with_one_more
@@ -143,6 +153,7 @@ def last_bounds(node: FenchelNode, cutoff: float, run: Run) -> FloatArray:
 def offer_last_additions(nodes: list[FenchelNode], collector: Collector, run: Run) -> None:
     """Settle nodes of size one together: their supports in order of their bounds."""
     supports = np.concatenate([node.supports(np.arange(len(node.live))[:, None]) for node in nodes])
+    owner = np.repeat(np.arange(len(nodes)), [len(node.live) for node in nodes])
     tuning = nodes[0].tuning
     cutoff = run.limit(collector, tuning)
     bounds = np.concatenate([last_bounds(node, cutoff, run) for node in nodes])
@@ -153,10 +164,19 @@ def offer_last_additions(nodes: list[FenchelNode], collector: Collector, run: Ru
         chosen = order[start : start + batch]
         chosen = chosen[bounds[chosen] < run.limit(collector, tuning)]
         if len(chosen):
-            collector.offer(supports[chosen], nodes[0].problem.values(supports[chosen]))
+            near = starts(nodes, owner[chosen])
+            collector.offer(supports[chosen], nodes[0].problem.values(supports[chosen], near))
         if len(chosen) < batch and start + len(chosen) < len(order):
             collector.settle(float(bounds[order[start + len(chosen)]]))
             return
+
+
+def starts(nodes: list[FenchelNode], owner: IntArray) -> FloatArray | None:
+    """The coefficients on the bases of these nodes, shape (m, c), if all of them are known."""
+    known = [node.bounds.start(node.row) for node in nodes]
+    if any(coef is None for coef in known):
+        return None
+    return np.array(known)[owner]
 
 
 def enumerate_completions(node: FenchelNode, collector: Collector, run: Run) -> None:
