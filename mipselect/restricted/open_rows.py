@@ -30,6 +30,9 @@ OPEN_SHARES = (1 / 32, 1 / 16, 1 / 8, 1 / 8, 1 / 4)
 FEW_ROWS = 60
 """No fewer rows are left open."""
 
+FEW_ENTRIES = 2000
+"""Fewer rows of all problems together are solved in hardly less time."""
+
 MANY_ROWS = 1500
 """From so many rows on most are closed although there is no start."""
 
@@ -83,7 +86,9 @@ def solve(
         batch.attempt(partial(_by_newton, start=start, steps=iterations))
     if n >= (many_rows if start is None else 2 * FEW_ROWS):
         for share in OPEN_SHARES:
-            batch.attempt(partial(_by_open_rows, size=max(int(share * n), FEW_ROWS)))
+            size = max(int(share * n), FEW_ROWS, FEW_ENTRIES // max(1, batch.left))
+            if 2 * size < n:
+                batch.attempt(partial(_by_open_rows, size=size))
     batch.attempt(_by_nothing)
     for _ in range(2):
         batch.attempt(partial(_by_all_rows, iterations=iterations))
@@ -116,11 +121,21 @@ class _Batch:
         self.solutions = Solutions(np.zeros((m, s)), nothing, nothing.copy(), dual)
         self.center: FloatArray = np.zeros((m, s))
 
-    def attempt(self, method: Callable[[Problems, FloatArray], Solutions]) -> None:
-        """Let a method try those whose gap is too wide, around the best coefficients so far."""
+    @property
+    def _goal(self) -> FloatArray:
+        """The gap of every problem that is good enough, shape (m,)."""
         values = np.fmin(self.solutions.values, self._loss_at_zero)
         relative = self._precision * values + 4.0 * EPS * self._loss_at_zero
-        goal = np.minimum(self._allowed_gap, relative)
+        return np.asarray(np.minimum(self._allowed_gap, relative))
+
+    @property
+    def left(self) -> int:
+        """The number of problems whose gap is not."""
+        return int(np.count_nonzero(~(self.solutions.gaps <= self._goal)))
+
+    def attempt(self, method: Callable[[Problems, FloatArray], Solutions]) -> None:
+        """Let a method try those whose gap is too wide, around the best coefficients so far."""
+        goal = self._goal
         wide = np.flatnonzero(~(self.solutions.gaps <= goal))
         if len(wide):
             columns = self._columns if len(wide) == len(goal) else self._columns[wide]
@@ -158,8 +173,8 @@ def _by_nothing(problems: Problems, _: FloatArray) -> Solutions:
     return at_zero(problems.columns, problems.box, problems.ridge)
 
 
-def _by_all_rows(problems: Problems, _: FloatArray, *, iterations: int) -> Solutions:
-    found = solve_by_interior_point(problems, iterations)
+def _by_all_rows(problems: Problems, center: FloatArray, *, iterations: int) -> Solutions:
+    found = solve_by_interior_point(problems, center, iterations)
     return certified(problems.columns, problems.box, problems.ridge, *found)
 
 
@@ -192,7 +207,7 @@ def _by_open_rows(problems: Problems, center: FloatArray, *, size: int) -> Solut
     linear = (columns @ settled[:, :, None])[:, :, 0]
     open_columns = np.take_along_axis(columns, rows[:, None, :], axis=2)
     part = Problems(open_columns, box.taken(rows), ridge, quadratic, linear, problems.goal)
-    coef, open_dual = solve_by_interior_point(part)
+    coef, open_dual = solve_by_interior_point(part, center)
     if q > 0.0:
         dual = np.where(curved, (box.y - predictions(columns, coef)) / q, dual)
     np.put_along_axis(dual, rows, open_dual, axis=1)

@@ -176,7 +176,7 @@ class ConvexNeighbourhood:
                     likely = np.arange(level)[None]
                     greedy = np.concatenate([node.supports(likely) for node in nodes])
                     with run.accounts.trying(Strategy.COMPLETIONS) as account:
-                        values = self.problem.values(greedy, starts(nodes, np.arange(len(nodes))))
+                        values = self.problem.values(greedy, starts(nodes))
                         account.successes += bool((values < collector.threshold).any())
                     collector.offer(greedy, values)
                 divide(nodes, tree)

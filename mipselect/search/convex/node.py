@@ -137,9 +137,8 @@ def last_bounds(node: FenchelNode, cutoff: float, run: Run) -> FloatArray:
     """Lower bounds on base ∪ {live[k]}, better ones where those of the base are below `cutoff`."""
     bounds, point = node.best_bounds, node.bounds.points
     open_ = np.flatnonzero(bounds < cutoff)
-    if len(open_) < node.tuning.dual_points.stepped or not node.tuning.uses(Strategy.ONE_MORE):
-        return bounds
-    if cutoff == np.inf:  # No bound reaches it.
+    few = len(open_) < node.tuning.dual_points.stepped
+    if few or cutoff == np.inf or not node.tuning.uses(Strategy.ONE_MORE):
         return bounds
     if point is not None and isinstance(node.problem, SteppingLoss):
         with run.accounts.trying(Strategy.ONE_MORE) as account:
@@ -164,19 +163,17 @@ def offer_last_additions(nodes: list[FenchelNode], collector: Collector, run: Ru
         chosen = order[start : start + batch]
         chosen = chosen[bounds[chosen] < run.limit(collector, tuning)]
         if len(chosen):
-            near = starts(nodes, owner[chosen])
+            near = starts([nodes[k] for k in owner[chosen]])
             collector.offer(supports[chosen], nodes[0].problem.values(supports[chosen], near))
         if len(chosen) < batch and start + len(chosen) < len(order):
             collector.settle(float(bounds[order[start + len(chosen)]]))
             return
 
 
-def starts(nodes: list[FenchelNode], owner: IntArray) -> FloatArray | None:
+def starts(nodes: list[FenchelNode]) -> FloatArray | None:
     """The coefficients on the bases of these nodes, shape (m, c), if all of them are known."""
     known = [node.bounds.start(node.row) for node in nodes]
-    if any(coef is None for coef in known):
-        return None
-    return np.array(known)[owner]
+    return None if any(coef is None for coef in known) else np.array(known)
 
 
 def enumerate_completions(node: FenchelNode, collector: Collector, run: Run) -> None:
