@@ -135,11 +135,11 @@ class PreparedExpression:
         length = float(np.linalg.norm(self._X[:, support].T @ dual))
         return RestrictedFit(value / self.n, coef, max(0.0, length / self.radius - self.ridge))
 
-    def values(self, supports: IntArray) -> FloatArray:
-        """R of every row of `supports`, shape (m, s); returns shape (m,)."""
+    def values(self, supports: IntArray, near: FloatArray | None = None) -> FloatArray:
+        """R of every row of `supports`, shape (m, s), solved without a start; returns (m,)."""
         return np.asarray([self._solution(np.sort(row))[0] / self.n for row in supports])
 
-    def bounds(self, supports: IntArray) -> FenchelBounds:
+    def bounds(self, supports: IntArray, near: FloatArray | None = None) -> FenchelBounds:
         """Nearly optimal dual points of every row of `supports`, shape (m, k), k ≥ 0."""
         duals = np.array([self._solution(np.sort(row))[2] for row in supports])
         constants = np.array([self.conjugate(dual) for dual in duals])

@@ -65,15 +65,19 @@ class PreparedBoxDual:
         multiplier = max(float(np.linalg.norm(w)) / self.radius - self.ridge, 0.0)
         return RestrictedFit(float(solution.values[0]) / self.n, coef, multiplier)
 
-    def values(self, supports: IntArray) -> FloatArray:
+    def values(self, supports: IntArray, near: FloatArray | None = None) -> FloatArray:
         """R of every row of `supports`, shape (m, s); returns shape (m,)."""
-        batches = [self.solved(batch).values for batch in self._batches(supports)]
+        batches = [self.solved(*batch).values for batch in self._batches(supports, near)]
         return np.asarray(np.concatenate([np.empty(0), *batches]) / self.n)
 
-    def bounds(self, supports: IntArray) -> FenchelBounds:
+    def bounds(self, supports: IntArray, near: FloatArray | None = None) -> FenchelBounds:
         """Nearly optimal dual points of every row of `supports`, shape (m, k), k ≥ 0."""
-        points = np.concatenate([self.solved(batch).dual for batch in self._batches(supports)])
-        return self._bounds(points)
+        batches = self._batches(supports, near)
+        solutions = [self.solved(*batch) for batch in batches]
+        coef = np.zeros((len(supports), self.p))
+        ordered = np.concatenate([batch for batch, _ in batches])
+        np.put_along_axis(coef, ordered, np.concatenate([one.coef for one in solutions]), axis=1)
+        return self._bounds(np.concatenate([one.dual for one in solutions]), coef)
 
     def bounds_with_one_more(
         self, base: IntArray, point: FloatArray, candidates: IntArray
@@ -109,10 +113,12 @@ class PreparedBoxDual:
         solution = solve(columns[None], self.box, ridge, gap, precision=precision)
         return self._bounds(solution.dual)
 
-    def _bounds(self, points: FloatArray) -> FenchelBounds:
+    def _bounds(self, points: FloatArray, coef: FloatArray | None = None) -> FenchelBounds:
         constants, weights = self.bounds_of(points)
         always = np.zeros(len(constants))
-        return FenchelBounds(constants, weights, self.n, self.ridge, self.radius, always, points)
+        return FenchelBounds(
+            constants, weights, self.n, self.ridge, self.radius, always, points, coef
+        )
 
     def bounds_of(self, dual: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Constants and squared weights of any dual points in the box, shape (m, n)."""
@@ -120,13 +126,29 @@ class PreparedBoxDual:
         allowance = 16.0 * EPS * np.abs(dual) @ np.abs(self.box.y)
         return constants - allowance, (dual @ self.rows.T) ** 2
 
-    def _batches(self, supports: IntArray) -> list[IntArray]:
+    def _batches(
+        self, supports: IntArray, near: FloatArray | None
+    ) -> list[tuple[IntArray, FloatArray | None]]:
+        """Sorted supports, a few at a time, and the coefficients at which they begin."""
         size = max(1, BATCH_ENTRIES // self.n)
-        ordered = np.sort(supports, axis=1)
-        return [ordered[start : start + size] for start in range(0, len(ordered), size)]
+        batches: list[tuple[IntArray, FloatArray | None]] = []
+        for k in range(0, len(supports), size):
+            batch, begin = np.sort(supports[k : k + size], axis=1), None
+            if near is not None:
+                some = near[None] if near.ndim == 1 else near[k : k + size]
+                begin = np.take_along_axis(some, batch, axis=1)
+            batches.append((batch, begin))
+        return batches
 
-    def solved(self, supports: IntArray) -> Solutions:
+    def solved(self, supports: IntArray, start: FloatArray | None = None) -> Solutions:
         """Solutions with their proofs, in units of the radius and not divided by n.
+
+        Parameters
+        ----------
+        supports : ndarray of int, shape (m, s)
+            Sorted rows.
+        start : ndarray of shape (m, s), optional
+            Coefficients that may be near.
 
         Raises
         ------
@@ -135,7 +157,7 @@ class PreparedBoxDual:
         """
         columns = self.radius * self.rows[supports]
         ridge = self.ridge * self.radius * self.radius
-        solutions = solve(columns, self.box, ridge, self.allowed_gap)
+        solutions = solve(columns, self.box, ridge, self.allowed_gap, start=start)
         for k in np.flatnonzero(~(solutions.gaps <= self.allowed_gap)):
             coef, dual = solve_by_clarabel(columns[k], self.box, ridge)
             # Where the loss is smooth its slope at β is a dual point too, and often the better one.

@@ -35,6 +35,9 @@ def largest_ridge_gain(squared: FloatArray, ridge: float, radius: float) -> Floa
     return np.asarray(inside + radius * (np.sqrt(squared) - length))
 
 
+PER_POINT = ("constants", "weights", "always", "points", "coef")
+
+
 @dataclass(frozen=True, eq=False)
 class FenchelBounds:
     """The bounds of m dual points, each of them on all supports.
@@ -52,6 +55,9 @@ class FenchelBounds:
         The same squares added up over the columns that are always in.
     points : ndarray of shape (m, n) or None
         The dual points themselves, where they are kept.
+    coef : ndarray of shape (m, c) or None
+        The coefficients of all columns, in units of r, that go with them, where they are known:
+        solutions nearby may begin there.
     """
 
     constants: FloatArray
@@ -61,6 +67,7 @@ class FenchelBounds:
     radius: float
     always: FloatArray
     points: FloatArray | None = None
+    coef: FloatArray | None = None
 
     def __post_init__(self) -> None:
         # What is no square may be of any size: it comes first where they are sorted.
@@ -80,9 +87,12 @@ class FenchelBounds:
     def only(self, row: int) -> FenchelBounds:
         """Dual point `row` alone."""
         one = slice(row, row + 1)
-        points = None if self.points is None else self.points[one]
-        constants, weights, always = self.constants[one], self.weights[one], self.always[one]
-        return replace(self, constants=constants, weights=weights, always=always, points=points)
+        known = {name: getattr(self, name) for name in PER_POINT}
+        return replace(self, **{k: v[one] for k, v in known.items() if v is not None})
+
+    def start(self, row: int) -> FloatArray | None:
+        """The coefficients of dual point `row`, shape (c,)."""
+        return None if self.coef is None else self.coef[row]
 
     def at(self, row: int, supports: IntArray) -> FloatArray:
         """The bound of dual point `row` at every row of `supports`, shape (k, s): (k,)."""
@@ -95,11 +105,18 @@ class FenchelBounds:
 
 @runtime_checkable
 class FenchelLoss(PreparedLoss, Protocol):
-    """A prepared loss that can bound itself by dual points; what the convex search works on."""
+    """A prepared loss that can bound itself by dual points; what the convex search works on.
+
+    Solutions may begin at `near`, the coefficients of all columns, shape (c,) or (m, c), on
+    supports nearby: this saves time and changes nothing else.
+    """
 
     p: int
 
-    def bounds(self, supports: IntArray) -> FenchelBounds:
+    def values(self, supports: IntArray, near: FloatArray | None = None) -> FloatArray:
+        """R of every row of `supports`, shape (m, s); returns shape (m,)."""
+
+    def bounds(self, supports: IntArray, near: FloatArray | None = None) -> FenchelBounds:
         """Nearly optimal dual points of every row of `supports`, shape (m, k), k ≥ 0."""
 
 

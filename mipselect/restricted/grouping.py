@@ -59,9 +59,13 @@ class FenchelFeatures(FeatureProblem):
         """Number of features."""
         return self.features.count
 
-    def bounds(self, supports: IntArray) -> FenchelBounds:
+    def values(self, supports: IntArray, near: FloatArray | None = None) -> FloatArray:
+        """R of every row of `supports`, shape (m, s); returns shape (m,)."""
+        return self.columns.values(self.features.columns_of(supports), near)
+
+    def bounds(self, supports: IntArray, near: FloatArray | None = None) -> FenchelBounds:
         """Nearly optimal dual points of every row of `supports`, shape (m, k), k ≥ 0."""
-        return self._of_features(self.columns.bounds(self.features.columns_of(supports)))
+        return self._of_features(self.columns.bounds(self.features.columns_of(supports), near))
 
     def _of_features(self, bounds: FenchelBounds) -> FenchelBounds:
         features, weights = self.features, bounds.weights

@@ -23,7 +23,12 @@ Sides = NDArray[np.int8]
 
 
 def solve(
-    columns: FloatArray, box: BoxDual, ridge: float, *, steps: int = STEPS
+    columns: FloatArray,
+    box: BoxDual,
+    ridge: float,
+    *,
+    steps: int = STEPS,
+    start: FloatArray | None = None,
 ) -> tuple[FloatArray, FloatArray]:
     """Nearly optimal β, shape (m, s), and α, shape (m, n), of m problems.
 
@@ -40,18 +45,22 @@ def solve(
         κ ≥ 0.
     steps : int
         Most points that are looked at.
+    start : ndarray of shape (m, s), optional
+        Coefficients that put the rows on their first sides; without them all are on the parabola.
     """
     m, s, n = columns.shape
     best, least = np.zeros((m, s)), np.full(m, np.inf)
     open_, C = np.arange(m), columns
     sides: Sides = np.zeros((m, n), dtype=np.int8)
+    if start is not None:
+        sides = _sides(box, (box.y - predictions(C, start)) / box.softness)
     trial = _minimum(C, box, ridge, sides)
     for _ in range(steps):
         scaled = (box.y - predictions(C, trial)) / box.softness
         dual = np.clip(scaled, box.low, box.high)
         objective = box.softness * np.einsum("mn,mn->m", dual, scaled - 0.5 * dual)
         objective += 0.5 * ridge * np.einsum("ms,ms->m", trial, trial)
-        here = (scaled > box.high).astype(np.int8) - (scaled < box.low).astype(np.int8)
+        here = _sides(box, scaled)
         lower = objective < least[open_]
         best[open_[lower]], least[open_[lower]] = trial[lower], objective[lower]
         going = ~lower | (here != sides).any(axis=1)
@@ -64,6 +73,11 @@ def solve(
         trial = 0.5 * (best[open_] + trial)
         trial[lower] = _minimum(C if lower.all() else C[lower], box, ridge, sides[lower])
     return best, box.best_dual(predictions(columns, best))
+
+
+def _sides(box: BoxDual, scaled: FloatArray) -> Sides:
+    """The sides on which residuals, divided by q, put the rows."""
+    return (scaled > box.high).astype(np.int8) - (scaled < box.low).astype(np.int8)
 
 
 def _minimum(C: FloatArray, box: BoxDual, ridge: float, sides: Sides) -> FloatArray:

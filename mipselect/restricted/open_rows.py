@@ -2,35 +2,45 @@
 
 A row whose residual is far from every kink of its loss has the same dual variable, or the same
 parabola, at all coefficients nearby. Its part of the objective there is a line or a parabola, and
-all such rows together are one: ½βᵀPβ - g·β. So the coefficients of a sample of the rows say which
-rows are open; the problem of these alone is solved; and the certificate looks at all rows. Where
-it is not good enough, the same is done again around the new coefficients, at last with every row
-open. The idea is that of Portnoy and Koenker for quantile regression ("The Gaussian hare and the
-Laplacian tortoise", Statistical Science, 1997), who call the closed rows globs.
+all such rows together are one: ½βᵀPβ - g·β. So coefficients that are nearly right, as those of a
+support with one column less, say which rows are open; the problem of these alone is solved; and
+the certificate looks at all rows. Where it is not good enough, the same is done again around the
+best coefficients on the way to the new ones, at last with every row open. The idea is that of
+Portnoy and Koenker for quantile regression ("The Gaussian hare and the Laplacian tortoise",
+Statistical Science, 1997), who call the closed rows globs.
 """
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+from collections.abc import Callable
+from functools import partial
 
-from mipselect.arrays import FloatArray, IntArray
+import numpy as np
+
+from mipselect.arrays import FloatArray
 from mipselect.restricted.certified import BoxDual, Solutions, at_zero, certified, predictions
 from mipselect.restricted.fenchel import EPS, PRECISION
 from mipselect.restricted.interior_point import ITERATIONS, Problems
 from mipselect.restricted.interior_point import solve as solve_by_interior_point
 from mipselect.restricted.newton import solve as solve_by_newton
 
-MANY_ROWS = 1500
-
-FEW_ROWS = 400
-"""No sample is smaller, and no fewer rows are left open."""
-
-OPEN_SHARES = (1 / 8, 1 / 4)
+OPEN_SHARES = (1 / 32, 1 / 16, 1 / 8, 1 / 8, 1 / 4)
 """Shares of the rows that are left open, one attempt after the other."""
 
-TIED_SHARES = (1 / 2,)
-"""The same where many rows lie at a kink."""
+FEW_ROWS = 60
+"""No fewer rows are left open."""
+
+FEW_ENTRIES = 2000
+"""Fewer rows of all problems together are solved in hardly less time."""
+
+MANY_ROWS = 1500
+"""From so many rows on most are closed although there is no start."""
+
+TIE = 1e-6
+"""A residual of this share of the largest is at its kink."""
+
+STRIDES = (1.0, 0.5, 0.25, 0.125)
+"""Shares of the way to coefficients that are not good enough."""
 
 
 def solve(
@@ -39,6 +49,7 @@ def solve(
     ridge: float,
     allowed_gap: float,
     *,
+    start: FloatArray | None = None,
     iterations: int = ITERATIONS,
     precision: float = PRECISION,
     many_rows: int = MANY_ROWS,
@@ -57,86 +68,134 @@ def solve(
         κ ≥ 0.
     allowed_gap : float
         The largest gap that will do, where the relative one is larger.
+    start : ndarray of shape (m, s), optional
+        Coefficients that may be near the solutions.
     iterations : int
         Most steps of each method.
     precision : float
     many_rows : int
-        From so many rows on most are closed before a problem is solved.
+        From so many rows on most are closed where there is no start.
     """
     s, n = columns.shape[1:]
-    loss_at_zero = float(box.loss(np.zeros(n)))
-    if s > 0 and box.softness > 0.0:
-        solutions = certified(
-            columns, box, ridge, *solve_by_newton(columns, box, ridge, steps=iterations)
-        )
-    else:
-        solutions = at_zero(columns, box, ridge)
-
-    def goal() -> FloatArray:
-        relative = precision * solutions.values + 4.0 * EPS * loss_at_zero
-        return np.asarray(np.minimum(allowed_gap, relative))
-
     if s == 0:
-        return solutions
-    if n >= many_rows and (solutions.gaps > goal()).any():
-        center, tied = _from_sample(columns, box, ridge)
-        for group, shares in ((~tied, OPEN_SHARES), (tied, TIED_SHARES)):
-            for share in shares:
-                wide = np.flatnonzero(group & (solutions.gaps > goal()))
-                if len(wide) == 0:
-                    break
-                some, aim = _taken(columns, wide), 0.5 * goal()[wide]
-                size = max(int(share * n), FEW_ROWS)
-                found = _solve_open(some, box, ridge, center[wide], size, aim)
-                solutions.improve(wide, found)
-                center[wide] = solutions.coef[wide]
-    for _ in range(2):
-        wide = np.flatnonzero(solutions.gaps > goal())
-        if len(wide) == 0:
-            break
-        some, aim = _taken(columns, wide), 0.5 * goal()[wide]
-        none = np.zeros((len(wide), s, s))
-        problems = Problems(some, box, ridge, none, none[:, 0], aim)
-        coef, dual = solve_by_interior_point(problems, iterations)
-        solutions.improve(wide, certified(some, box, ridge, coef, dual))
-    return solutions
-
-
-def _from_sample(
-    columns: FloatArray, box: BoxDual, ridge: float
-) -> tuple[FloatArray, NDArray[np.bool_]]:
-    """Rough coefficients from a twentieth of the rows, and whether many rows lie at a kink there.
-
-    They can where the loss is piecewise linear and columns take few values.
-    """
-    m, s, n = columns.shape
-    size = max(n // 20, FEW_ROWS)
-    rows = np.sort(np.random.default_rng(0).choice(n, size, replace=False))
-    sample = box.taken(rows)
-    goal = np.full(m, 1e-4 * float(sample.loss(np.zeros(size))))
-    none = np.zeros((m, s, s))
-    part = Problems(columns[:, :, rows], sample, ridge * size / n, none, none[:, 0], goal)
-    coef, dual = solve_by_interior_point(part)
+        return at_zero(columns, box, ridge)
+    batch = _Batch(columns, box, ridge, allowed_gap, precision)
+    if start is not None:
+        batch.center = start.copy()
     if box.softness > 0.0:
-        return coef, np.zeros(m, dtype=bool)
-    room = np.minimum(dual - sample.low, sample.high - dual)
-    between = (room > 1e-3 * (sample.high - sample.low)).sum(axis=1)
-    return coef, between > size // 10
+        batch.attempt(partial(_by_newton, start=start, steps=iterations))
+    if n >= (many_rows if start is None else 2 * FEW_ROWS):
+        for share in OPEN_SHARES:
+            size = max(int(share * n), FEW_ROWS, FEW_ENTRIES // max(1, batch.left))
+            if 2 * size < n:
+                batch.attempt(partial(_by_open_rows, size=size))
+    batch.attempt(_by_nothing)
+    for _ in range(2):
+        batch.attempt(partial(_by_all_rows, iterations=iterations))
+    return batch.solutions
 
 
-def _solve_open(
-    columns: FloatArray, box: BoxDual, ridge: float, center: FloatArray, size: int, goal: FloatArray
+class _Batch:
+    """Problems, and the best that was found for each.
+
+    Parameters
+    ----------
+    columns, box, ridge, allowed_gap, precision
+        See `solve`.
+    """
+
+    def __init__(
+        self,
+        columns: FloatArray,
+        box: BoxDual,
+        ridge: float,
+        allowed_gap: float,
+        precision: float,
+    ) -> None:
+        m, s, n = columns.shape
+        self._columns, self._box, self._ridge = columns, box, ridge
+        self._allowed_gap, self._precision = allowed_gap, precision
+        self._loss_at_zero = float(box.loss(np.zeros(n)))
+        nothing = np.full(m, np.inf)
+        dual = np.repeat(np.clip(0.0, box.low, box.high)[None], m, axis=0)
+        self.solutions = Solutions(np.zeros((m, s)), nothing, nothing.copy(), dual)
+        self.center: FloatArray = np.zeros((m, s))
+
+    @property
+    def _goal(self) -> FloatArray:
+        """The gap of every problem that is good enough, shape (m,)."""
+        values = np.fmin(self.solutions.values, self._loss_at_zero)
+        relative = self._precision * values + 4.0 * EPS * self._loss_at_zero
+        return np.asarray(np.minimum(self._allowed_gap, relative))
+
+    @property
+    def left(self) -> int:
+        """The number of problems whose gap is not."""
+        return int(np.count_nonzero(~(self.solutions.gaps <= self._goal)))
+
+    def attempt(self, method: Callable[[Problems, FloatArray], Solutions]) -> None:
+        """Let a method try those whose gap is too wide, around the best coefficients so far."""
+        goal = self._goal
+        wide = np.flatnonzero(~(self.solutions.gaps <= goal))
+        if len(wide):
+            columns = self._columns if len(wide) == len(goal) else self._columns[wide]
+            problems = Problems.of(columns, self._box, self._ridge, 0.5 * goal[wide])
+            center = self.center[wide]
+            found = method(problems, center)
+            self.solutions.improve(wide, found)
+            left = ~(found.gaps <= goal[wide])
+            self.center[wide[left]] = _on_the_way(
+                problems.chosen(left), center[left], found.coef[left]
+            )
+
+
+def _on_the_way(problems: Problems, center: FloatArray, coef: FloatArray) -> FloatArray:
+    """The best of a few points between two, shape (m, s): most rows are closed on all the way."""
+    columns, box, ridge = problems.columns, problems.box, problems.ridge
+    here, change = predictions(columns, center), predictions(columns, coef - center)
+    best, least = center, np.full(len(center), np.inf)
+    for share in (0.0, *STRIDES):
+        point = center + share * (coef - center)
+        value = box.loss(here + share * change) + 0.5 * ridge * (point**2).sum(axis=1)
+        best = np.where((value < least)[:, None], point, best)
+        least = np.fmin(value, least)
+    return best
+
+
+def _by_newton(
+    problems: Problems, _: FloatArray, *, start: FloatArray | None, steps: int
 ) -> Solutions:
-    """Solve with the `size` rows of every problem open that are nearest to a kink at `center`."""
-    m, s = center.shape
+    data = problems.columns, problems.box, problems.ridge
+    return certified(*data, *solve_by_newton(*data, steps=steps, start=start))
+
+
+def _by_nothing(problems: Problems, _: FloatArray) -> Solutions:
+    return at_zero(problems.columns, problems.box, problems.ridge)
+
+
+def _by_all_rows(problems: Problems, center: FloatArray, *, iterations: int) -> Solutions:
+    found = solve_by_interior_point(problems, center, iterations)
+    return certified(problems.columns, problems.box, problems.ridge, *found)
+
+
+def _by_open_rows(problems: Problems, center: FloatArray, *, size: int) -> Solutions:
+    """Solve with the rows of every problem open that are nearest to a kink at `center`.
+
+    They are `size` rows, and twice as many as lie at a kink, which many do where the loss is
+    piecewise linear and columns take few values.
+    """
+    columns, box, ridge = problems.columns, problems.box, problems.ridge
+    m, s, n = columns.shape
     prediction = predictions(columns, center)
     dual = box.best_dual(prediction)
-    distance = np.abs(box.y - prediction)
     q = box.softness
+    residual = box.y - prediction
+    distance = np.abs(residual)
     if q > 0.0:
-        residual = box.y - prediction
         distance = np.minimum(np.abs(residual - q * box.low), np.abs(residual - q * box.high))
-    rows = np.sort(np.argpartition(distance, size, axis=1)[:, :size], axis=1)
+    ties = (distance <= TIE * distance.max(axis=1, keepdims=True)).sum(axis=1)
+    size = min(max(size, 2 * int(ties.max())), n)
+    rows = np.sort(np.argpartition(distance, size - 1, axis=1)[:, :size], axis=1)
     settled = dual.copy()
     np.put_along_axis(settled, rows, 0.0, axis=1)
     quadratic = np.zeros((m, s, s))
@@ -147,13 +206,9 @@ def _solve_open(
         quadratic = (columns * curved[:, None, :]) @ columns.transpose(0, 2, 1) / q
     linear = (columns @ settled[:, :, None])[:, :, 0]
     open_columns = np.take_along_axis(columns, rows[:, None, :], axis=2)
-    problems = Problems(open_columns, box.taken(rows), ridge, quadratic, linear, goal)
-    coef, open_dual = solve_by_interior_point(problems)
+    part = Problems(open_columns, box.taken(rows), ridge, quadratic, linear, problems.goal)
+    coef, open_dual = solve_by_interior_point(part, center)
     if q > 0.0:
         dual = np.where(curved, (box.y - predictions(columns, coef)) / q, dual)
     np.put_along_axis(dual, rows, open_dual, axis=1)
     return certified(columns, box, ridge, coef, dual)
-
-
-def _taken(columns: FloatArray, chosen: IntArray) -> FloatArray:
-    return columns if len(chosen) == len(columns) else columns[chosen]

@@ -275,7 +275,9 @@ def test_zero_columns_duplicates_and_separable_data(loss: str) -> None:
 
 
 def test_a_value_that_cannot_be_certified_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(box_dual, "solve", lambda *problem: open_rows.solve(*problem, iterations=1))
+    monkeypatch.setattr(
+        box_dual, "solve", lambda *problem, **_: open_rows.solve(*problem, iterations=1)
+    )
     instance = small([0.0, 1.0, 1.0, 0.5], "huber(0.2)")
     asked = []
 

@@ -102,7 +102,7 @@ def test_settled_rows_change_no_value(
         return by_interior_point(problems, *more)
 
     def without_newton(
-        columns: np.ndarray, box: BoxDual, ridge: float, *, steps: int
+        columns: np.ndarray, box: BoxDual, ridge: float, **_: object
     ) -> tuple[np.ndarray, np.ndarray]:
         m, s, n = columns.shape
         return np.zeros((m, s)), np.tile(box.best_dual(np.zeros(n)), (m, 1))

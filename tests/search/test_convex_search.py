@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from copy import copy
+
 import numpy as np
 import pytest
 
 from mipselect import NotCertified, mistake_levels, top_supports
 from mipselect.errors import InvalidInput
 from mipselect.problem.instance import Instance
+from mipselect.restricted import open_rows
 from mipselect.restricted.fenchel import FenchelLoss
+from mipselect.search.convex import node
 from mipselect.search.convex.cuts import fenchel_cut
 from mipselect.search.convex.method import ConvexNeighbourhood, DivideAll
+from mipselect.search.progress import Run
 from mipselect.search.scheduler import Scheduler
 from tests.support.brute_force import SOLVERS, check_levels, check_pool
 from tests.support.by_cvxpy import value_by_cvxpy
@@ -150,3 +155,51 @@ def test_a_search_without_ridge_is_refused() -> None:
     assert 0.0 < instance.objective([0, 1]) < 1.0
     with pytest.raises(InvalidInput, match="ridge > 0"):
         top_supports(instance)
+
+
+def rows_of_a_pool(loss: str) -> int:
+    """Rows of all problems of an interior-point method while a pool is searched."""
+    rng = np.random.default_rng(2)
+    X = rng.standard_normal((800, 40))
+    y = X[:, :3].sum(axis=1) + rng.standard_normal(800)
+    instance = Instance(
+        X, y > 0.0 if loss == "hinge" else y, support_size=3, x_bound=3.0, y_bound=3.0,
+        coef_bound=2.0, ridge=20.0, loss=loss,
+    )  # fmt: skip
+    by_interior_point = open_rows.solve_by_interior_point
+    rows = []
+
+    def counted(problems: open_rows.Problems, *more: object) -> tuple[np.ndarray, np.ndarray]:
+        rows.append(len(problems.columns) * problems.columns.shape[2])
+        return by_interior_point(problems, *more)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(open_rows, "solve_by_interior_point", counted)
+        top_supports(instance, "one-swap")
+    return sum(rows)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "quantile(0.5)"])
+def test_supports_of_a_pool_are_solved_from_their_bases(
+    loss: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    near = rows_of_a_pool(loss)
+    monkeypatch.setattr(node, "starts", lambda nodes: None)
+    assert rows_of_a_pool(loss) > 2 * near
+
+
+def test_no_step_is_taken_where_no_bound_is_asked_for() -> None:
+    """One-more steps bound supports from below; without a cutoff every one is evaluated."""
+    rng = np.random.default_rng(0)
+    X, y = rng.uniform(-1.0, 1.0, (50, 8)), rng.uniform(-1.0, 1.0, 50)
+    bounds = {"x_bound": 1.0, "y_bound": 1.0, "coef_bound": 1.0, "ridge": 1.0}
+    instance = Instance(X, y, support_size=2, loss="quantile(0.5)", **bounds)
+    problem = copy(instance.prepared)
+    asked = []
+    problem.bounds_with_one_more = lambda base, point, some: asked.append(1) or np.zeros(len(some))
+    base = np.empty((1, 0), dtype=np.intp)
+    (root,) = node.fenchel_nodes(problem, base, 1, [np.arange(problem.p)])
+    assert (node.last_bounds(root, np.inf, Run.start()) == root.best_bounds).all()
+    assert not asked
+    node.last_bounds(root, 1e300, Run.start())
+    assert asked

@@ -389,14 +389,14 @@ class SpoiltDual:
     def __init__(self, bounds: FenchelBounds) -> None:
         self._bounds = bounds
 
-    def bounds(self, supports: np.ndarray) -> FenchelBounds:
+    def bounds(self, supports: np.ndarray, near: object = None) -> FenchelBounds:
         few, many = self._bounds, len(supports)
         return FenchelBounds(
             few.constants.repeat(many), few.weights.repeat(many, axis=0), few.n, few.ridge,
             few.radius, few.always.repeat(many), np.zeros((many, 30)),
         )  # fmt: skip
 
-    def values(self, supports: np.ndarray) -> np.ndarray:
+    def values(self, supports: np.ndarray, near: object = None) -> np.ndarray:
         return np.ones(len(supports))
 
     def fit(self, support: np.ndarray) -> None:

@@ -246,7 +246,7 @@ def count_of(
     run = Run(Deadline(time_limit, time.process_time), Statistics(), Reporter())
     law = type(instance.prepared)
     with (
-        calls(law, "values", lambda _, supports: len(supports)) as values,
+        calls(law, "values", lambda _, supports, *near: len(supports)) as values,
         calls(law, "values_of_additions", lambda _, base, added: len(added)) as added,
         calls(closed_form, "better_pairs", _pairs) as pairs,
         calls(Run, "tick", lambda _: 1) as steps,

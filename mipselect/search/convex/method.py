@@ -23,6 +23,7 @@ from mipselect.search.convex.node import (
     offer_last_additions,
     screened,
     screened_by_family_point,
+    starts,
 )
 from mipselect.search.neighbourhood import Engine
 from mipselect.search.progress import Run, Stopped
@@ -96,7 +97,8 @@ def divided_by_first_feature(node: FenchelNode, tree: ConvexTree) -> None:
         if len(firsts):
             bases = np.array([np.append(node.base, node.live[k]) for k in firsts])
             live = [node.live[k + 1 :] for k in firsts]
-            divide(fenchel_nodes(node.problem, bases, node.size - 1, live, node.tuning), tree)
+            near = node.bounds.start(node.row)
+            divide(fenchel_nodes(node.problem, bases, node.size - 1, live, node.tuning, near), tree)
 
 
 ConvexStrategy = NodeStrategy[FenchelNode, ConvexTree]
@@ -168,12 +170,13 @@ class ConvexNeighbourhood:
                     return
                 bases = np.array([np.delete(self.support, removed) for _, removed in batch])
                 live = [self.entering] * len(batch)
-                nodes = fenchel_nodes(self.problem, bases, level, live, tuning)
+                near = self.root.start(0)
+                nodes = fenchel_nodes(self.problem, bases, level, live, tuning, near)
                 if tuning.uses(Strategy.COMPLETIONS):
                     likely = np.arange(level)[None]
                     greedy = np.concatenate([node.supports(likely) for node in nodes])
                     with run.accounts.trying(Strategy.COMPLETIONS) as account:
-                        values = self.problem.values(greedy)
+                        values = self.problem.values(greedy, starts(nodes))
                         account.successes += bool((values < collector.threshold).any())
                     collector.offer(greedy, values)
                 divide(nodes, tree)
@@ -213,10 +216,11 @@ class ConvexMethod:
 
     def center(self, size: int, run: Run) -> ConvexNeighbourhood:
         """Forward selection by weight, then the best swap until none helps."""
-        support = np.empty(0, dtype=np.intp)
+        support, near = np.empty(0, dtype=np.intp), None
         for _ in range(size):
             run.tick()
-            weights = self.problem.bounds(support[None]).weights[0]
+            bounds = self.problem.bounds(support[None], near)
+            weights, near = bounds.weights[0], bounds.start(0)
             weights[support] = -1.0
             support = np.sort(np.append(support, int(np.argmax(weights))))
         center = self.center_at(support, float(self.problem.values(support[None])[0]), run)

@@ -86,10 +86,18 @@ def largest_after(credits: FloatArray, count: int) -> FloatArray:
 
 
 def fenchel_nodes(
-    problem: FenchelLoss, bases: IntArray, size: int, live: list[IntArray], tuning: Tuning = TUNING
+    problem: FenchelLoss,
+    bases: IntArray,
+    size: int,
+    live: list[IntArray],
+    tuning: Tuning = TUNING,
+    near: FloatArray | None = None,
 ) -> list[FenchelNode]:
-    """The nodes of several bases, shape (m, k), each at the optimum on its base."""
-    bounds = problem.bounds(bases)
+    """The nodes of several bases, shape (m, k), each at the optimum on its base.
+
+    The solutions begin at `near`, the coefficients of all columns on a support nearby.
+    """
+    bounds = problem.bounds(bases, near)
     nodes = []
     for row, (base, features) in enumerate(zip(bases, live, strict=True)):
         order = np.argsort(-bounds.weights[row][features], kind="stable")
@@ -129,7 +137,8 @@ def last_bounds(node: FenchelNode, cutoff: float, run: Run) -> FloatArray:
     """Lower bounds on base ∪ {live[k]}, better ones where those of the base are below `cutoff`."""
     bounds, point = node.best_bounds, node.bounds.points
     open_ = np.flatnonzero(bounds < cutoff)
-    if len(open_) < node.tuning.dual_points.stepped or not node.tuning.uses(Strategy.ONE_MORE):
+    few = len(open_) < node.tuning.dual_points.stepped
+    if few or cutoff == np.inf or not node.tuning.uses(Strategy.ONE_MORE):
         return bounds
     if point is not None and isinstance(node.problem, SteppingLoss):
         with run.accounts.trying(Strategy.ONE_MORE) as account:
@@ -143,6 +152,7 @@ def last_bounds(node: FenchelNode, cutoff: float, run: Run) -> FloatArray:
 def offer_last_additions(nodes: list[FenchelNode], collector: Collector, run: Run) -> None:
     """Settle nodes of size one together: their supports in order of their bounds."""
     supports = np.concatenate([node.supports(np.arange(len(node.live))[:, None]) for node in nodes])
+    owner = np.repeat(np.arange(len(nodes)), [len(node.live) for node in nodes])
     tuning = nodes[0].tuning
     cutoff = run.limit(collector, tuning)
     bounds = np.concatenate([last_bounds(node, cutoff, run) for node in nodes])
@@ -153,10 +163,17 @@ def offer_last_additions(nodes: list[FenchelNode], collector: Collector, run: Ru
         chosen = order[start : start + batch]
         chosen = chosen[bounds[chosen] < run.limit(collector, tuning)]
         if len(chosen):
-            collector.offer(supports[chosen], nodes[0].problem.values(supports[chosen]))
+            near = starts([nodes[k] for k in owner[chosen]])
+            collector.offer(supports[chosen], nodes[0].problem.values(supports[chosen], near))
         if len(chosen) < batch and start + len(chosen) < len(order):
             collector.settle(float(bounds[order[start + len(chosen)]]))
             return
+
+
+def starts(nodes: list[FenchelNode]) -> FloatArray | None:
+    """The coefficients on the bases of these nodes, shape (m, c), if all of them are known."""
+    known = [node.bounds.start(node.row) for node in nodes]
+    return None if any(coef is None for coef in known) else np.array(known)
 
 
 def enumerate_completions(node: FenchelNode, collector: Collector, run: Run) -> None:

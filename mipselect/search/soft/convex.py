@@ -11,7 +11,7 @@ import numpy as np
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.restricted.fenchel import EPS, FenchelBounds, FenchelLoss, ScaledFenchelLoss
 from mipselect.search.bounds.modular import ModularBound
-from mipselect.search.convex.node import FenchelNode
+from mipselect.search.convex.node import FenchelNode, starts
 from mipselect.search.node import Node
 from mipselect.search.soft.bounds import LogWeight
 from mipselect.search.soft.cells import Family, Origin, likely
@@ -104,12 +104,13 @@ class ConvexSpace:
 
     def families(self, cuts: Sequence[Origin]) -> list[Family]:
         """Those with a larger base by one batch of restricted problems."""
-        bases = [
-            np.append(cut.parent.node.base, cut.parent.node.live[cut.taken])
+        larger = [
+            (cut.parent.node, cut.taken)
             for cut in cuts
-            if cut.taken is not None
+            if cut.taken is not None and isinstance(cut.parent, DualFamily)
         ]
-        solved = iter(_in_batches(self._problem, bases))
+        bases = [np.append(node.base, node.live[taken]) for node, taken in larger]
+        solved = iter(_in_batches(self._problem, bases, [node for node, _ in larger]))
         families: list[Family] = []
         for cut in cuts:
             parent = cut.parent
@@ -132,12 +133,15 @@ class ConvexSpace:
         return ModularBound(-value, np.zeros(len(node.live)))
 
 
-def _in_batches(problem: FenchelLoss, bases: list[IntArray]) -> list[FenchelBounds]:
-    """The dual optimum on every base, those of one size solved together."""
+def _in_batches(
+    problem: FenchelLoss, bases: list[IntArray], near: list[FenchelNode]
+) -> list[FenchelBounds]:
+    """The dual optimum on every base, those of one size solved together, from a node nearby."""
     found: dict[int, FenchelBounds] = {}
     for size in {len(base) for base in bases}:
         numbers = [k for k, base in enumerate(bases) if len(base) == size]
-        bounds = problem.bounds(np.array([bases[k] for k in numbers]))
+        begin = starts([near[k] for k in numbers])
+        bounds = problem.bounds(np.array([bases[k] for k in numbers]), begin)
         for row, k in enumerate(numbers):
             found[k] = replace(bounds, points=None).only(row)
     return [found[k] for k in range(len(bases))]
