@@ -219,11 +219,15 @@ class InClosedForm:
         Most live features.
     unknown : int
         The same where nothing is known of the rows of G.
+    worth : int
+        Most pairs, for every first feature of a triple, that its shares may leave open. With more,
+        the children are bounded around expansion points, and their pairs looked at by that.
     """
 
     pairs: int = ANY
     triples: int = ANY
     unknown: int = 512
+    worth: int = 2**18
 
 
 @dataclass(frozen=True)

@@ -65,6 +65,17 @@ def test_nothing_below_the_threshold_is_left_out(entries: int, few: int) -> None
         assert helped[Strategy.CLUSTERS] > 50
 
 
+@pytest.mark.parametrize("cheap", [-1, ENDLESS])
+def test_pairs_by_the_bounds_of_many_children(cheap: int) -> None:
+    """Where shares leave more pairs open than are worth a look, bounds around points decide."""
+    far, helped = replace(TUNING.near, columns=0), Counter[str]()
+    for seed in SEEDS:
+        for size in (3, 4):
+            helped += settle(seed, size, tuned(cheap=cheap, near=far, worth=0, entries=200))
+    assert helped[Strategy.CHILDREN] > 30
+    assert helped[Strategy.PAIRS] > 50
+
+
 def test_many_families_are_divided_by_clusters_at_once() -> None:
     """Before cheap bounds have had their chance by number."""
     near = replace(TUNING.near, heavy=1)

@@ -14,7 +14,8 @@ from mipselect.search.least_squares.closed_form import ClosedForm
 from mipselect.search.least_squares.near_columns import LiveSets, near_columns
 from mipselect.search.least_squares.node import gain_shares, squared_node
 from mipselect.search.progress import Run
-from mipselect.search.tuning import TUNING
+from mipselect.search.tuning import ANY, TUNING
+from tests.support.counted_searches import count
 from tests.support.designs import random_instance
 from tests.support.searches import tuned
 
@@ -54,3 +55,10 @@ def test_every_set_below_the_threshold_is_offered(seed: int, size: int) -> None:
     _, found, rest = collector.result()
     np.testing.assert_allclose(found, np.sort(values)[:count], rtol=1e-9)
     assert rest >= np.sort(values)[count - 1] * (1.0 - 1e-9)
+
+
+def test_few_pairs_are_looked_at_where_columns_have_factors_in_common() -> None:
+    """Shares say nothing there, and bounds around expansion points leave few pairs open."""
+    patient = replace(TUNING, closed_form=replace(TUNING.closed_form, worth=ANY))
+    found = count("common factors", "pool")
+    assert 20 * found.pairs < count("common factors", "pool", patient).pairs

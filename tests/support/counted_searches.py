@@ -68,6 +68,16 @@ def spread(
     return Instance(X, y, **{"support_size": s, **bounds, **given})
 
 
+def with_factors(n: int, p: int, s: int, factors: int, ridge: float, noise: float) -> Instance:
+    """Columns that a few factors have in common, as those of gene expression; few rows."""
+    rng = np.random.default_rng(0)
+    common = rng.standard_normal((n, factors)) @ rng.standard_normal((factors, p))
+    X = common / np.sqrt(factors) + noise * rng.standard_normal((n, p))
+    signal = X[:, np.arange(s) * (p // s)].sum(axis=1)
+    y = signal / signal.std() + 0.7 * rng.standard_normal(n)
+    return Instance(X, y, support_size=s, x_bound=6.0, y_bound=30.0, coef_bound=4.0, ridge=ridge)
+
+
 def grouped(
     n: int,
     p: int,
@@ -148,6 +158,7 @@ PROBLEMS: dict[str, Callable[[], Instance]] = {
     "twelve of forty": partial(spread, 300, 40, 12, 0.7, 3.0, 5.0),
     "fewer rows": partial(spread, 60, 120, 4, 0.5, 3.0, 2.0),
     "far fewer rows": partial(spread, 40, 200, 3, 0.5, 3.0, 1.0),
+    "common factors": partial(with_factors, 40, 1200, 3, 3, 60.0, 0.3),
     "wide bounds": partial(spread, 400, 60, 6, 0.6, 1.0, 1e-3, coef_bound=1e4),
     "narrow bounds": partial(spread, 400, 60, 5, 0.6, 1.0, 5.0, coef_bound=0.3),
     "always-columns": partial(
@@ -273,6 +284,7 @@ RECORDED = {
     ("twelve of forty", "pool"): Counts(2667, 1662, 182865, 2214),
     ("fewer rows", "levels"): Counts(4142, 472, 9833052, 230),
     ("far fewer rows", "pool"): Counts(148, 2996, 1430199, 43),
+    ("common factors", "pool"): Counts(448, 37682, 1157398, 78),
     ("wide bounds", "levels"): Counts(777, 338, 440617, 369),
     ("narrow bounds", "levels"): Counts(74, 444, 1176, 96),
     ("always-columns", "levels"): Counts(285, 221, 215286, 54),

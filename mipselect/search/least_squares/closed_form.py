@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -35,38 +37,43 @@ class ClosedForm:
             if node.size == 2:
                 run.statistics.subproblems += 1
                 self._settle_two(node, collector, run)
-            else:
-                self._settle_three(node, collector, run)
+            elif not self._settle_three(node, collector, run):
+                return False
             account.successes += 1
         # No cutoff on the way was below this one.
         collector.settle(run.limit(collector, node.tuning))
         return True
 
     def _settle_two(self, node: SquaredNode, collector: Collector, run: Run) -> None:
-        """By clusters where near features are known."""
+        """By clusters where near features are known; by the node's bound if it has a constant."""
         known = node.near if node.tuning.uses(Strategy.CLUSTERS_OF_PAIRS) else None
         near = None if known is None else known.up_to(2)
-        if near is None:
+        if near is None and node.bound is not None and node.bound.constant > 0.0:
+            self._settle_pairs_by_bound(node, collector, run)
+        elif near is None:
             self._settle_pairs(itself(node), collector, run)
         else:
             with run.accounts.trying(Strategy.CLUSTERS_OF_PAIRS) as account:
                 self._settle_pairs_by_clusters(node, near, collector, run)
                 account.successes += 1
 
-    def _settle_three(self, node: SquaredNode, collector: Collector, run: Run) -> None:
-        """The first feature by its share is added, then pairs of those after it are looked at."""
+    def _settle_three(self, node: SquaredNode, collector: Collector, run: Run) -> bool:
+        """The first feature by its share is added, then pairs of those after it are looked at.
+
+        Given up, before the pairs of any batch are looked at, where its shares leave too many open.
+        """
         division, start = node.division, 0
         while True:
             needed = node.needed_gain(run.limit(collector, node.tuning))
             stop = len(division.open(needed))
             if start >= stop:
-                return
+                return True
             last = division.last(start, needed)
             stop = min(stop, start + max(1, node.tuning.together.entries // (last - start)))
             run.statistics.subproblems += stop - start
-            self._settle_pairs(
-                children_of(node, division.order[:last], start, stop), collector, run
-            )
+            children = children_of(node, division.order[:last], start, stop)
+            if not self._settle_pairs(children, collector, run, node.tuning.closed_form.worth):
+                return False
             start = stop
 
     def _settle_pairs_by_clusters(
@@ -91,22 +98,45 @@ class ClosedForm:
                 offer_additions(node, np.stack([first[at], other], axis=1), collector)
             start = int(taken[-1]) + 1
 
-    def _settle_pairs(self, children: Children, collector: Collector, run: Run) -> None:
+    def _settle_pairs_by_bound(self, node: SquaredNode, collector: Collector, run: Run) -> None:
+        """Look at every pair that the bound of the node leaves open, the larger terms first."""
+        division, whole, start = node.division, itself(node), 0
+        while True:
+            run.tick()
+            needed = node.needed_gain(run.limit(collector, node.tuning))
+            open_, last = len(division.open(needed)), division.last(start, needed)
+            if start >= open_:
+                return
+            stop = min(open_, start + max(1, node.tuning.together.entries // (last - start)))
+            rows = np.arange(stop - start)
+            children = whole.among(division.order[start:last])
+            better = better_pairs(children, np.zeros_like(rows), rows, np.array([needed]))
+            first, other = np.nonzero(better & (np.arange(last - start) > rows[:, None]))
+            if len(first):
+                offer_additions(node, children.later[np.stack([first, other], axis=1)], collector)
+            start = stop
+
+    def _settle_pairs(
+        self, children: Children, collector: Collector, run: Run, most: float = math.inf
+    ) -> bool:
         """Look at every pair of later features {j, l} whose larger share is that of j.
 
         Pairs whose shares say that they matter are decided by their gains, in the order of j's.
+        Returns False, and looks at none, where these are more than `most` for every child.
         """
         tuning = children.parent.tuning
         if len(children.later) < 2:
-            return
+            return True
         needed = children.needed_gains(run.limit(collector, tuning))
         shares = pair_shares(children)
-        most = shares.max(axis=1)
-        partners = np.flatnonzero((shares > (needed - most)[:, None]).any(axis=0))
+        largest = shares.max(axis=1)
+        partners = np.flatnonzero((shares > (needed - largest)[:, None]).any(axis=0))
         if len(partners) == 0:
-            return
+            return True
         children, shares = children.among(partners), shares[:, partners]
-        child, place = np.nonzero(shares > np.maximum(0.5 * needed, needed - most)[:, None])
+        child, place = np.nonzero(shares > np.maximum(0.5 * needed, needed - largest)[:, None])
+        if len(child) * len(partners) > most * len(needed):
+            return False
         by_share = np.argsort(needed[child] - shares[child, place], kind="stable")
         child, place = child[by_share], place[by_share]
         height = max(1, tuning.together.entries // len(partners))
@@ -114,7 +144,7 @@ class ClosedForm:
             run.tick()
             needed = children.needed_gains(run.limit(collector, tuning))
             k, j = child[start : start + height], place[start : start + height]
-            still = shares[k, j] > np.maximum(0.5 * needed, needed - most)[k]
+            still = shares[k, j] > np.maximum(0.5 * needed, needed - largest)[k]
             k, j = k[still], j[still]
             better = np.flatnonzero(better_pairs(children, k, j, needed))
             at, other = np.divmod(better, len(partners))
@@ -126,6 +156,7 @@ class ClosedForm:
                 pairs = np.stack([children.later[j], children.later[other]], axis=1)
                 added = np.hstack([children.first[k], pairs])[once]
                 offer_additions(children.parent, added, collector)
+        return True
 
 
 def _most(node: SquaredNode) -> int:

@@ -134,16 +134,22 @@ class SquaredTree(TreeSearch[SquaredNode]):
         return found
 
     def of_children(self, node: SquaredNode) -> ChildrenCurvature | None:
-        """By what all children of a node are bounded at once; None if one by one is right."""
-        size, strategy = node.size - 1, Strategy.EXPANSION
-        if size < self.tuning.expanding.least_size or not self.is_long:
-            return None
+        """By what all children of a node are bounded at once; None if one by one is right.
+
+        Children that add pairs are bounded where the pairs are too many to be looked at.
+        """
+        size, strategy, known = node.size - 1, Strategy.EXPANSION, self.measures
         if not (node.problem.features.singles and self.tuning.uses(Strategy.CHILDREN)):
             return None
+        pairs = size == 2 and len(node.live) ** 2 > self.tuning.closed_form.worth
+        if not pairs and (size < self.tuning.expanding.least_size or not self.is_long):
+            return None
         best = self.scheduler.variant(strategy, size)
-        if best is None and node.near is not None:
+        if best is None and (node.near is not None or pairs):
             # Clusters prune most of them before any measure would be tried.
             best = self.scheduler.winner(strategy, size)
             if best is None:
                 best = self.scheduler.winner(strategy, node.size)
-        return None if best is None else cast(ChildrenCurvature, self.measures.curvatures[best])
+        if best is None:
+            return cast(ChildrenCurvature, known.cheap_curvature) if pairs else None
+        return cast(ChildrenCurvature, known.curvatures[best])
