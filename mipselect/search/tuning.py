@@ -351,6 +351,8 @@ class Refining:
         Features that are in less often are not part of a point.
     pair_columns : int
         Most live features whose pairs are weighed one by one.
+    crowded : int
+        So many cells are bounded without row sums of G, where their features are many.
     """
 
     batch: int = 16
@@ -363,6 +365,7 @@ class Refining:
     dual_columns: int = 32
     least_inclusion: float = 0.01
     pair_columns: int = 1500
+    crowded: int = 64
 
 
 @dataclass(frozen=True)

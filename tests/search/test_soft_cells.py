@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 
-from mipselect import Instance
+from mipselect import ExponentialMechanism, Instance
+from mipselect.datasets import correlated_gaussian
+from mipselect.mechanisms.supports import rejection_sampler
 from mipselect.search.progress import Run
 from mipselect.search.soft.bounds import LogWeight
 from mipselect.search.soft.pairs import PairLaw
 from mipselect.search.soft.partition import Partition
 from mipselect.search.soft.polynomials import SubsetLaw
 from mipselect.search.soft.spaces import space_of
+from mipselect.search.tuning import TUNING
 from tests.support.designs import random_instance
 from tests.support.soft_draws import Judged, hostile
 
@@ -42,6 +47,36 @@ def test_cells_of_hostile_designs(block: int, convex: bool) -> None:
         refine_randomly(judged, rng, 8)
         judged.check_cells()
         judged.check_intervals()
+
+
+@pytest.mark.parametrize("crowded", [0, 3, 100])
+def test_cells_without_row_sums_of_the_gram_matrix(
+    crowded: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As with many columns: row sums are found after some cells, or not at all."""
+    tuning = replace(
+        TUNING,
+        few_columns=0,
+        screening=replace(TUNING.screening, tops_columns=0),
+        refining=replace(TUNING.refining, crowded=crowded),
+    )
+    monkeypatch.setattr(rejection_sampler, "space_of", partial(space_of, tuning=tuning))
+    for seed in range(12):
+        judged = hostile(seed, steps_before=0)
+        refine_randomly(judged, random.Random(seed), 8)
+        judged.check_cells()
+        judged.check_intervals()
+
+
+def test_a_first_draw_from_many_columns_forms_few_of_their_products() -> None:
+    X, y = correlated_gaussian(1500, 2500, rho=0.1, snr=5.0, support_size=3, seed=1)
+    instance = instance_of(X, y, 3, x_bound=0.5, y_bound=0.5, coef_bound=1.1, ridge=60.0)
+    mechanism = ExponentialMechanism(instance, 1.0)
+    mechanism.sample(1)
+    gram = instance.prepared.gram
+    assert not gram.held
+    assert gram._streamed_tops is None
+    assert len(gram._columns) < 250
 
 
 @pytest.mark.parametrize("block", range(4))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -22,6 +22,7 @@ from mipselect.search.least_squares.node import (
     off_diagonal_sums,
     squared_node,
 )
+from mipselect.search.least_squares.tree import is_crowded
 from mipselect.search.node import Node
 from mipselect.search.soft.bounds import LogWeight
 from mipselect.search.soft.cells import Family, Origin, likely
@@ -130,7 +131,7 @@ class SquaredFamily:
         Entries of G that are not kept differ by n roundings, others not at all.
         """
         problem = self.node.problem
-        roundings = 4 + len(self.node.whitened) + (0 if problem.gram.fits else problem.n)
+        roundings = 4 + len(self.node.whitened) + (0 if problem.gram.held else problem.n)
         growth = 1.0 + float(problem.gram.diagonal.max()) / self.node.ridge
         return 4.0 * EPS * roundings * growth * problem.target_norm
 
@@ -196,10 +197,10 @@ class LeastSquaresSpace:
         tuning: Tuning = TUNING,
     ) -> None:
         self._problem, self._multiplier, self._tuning = problem, multiplier, tuning
-        everything = np.arange(problem.features.count)
-        self._tops = None
-        if problem.features.singles:
-            self._tops = problem.gram.row_tops(everything, max(largest - 1, 1), tick)
+        self._tops: FloatArray | None = None
+        self._largest, self._tick, self._crowded = largest, tick, 0
+        if problem.features.singles and problem.gram.held:
+            self._find_tops()
         self.curvature = curvature_of(self._whole(largest, 0.0))
 
     def root(self, size: int) -> Family:
@@ -213,8 +214,25 @@ class LeastSquaresSpace:
         )
 
     def families(self, cuts: Sequence[Origin]) -> list[Family]:
-        """Each by one step of elimination."""
-        return [_child(cut) for cut in cuts]
+        """Each by one step of elimination.
+
+        Where many of them are crowded, bounds without row sums of G do not do, and these are found.
+        """
+        families = [_child(cut) for cut in cuts]
+        self._crowded += sum(is_crowded(family.node) for family in families)
+        if self._tops is None and self._crowded > self._tuning.refining.crowded:
+            self._find_tops()
+        if self._tops is None:
+            return list[Family](families)
+        return [
+            replace(family, node=replace(family.node, row_tops=self._tops)) for family in families
+        ]
+
+    def _find_tops(self) -> None:
+        """Look at all of G once."""
+        everything = np.arange(self._problem.features.count)
+        count = max(self._largest - 1, 1)
+        self._tops = self._problem.gram.row_tops(everything, count, self._tick)
 
     def evaluated(self, family: Family) -> Family | None:
         """By its values, where they are not known yet."""
