@@ -23,12 +23,11 @@ from mipselect.search.convex.node import FenchelNode, last_bounds
 from mipselect.search.convex.node import screened as screened_completions
 from mipselect.search.cut_proof import CutProof
 from mipselect.search.cuts import Cut
-from mipselect.search.least_squares import removed_families
 from mipselect.search.least_squares.branch_and_bound import (
     around_points,
     branch_and_bound,
 )
-from mipselect.search.least_squares.center import center_at
+from mipselect.search.least_squares.center import Center, center_at
 from mipselect.search.least_squares.children import children_of
 from mipselect.search.least_squares.children_expansion import (
     ChildrenExpansion,
@@ -47,7 +46,7 @@ from mipselect.search.least_squares.measured_curvature import (
 )
 from mipselect.search.least_squares.near_columns import LiveSets, near_columns
 from mipselect.search.least_squares.node import SquaredNode, gain_shares, screened, squared_node
-from mipselect.search.least_squares.removed_families import costs_of_leaving
+from mipselect.search.least_squares.removed_families import bounded_family, reduced, whole_level
 from mipselect.search.least_squares.root_cuts import bound_on_changes, lean_cut, level_bound
 from mipselect.search.least_squares.spectral_curvature import SpectralCurvature
 from mipselect.search.monolithic.whole import whole_optimum
@@ -312,14 +311,14 @@ def test_families_of_removed_sets_and_cuts_around_centres(
 ) -> None:
     problem = problem_of()
     center = center_at(problem, np.arange(4), 1.0, Run.start())
-    made = removed_families.squared_node
-    monkeypatch.setattr(
-        removed_families, "squared_node", lambda *given: spoilt(made(*given), "g", bad)
-    )
-    kept = Node(np.array([0]), 1, np.arange(1, 4))
+    made = Center.node
+    monkeypatch.setattr(Center, "node", lambda *given: spoilt(made(*given), "g", bad))
+    kept = replace(whole_level(center, 2), base=np.array([0]), size=1, live=np.arange(1, 4))
     for after in (-1, 10**9):
         tree = tree_of(problem, tuned(cheap=after))
-        assert costs_of_leaving(center, kept, -1e300, tree) is not None
+        node = center.node(kept.base, kept.size + kept.level, kept.free, 0.0)
+        bound = bounded_family(node, kept, -1e300, tree)
+        assert reduced(kept, bound, node.needed_gain(-1e300)) is kept
     plain = bound_on_changes(center, 1.0, np.ones(4), np.ones(6))
     wrong = replace(center, whole=spoilt(center.whole, "g", bad))
     cut = lean_cut(wrong, plain, 2)

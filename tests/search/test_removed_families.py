@@ -8,20 +8,20 @@ import numpy as np
 import pytest
 
 from mipselect.restricted.squared import PreparedSquared
+from mipselect.search.bounds.modular import ModularBound
 from mipselect.search.collectors import BestSupport
 from mipselect.search.least_squares.center import center_at
-from mipselect.search.least_squares.removed_families import open_removed_sets, removed_sets_of
-from mipselect.search.node import Node
+from mipselect.search.least_squares.removed_families import Family, open_nodes, reduced
 from mipselect.search.progress import Run
 from tests.support.brute_force import check_levels, check_pool
 from tests.support.designs import DESIGNS, Design, all_supports
 from tests.support.searches import tree_of, tuned
 
 
-@pytest.mark.parametrize("trust", [0, 64])
+@pytest.mark.parametrize("cheap", [0, 10**9])
 @pytest.mark.parametrize("design", DESIGNS)
 @pytest.mark.parametrize("seed", range(60))
-def test_every_removed_set_is_yielded_or_settled(seed: int, design: Design, trust: int) -> None:
+def test_every_removed_set_is_yielded_or_settled(seed: int, design: Design, cheap: int) -> None:
     instance = design(seed, max_p=9, max_s=5)
     problem = instance.prepared
     assert isinstance(problem, PreparedSquared)
@@ -36,29 +36,63 @@ def test_every_removed_set_is_yielded_or_settled(seed: int, design: Design, trus
         collector = BestSupport(0.0)
         best = int(np.flatnonzero(here)[np.argmin(values[here])])
         collector.offer(supports[best][None], np.array([rng.uniform(0.9, 1.3) * values[best]]))
-        tree = tree_of(problem, tuned(trust=trust), collector)
-        open_sets = [tuple(removed) for removed in open_removed_sets(around, level, tree)]
+        tree = tree_of(problem, tuned(cheap=cheap), collector)
+        nodes = list(open_nodes(around, level, tree))
+        open_sets = [tuple(np.setdiff1d(center, node.base)) for node in nodes]
         every = set(itertools.combinations(center, level))
         assert set(open_sets) <= every
         assert len(set(open_sets)) == len(open_sets)
         assert tree.run.reporter.done == len(every) - len(open_sets)
+        entering = {removed: set(node.live) for removed, node in zip(open_sets, nodes, strict=True)}
         for row in np.flatnonzero(here):
-            if tuple(sorted(missing[row])) not in set(open_sets):
+            removed = tuple(sorted(missing[row]))
+            if not set(supports[row]) - set(center) <= entering.get(removed, set()):
                 assert values[row] >= collector.bound * (1.0 - 1e-9)
+        for node in nodes:
+            assert node.bound is not None
+            for (T,) in (node.supports(places) for places in node.sets(1)):
+                gain = node.bound.constant + float(node.bound.terms[np.isin(node.live, T)].sum())
+                assert node.lower_bound(gain) <= instance.objective(T) * (1.0 + 1e-9)
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_a_family_loses_no_set_that_gains_more_than_is_needed(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    u, c = int(rng.integers(2, 6)), int(rng.integers(1, 6))
+    size, level = int(rng.integers(1, u)), int(rng.integers(1, c + 1))
+    terms = rng.exponential(1.0, u + c) * 10.0 ** rng.choice([0.0, 12.0], u + c)
+    family = Family(np.array([20]), size, np.arange(u), level, u + np.arange(c), np.ones(21))
+    gains = {
+        frozenset(stay + enter): float(terms[list(stay + enter)].sum())
+        for stay in itertools.combinations(range(u), size)
+        for enter in itertools.combinations(range(u, u + c), level)
+    }
+    needed = float(rng.choice(list(gains.values()))) * (1.0 - 1e-9)
+    left = reduced(family, ModularBound(0.0, terms), needed)
+    assert left is not None
+    base, live = set(left.base) - {20}, set(left.live) | set(left.entering)
+    above = [some for some, gain in gains.items() if gain > needed]
+    assert all(base <= some <= base | live for some in above)
+    assert len(left.base) - 1 + left.size == size
+    assert live == set().union(*above) - base
+    assert base <= set.intersection(*map(set, above))
+    assert reduced(family, ModularBound(0.0, terms), max(gains.values()) * (1.0 + 1e-9)) is None
 
 
 def test_families_are_divided_into_disjoint_ones() -> None:
-    none = np.empty(0, dtype=np.intp)
-    support, others = np.array([2, 3, 5, 7, 11]), np.array([0, 2, 3, 4])
-    kept = Node(none, 2, support)
-    assert kept.number == len(list(removed_sets_of(kept, support))) == 10
+    none, others = np.empty(0, dtype=np.intp), np.array([0, 2, 3, 4])
+    kept = Family(none, 2, np.array([2, 3, 5, 7, 11]), 3, np.array([1, 4, 6]), np.zeros(12))
     leaves, stays = kept.restricted(others), kept.with_feature(1, others)
-    assert (leaves.number, stays.number) == (6, 4)
-    whole, *parts = ({tuple(s) for s in removed_sets_of(node, support)}
-                     for node in (kept, leaves, stays))  # fmt: skip
+    assert (kept.number, leaves.number, stays.number) == (10, 6, 4)
+    whole, *parts = (
+        {tuple(row) for places in node.sets(1) for row in node.supports(places)}
+        for node in (kept, leaves, stays)
+    )
     assert parts[0] | parts[1] == whole
     assert not parts[0] & parts[1]
-    assert all(3 in s for s in parts[0])
+    assert all(3 in row for row in parts[1])
+    last = stays.restricted(np.array([2])).decided()
+    assert (sorted(last.base), last.size, len(last.live)) == ([3, 7], 0, 0)
 
 
 @pytest.mark.parametrize("design", DESIGNS)

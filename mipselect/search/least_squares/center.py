@@ -87,6 +87,13 @@ class Center:
         """λ + ν."""
         return self.problem.ridge + self.multiplier
 
+    def node(
+        self, base: IntArray, size: int, candidates: IntArray, multiplier: float
+    ) -> SquaredNode:
+        """The node of `size` candidates added to a base, with what is known of G."""
+        known = self.tops.known
+        return squared_node(self.problem, base, size, candidates, multiplier, known, self.tuning)
+
     @property
     def lean(self) -> bool:
         """True if little is known of G among the candidates, because it takes time to compute."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,18 @@ from mipselect.search.bounds.expansion import Expansion
 from mipselect.search.bounds.modular import Budget, ModularBound
 from mipselect.search.least_squares.curvature import Convexity
 from mipselect.search.least_squares.node import SquaredNode
+
+
+@dataclass(frozen=True, eq=False)
+class ExpandedBound(ModularBound):
+    """A bound around a point, and the weights of the point.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (L,)
+    """
+
+    weights: FloatArray
 
 
 class Rounding:
@@ -115,7 +128,7 @@ class NodeExpansion(Expansion):
         super().__init__(budgets, np.array([cutoff]), limits.steps, limits.promising)
         self._bounds = PointBounds(node, convexity)
         self.admitted = np.zeros((1, len(node.live)), dtype=bool)
-        self.best = ModularBound(math.inf, np.zeros(len(node.live)))
+        self.best = ExpandedBound(math.inf, np.zeros(len(node.live)), np.zeros(len(node.live)))
 
     def admit(self, positions: IntArray) -> None:
         """Let points be made of these features as well."""
@@ -132,7 +145,8 @@ class NodeExpansion(Expansion):
         bound, reachable = self._bounds.around(z[0, self._bounds.members])
         largest = bound.largest(self.budgets)
         if largest < self.lowest[0]:
-            self.best, self.lowest[0] = bound, largest
+            self.best = ExpandedBound(bound.constant, bound.terms, z[0])
+            self.lowest[0] = largest
         return bound.terms[None], np.array([reachable])
 
     def enough(self, step: int, rows: IntArray, reachable: FloatArray) -> NDArray[np.bool_]:
@@ -147,7 +161,7 @@ def best_expanded(
     budgets: Sequence[Budget],
     start: FloatArray,
     cutoff: float,
-) -> ModularBound:
+) -> ExpandedBound:
     """The best bound of a `NodeExpansion` that begins with these weights, shape (L,)."""
     expansion = NodeExpansion(node, convexity, budgets, cutoff)
     expansion.admit(np.flatnonzero(start))

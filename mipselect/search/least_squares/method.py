@@ -19,7 +19,7 @@ from mipselect.search.least_squares.node import (
     greedy_completion,
     squared_node,
 )
-from mipselect.search.least_squares.removed_families import open_removed_sets
+from mipselect.search.least_squares.removed_families import open_nodes
 from mipselect.search.least_squares.root_cuts import (
     changes,
     lean_cut,
@@ -47,16 +47,16 @@ def search_level(center: Center, level: int, cut: ModularBound, tree: SquaredTre
         if proven >= tree.cutoff:
             tree.collector.settle(proven)
             return
-        sets = listed_removed_sets(center, cut, level, tree)
+        nodes = listed_nodes(center, cut, level, tree)
         if persistent and center.tuning.uses(Strategy.REMOVED_FAMILIES):
-            sets = ((proven, removed) for removed in open_removed_sets(center, level, tree))
-        for proven, removed in sets:
+            nodes = ((proven, node) for node in open_nodes(center, level, tree))
+        for proven, node in nodes:
             tree.run.reporter.bound, tree.run.reporter.incumbent = proven, tree.collector.threshold
             if tree.is_long and not persistent:
                 search_level(center, level, cut, tree)
                 return
-            node = additions_after_removal(center, removed, level, tree)
-            left = bounded(node, tree)
+            begun = completed(node, tree)
+            left = bounded(begun, tree) if begun.bound is None else begun
             if left is not None and center.lean and is_crowded(left):
                 center.tops.find(tree.run.tick)
                 cuts = cut, root_cut(center, level)
@@ -70,10 +70,10 @@ def search_level(center: Center, level: int, cut: ModularBound, tree: SquaredTre
         raise
 
 
-def listed_removed_sets(
+def listed_nodes(
     center: Center, cut: ModularBound, level: int, tree: SquaredTree
-) -> Iterator[tuple[float, IntArray]]:
-    """Every removed set that its cut does not settle, after the bound for it and all that follow.
+) -> Iterator[tuple[float, SquaredNode]]:
+    """The node of every removed set that its cut does not settle, after a bound on all that follow.
 
     They come in the order of what leaving costs; the others are settled.
     """
@@ -85,41 +85,29 @@ def listed_removed_sets(
         if proven >= tree.cutoff:
             tree.collector.settle(proven)
             return
-        yield proven, center.support[places]
+        base = np.delete(center.support, places)
+        yield proven, center.node(base, level, center.candidates, 0.0)
 
 
-def additions_after_removal(
-    center: Center, removed: IntArray, level: int, tree: SquaredTree
-) -> SquaredNode:
-    """The node of one removed set.
+def completed(node: SquaredNode, tree: SquaredTree) -> SquaredNode:
+    """Offer the greedy completion of a node, for a cutoff; the node with the completion's ν.
 
-    Its greedy completion is offered first: it gives the search a cutoff, and the bounds the
-    multiplier ν that makes them tight where the norm constraint is active.
+    That makes bounds tight where the norm constraint is active.
     """
-    base = np.setdiff1d(center.support, removed)
-
-    def build(multiplier: float) -> SquaredNode:
-        return squared_node(
-            center.problem,
-            base,
-            level,
-            center.candidates,
-            multiplier,
-            center.tops.known,
-            center.tuning,
-        )
-
-    node, tuning = build(0.0), center.tuning
+    tuning = node.tuning
     if not (tuning.uses(Strategy.COMPLETIONS) or tuning.uses(Strategy.MULTIPLIERS)):
         return node
     with tree.run.accounts.trying(Strategy.COMPLETIONS) as account:
-        completed = np.sort(np.append(base, node.live[greedy_completion(node)]))
-        fit = center.problem.fit(completed)
+        support = np.sort(np.append(node.base, node.live[greedy_completion(node)]))
+        fit = node.problem.fit(support)
         if tuning.uses(Strategy.COMPLETIONS):
             account.successes += fit.value < tree.collector.threshold
-            tree.collector.offer(completed[None], np.array([fit.value]))
-    tighter = fit.multiplier > 0.0 and tuning.uses(Strategy.MULTIPLIERS)
-    return build(fit.multiplier) if tighter else node
+            tree.collector.offer(support[None], np.array([fit.value]))
+    if not (fit.multiplier > 0.0 and tuning.uses(Strategy.MULTIPLIERS)):
+        return node
+    return squared_node(
+        node.problem, node.base, node.size, node.live, fit.multiplier, node.row_tops, tuning
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,9 +12,9 @@ import numpy as np
 
 from mipselect.arrays import FloatArray
 from mipselect.restricted.squared import PreparedSquared
-from mipselect.search.bounds.modular import Budget, ModularBound
+from mipselect.search.bounds.modular import Budget
 from mipselect.search.least_squares.curvature import ChildrenCurvature, Curvature
-from mipselect.search.least_squares.expansion import best_expanded
+from mipselect.search.least_squares.expansion import ExpandedBound, best_expanded
 from mipselect.search.least_squares.measured_curvature import curvature_of, spectral_curvatures
 from mipselect.search.least_squares.near_columns import LiveSets, NearColumns, near_columns
 from mipselect.search.least_squares.node import SquaredNode, squared_node
@@ -111,7 +111,7 @@ class SquaredTree(TreeSearch[SquaredNode]):
 
     def expanded(
         self, node: SquaredNode, budgets: Sequence[Budget], start: FloatArray, needed: float
-    ) -> ModularBound:
+    ) -> ExpandedBound:
         """The bound of `best_expanded` by the measure that has been the best for this size.
 
         Before cheap bounds have had their chance no spectrum is computed for it.
@@ -121,7 +121,7 @@ class SquaredTree(TreeSearch[SquaredNode]):
         if best is not None:
             curvature = known.curvatures[best] if best else known.cheap_curvature
             return best_expanded(node, curvature.at(node), budgets, start, needed)
-        lowest, found = math.inf, ModularBound(math.inf, np.zeros(len(node.live)))
+        lowest, found = math.inf, ExpandedBound(math.inf, np.zeros(len(node.live)), start)
         winner = 0
         for variant, curvature in enumerate(known.curvatures):
             bound = best_expanded(node, curvature.at(node), budgets, start, needed)
