@@ -28,8 +28,8 @@ def test_example_runs(
     pyplot.close("all")
 
 
-def test_there_are_five() -> None:
-    assert len(SCRIPTS) == 5
+def test_there_are_six() -> None:
+    assert len(SCRIPTS) == 6
     for script in SCRIPTS:
         text = script.read_text()
         assert text.startswith('"""\n')

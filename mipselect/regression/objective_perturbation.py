@@ -236,7 +236,7 @@ class ObjectivePerturbationClassifier(ClassifierMixin, _ObjectivePerturbation): 
     References
     ----------
     See `ObjectivePerturbationRegressor`; Awan and Slavković, "Structure and sensitivity in
-    differential privacy: comparing K-norm mechanisms", 2021, section 4, for other norms.
+    differential privacy: comparing K-norm mechanisms", 2021, for other norms.
 
     Examples
     --------
