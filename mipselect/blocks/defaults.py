@@ -91,13 +91,13 @@ def block_r2_by_default(seconds: float, widest: int, weight: float) -> bool:
     """True where block R² is the default, and not least squares on blocks.
 
     Its scores take a minute at most, and no feature is wide: a block sees few of its categories,
-    while least squares have one coefficient of each for all blocks. Up to nε = 500 that does not
+    while least squares have one coefficient of each for all blocks. Up to nε = 1,000 that does not
     help: what counts there is how many supports of a block are right.
 
     Bike hires, whose hour has 24 categories, go 0.41 of the way from a uniform draw to the best by
-    block R² and 0.15 by least squares on pairs at nε = 100, 0.85 and 0.88 at 2,000. Generated
-    tables with three fields of 12 to 30 codes, of which two matter: 0.28 and 0.19 at nε = 300,
-    0.42 and 0.61 at 1,200, 0.42 and 0.90 at 3,000.
+    block R² and 0.15 by least squares on pairs at nε = 100, 0.82 and 0.73 at 600, 0.85 and 0.88 at
+    2,000. Generated tables with three fields of 12 to 30 codes, of which two matter: 0.28 and 0.19
+    at nε = 300, 0.60 and 0.39 at 600, 0.42 and 0.61 at 1,200, 0.42 and 0.90 at 3,000.
 
     Parameters
     ----------

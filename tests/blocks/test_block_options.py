@@ -101,8 +101,8 @@ def test_how_many_rows_people_have_decides_nothing(repeats: int) -> None:
 def test_the_rule_is_what_it_says() -> None:
     assert block_r2_by_default(60.0, 11, 1e6)
     assert not block_r2_by_default(61.0, 11, 1e6)
-    assert not block_r2_by_default(1.0, 12, 501.0)
-    assert block_r2_by_default(1.0, 12, 500.0)
+    assert not block_r2_by_default(1.0, 12, 1001.0)
+    assert block_r2_by_default(1.0, 12, 1000.0)
 
 
 @pytest.mark.parametrize(
