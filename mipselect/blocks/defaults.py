@@ -97,7 +97,7 @@ def block_r2_by_default(seconds: float, widest: int, weight: float) -> bool:
     Bike hires, whose hour has 24 categories, go 0.41 of the way from a uniform draw to the best by
     block R² and 0.15 by least squares on pairs at nε = 100, 0.82 and 0.73 at 600, 0.85 and 0.88 at
     2,000. Generated tables with three fields of 12 to 30 codes, of which two matter: 0.28 and 0.19
-    at nε = 300, 0.60 and 0.39 at 600, 0.42 and 0.61 at 1,200, 0.42 and 0.90 at 3,000.
+    at nε = 300, 0.42 and 0.61 at 1,200, 0.42 and 0.90 at 3,000; others 0.60 and 0.39 at 600.
 
     Parameters
     ----------
