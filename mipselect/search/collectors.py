@@ -18,6 +18,10 @@ class Collector(Protocol):
     """Receiver of what a search finds and what it proves."""
 
     @property
+    def of_all_levels(self) -> bool:
+        """True if its threshold holds for every level."""
+
+    @property
     def threshold(self) -> float:
         """Only supports below this value matter."""
 
@@ -69,6 +73,11 @@ class BestSupport(_Settled):
         self.value = float("inf")
 
     @property
+    def of_all_levels(self) -> bool:
+        """Never."""
+        return False
+
+    @property
     def threshold(self) -> float:
         """The best value so far."""
         return self.value
@@ -107,6 +116,11 @@ class BestSupports(_Settled):
         self._values: FloatArray = np.empty(0)
         self._waiting: list[tuple[IntArray, FloatArray]] = []
         self._number_waiting = 0
+
+    @property
+    def of_all_levels(self) -> bool:
+        """Always."""
+        return True
 
     @property
     def target(self) -> float:

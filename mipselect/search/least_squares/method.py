@@ -19,6 +19,7 @@ from mipselect.search.least_squares.node import (
     greedy_completion,
     squared_node,
 )
+from mipselect.search.least_squares.open_pairs import settled_by_open_pairs
 from mipselect.search.least_squares.removed_families import open_nodes
 from mipselect.search.least_squares.root_cuts import (
     changes,
@@ -56,6 +57,9 @@ def search_level(center: Center, level: int, cut: ModularBound, tree: SquaredTre
                 search_level(center, level, cut, tree)
                 return
             begun = completed(node, tree)
+            if center.lean and settled_by_open_pairs(begun, tree):
+                tree.run.reporter.done += 1
+                continue
             left = bounded(begun, tree) if begun.bound is None else begun
             if left is not None and center.lean and is_crowded(left):
                 center.tops.find(tree.run.tick)
