@@ -57,7 +57,6 @@ def tuned(
     triples: int = ANY,
     least_size: int = TUNING.expanding.least_size,
     few_columns: int = TUNING.few_columns,
-    trust: int = TUNING.removed.credit,
     bases: int = TUNING.dual_points.bases,
     supports: int = TUNING.dual_points.supports,
     many: int = TUNING.dual_points.many,
@@ -76,7 +75,6 @@ def tuned(
         closed_form=replace(TUNING.closed_form, pairs=pairs, triples=triples),
         expanding=replace(TUNING.expanding, least_size=least_size),
         few_columns=few_columns,
-        removed=replace(TUNING.removed, credit=trust),
         dual_points=replace(TUNING.dual_points, bases=bases, supports=supports, many=many),
         masters=replace(TUNING.masters, columns=columns, enumerated=enumerated, patience=patience),
     )
