@@ -40,7 +40,6 @@ def trials_of(strategy: Strategy, size: int, tuning: Tuning) -> Trials:
     return {
         Strategy.EXPANSION: tuning.expanding.trials,
         Strategy.CLUSTERS: tuning.near.trials,
-        Strategy.REMOVED_FAMILIES: tuning.removed,
     }[strategy]
 
 
@@ -63,7 +62,7 @@ class Scheduler:
         record.asked += 1
         if record.tried < trials.first or record.asked % trials.again == 0:
             return True
-        return record.earned + trials.credit >= trials.share * record.spent
+        return record.earned >= trials.share * record.spent
 
     def note(self, strategy: Strategy, size: int, earned: int, spent: int = 1) -> None:
         """Record what a try at a node of this size earned of what it could have."""
@@ -71,10 +70,6 @@ class Scheduler:
         record.tried += 1
         record.spent += spent
         record.earned += earned
-
-    def forget(self, strategy: Strategy, size: int) -> None:
-        """Begin its record at nodes of this size anew."""
-        self._records.pop((strategy, size), None)
 
     def variant(self, strategy: Strategy, size: int) -> int | None:
         """Return the variant to use at a node of this size; None if all should be tried."""

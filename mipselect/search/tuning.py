@@ -47,14 +47,28 @@ class Trials:
         What they must have paid: tries, or features that are dropped.
     again : int
         What did not pay is tried once in so many times.
-    credit : int
-        Taken to have been paid before the first try.
     """
 
     first: int
     share: float
     again: int
-    credit: int = 0
+
+
+@dataclass(frozen=True)
+class Families:
+    """Bounds on families of removed sets, which must have settled one set on the average.
+
+    Attributes
+    ----------
+    listed : int
+        Of so many sets or fewer each is looked at.
+    least, share : int, float
+        Bounds that need not have paid: so many, or such a share of the sets of the level.
+    """
+
+    listed: int = 2
+    least: int = 16
+    share: float = 0.25
 
 
 @dataclass(frozen=True)
@@ -99,9 +113,10 @@ class Expanding:
         Steps after which further features may become part of the point,
     promising : int
         so many more than are added.
-    close, close_if_open : float
+    close, close_if_open, close_if_divided : float
         Of what is missing to the needed bound: a point that is so close to the best is kept. The
-        second is for a child that no point can settle.
+        second is for a child that no point can settle, the third for such a family of removed
+        sets, which is divided.
     trials : Trials
         Of all measures of convexity, before the best of them is kept; their share is not used.
     """
@@ -115,6 +130,7 @@ class Expanding:
     promising: int = 4
     close: float = 0.02
     close_if_open: float = 0.05
+    close_if_divided: float = 0.3
     trials: Trials = Trials(first=3, share=0.0, again=50)
 
 
@@ -403,8 +419,6 @@ class Tuning:
         So few that all of G is computed at once. Of more columns as much as the search needs.
     swaps : int
         Most swaps that improve the first incumbent.
-    removed : Trials
-        Of bounds on families of removed sets; a try must have settled one set on the average.
     without : frozenset of Strategy
         Strategies that are left out; `benchmarks/ablation.py` shows what that costs.
     """
@@ -413,8 +427,8 @@ class Tuning:
     few_convex: int = 100
     few_columns: int = 2048
     swaps: int = 200
-    removed: Trials = Trials(first=0, share=1.0, again=ANY, credit=16)
     patience: Patience = Patience()
+    families: Families = Families()
     screening: Screening = Screening()
     expanding: Expanding = Expanding()
     spectrum: Spectrum = Spectrum()

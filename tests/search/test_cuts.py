@@ -135,7 +135,7 @@ def test_sparse_diagonal_cuts_and_shares(seed: int, design: Design) -> None:
         budgets = [Budget(halves[0], split), Budget(halves[1], size - split)]
         starts = (np.full(len(live), size / len(live)), np.eye(len(live))[0])
         for start, curvature in itertools.product(starts, curvatures):
-            centred = best_expanded(sub, curvature.at(sub), budgets, start, -np.inf)
+            centred = best_expanded(sub, curvature.at(sub), budgets, start, -np.inf, 0.02)
             gains = centred.constant + centred.terms[sets].sum(axis=1)
             assert close_below(np.array([sub.lower_bound(float(gain)) for gain in gains]), values)
         if problem.features.singles and size > 1:

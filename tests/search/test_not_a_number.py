@@ -46,7 +46,7 @@ from mipselect.search.least_squares.measured_curvature import (
 )
 from mipselect.search.least_squares.near_columns import LiveSets, near_columns
 from mipselect.search.least_squares.node import SquaredNode, gain_shares, screened, squared_node
-from mipselect.search.least_squares.removed_families import bounded_family, reduced, whole_level
+from mipselect.search.least_squares.removed_families import bounded_family, node_of, whole_level
 from mipselect.search.least_squares.root_cuts import bound_on_changes, lean_cut, level_bound
 from mipselect.search.least_squares.spectral_curvature import SpectralCurvature
 from mipselect.search.monolithic.whole import whole_optimum
@@ -236,7 +236,7 @@ def test_bounds_around_centres(bad: float, field: str, by: str) -> None:
     sub = spoilt(subproblem(), field, bad)
     start, budgets = np.full(9, 3.0 / 9.0), [Budget(np.arange(9), 3)]
     convexity = curvature_by(by, sub.problem).at(sub)
-    bound = best_expanded(sub, convexity, budgets, start, -math.inf)
+    bound = best_expanded(sub, convexity, budgets, start, -math.inf, 0.02)
     assert bound.largest(budgets) == math.inf
     if field != "h":  # A centre needs no h of features that it is not made of.
         known = BestSupport(0.0)
@@ -316,9 +316,9 @@ def test_families_of_removed_sets_and_cuts_around_centres(
     kept = replace(whole_level(center, 2), base=np.array([0]), size=1, live=np.arange(1, 4))
     for after in (-1, 10**9):
         tree = tree_of(problem, tuned(cheap=after))
-        node = center.node(kept.base, kept.size + kept.level, kept.free, 0.0)
-        bound = bounded_family(node, kept, -1e300, tree)
-        assert reduced(kept, bound, node.needed_gain(-1e300)) is kept
+        node, budgets = node_of(center, kept, 2)
+        bound = bounded_family(node, kept, budgets, -1e300, tree)
+        assert not bound.largest(budgets) <= node.needed_gain(-1e300)
     plain = bound_on_changes(center, 1.0, np.ones(4), np.ones(6))
     wrong = replace(center, whole=spoilt(center.whole, "g", bad))
     cut = lean_cut(wrong, plain, 2)

@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 
 from mipselect.restricted.squared import PreparedSquared
-from mipselect.search.bounds.modular import ModularBound
 from mipselect.search.collectors import BestSupport
+from mipselect.search.least_squares import method
 from mipselect.search.least_squares.center import center_at
-from mipselect.search.least_squares.removed_families import Family, open_nodes, reduced
+from mipselect.search.least_squares.expansion import PointBounds
+from mipselect.search.least_squares.removed_families import Family, open_nodes
 from mipselect.search.progress import Run
 from tests.support.brute_force import check_levels, check_pool
+from tests.support.counted_searches import calls, count_of, spread
 from tests.support.designs import DESIGNS, Design, all_supports
 from tests.support.searches import tree_of, tuned
 
@@ -49,50 +51,35 @@ def test_every_removed_set_is_yielded_or_settled(seed: int, design: Design, chea
             if not set(supports[row]) - set(center) <= entering.get(removed, set()):
                 assert values[row] >= collector.bound * (1.0 - 1e-9)
         for node in nodes:
-            assert node.bound is not None
+            if node.bound is None:
+                continue
             for (T,) in (node.supports(places) for places in node.sets(1)):
                 gain = node.bound.constant + float(node.bound.terms[np.isin(node.live, T)].sum())
                 assert node.lower_bound(gain) <= instance.objective(T) * (1.0 + 1e-9)
 
 
-@pytest.mark.parametrize("seed", range(200))
-def test_a_family_loses_no_set_that_gains_more_than_is_needed(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    u, c = int(rng.integers(2, 6)), int(rng.integers(1, 6))
-    size, level = int(rng.integers(1, u)), int(rng.integers(1, c + 1))
-    terms = rng.exponential(1.0, u + c) * 10.0 ** rng.choice([0.0, 12.0], u + c)
-    family = Family(np.array([20]), size, np.arange(u), level, u + np.arange(c), np.ones(21))
-    gains = {
-        frozenset(stay + enter): float(terms[list(stay + enter)].sum())
-        for stay in itertools.combinations(range(u), size)
-        for enter in itertools.combinations(range(u, u + c), level)
-    }
-    needed = float(rng.choice(list(gains.values()))) * (1.0 - 1e-9)
-    left = reduced(family, ModularBound(0.0, terms), needed)
-    assert left is not None
-    base, live = set(left.base) - {20}, set(left.live) | set(left.entering)
-    above = [some for some, gain in gains.items() if gain > needed]
-    assert all(base <= some <= base | live for some in above)
-    assert len(left.base) - 1 + left.size == size
-    assert live == set().union(*above) - base
-    assert base <= set.intersection(*map(set, above))
-    assert reduced(family, ModularBound(0.0, terms), max(gains.values()) * (1.0 + 1e-9)) is None
-
-
 def test_families_are_divided_into_disjoint_ones() -> None:
     none, others = np.empty(0, dtype=np.intp), np.array([0, 2, 3, 4])
-    kept = Family(none, 2, np.array([2, 3, 5, 7, 11]), 3, np.array([1, 4, 6]), np.zeros(12))
+    kept = Family(none, 2, np.array([2, 3, 5, 7, 11]), np.zeros(12))
     leaves, stays = kept.restricted(others), kept.with_feature(1, others)
     assert (kept.number, leaves.number, stays.number) == (10, 6, 4)
-    whole, *parts = (
-        {tuple(row) for places in node.sets(1) for row in node.supports(places)}
-        for node in (kept, leaves, stays)
-    )
+    whole, *parts = ({tuple(base) for base in part.bases()} for part in (kept, leaves, stays))
     assert parts[0] | parts[1] == whole
     assert not parts[0] & parts[1]
-    assert all(3 in row for row in parts[1])
-    last = stays.restricted(np.array([2])).decided()
-    assert (sorted(last.base), last.size, len(last.live)) == ([3, 7], 0, 0)
+    assert all(3 in base for base in parts[1])
+
+
+def test_families_need_few_points_and_few_completions() -> None:
+    # 1,570 and 192. From uniform weights it takes 1,851 points, 2,166 where families that are
+    # divided are bounded as closely as nodes; 1,919 points and 221 completions without families.
+    instance = spread(1000, 50, 10, 0.1, 5.0, 24.0)
+    with (
+        calls(PointBounds, "around", lambda *_: 1) as points,
+        calls(method, "greedy_completion", lambda _: 1) as completions,
+    ):
+        count_of(instance, "levels")
+    assert len(points) <= 1_700
+    assert len(completions) <= 205
 
 
 @pytest.mark.parametrize("design", DESIGNS)

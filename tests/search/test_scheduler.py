@@ -6,14 +6,13 @@ from dataclasses import replace
 
 from mipselect.search.scheduler import Scheduler
 from mipselect.search.strategies import Strategy
-from mipselect.search.tuning import ANY, TUNING, Trials
+from mipselect.search.tuning import TUNING, Trials
 
 TRIALS = Trials(first=4, share=0.25, again=50)
 TUNED = replace(
     TUNING,
     near=replace(TUNING.near, trials=TRIALS),
     expanding=replace(TUNING.expanding, trials=Trials(first=2, share=0.0, again=5)),
-    removed=Trials(first=0, share=1.0, again=ANY, credit=3),
 )
 
 
@@ -38,21 +37,6 @@ def test_a_share_of_what_a_try_could_have_earned_is_asked_for() -> None:
     assert not scheduler.worth(clusters, 3)
     scheduler.note(clusters, 3, earned=29, spent=100)
     assert scheduler.worth(clusters, 3)
-
-
-def test_credit_is_used_up_and_a_record_can_be_forgotten() -> None:
-    scheduler, families = Scheduler(TUNED), Strategy.REMOVED_FAMILIES
-    tries = 0
-    while scheduler.worth(families, 2):
-        scheduler.note(families, 2, earned=0)
-        tries += 1
-    assert tries == 4
-    scheduler.note(families, 2, earned=10)
-    assert scheduler.worth(families, 2)
-    scheduler.note(families, 2, earned=0, spent=ANY)
-    assert not scheduler.worth(families, 2)
-    scheduler.forget(families, 2)
-    assert scheduler.worth(families, 2)
 
 
 def test_all_variants_are_tried_before_the_best_is_kept_and_now_and_then_again() -> None:

@@ -60,7 +60,6 @@ def tuned(
     few_columns: int = TUNING.few_columns,
     open_share: float = TUNING.closed_form.open_share,
     pair_entries: int = TUNING.together.pair_entries,
-    trust: int = TUNING.removed.credit,
     bases: int = TUNING.dual_points.bases,
     supports: int = TUNING.dual_points.supports,
     many: int = TUNING.dual_points.many,
@@ -81,7 +80,6 @@ def tuned(
         ),
         expanding=replace(TUNING.expanding, least_size=least_size),
         few_columns=few_columns,
-        removed=replace(TUNING.removed, credit=trust),
         dual_points=replace(TUNING.dual_points, bases=bases, supports=supports, many=many),
         masters=replace(TUNING.masters, columns=columns, enumerated=enumerated, patience=patience),
     )

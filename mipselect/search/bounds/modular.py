@@ -76,19 +76,6 @@ class ModularBound:
         # A feature among the largest size-1 terms is completed by the next one instead.
         return np.asarray(self.constant + (completion + np.minimum(self.terms, last)))
 
-    def without_each(self, size: int) -> FloatArray:
-        """The largest bound of `size` features that do not include each of them, shape (L,).
-
-        `size` is below L. Nothing is subtracted, for a large term would leave nothing but rounding.
-        """
-        order = np.argsort(-self.terms, kind="stable")
-        largest = self.terms[order[: size + 1]]
-        before = np.concatenate([np.zeros(1), np.cumsum(largest[:size])])
-        after = np.cumsum(largest[:0:-1])[::-1]
-        result = np.full(len(self.terms), self.constant + before[size])
-        result[order[:size]] = self.constant + (before[:size] + after)
-        return result
-
     def screened(self, size: int, cutoff: float) -> IntArray:
         """Return the positions of the features that some set above the cutoff includes."""
         return np.flatnonzero(~(self.with_each(size) <= cutoff))

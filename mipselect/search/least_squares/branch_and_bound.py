@@ -74,7 +74,7 @@ def around_points(node: SquaredNode, tree: SquaredTree) -> SquaredNode:
     start = np.zeros(len(node.live))
     start[likely] = node.size / len(likely)
     needed = node.needed_gain(tree.cutoff)
-    bound = tree.expanded(node, [budget], start, needed)
+    bound = tree.expanded(node, [budget], start, needed, node.tuning.expanding.close)
     return replace(node, bound=bound).restricted(bound.screened(node.size, needed))
 
 

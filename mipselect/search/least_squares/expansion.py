@@ -119,12 +119,20 @@ class NodeExpansion(Expansion):
     budgets : sequence of Budget
     cutoff : float
         A bound on the gain that needs no improvement.
+    close_if_open : float
+        Of what is missing, where no point will do: see `Expanding`.
     """
 
     def __init__(
-        self, node: SquaredNode, convexity: Convexity, budgets: Sequence[Budget], cutoff: float
+        self,
+        node: SquaredNode,
+        convexity: Convexity,
+        budgets: Sequence[Budget],
+        cutoff: float,
+        close_if_open: float,
     ) -> None:
         self._limits = limits = node.tuning.expanding
+        self._close_if_open = close_if_open
         super().__init__(budgets, np.array([cutoff]), limits.steps, limits.promising)
         self._bounds = PointBounds(node, convexity)
         self.admitted = np.zeros((1, len(node.live)), dtype=bool)
@@ -150,9 +158,10 @@ class NodeExpansion(Expansion):
         return bound.terms[None], np.array([reachable])
 
     def enough(self, step: int, rows: IntArray, reachable: FloatArray) -> NDArray[np.bool_]:
-        """Tell where little of what is missing can be reached."""
+        """Tell where little of what is missing can be reached, more where no point will do."""
         missing = self.lowest - self.needed
-        return (missing <= 0.0) | (self.lowest - reachable <= self._limits.close * missing)
+        close = np.where(reachable > self.needed, self._close_if_open, self._limits.close)
+        return (missing <= 0.0) | (self.lowest - reachable <= close * missing)
 
 
 def best_expanded(
@@ -161,9 +170,10 @@ def best_expanded(
     budgets: Sequence[Budget],
     start: FloatArray,
     cutoff: float,
+    close_if_open: float,
 ) -> ExpandedBound:
     """The best bound of a `NodeExpansion` that begins with these weights, shape (L,)."""
-    expansion = NodeExpansion(node, convexity, budgets, cutoff)
+    expansion = NodeExpansion(node, convexity, budgets, cutoff, close_if_open)
     expansion.admit(np.flatnonzero(start))
     expansion.improve(start[None])
     return expansion.best

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -56,11 +57,14 @@ def search_level(center: Center, level: int, cut: ModularBound, tree: SquaredTre
             if tree.is_long and not persistent:
                 search_level(center, level, cut, tree)
                 return
-            begun = completed(node, tree)
-            if center.lean and settled_by_open_pairs(begun, tree):
-                tree.run.reporter.done += 1
-                continue
-            left = bounded(begun, tree) if begun.bound is None else begun
+            if persistent:
+                left = begun(node, tree)
+            else:
+                node = completed(node, tree)
+                if center.lean and settled_by_open_pairs(node, tree):
+                    tree.run.reporter.done += 1
+                    continue
+                left = bounded(node, tree)
             if left is not None and center.lean and is_crowded(left):
                 center.tops.find(tree.run.tick)
                 cuts = cut, root_cut(center, level)
@@ -91,6 +95,15 @@ def listed_nodes(
             return
         base = np.delete(center.support, places)
         yield proven, center.node(base, level, center.candidates, 0.0)
+
+
+def begun(node: SquaredNode, tree: SquaredTree) -> SquaredNode | None:
+    """Bound a node before its completion is offered: few of a long search are left."""
+    left = bounded(node, tree) if tree.cutoff < math.inf else node
+    if left is None or len(left.live) < left.size:
+        return None
+    more = completed(left, tree)
+    return more if more.bound is not None else bounded(more, tree)
 
 
 def completed(node: SquaredNode, tree: SquaredTree) -> SquaredNode:

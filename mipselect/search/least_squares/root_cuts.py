@@ -99,7 +99,7 @@ def lean_cut(center: Center, cut: ModularBound, level: int) -> ModularBound:
     start[entering] = level / len(entering)
     budgets = [Budget(support, len(support) - level), Budget(candidates, level)]
     convexity, needed = UniformCurvature(0.0).at(whole), whole.needed_gain(center.value)
-    bound = best_expanded(whole, convexity, budgets, start, needed)
+    bound = best_expanded(whole, convexity, budgets, start, needed, center.tuning.expanding.close)
     costs, gains = bound.terms[support], bound.terms[candidates]
     value = whole.lower_bound(bound.constant + float(costs.sum()))
     return bound_on_changes(center, value, costs, gains)

@@ -110,7 +110,12 @@ class SquaredTree(TreeSearch[SquaredNode]):
         return replace(node, near=LiveSets(self.measures.near)) if gram.fits and wanted else node
 
     def expanded(
-        self, node: SquaredNode, budgets: Sequence[Budget], start: FloatArray, needed: float
+        self,
+        node: SquaredNode,
+        budgets: Sequence[Budget],
+        start: FloatArray,
+        needed: float,
+        close_if_open: float,
     ) -> ExpandedBound:
         """The bound of `best_expanded` by the measure that has been the best for this size.
 
@@ -120,11 +125,11 @@ class SquaredTree(TreeSearch[SquaredNode]):
         best = self.scheduler.variant(Strategy.EXPANSION, size) if self.is_long else 0
         if best is not None:
             curvature = known.curvatures[best] if best else known.cheap_curvature
-            return best_expanded(node, curvature.at(node), budgets, start, needed)
+            return best_expanded(node, curvature.at(node), budgets, start, needed, close_if_open)
         lowest, found = math.inf, ExpandedBound(math.inf, np.zeros(len(node.live)), start)
         winner = 0
         for variant, curvature in enumerate(known.curvatures):
-            bound = best_expanded(node, curvature.at(node), budgets, start, needed)
+            bound = best_expanded(node, curvature.at(node), budgets, start, needed, close_if_open)
             worst = bound.largest(budgets)
             if worst < lowest:
                 lowest, found, winner = worst, bound, variant
