@@ -214,8 +214,6 @@ class Together:
     ----------
     entries : int
         Of arrays that are formed at once.
-    pair_entries : int
-        Of G for open pairs that are formed at once, from columns that have to be picked.
     children : int
         Most children that are bounded at once: what they find may settle others.
     supports : int
@@ -223,7 +221,6 @@ class Together:
     """
 
     entries: int = 2**16
-    pair_entries: int = 2**22
     children: int = 64
     supports: int = 4096
 
@@ -241,15 +238,12 @@ class InClosedForm:
     worth : int
         Most pairs, for every first feature of a triple, that its shares may leave open. With more,
         the children are bounded around expansion points, and their pairs looked at by that.
-    open_share : float
-        Of more live features, pairs may be open whatever their products are, as a share of all.
     """
 
     pairs: int = ANY
     triples: int = ANY
     unknown: int = 512
     worth: int = 2**18
-    open_share: float = 0.1
 
 
 @dataclass(frozen=True)

@@ -58,8 +58,6 @@ def tuned(
     worth: int = TUNING.closed_form.worth,
     least_size: int = TUNING.expanding.least_size,
     few_columns: int = TUNING.few_columns,
-    open_share: float = TUNING.closed_form.open_share,
-    pair_entries: int = TUNING.together.pair_entries,
     bases: int = TUNING.dual_points.bases,
     supports: int = TUNING.dual_points.supports,
     many: int = TUNING.dual_points.many,
@@ -74,10 +72,8 @@ def tuned(
         near=near,
         spectrum=spectrum,
         screening=screening,
-        together=replace(TUNING.together, entries=entries, pair_entries=pair_entries),
-        closed_form=replace(
-            TUNING.closed_form, pairs=pairs, triples=triples, worth=worth, open_share=open_share
-        ),
+        together=replace(TUNING.together, entries=entries),
+        closed_form=replace(TUNING.closed_form, pairs=pairs, triples=triples, worth=worth),
         expanding=replace(TUNING.expanding, least_size=least_size),
         few_columns=few_columns,
         dual_points=replace(TUNING.dual_points, bases=bases, supports=supports, many=many),

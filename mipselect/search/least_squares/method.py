@@ -20,7 +20,6 @@ from mipselect.search.least_squares.node import (
     greedy_completion,
     squared_node,
 )
-from mipselect.search.least_squares.open_pairs import settled_by_open_pairs
 from mipselect.search.least_squares.removed_families import open_nodes
 from mipselect.search.least_squares.root_cuts import (
     changes,
@@ -57,14 +56,7 @@ def search_level(center: Center, level: int, cut: ModularBound, tree: SquaredTre
             if tree.is_long and not persistent:
                 search_level(center, level, cut, tree)
                 return
-            if persistent:
-                left = begun(node, tree)
-            else:
-                node = completed(node, tree)
-                if center.lean and settled_by_open_pairs(node, tree):
-                    tree.run.reporter.done += 1
-                    continue
-                left = bounded(node, tree)
+            left = begun(node, tree) if persistent else bounded(completed(node, tree), tree)
             if left is not None and center.lean and is_crowded(left):
                 center.tops.find(tree.run.tick)
                 cuts = cut, root_cut(center, level)
