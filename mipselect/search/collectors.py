@@ -18,10 +18,6 @@ class Collector(Protocol):
     """Receiver of what a search finds and what it proves."""
 
     @property
-    def of_all_levels(self) -> bool:
-        """True if its threshold holds for every level."""
-
-    @property
     def threshold(self) -> float:
         """Only supports below this value matter."""
 
@@ -73,11 +69,6 @@ class BestSupport(_Settled):
         self.value = float("inf")
 
     @property
-    def of_all_levels(self) -> bool:
-        """Never."""
-        return False
-
-    @property
     def threshold(self) -> float:
         """The best value so far."""
         return self.value
@@ -116,11 +107,6 @@ class BestSupports(_Settled):
         self._values: FloatArray = np.empty(0)
         self._waiting: list[tuple[IntArray, FloatArray]] = []
         self._number_waiting = 0
-
-    @property
-    def of_all_levels(self) -> bool:
-        """Always."""
-        return True
 
     @property
     def target(self) -> float:

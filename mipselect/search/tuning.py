@@ -198,8 +198,6 @@ class Together:
     ----------
     entries : int
         Of arrays that are formed at once.
-    pair_entries : int
-        Of G for open pairs that are formed at once, from columns that have to be picked.
     children : int
         Most children that are bounded at once: what they find may settle others.
     supports : int
@@ -207,7 +205,6 @@ class Together:
     """
 
     entries: int = 2**16
-    pair_entries: int = 2**22
     children: int = 64
     supports: int = 4096
 
@@ -222,14 +219,11 @@ class InClosedForm:
         Most live features.
     unknown : int
         The same where nothing is known of the rows of G.
-    open_share : float
-        Of more live features, pairs may be open whatever their products are, as a share of all.
     """
 
     pairs: int = ANY
     triples: int = ANY
     unknown: int = 512
-    open_share: float = 0.1
 
 
 @dataclass(frozen=True)

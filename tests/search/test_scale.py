@@ -15,9 +15,6 @@ from mipselect.restricted import gram as gram_module
 from mipselect.restricted import row_tops
 from mipselect.restricted.gram import Gram, GramMemory
 from mipselect.search import mistake_levels, top_supports
-from mipselect.search.least_squares import method
-from mipselect.search.least_squares.node import SquaredNode
-from mipselect.search.least_squares.tree import SquaredTree
 from mipselect.search.pool import SupportPool
 from mipselect.search.progress import Deadline, Reporter, Run, Statistics
 from mipselect.search.tuning import Screening
@@ -73,57 +70,6 @@ def test_the_optimum_of_many_columns_needs_few_of_their_products() -> None:
     assert not gram.held
     assert gram._streamed_tops is None
     assert pool.values[0] == pytest.approx(mistake_levels(instance).values[0], rel=1e-12)
-
-
-def test_a_one_swap_pool_of_many_columns_needs_few_of_their_products(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Pairs that matter whatever their product is are few: no row of G is looked at as a whole."""
-    X, y = correlated_gaussian(2000, 3000, rho=0.1, snr=5.0, support_size=4, seed=1)
-    instance = Instance(X, y, support_size=4, x_bound=0.5, y_bound=0.5, coef_bound=1.1, ridge=60.0)
-    formed = []
-    original = Gram.rectangle
-
-    def counted(gram: Gram, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        formed.append(len(rows) * len(columns))
-        return original(gram, rows, columns)
-
-    monkeypatch.setattr(Gram, "rectangle", counted)
-    pool = top_supports(instance, solver="native")
-    gram = instance.prepared.gram
-    assert not gram.held
-    assert gram._streamed_tops is None or len(gram._streamed_tops[0]) < 1024
-    assert 0 < sum(formed) < 0.25 * 3000**2
-    # Found with all of G.
-    gram.full()
-    again = top_supports(instance, solver="native")
-    assert np.array_equal(pool.supports, again.supports)
-
-
-@pytest.mark.parametrize("seed", range(0, 80, 10))
-def test_open_pairs_settle_what_enumeration_finds(
-    seed: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    settled = []
-    original = method.settled_by_open_pairs
-
-    def noted(node: SquaredNode, tree: SquaredTree) -> bool:
-        settled.append(original(node, tree))
-        return settled[-1]
-
-    monkeypatch.setattr(method, "settled_by_open_pairs", noted)
-    for k in range(10):
-        tuned = {
-            "screening": Screening(tops_columns=0),
-            "open_share": 4.0,
-            "few_columns": 0,
-            "pair_entries": 7,
-        }
-        instance = random_instance(seed + k)
-        for memory in (GramMemory(full=0), GramMemory()):
-            R = max(1, instance.number_of_supports // 3)
-            check_pool(holding(instance, memory), R, "native", 0.0, **tuned)
-    assert any(settled)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

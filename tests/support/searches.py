@@ -57,8 +57,6 @@ def tuned(
     triples: int = ANY,
     least_size: int = TUNING.expanding.least_size,
     few_columns: int = TUNING.few_columns,
-    open_share: float = TUNING.closed_form.open_share,
-    pair_entries: int = TUNING.together.pair_entries,
     trust: int = TUNING.removed.credit,
     bases: int = TUNING.dual_points.bases,
     supports: int = TUNING.dual_points.supports,
@@ -74,10 +72,8 @@ def tuned(
         near=near,
         spectrum=spectrum,
         screening=screening,
-        together=replace(TUNING.together, entries=entries, pair_entries=pair_entries),
-        closed_form=replace(
-            TUNING.closed_form, pairs=pairs, triples=triples, open_share=open_share
-        ),
+        together=replace(TUNING.together, entries=entries),
+        closed_form=replace(TUNING.closed_form, pairs=pairs, triples=triples),
         expanding=replace(TUNING.expanding, least_size=least_size),
         few_columns=few_columns,
         removed=replace(TUNING.removed, credit=trust),

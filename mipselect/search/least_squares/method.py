@@ -19,7 +19,6 @@ from mipselect.search.least_squares.node import (
     greedy_completion,
     squared_node,
 )
-from mipselect.search.least_squares.open_pairs import settled_by_open_pairs
 from mipselect.search.least_squares.removed_families import open_removed_sets
 from mipselect.search.least_squares.root_cuts import (
     changes,
@@ -57,9 +56,6 @@ def search_level(center: Center, level: int, cut: ModularBound, tree: SquaredTre
                 search_level(center, level, cut, tree)
                 return
             node = additions_after_removal(center, removed, level, tree)
-            if center.lean and settled_by_open_pairs(node, tree):
-                tree.run.reporter.done += 1
-                continue
             left = bounded(node, tree)
             if left is not None and center.lean and is_crowded(left):
                 center.tops.find(tree.run.tick)
