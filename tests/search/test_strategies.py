@@ -43,7 +43,7 @@ EARNINGS = {
     Strategy.BLOCK_CURVATURE: Earning("correlated groups", "pool"),
     Strategy.SPECTRA: Earning("correlated and weak", "pool"),
     Strategy.PARALLEL_SUMS: Earning("correlated", "pool", tuning=BY_INVERSES),
-    Strategy.CLUSTERS: Earning("weak", "levels"),
+    Strategy.CLUSTERS: Earning("many columns", "optimum"),
     Strategy.CLUSTERS_AT_ONCE: Earning("many columns", "optimum", "pairs"),
     Strategy.CLUSTERS_OF_PAIRS: Earning("many columns", "optimum", "pairs"),
     Strategy.IN_OR_OUT: Earning("strong signals", "levels"),

@@ -305,7 +305,7 @@ RECORDED = {
     ("decoys", "optimum"): Counts(214, 1633, 31034, 330),
     ("many columns", "optimum"): Counts(3109, 10369, 18439730, 1772),
     ("many independent columns", "pool"): Counts(8, 5384, 6, 20),
-    ("strong signals", "levels"): Counts(2743, 389, 428957, 2158),
+    ("strong signals", "levels"): Counts(2595, 387, 452614, 2018),
     ("as many rows", "pool"): Counts(444, 3731, 10207, 509),
     ("two of sixty", "cells"): Counts(1, 117, 0, 5),
     ("small", "optimum"): Counts(1, 1140, 0, 2),
