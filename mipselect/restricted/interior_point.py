@@ -30,9 +30,6 @@ ITERATIONS = 60
 BOUNDARY = 0.995
 """Fraction of the way to the boundary that a step may take."""
 
-INSIDE = 0.95
-"""Coefficients begin within this share of the radius."""
-
 REGULARISATION = 1e-14
 """Added to the diagonal of the s equations, which is scaled to 1."""
 
@@ -79,17 +76,13 @@ class Problems:
         )  # fmt: skip
 
 
-def solve(
-    problems: Problems, start: FloatArray, iterations: int = ITERATIONS
-) -> tuple[FloatArray, FloatArray]:
+def solve(problems: Problems, iterations: int = ITERATIONS) -> tuple[FloatArray, FloatArray]:
     """Nearly optimal β, shape (m, s), and α, shape (m, k), each near to its ball or box.
-
-    It begins at coefficients `start`, shape (m, s): nearer ones save a few steps.
 
     A problem ends at its goal, at the last iteration or where rounding allows no further step:
     what a solution is worth is for `mipselect.restricted.certified.certified` to say.
     """
-    state = _start(problems, start)
+    state = _start(problems)
     coef, dual = np.empty_like(state.beta), np.empty_like(state.dual)
     open_: IntArray = np.arange(len(coef))
     for _ in range(iterations):
@@ -245,32 +238,22 @@ def _times(matrix: FloatArray, vector: FloatArray) -> FloatArray:
     return np.asarray((matrix @ vector[:, :, None])[:, :, 0])
 
 
-def _start(problems: Problems, beta: FloatArray) -> _State:
-    """The point at β whose slacks and multipliers have one product μ, and meet the first condition.
-
-    With half the width h of its box, d = h - b solves r = μ/b - μ/a for the residual r; the
-    smaller slack is computed without cancellation.
-    """
-    m, _, k = problems.columns.shape
+def _start(problems: Problems) -> _State:
+    """α in the middle of its box, β = 0, and multipliers that satisfy the first condition."""
+    m, s, k = problems.columns.shape
     box = problems.box
-    beta = beta * np.minimum(1.0, INSIDE / np.maximum(_lengths(beta), INSIDE))[:, None]
-    middle = np.broadcast_to(0.5 * (box.low + box.high), (m, k))
-    half = np.broadcast_to(0.5 * (box.high - box.low), (m, k))
-    prediction = predictions(problems.columns, beta)
-    residual = box.y - prediction - box.softness * middle
-    force = np.abs(residual) * half
-    scale = force.mean(axis=1)
-    mu = np.where(scale > 0.0, scale, 1.0)[:, None]
-    root = np.sqrt(mu**2 + force**2)
-    near = half * mu * (1.0 + mu / (root + force)) / (mu + root)
-    far = 2.0 * half - near
-    below, above = np.where(residual > 0.0, [far, near], [near, far])
-    dual = np.where(residual > 0.0, box.high - near, box.low + near)
-    pull = _times(problems.columns, dual) + problems.linear - _times(problems.quadratic, beta)
-    room = 0.5 * (1.0 - np.einsum("ms,ms->m", beta, beta))
-    nu = np.maximum(mu[:, 0] / room, _lengths(pull) - problems.ridge)
-    return _State(dual, below, above, mu / below, mu / above, prediction, beta, room, nu)
-
-
-def _lengths(vectors: FloatArray) -> FloatArray:
-    return np.asarray(np.sqrt(np.einsum("ms,ms->m", vectors, vectors)))
+    shape = (m, k)
+    alpha = np.broadcast_to(0.5 * (box.low + box.high), shape).copy()
+    half = np.broadcast_to(0.5 * (box.high - box.low), shape).copy()
+    residual = box.y - box.softness * alpha
+    size = np.abs(residual)
+    spare = 0.5 * size.mean(axis=1) + 0.01 * size.max(axis=1)
+    spare = np.where(spare > 0.0, spare, 1.0)[:, None]
+    above, below = np.maximum(residual, 0.0) + spare, np.maximum(-residual, 0.0) + spare
+    pull = np.linalg.norm((problems.columns @ alpha[:, :, None])[:, :, 0] + problems.linear, axis=1)
+    mean = np.einsum("mk,mk->m", half, above + below) / (2 * k)
+    nu = np.maximum(pull - problems.ridge, 2.0 * mean)
+    return _State(
+        alpha, half, half.copy(), below, above,
+        np.zeros(shape), np.zeros((m, s)), np.full(m, 0.5), nu,
+    )  # fmt: skip

@@ -173,8 +173,8 @@ def _by_nothing(problems: Problems, _: FloatArray) -> Solutions:
     return at_zero(problems.columns, problems.box, problems.ridge)
 
 
-def _by_all_rows(problems: Problems, center: FloatArray, *, iterations: int) -> Solutions:
-    found = solve_by_interior_point(problems, center, iterations)
+def _by_all_rows(problems: Problems, _: FloatArray, *, iterations: int) -> Solutions:
+    found = solve_by_interior_point(problems, iterations)
     return certified(problems.columns, problems.box, problems.ridge, *found)
 
 
@@ -207,7 +207,7 @@ def _by_open_rows(problems: Problems, center: FloatArray, *, size: int) -> Solut
     linear = (columns @ settled[:, :, None])[:, :, 0]
     open_columns = np.take_along_axis(columns, rows[:, None, :], axis=2)
     part = Problems(open_columns, box.taken(rows), ridge, quadratic, linear, problems.goal)
-    coef, open_dual = solve_by_interior_point(part, center)
+    coef, open_dual = solve_by_interior_point(part)
     if q > 0.0:
         dual = np.where(curved, (box.y - predictions(columns, coef)) / q, dual)
     np.put_along_axis(dual, rows, open_dual, axis=1)
