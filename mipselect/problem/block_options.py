@@ -245,7 +245,9 @@ def _is_stream(source: Any, public: PublicMap) -> bool:
 def _number_of_rows(source: Any, public: PublicMap) -> int:
     """n, from the headers or in one pass."""
     parts = open_table(source, public)
-    known = total_rows(part.rows for part in parts)
-    if known is not None:
-        return known
-    return sum(batch.num_rows for part in parts for batch in part.read(public.names[:1]))
+    n = total_rows(part.rows for part in parts)
+    if n is None:
+        n = sum(batch.num_rows for part in parts for batch in part.read(public.names[:1]))
+    if n == 0:
+        raise InvalidInput(f"{parts[0].label}: the table has no rows")
+    return n
