@@ -18,6 +18,7 @@ from mipselect.blocks.r_squared_choice import (
     most_seconds_within,
 )
 from mipselect.blocks.r_squared_cost import r_squared_seconds
+from mipselect.errors import InvalidInput
 from mipselect.problem.block_problem import (
     array_columns,
     block_moments_in_memory,
