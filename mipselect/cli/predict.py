@@ -52,7 +52,7 @@ SEEDED = "NOT PRIVATE: the model was drawn with --seed; its predictions tell abo
 
 
 @dataclass(frozen=True)
-class Answer:
+class AnswerColumns:
     """Columns of the answer for linear predictors of some rows.
 
     Attributes
@@ -155,7 +155,7 @@ def predict(arguments: PredictArguments) -> None:
     assert released.table is not None
     target = released.table.target
     decisions = released.decisions(data)
-    answer = Answer(released, arguments.threshold, probability=arguments.probability)
+    answer = AnswerColumns(released, arguments.threshold, probability=arguments.probability)
     if not released.private:
         say(f"warning: {SEEDED}")
     with (

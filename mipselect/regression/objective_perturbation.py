@@ -98,7 +98,7 @@ class _ObjectivePerturbation(PrivateLinearModel):
 
     @abstractmethod
     def _balls(self, size: int) -> Balls:
-        """Where a row's gradient lies for a slope of 1, in whose norm the noise is drawn."""
+        """The balls that hold a row's gradient for a slope of 1, in whose norm noise is drawn."""
 
     @abstractmethod
     def _perturbation(self, size: int, count: int | None = None) -> Perturbation:

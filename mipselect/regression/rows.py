@@ -95,7 +95,7 @@ class RowMap:
 
     @property
     def narrowest(self) -> Balls:
-        """Of `parts` and one ball for whole rows, the product with the smaller deviation."""
+        """The product with the smaller deviation: `parts`, or one ball for whole rows."""
         whole = Balls((self.columns,), (self.norm,))
         return min(whole, self.parts or whole, key=lambda balls: balls.deviation)
 

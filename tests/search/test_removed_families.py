@@ -12,7 +12,7 @@ from mipselect.search.collectors import BestSupport
 from mipselect.search.least_squares import method
 from mipselect.search.least_squares.center import center_at
 from mipselect.search.least_squares.expansion import PointBounds
-from mipselect.search.least_squares.removed_families import Family, open_nodes
+from mipselect.search.least_squares.removed_families import LevelFamily, open_nodes
 from mipselect.search.progress import Run
 from tests.support.brute_force import check_levels, check_pool
 from tests.support.counted_searches import calls, count_of, spread
@@ -60,7 +60,7 @@ def test_every_removed_set_is_yielded_or_settled(seed: int, design: Design, chea
 
 def test_families_are_divided_into_disjoint_ones() -> None:
     none, others = np.empty(0, dtype=np.intp), np.array([0, 2, 3, 4])
-    kept = Family(none, 2, np.array([2, 3, 5, 7, 11]), np.zeros(12))
+    kept = LevelFamily(none, 2, np.array([2, 3, 5, 7, 11]), np.zeros(12))
     leaves, stays = kept.restricted(others), kept.with_feature(1, others)
     assert (kept.number, leaves.number, stays.number) == (10, 6, 4)
     whole, *parts = ({tuple(base) for base in part.bases()} for part in (kept, leaves, stays))

@@ -24,7 +24,7 @@ from mipselect.search.strategies import Strategy
 
 
 @dataclass(frozen=True, eq=False)
-class Family(Node):
+class LevelFamily(Node):
     """All kept sets `base` and `size` of the features `live` of Ŝ; any candidates enter.
 
     Attributes
@@ -41,7 +41,7 @@ class Family(Node):
             yield np.sort(np.append(self.base, np.array(some, dtype=np.intp)))
 
 
-def whole_level(center: Center, level: int) -> Family:
+def whole_level(center: Center, level: int) -> LevelFamily:
     """All kept sets of a level; the point of their bound starts at what gains most alone."""
     support, candidates = center.support, center.candidates
     count = center.tuning.expanding.likely * level
@@ -49,7 +49,7 @@ def whole_level(center: Center, level: int) -> Family:
     entering = candidates[np.argsort(-alone[candidates], kind="stable")[:count]]
     weights = np.zeros(len(alone))
     weights[support], weights[entering] = 1.0 - level / len(support), level / len(entering)
-    return Family(np.empty(0, dtype=np.intp), len(support) - level, support, weights)
+    return LevelFamily(np.empty(0, dtype=np.intp), len(support) - level, support, weights)
 
 
 def open_nodes(center: Center, level: int, tree: SquaredTree) -> Iterator[SquaredNode]:
@@ -88,7 +88,7 @@ def open_nodes(center: Center, level: int, tree: SquaredTree) -> Iterator[Square
             families += [family.restricted(others), family.with_feature(place, others)]
 
 
-def node_of(center: Center, family: Family, level: int) -> tuple[SquaredNode, list[Budget]]:
+def node_of(center: Center, family: LevelFamily, level: int) -> tuple[SquaredNode, list[Budget]]:
     """The node of a family, to whose base so many of what may stay and candidates are added."""
     free = np.concatenate([family.live, center.candidates])
     staying, entering = np.split(np.arange(len(free)), [len(family.live)])
@@ -97,7 +97,7 @@ def node_of(center: Center, family: Family, level: int) -> tuple[SquaredNode, li
 
 
 def bounded_family(
-    node: SquaredNode, family: Family, budgets: list[Budget], cutoff: float, tree: SquaredTree
+    node: SquaredNode, family: LevelFamily, budgets: list[Budget], cutoff: float, tree: SquaredTree
 ) -> ExpandedBound:
     """Bound a family, from the point of the family before; docs/mathematics/cuts.md, (12)."""
     start = np.zeros(len(node.live))
