@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
 from numpy.typing import ArrayLike
@@ -81,7 +81,8 @@ class ExactDrawSelector(ProblemSelector):
     @property
     def lists(self) -> bool:
         """True for one size."""
-        return self.sizes is None or len(set(self.sizes)) == 1
+        sizes = self.sizes
+        return sizes is None or (isinstance(sizes, Iterable) and len(set(sizes)) == 1)
 
     @property
     def longest(self) -> float | None:

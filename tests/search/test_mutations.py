@@ -23,7 +23,10 @@ ONE_STEP = replace(TUNING, expanding=replace(TUNING.expanding, steps=1))
 
 MUTATIONS = {
     "no expansion points": (without(Strategy.EXPANSION), ("always-columns", "levels")),
-    "no bounds of all children at once": (without(Strategy.CHILDREN), ("correlated", "pool")),
+    "no bounds of all children at once": (
+        without(Strategy.CHILDREN),
+        ("correlated and weak", "pool"),
+    ),
     "one step of expansion points": (ONE_STEP, ("moments", "levels")),
     "no clusters": (without(Strategy.CLUSTERS), ("weak", "levels")),
     "no removed families": (without(Strategy.REMOVED_FAMILIES), ("ten of eighty", "pool")),

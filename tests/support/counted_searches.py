@@ -281,7 +281,7 @@ RECORDED = {
     ("correlated", "levels"): Counts(13253, 680, 7545348, 974),
     ("correlated and weak", "pool"): Counts(5471, 6497, 11225525, 424),
     ("ten of eighty", "pool"): Counts(308, 1605, 58385, 278),
-    ("twelve of forty", "pool"): Counts(2667, 1662, 182865, 2214),
+    ("twelve of forty", "pool"): Counts(2434, 1655, 181892, 1983),
     ("fewer rows", "levels"): Counts(4142, 472, 9833052, 230),
     ("far fewer rows", "pool"): Counts(148, 2996, 1430199, 43),
     ("common factors", "pool"): Counts(448, 37682, 1157398, 78),
