@@ -93,7 +93,10 @@ def _words(lines: Iterable[tuple[int, str]], *counts: int) -> Iterable[tuple[int
 
 
 def _highs_raw(lines: list[str]) -> Solution:
-    """Model status, values: as many columns as "# Columns N" says; -N of those not zero."""
+    """Model status, values: as many columns as "# Columns N" says; -N of those not zero.
+
+    From version 1.16 on a bound and a gap stand between the objective and the columns.
+    """
     head = {line.strip(): k for k, line in enumerate(lines)}
     if "# Primal solution values" not in head:
         raise Unreadable("has no section '# Primal solution values'", 0)
@@ -104,11 +107,16 @@ def _highs_raw(lines: list[str]) -> Solution:
         raise Unreadable("ends before its columns: it was cut off", 0)
     status = lines[1].strip()
     objective = re.fullmatch(r"Objective (\S+)", lines[at + 1].strip())
-    counted = re.fullmatch(r"# Columns (-?\d{1,9})", lines[at + 2].strip())
+    first = at + 2
+    while first < len(lines) and lines[first].startswith(("Objective_bound ", "MIP_rel_gap ")):
+        first += 1
+    if first == len(lines):
+        raise Unreadable("ends before its columns: it was cut off", 0)
+    counted = re.fullmatch(r"# Columns (-?\d{1,9})(?: sparse)?", lines[first].strip())
     if objective is None or counted is None:
         raise Unreadable("is not 'Objective' with '# Columns' below it", at + 2)
     count, sparse = abs(int(counted[1])), counted[1].startswith("-")
-    body = list(enumerate(lines, start=1))[at + 3 : at + 3 + count]
+    body = list(enumerate(lines, start=1))[first + 1 : first + 1 + count]
     if len(body) < count:
         raise Unreadable(f"has {len(body):,} of {count:,} columns: it was cut off", 0)
     columns = _Columns()

@@ -65,6 +65,9 @@ SPARSE = (
     "Model status\nOptimal\n\n# Primal solution values\nFeasible\nObjective 269.09069\n"
     "# Columns -3\nz1 1 1\nz4 1 4\nz6 1 6\n# Rows -1\nc_e_size_ 3 0\n"
 )
+BOUNDED = "Objective 269.09069\nObjective_bound 269.09069\nMIP_rel_gap 0\n"
+"""From version 1.16 of HiGHS on."""
+
 PRETTY = (
     "Columns\n"
     "    Index Status        Lower        Upper       Primal         Dual  Type        Name\n"
@@ -80,6 +83,8 @@ PRETTY = (
 SAMPLES = {
     "Gurobi": GUROBI, "SCIP": SCIP, "CBC": CBC, "CPLEX": CPLEX, "HiGHS": HIGHS,
     "HiGHS sparse": SPARSE, "HiGHS pretty": PRETTY,
+    "HiGHS 1.16": HIGHS.replace("Objective 269.09069\n", BOUNDED),
+    "HiGHS 1.16 sparse": SPARSE.replace("Objective 269.09069\n", BOUNDED).replace("-3", "-3 sparse"),
 }  # fmt: skip
 
 
