@@ -84,7 +84,9 @@ SAMPLES = {
     "Gurobi": GUROBI, "SCIP": SCIP, "CBC": CBC, "CPLEX": CPLEX, "HiGHS": HIGHS,
     "HiGHS sparse": SPARSE, "HiGHS pretty": PRETTY,
     "HiGHS 1.16": HIGHS.replace("Objective 269.09069\n", BOUNDED),
-    "HiGHS 1.16 sparse": SPARSE.replace("Objective 269.09069\n", BOUNDED).replace("-3", "-3 sparse"),
+    "HiGHS 1.16 sparse": SPARSE.replace("Objective 269.09069\n", BOUNDED).replace(
+        "-3", "-3 sparse"
+    ),
 }  # fmt: skip
 
 
