@@ -138,20 +138,19 @@ def of_blocks(
     InvalidInput
         For an option that has no place here.
     """
-    from mipselect.problem.block_options import BlockOptions
-
-    score = asked_score(options, stated=stated)
-    chosen = stated_options(block_rows=options.block_rows, partitions=options.partitions)
-    if score == LOSS:
+    if asked_score(options, stated=stated) == LOSS:
+        chosen = stated_options(block_rows=options.block_rows, partitions=options.partitions)
         require_together(LOSS, chosen, named=option_named)
         return None
     if options.loss is not None:
         raise InvalidInput("--loss goes with --score loss: of blocks it is least squares")
-    return BlockOptions(
-        score=score,
-        epsilon=method.epsilon,
-        time_limit=method.longest,
-        lists=method.lists,
-        **chosen,
-        **scales,
+    return blocks_of_draws(options, method, **scales)
+
+
+def blocks_of_draws(
+    options: ScoreOptions, method: ProblemSelector, **scales: float
+) -> BlockOptions:
+    """Return the options of a score from blocks, with what it has to know of a method's draws."""
+    return options.of_blocks(
+        epsilon=method.epsilon, time_limit=method.longest, lists=method.lists, **scales
     )

@@ -25,6 +25,7 @@ from mipselect.cli.table_options import (
     ScoreOptions,
     TableOptions,
     note_of_the_target,
+    of_two_classes,
 )
 from mipselect.cli.task import deliver_task
 from mipselect.errors import InvalidInput
@@ -174,7 +175,7 @@ def _options(arguments: FitArguments, schema: TableSchema | None) -> FitOptions:
     method = drawing.method or default_method(ledger)
     relation = budget.relation or ("replace-one" if ledger is None else ledger.relation)
     scales = stated(**asdict(arguments.regularisation))
-    classes = _of_two_classes(schema, arguments.table.target)
+    classes = schema is not None and of_two_classes(schema, arguments.table.target)
     of_rows = bool(scales) or classes or relation == "add-remove"
     return FitOptions(
         method=method,
@@ -190,12 +191,6 @@ def _options(arguments: FitArguments, schema: TableSchema | None) -> FitOptions:
         seed=drawing.seed,
         ledger=ledger,
     )
-
-
-def _of_two_classes(schema: TableSchema | None, target: str) -> bool:
-    if schema is None:
-        return False
-    return len(schema.field(target, "target").category_names) == 2
 
 
 def _in_blocks(scores: ScoreOptions, method: MethodKind, *, of_rows: bool) -> bool:

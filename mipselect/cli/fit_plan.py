@@ -104,7 +104,7 @@ class FitOptions:
         """The part of ε that the selection may cost."""
         if self.selection_share is not None:
             return self.selection_share
-        return default_selection_share(self.epsilon, in_blocks=self.in_blocks)
+        return default_selection_share(in_blocks=self.in_blocks)
 
     def selection(self) -> PrivateSelector:
         """Return the method that selects features, within its share of ε.

@@ -15,6 +15,7 @@ from mipselect.problem.block_scores import BlockScores
 from mipselect.problem.instance import Instance
 from mipselect.problem.problem import Problem
 from mipselect.problem.stored.headers import header
+from mipselect.tables.mapping import open_table
 from mipselect.tables.numbers import read_table
 from mipselect.tables.public_map import PublicMap
 from mipselect.tables.schema import TableSchema
@@ -142,9 +143,10 @@ class FitTable:
         drawn = plan.drawn
         if drawn.blocks is not None:
             return drawn.blocks.problem_of_table(self.source, self.schema, **drawn.asked)
+        if self.source is not None:
+            open_table(self.source, drawn.public)
         intercept = self.question.get("intercept", True)
-        size = drawn.size
-        asked = {"support_size": size, "intercept": intercept, **given}
+        asked = {"support_size": drawn.size, "intercept": intercept, **given}
         return Problem.of_table(drawn.public, **asked), None
 
     def scored(self, plan: FitPlan, given: Mapping[str, Any]) -> Instance | BlockScores:

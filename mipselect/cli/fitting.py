@@ -22,7 +22,6 @@ from mipselect.problem.stored.files import StoredData
 from mipselect.regression import CoefficientIntervals, ModelRelease, confidence_intervals
 from mipselect.regression.pair import promised_together
 from mipselect.search.progress import ProgressCallback
-from mipselect.tables.mapping import open_table
 
 NO_MODEL = (
     "no model was released, for the private test failed; the features and the budget are spent all "
@@ -83,8 +82,6 @@ class FitTask(Task):
 
     def problem(self) -> tuple[Problem, int | None]:
         """See `Task`; the number of rows is told where the score depends on it."""
-        if self.table.source is not None:
-            open_table(self.table.source, self.plan.drawn.public)
         return self.table.problem(self.plan, self.given)
 
     def total(self, stated: Mapping[str, Guarantee]) -> Guarantee:

@@ -10,7 +10,7 @@ from typing import Any
 from rich.console import Console
 from rich.markup import escape
 
-from mipselect.cli.arguments import method_asked_for
+from mipselect.cli.arguments import blocks_of_draws, method_asked_for
 from mipselect.cli.declared import refuse
 from mipselect.cli.failures import NOT_SPENT, amount, spent_by, without_numbers
 from mipselect.cli.inputs import Input
@@ -301,7 +301,7 @@ def block_draw(plan: Plan, scores: ScoreOptions) -> BlockOptions:
     if not isinstance(method, ProblemSelector):
         refuse(scores, f"does not apply to --method {plan.name}")
         return BlockOptions(epsilon=method.epsilon)
-    return scores.of_blocks(epsilon=method.epsilon, time_limit=method.longest, lists=method.lists)
+    return blocks_of_draws(scores, method)
 
 
 def law_of(

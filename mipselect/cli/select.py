@@ -24,6 +24,7 @@ from mipselect.cli.table_options import (
     ScoreOptions,
     TableOptions,
     note_of_the_target,
+    of_two_classes,
 )
 from mipselect.cli.task import deliver_task
 from mipselect.errors import InvalidInput
@@ -143,7 +144,7 @@ def _of_schema(arguments: SelectArguments, plan: Plan, size: int) -> Input:
     question = {**arguments.question.keywords, "target": table.target}
     refuse_bounds(bounds, plan.method, plan.name)
     schema = TableSchema.read(table.schema)
-    of_two = len(schema.field(table.target, "target").category_names) == 2
+    of_two = of_two_classes(schema, table.target)
     of_rows = bool(bounds) or not {"ranges", "intercept"}.isdisjoint(question)
     blocks = _of_blocks(arguments, plan, stated=of_two or of_rows or _asks_for_add_remove(plan))
     note_of_the_target(schema, table.target)

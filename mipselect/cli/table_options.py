@@ -226,6 +226,11 @@ class SourceOptions:
     moments: MomentsOptions = group(MomentsOptions)
 
 
+def of_two_classes(schema: TableSchema, target: str) -> bool:
+    """Return whether a target has two categories by its schema."""
+    return len(schema.field(target, "target").category_names) == 2
+
+
 def note_of_the_target(schema: TableSchema, target: str) -> None:
     """Say of ordered categories that they are taken as a number."""
     field = schema.field(target, "target")

@@ -103,15 +103,13 @@ def _highs_raw(lines: list[str]) -> Solution:
     at = head["# Primal solution values"] + 1
     if at < len(lines) and lines[at].strip() != "Feasible":
         raise Unreadable(NO_SOLUTION, at + 1)
-    if len(lines) < at + 3:
-        raise Unreadable("ends before its columns: it was cut off", 0)
-    status = lines[1].strip()
-    objective = re.fullmatch(r"Objective (\S+)", lines[at + 1].strip())
     first = at + 2
     while first < len(lines) and lines[first].startswith(("Objective_bound ", "MIP_rel_gap ")):
         first += 1
-    if first == len(lines):
+    if first >= len(lines):
         raise Unreadable("ends before its columns: it was cut off", 0)
+    status = lines[1].strip()
+    objective = re.fullmatch(r"Objective (\S+)", lines[at + 1].strip())
     counted = re.fullmatch(r"# Columns (-?\d{1,9})(?: sparse)?", lines[first].strip())
     if objective is None or counted is None:
         raise Unreadable("is not 'Objective' with '# Columns' below it", at + 2)

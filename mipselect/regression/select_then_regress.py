@@ -305,7 +305,7 @@ class SelectThenRegress(NumberPredictor):
             return selector, regressor
         whole, share = exact(self.epsilon), self.selection_share
         if share is None:
-            share = default_selection_share(self.epsilon, in_blocks=in_blocks)
+            share = default_selection_share(in_blocks=in_blocks)
         first = round_down(whole * exact(share))
         return (
             selector.set_params(epsilon=first),

@@ -6,13 +6,11 @@ SHARE_OF_BLOCKS = 0.2
 SHARE_OF_OTHERS = 0.5
 
 
-def default_selection_share(epsilon: float, *, in_blocks: bool) -> float:
+def default_selection_share(*, in_blocks: bool) -> float:
     """Return the part of ε that the selection may cost, between 0 and 1.
 
     Parameters
     ----------
-    epsilon : float
-        Of both together.
     in_blocks : bool
         True if features are drawn from scores from blocks of rows, which need less of it.
     """

@@ -26,12 +26,20 @@ def model(run: Run, tmp_path: Path) -> Path:
 
 def fitted(run: Run, folder: Path, *more: str) -> Path:
     """A model of stay on sex, ward, and age or noise."""
-    path = written(folder / "t.csv", rows(300))
-    output = folder / "stay.json"
-    done = run(
-        *("fit", path, "--schema", folder / "schema.json", "--target", "stay", "--never", "died"),
-        *("--support-size", "2", "--epsilon", "60", "--always", "sex", *more, "--output", output),
-    )
+    asked = ("--target", "stay", "--never", "died", "--support-size", "2", "--always", "sex")
+    return model_file(run, folder / "stay.json", *asked, *more)
+
+
+def risk(run: Run, folder: Path, *more: str) -> Path:
+    """A model of died on age."""
+    asked = ("--target", "died", "--never", "stay", "--support-size", "1")
+    return model_file(run, folder / "risk.json", *asked, *more)
+
+
+def model_file(run: Run, output: Path, *asked: str) -> Path:
+    path = written(output.with_name("t.csv"), rows(300))
+    table = (path, "--schema", path.with_name("schema.json"))
+    done = run("fit", *table, *asked, "--epsilon", "60", "--output", output)
     assert done.code == 0, done.err
     return output
 
@@ -280,18 +288,6 @@ def test_the_card_of_a_model(run: Run, model: Path, tmp_path: Path) -> None:
     page = tmp_path / "card.html"
     assert run("card", model, "--output", page).code == 0
     assert "Coefficients of ward" in page.read_text()
-
-
-def risk(run: Run, folder: Path, *more: str) -> Path:
-    """A model of died on age."""
-    path = written(folder / "t.csv", rows(300))
-    output = folder / "risk.json"
-    done = run(
-        *("fit", path, "--schema", folder / "schema.json", "--target", "died", "--never", "stay"),
-        *("--support-size", "1", "--epsilon", "60", *more, "--output", output),
-    )
-    assert done.code == 0, done.err
-    return output
 
 
 def test_probabilities_and_a_threshold(run: Run, tmp_path: Path) -> None:

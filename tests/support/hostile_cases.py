@@ -8,8 +8,10 @@ expected words, and every file in the folder is as it was.
 from __future__ import annotations
 
 import contextlib
+import importlib
 import io
 import os
+import pkgutil
 import signal
 import stat
 from collections.abc import Callable, Iterator, Mapping
@@ -19,6 +21,7 @@ from types import FrameType
 
 import numpy as np
 
+import mipselect.cli
 from mipselect import errors
 from mipselect.cli import main
 from tests.support.commandline import BOUNDS, INSTANCE, TABLE
@@ -157,6 +160,9 @@ def _limited_time() -> Iterator[None]:
 def _rights_of_nobody(wanted: bool) -> Iterator[None]:
     wanted = wanted and os.geteuid() == 0
     if wanted:
+        # Commands are imported when they are first used, which nobody may not be able to do.
+        for module in pkgutil.iter_modules(mipselect.cli.__path__, "mipselect.cli."):
+            importlib.import_module(module.name)
         os.seteuid(NOBODY)
     try:
         yield

@@ -17,6 +17,7 @@ from mipselect.search.bounds.modular import Budget
 from mipselect.search.least_squares.center import Center
 from mipselect.search.least_squares.expansion import ExpandedBound
 from mipselect.search.least_squares.node import SquaredNode, gains_alone
+from mipselect.search.least_squares.root_cuts import likely_changes
 from mipselect.search.least_squares.tree import SquaredTree
 from mipselect.search.node import Node
 from mipselect.search.simplex import on_capped_simplices
@@ -43,12 +44,8 @@ class LevelFamily(Node):
 
 def whole_level(center: Center, level: int) -> LevelFamily:
     """All kept sets of a level; the point of their bound starts at what gains most alone."""
-    support, candidates = center.support, center.candidates
-    count = center.tuning.expanding.likely * level
-    alone = gains_alone(center.whole)
-    entering = candidates[np.argsort(-alone[candidates], kind="stable")[:count]]
-    weights = np.zeros(len(alone))
-    weights[support], weights[entering] = 1.0 - level / len(support), level / len(entering)
+    support = center.support
+    weights = likely_changes(center, level, gains_alone(center.whole)[center.candidates])
     return LevelFamily(np.empty(0, dtype=np.intp), len(support) - level, support, weights)
 
 

@@ -84,6 +84,19 @@ def _root_cut_by_blocks(center: Center, level: int) -> ModularBound:
     return bound_on_changes(center, value, terms[center.support], terms[center.candidates])
 
 
+def likely_changes(center: Center, level: int, gains: FloatArray) -> FloatArray:
+    """Return the weights of a point for a level, shape (p,), from which its bound may be improved.
+
+    All features of Ŝ are as likely to stay, and as likely to enter the candidates that have the
+    largest `gains`, shape (c,).
+    """
+    support, most = center.support, center.tuning.expanding.likely * level
+    entering = center.candidates[np.argsort(-gains, kind="stable")[:most]]
+    weights = np.zeros(len(center.whole.live))
+    weights[support], weights[entering] = 1.0 - level / len(support), level / len(entering)
+    return weights
+
+
 def lean_cut(center: Center, cut: ModularBound, level: int) -> ModularBound:
     """The cut of the best expansion point for a level, from a few columns of G.
 
@@ -92,11 +105,7 @@ def lean_cut(center: Center, cut: ModularBound, level: int) -> ModularBound:
     all that is used of how convex the loss is. The point begins at the terms of `cut`.
     """
     whole, support, candidates = center.whole, center.support, center.candidates
-    most = center.tuning.expanding.likely * level
-    entering = candidates[np.argsort(-cut.terms[len(support) :], kind="stable")[:most]]
-    start = np.zeros(len(whole.live))
-    start[support] = 1.0 - level / len(support)
-    start[entering] = level / len(entering)
+    start = likely_changes(center, level, cut.terms[len(support) :])
     budgets = [Budget(support, len(support) - level), Budget(candidates, level)]
     convexity, needed = UniformCurvature(0.0).at(whole), whole.needed_gain(center.value)
     bound = best_expanded(whole, convexity, budgets, start, needed, center.tuning.expanding.close)

@@ -222,11 +222,13 @@ class LeastSquaresSpace:
         self._crowded += sum(is_crowded(family.node) for family in families)
         if self._tops is None and self._crowded > self._tuning.refining.crowded:
             self._find_tops()
-        if self._tops is None:
-            return list[Family](families)
-        return [
-            replace(family, node=replace(family.node, row_tops=self._tops)) for family in families
-        ]
+        return [self._with_tops(family) for family in families]
+
+    def _with_tops(self, family: SquaredFamily) -> SquaredFamily:
+        """Give a family the row sums, where they were found after its parent was made."""
+        if self._tops is None or family.node.row_tops is not None:
+            return family
+        return replace(family, node=replace(family.node, row_tops=self._tops))
 
     def _find_tops(self) -> None:
         """Look at all of G once."""
