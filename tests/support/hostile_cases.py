@@ -161,8 +161,9 @@ def _rights_of_nobody(wanted: bool) -> Iterator[None]:
     wanted = wanted and os.geteuid() == 0
     if wanted:
         # Commands are imported when they are first used, which nobody may not be able to do.
-        for module in pkgutil.iter_modules(mipselect.cli.__path__, "mipselect.cli."):
-            importlib.import_module(module.name)
+        for module in pkgutil.iter_modules(mipselect.cli.__path__):
+            if module.name != "__main__":
+                importlib.import_module(f"mipselect.cli.{module.name}")
         os.seteuid(NOBODY)
     try:
         yield
