@@ -91,11 +91,11 @@ def input_map(
     return result
 
 
-def checked_schema(schema: TableSchema) -> TableSchema:
+def checked_schema(schema: TableSchema, what: str = "schema") -> TableSchema:
     """Return it; raise `InvalidInput` for what is no `TableSchema`."""
     if not isinstance(schema, TableSchema):
         raise InvalidInput(
-            f"schema must be a TableSchema, such as TableSchema.read(path); got {shown(schema)}"
+            f"{what} must be a TableSchema, such as TableSchema.read(path); got {shown(schema)}"
         )
     return schema
 
