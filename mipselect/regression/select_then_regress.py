@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin, clone
 from sklearn.utils import ClassifierTags
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
@@ -35,6 +35,8 @@ from mipselect.regression.table_pair import TablePlan
 from mipselect.selectors import MCMCSelector
 from mipselect.selectors.base import PrivateSelector
 from mipselect.selectors.problem import ProblemSelector
+from mipselect.tables.input_map import checked_schema
+from mipselect.tables.joined import with_column
 from mipselect.tables.public_map import PublicMap
 from mipselect.tables.schema import TableSchema
 from mipselect.tables.sources import read_again
@@ -124,6 +126,24 @@ class SelectThenRegress(NumberPredictor):
         default=None,
         check=lambda share, name: checked_share(share, name, closed=False),
     )
+    schema: TableSchema | None = parameter(
+        "TableSchema, optional",
+        "Public description of a table. `fit` then takes a frame as it is, with categories and "
+        "missing values, and does what `fit_table` does.",
+        default=None,
+        check=checked_schema,
+    )
+    target: str | None = parameter(
+        "str, optional",
+        "The field of the schema that y is. Default: the name that y has.",
+        default=None,
+    )
+    always: Sequence[str] = parameter(
+        "sequence of str", "Fields of the schema that are always in.", default=()
+    )
+    never: Sequence[str] = parameter(
+        "sequence of str", "Fields of the schema that are left out.", default=()
+    )
     ledger: Ledger | None = parameter(
         "Ledger, optional",
         "Pays for each fit, once for both. Those of the two estimators must be None.",
@@ -135,8 +155,14 @@ class SelectThenRegress(NumberPredictor):
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Charge the ledger once, draw the features, then the coefficients.
 
-        Takes and raises what `PrivateDraw.fit` does.
+        Takes and raises what `PrivateDraw.fit` does. With a `schema` X is a DataFrame of pandas or
+        Polars or a `pyarrow.Table`, y its target, and `fit_table` says what is raised.
         """
+        if self.schema is not None:
+            return self._fit_frame(X, y, self.schema)
+        stated = [name for name in ("target", "always", "never") if getattr(self, name)]
+        if stated:
+            raise InvalidInput(f"{' and '.join(stated)} need a schema: they are about its fields")
         selector, regressor = self.check()._parts(_scores_blocks(self.selector))
         sources, private = _sources(selector, regressor)
         table, given = self._validated(X, y)
@@ -169,6 +195,19 @@ class SelectThenRegress(NumberPredictor):
         self.support_ = np.zeros(size, dtype=bool)
         self.support_[self._columns] = True
         return self
+
+    def _fit_frame(self, X: Any, y: Any, schema: TableSchema) -> Self:
+        """Fit the table that y makes of X again."""
+        name = self.target if self.target is not None else getattr(y, "name", None)
+        if name is None:
+            raise InvalidInput(
+                "target must be given: the name in the schema of what y is, for y has no name"
+            )
+        field = checked_schema(schema).field(name, "target").name
+        self.check()
+        source = with_column(X, field, y)
+        validate_data(self, X, skip_check_array=True)
+        return self.fit_table(source, schema, target=field, always=self.always, never=self.never)
 
     def fit_table(
         self,
@@ -286,6 +325,9 @@ class SelectThenRegress(NumberPredictor):
         tags = super().__sklearn_tags__()
         seeds = self.selector.random_state, self.regressor.random_state
         tags.non_deterministic = any(seed is None for seed in seeds)
+        if self.schema is not None:
+            tags.input_tags.string = tags.input_tags.categorical = True
+            tags.input_tags.allow_nan = True
         if _classifies(self.regressor):
             tags.estimator_type = "classifier"
             tags.classifier_tags = ClassifierTags(poor_score=True, multi_class=False)

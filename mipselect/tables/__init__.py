@@ -1,4 +1,12 @@
-"""Real tables: their public description, and the public map of every row into features."""
+"""Real tables: their public description, and the public map of every row into features.
+
+`SchemaEncoder` is looked up when it is first used: scikit-learn takes longer to load than all of
+the rest.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 from mipselect.tables.encoders import Column
 from mipselect.tables.equation import TableEquation, Term
@@ -9,12 +17,16 @@ from mipselect.tables.public_map import PublicMap
 from mipselect.tables.schema import TableSchema
 from mipselect.tables.units import TableCoefficients, Units
 
+if TYPE_CHECKING:
+    from mipselect.tables.schema_encoder import SchemaEncoder
+
 __all__ = [
     "Column",
     "FeatureTable",
     "Field",
     "ModelTable",
     "PublicMap",
+    "SchemaEncoder",
     "TableCoefficients",
     "TableEquation",
     "TableSchema",
@@ -22,3 +34,11 @@ __all__ = [
     "Units",
     "map_table",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name != "SchemaEncoder":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from mipselect.tables.schema_encoder import SchemaEncoder
+
+    return SchemaEncoder

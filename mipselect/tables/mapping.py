@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from mipselect.errors import InvalidInput
 from mipselect.tables import values
+from mipselect.tables.input_map import InputMap, Ranges
 from mipselect.tables.parts import Part, require_columns, total_rows
 from mipselect.tables.people import checked_rule, one_row_each
-from mipselect.tables.public_map import PublicMap, Ranges
+from mipselect.tables.public_map import PublicMap
 from mipselect.tables.schema import TableSchema
 from mipselect.tables.sources import open_source
 from mipselect.tables.units import Units
@@ -153,6 +154,33 @@ def open_columns(source: Any, names: Sequence[str]) -> tuple[Part, ...]:
     for part in parts:
         require_columns(part.label, names, part.names)
     return parts
+
+
+def mapped_batches(source: Any, inputs: InputMap) -> Iterator[NDArray[np.float32]]:
+    """Map the rows of a table, some at a time: arrays of shape (rows, q), in their order.
+
+    Parameters
+    ----------
+    source : path or table
+        See `mipselect.tables.sources.open_source`.
+    inputs : InputMap
+        Of fields with ranges.
+
+    Raises
+    ------
+    InvalidInput
+        Naming the fields that are not there, before a row is read.
+    """
+    parts, width = open_columns(source, inputs.inputs), len(inputs.columns)
+
+    def mapped() -> Iterator[NDArray[np.float32]]:
+        for part in parts:
+            for batch in part.read(inputs.inputs):
+                X = np.empty((batch.num_rows, width), np.float32)
+                inputs.encode_inputs(batch, X)
+                yield X
+
+    return mapped()
 
 
 def read_rows(

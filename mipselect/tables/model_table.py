@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from mipselect.errors import InvalidInput
 from mipselect.tables.encoders import Scaled
 from mipselect.tables.equation import TableEquation, equation
-from mipselect.tables.mapping import open_columns
+from mipselect.tables.mapping import mapped_batches
 from mipselect.tables.public_map import PublicMap
 from mipselect.tables.schema import TableSchema
 from mipselect.validation import checked_name, checked_names, set_fields
@@ -119,17 +119,7 @@ class ModelTable:
         InvalidInput
             Naming the fields that are not there, before a row is read.
         """
-        public = self.public
-        parts = open_columns(source, public.inputs)
-
-        def mapped() -> Iterator[NDArray[np.float32]]:
-            for part in parts:
-                for batch in part.read(public.inputs):
-                    X = np.empty((batch.num_rows, len(public.columns)), np.float32)
-                    public.encode_inputs(batch, X)
-                    yield X
-
-        return mapped()
+        return mapped_batches(source, self.public)
 
     def equation(
         self, coef: Sequence[float], intercept: float, *, log_odds: bool = False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,24 +10,31 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from mipselect.docstrings import completed_by
 from mipselect.errors import InvalidInput
 from mipselect.tables.encoders import (
-    Column,
     Encoder,
     Indicators,
     Ranked,
     Scaled,
     Unscaled,
-    checked_range,
     encoder_of,
     unscaled_encoder_of,
 )
 from mipselect.tables.fields import Field
+from mipselect.tables.input_map import (
+    InputMap,
+    Ranges,
+    checked_fields,
+    checked_ranges,
+    checked_schema,
+    require_complete,
+    require_names,
+    require_used,
+)
 from mipselect.tables.schema import TableSchema
 from mipselect.tables.units import Units
-from mipselect.validation import LARGEST_SCALE, checked_name, checked_number, listed, shown
-
-Ranges = Mapping[str, tuple[float, float]]
+from mipselect.validation import listed, shown
 
 
 @dataclass(frozen=True)
@@ -49,14 +56,13 @@ class Target:
     offset: float
 
 
+@completed_by(InputMap)
 @dataclass(frozen=True)
-class PublicMap:
+class PublicMap(InputMap):
     """A public map of one row of a table into features of Euclidean norm at most 1.
 
     Attributes
     ----------
-    features, always : tuple of Encoder
-        The fields to choose from and those that are always in, in the order of the schema.
     target : Target
     unit : Field or None
         The field that says whose row it is.
@@ -70,8 +76,6 @@ class PublicMap:
     ['a']
     """
 
-    features: tuple[Encoder, ...]
-    always: tuple[Encoder, ...]
     target: Target
     unit: Field | None
 
@@ -92,7 +96,7 @@ class PublicMap:
         InvalidInput
             Naming the fields of which the schema says too little, and what is lacking.
         """
-        narrowed = _checked_ranges(_checked_schema(schema), ranges or {})
+        narrowed = checked_ranges(checked_schema(schema), ranges or {})
 
         def gap(field: Field) -> str:
             return "" if field.name in narrowed else field.gap
@@ -101,10 +105,7 @@ class PublicMap:
             return encoder_of(field, narrowed)
 
         result = cls._made(schema, target, always, never, gap, encoder)
-        used = {each.field.name for each in result.encoders}
-        unused = sorted(set(narrowed) - used - {target})
-        if unused:
-            raise InvalidInput(f"ranges: fields that are not used: {listed(unused)}")
+        require_used(narrowed, {each.field.name for each in result.encoders} | {target})
         return result
 
     @classmethod
@@ -124,7 +125,7 @@ class PublicMap:
             As `of`; no field needs a range.
         """
         return cls._made(
-            _checked_schema(schema), target, always, never, _gap_but_ranges, unscaled_encoder_of
+            checked_schema(schema), target, always, never, _gap_but_ranges, unscaled_encoder_of
         )
 
     @classmethod
@@ -138,10 +139,10 @@ class PublicMap:
         encoder: Callable[[Field], Encoder],
     ) -> PublicMap:
         aimed = schema.field(target, "target")
-        _require_complete([aimed], gap)
+        require_complete([aimed], gap)
         aim = _target_of(aimed, encoder(aimed))
-        kept_in = _checked_names(schema, always, "always", target)
-        left_out = _checked_names(schema, never, "never", target)
+        kept_in = checked_fields(schema, always, "always", target)
+        left_out = checked_fields(schema, never, "never", target)
         both = sorted(kept_in & left_out)
         if both:
             raise InvalidInput(f"a field cannot be in always and in never: {listed(both)}")
@@ -154,7 +155,7 @@ class PublicMap:
             for field in schema.fields
             if field.name not in left_out and field.name not in (target, schema.privacy_unit)
         ]
-        _require_complete(used, gap)
+        require_complete(used, gap)
         encoders = [encoder(field) for field in used]
         features = tuple(e for e in encoders if e.field.name not in kept_in)
         if not features:
@@ -164,28 +165,8 @@ class PublicMap:
         result = cls(
             features, fixed, aim, None if unit is None else schema.field(unit, "privacy unit")
         )
-        _require_names(result.columns)
+        require_names(result.columns)
         return result
-
-    @property
-    def encoders(self) -> tuple[Encoder, ...]:
-        """All of them in the order of their columns: the features, then those always in."""
-        return (*self.features, *self.always)
-
-    @property
-    def columns(self) -> tuple[Column, ...]:
-        """The columns of X."""
-        return tuple(column for encoder in self.encoders for column in encoder.columns())
-
-    @property
-    def blocks(self) -> tuple[range, ...]:
-        """The columns of every encoder."""
-        blocks, start = [], 0
-        for encoder in self.encoders:
-            width = len(encoder.columns())
-            blocks.append(range(start, start + width))
-            start += width
-        return tuple(blocks)
 
     @property
     def dtype(self) -> type[np.float32] | type[np.float64]:
@@ -198,11 +179,6 @@ class PublicMap:
         """The columns of the table that are read."""
         unit = () if self.unit is None else (self.unit.name,)
         return (*self.inputs, self.target.encoder.field.name, *unit)
-
-    @property
-    def inputs(self) -> tuple[str, ...]:
-        """Those of them that X is made of."""
-        return tuple(encoder.field.name for encoder in self.encoders)
 
     @property
     def units(self) -> Units:
@@ -224,11 +200,6 @@ class PublicMap:
         self.encode_inputs(batch, X)
         y[:] = self.target.encoder.scaled(batch.column(len(self.encoders)))
 
-    def encode_inputs(self, batch: pa.RecordBatch, X: NDArray[np.floating[Any]]) -> None:
-        """Map a batch, whose columns begin with `inputs`, to rows of X."""
-        for k, (encoder, block) in enumerate(zip(self.encoders, self.blocks, strict=True)):
-            encoder.encode(batch.column(k), X[:, block.start : block.stop])
-
 
 def _target_of(field: Field, encoder: Encoder) -> Target:
     if isinstance(encoder, Indicators):
@@ -245,65 +216,5 @@ def _target_of(field: Field, encoder: Encoder) -> Target:
     return Target(encoder, None, column.scale, column.offset)
 
 
-def _checked_schema(schema: TableSchema) -> TableSchema:
-    if not isinstance(schema, TableSchema):
-        raise InvalidInput(
-            f"schema must be a TableSchema, such as TableSchema.read(path); got {shown(schema)}"
-        )
-    return schema
-
-
 def _gap_but_ranges(field: Field) -> str:
     return "" if field.is_number else field.gap
-
-
-def _checked_ranges(schema: TableSchema, ranges: Ranges) -> Ranges:
-    """Ranges of the question, in place of those of the table."""
-    result = {}
-    for name, ends in ranges.items():
-        field = schema.field(name, "ranges")
-        what = f"ranges: field {name}"
-        if not field.is_number or field.categories is not None:
-            raise InvalidInput(f"{what} must be one of numbers without categories")
-        if isinstance(ends, str) or not isinstance(ends, Sequence) or len(ends) != 2:
-            raise InvalidInput(f"{what} must be two numbers (lo, hi), got {shown(ends)}")
-        wanted = f"a number between {-LARGEST_SCALE:g} and {LARGEST_SCALE:g}"
-        low, high = (
-            checked_number(end, what, wanted, lambda v: abs(v) <= LARGEST_SCALE) for end in ends
-        )
-        result[name] = checked_range(low, high, what)
-    return result
-
-
-def _checked_names(
-    schema: TableSchema, names: Sequence[str], what: str, target: str
-) -> frozenset[str]:
-    if isinstance(names, str) or not isinstance(names, Iterable):
-        raise InvalidInput(f"{what} must be a list of field names, got {shown(names)}")
-    result = frozenset(schema.field(name, what).name for name in names)
-    if target in result:
-        raise InvalidInput(f"the target {shown(target)} cannot be in {what}")
-    return result
-
-
-def _require_complete(fields: Sequence[Field], gap: Callable[[Field], str]) -> None:
-    """Raise `InvalidInput` for all fields of which the schema says too little."""
-    lacking = [f for f in fields if gap(f)]
-    if lacking:
-        says = "; ".join(f"{shown(f.name)} needs {gap(f)}" for f in lacking[:10])
-        more = f" and {len(lacking) - 10} more" if len(lacking) > 10 else ""
-        raise InvalidInput(
-            "the schema says too little of fields that are used (fill it in from public "
-            f"knowledge, or leave the fields out with never): {says}{more}"
-        )
-
-
-def _require_names(columns: Sequence[Column]) -> None:
-    seen: set[str] = set()
-    for column in columns:
-        checked_name(column.name, "the name of a column, made of a field and a category,")
-        if column.name in seen:
-            raise InvalidInput(
-                f"two columns would be called {shown(column.name)}; rename a field or a category"
-            )
-        seen.add(column.name)

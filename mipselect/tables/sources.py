@@ -61,11 +61,11 @@ def open_source(source: Any) -> tuple[Part, ...]:
         return (_reader_part("the reader", source),)
     if isinstance(source, dataset.Dataset):
         return (_dataset_part(source),)
-    if _is_frame(source, "pandas", "DataFrame"):
+    if is_frame(source, "pandas", "DataFrame"):
         return (_pandas_part(source),)
-    if _is_frame(source, "polars", "DataFrame"):
+    if is_frame(source, "polars", "DataFrame"):
         return (_polars_part(source),)
-    if _is_frame(source, "polars", "LazyFrame"):
+    if is_frame(source, "polars", "LazyFrame"):
         return (_lazy_part(source),)
     if hasattr(source, "__arrow_c_stream__"):
         return (_reader_part("the table", pa.RecordBatchReader.from_stream(source)),)
@@ -80,12 +80,12 @@ def read_again(source: Any) -> Any:
 
     stays = (str, Path, pa.RecordBatch, pa.Table, dataset.Dataset)
     frames = (("pandas", "DataFrame"), ("polars", "DataFrame"), ("polars", "LazyFrame"))
-    if isinstance(source, stays) or any(_is_frame(source, *frame) for frame in frames):
+    if isinstance(source, stays) or any(is_frame(source, *frame) for frame in frames):
         return source
     return pa.table(source) if hasattr(source, "__arrow_c_stream__") else source
 
 
-def _is_frame(source: Any, module: str, name: str) -> bool:
+def is_frame(source: Any, module: str, name: str) -> bool:
     """Return whether `source` is of a class of a package that need not be installed."""
     package = sys.modules.get(module)
     return package is not None and isinstance(source, getattr(package, name))

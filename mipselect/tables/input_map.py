@@ -1,0 +1,161 @@
+"""`InputMap`: fields of a table as columns, known before a row is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from mipselect.errors import InvalidInput
+from mipselect.tables.encoders import Column, Encoder, checked_range, encoder_of
+from mipselect.tables.fields import Field
+from mipselect.tables.schema import TableSchema
+from mipselect.validation import LARGEST_SCALE, checked_name, checked_number, listed, shown
+
+Ranges = Mapping[str, tuple[float, float]]
+
+
+@dataclass(frozen=True)
+class InputMap:
+    """A public map of the fields of one row into columns; no target is known.
+
+    Attributes
+    ----------
+    features, always : tuple of Encoder
+        The fields to choose from and those that are always in, in the order of the schema.
+    """
+
+    features: tuple[Encoder, ...]
+    always: tuple[Encoder, ...]
+
+    @property
+    def encoders(self) -> tuple[Encoder, ...]:
+        """All of them in the order of their columns: the features, then those always in."""
+        return (*self.features, *self.always)
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns of X."""
+        return tuple(column for encoder in self.encoders for column in encoder.columns())
+
+    @property
+    def blocks(self) -> tuple[range, ...]:
+        """The columns of every encoder."""
+        blocks, start = [], 0
+        for encoder in self.encoders:
+            width = len(encoder.columns())
+            blocks.append(range(start, start + width))
+            start += width
+        return tuple(blocks)
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The columns of the table that X is made of."""
+        return tuple(encoder.field.name for encoder in self.encoders)
+
+    def encode_inputs(self, batch: pa.RecordBatch, X: NDArray[np.floating[Any]]) -> None:
+        """Map a batch, whose columns begin with `inputs`, to rows of X."""
+        for k, (encoder, block) in enumerate(zip(self.encoders, self.blocks, strict=True)):
+            encoder.encode(batch.column(k), X[:, block.start : block.stop])
+
+
+def input_map(
+    schema: TableSchema,
+    *,
+    target: str | None = None,
+    never: Sequence[str] = (),
+    ranges: Ranges | None = None,
+) -> InputMap:
+    """Choose all fields of a schema but the target and those of `never`; none is always in.
+
+    Raises
+    ------
+    InvalidInput
+        Naming the fields of which the schema says too little, and what is lacking.
+    """
+    narrowed = checked_ranges(checked_schema(schema), ranges or {})
+    if target is not None:
+        schema.field(target, "target")
+    left_out = checked_fields(schema, never, "never", target)
+    used = [f for f in schema.fields if f.name not in left_out and f.name != target]
+    require_complete(used, lambda field: "" if field.name in narrowed else field.gap)
+    require_used(narrowed, {field.name for field in used})
+    if not used:
+        raise InvalidInput("the schema has no field besides target and never")
+    result = InputMap(tuple(encoder_of(field, narrowed) for field in used), ())
+    require_names(result.columns)
+    return result
+
+
+def checked_schema(schema: TableSchema, what: str = "schema") -> TableSchema:
+    """Return it; raise `InvalidInput` for what is no `TableSchema`."""
+    if not isinstance(schema, TableSchema):
+        raise InvalidInput(
+            f"{what} must be a TableSchema, such as TableSchema.read(path); got {shown(schema)}"
+        )
+    return schema
+
+
+def checked_ranges(schema: TableSchema, ranges: Ranges) -> Ranges:
+    """Ranges of the question, in place of those of the table."""
+    result = {}
+    for name, ends in ranges.items():
+        field = schema.field(name, "ranges")
+        what = f"ranges: field {name}"
+        if not field.is_number or field.categories is not None:
+            raise InvalidInput(f"{what} must be one of numbers without categories")
+        if isinstance(ends, str) or not isinstance(ends, Sequence) or len(ends) != 2:
+            raise InvalidInput(f"{what} must be two numbers (lo, hi), got {shown(ends)}")
+        wanted = f"a number between {-LARGEST_SCALE:g} and {LARGEST_SCALE:g}"
+        low, high = (
+            checked_number(end, what, wanted, lambda v: abs(v) <= LARGEST_SCALE) for end in ends
+        )
+        result[name] = checked_range(low, high, what)
+    return result
+
+
+def require_used(ranges: Ranges, used: Collection[str]) -> None:
+    """Raise `InvalidInput` if there are ranges of other fields."""
+    unused = sorted(set(ranges) - set(used))
+    if unused:
+        raise InvalidInput(f"ranges: fields that are not used: {listed(unused)}")
+
+
+def checked_fields(
+    schema: TableSchema, names: Sequence[str], what: str, target: str | None
+) -> frozenset[str]:
+    """Return names of fields; `what` is how a message calls them."""
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        raise InvalidInput(f"{what} must be a list of field names, got {shown(names)}")
+    result = frozenset(schema.field(name, what).name for name in names)
+    if target in result:
+        raise InvalidInput(f"the target {shown(target)} cannot be in {what}")
+    return result
+
+
+def require_complete(fields: Sequence[Field], gap: Callable[[Field], str]) -> None:
+    """Raise `InvalidInput` for all fields of which the schema says too little."""
+    lacking = [f for f in fields if gap(f)]
+    if lacking:
+        says = "; ".join(f"{shown(f.name)} needs {gap(f)}" for f in lacking[:10])
+        more = f" and {len(lacking) - 10} more" if len(lacking) > 10 else ""
+        raise InvalidInput(
+            "the schema says too little of fields that are used (fill it in from public "
+            f"knowledge, or leave the fields out with never): {says}{more}"
+        )
+
+
+def require_names(columns: Sequence[Column]) -> None:
+    """Raise `InvalidInput` unless columns have names that are texts and differ."""
+    seen: set[str] = set()
+    for column in columns:
+        checked_name(column.name, "the name of a column, made of a field and a category,")
+        if column.name in seen:
+            raise InvalidInput(
+                f"two columns would be called {shown(column.name)}; rename a field or a category"
+            )
+        seen.add(column.name)
