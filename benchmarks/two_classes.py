@@ -79,7 +79,9 @@ def before(X: np.ndarray, y: np.ndarray, parts: int, epsilon: float, seed: int) 
     rows, length = with_ones(X), math.sqrt(parts + 1.0)
     radius = REACH / length
     change = 2.0 * length * LOSS.slope(1.0, REACH)
-    chosen = perturbation(epsilon, 0.0, change, length**2 * LOSS.curvature, radius, rows.shape[1])
+    curvature = length**2 * LOSS.curvature
+    ridge = lightest_ridge(epsilon, 0.0, change, curvature, radius, rows.shape[1])
+    chosen = with_ridge(ridge, epsilon, change, curvature)
     ball = Balls((rows.shape[1],), (1.0,))
     noise = product_laplace(random.Random(seed), ball, chosen.noise_scale)
     return perturbed_minimiser(LOSS, rows, y, chosen.ridge, noise, radius)

@@ -27,9 +27,6 @@ from mipselect.regression.release import ModelRelease
 from mipselect.tables.frames import numeric_matrix, numeric_vector
 from mipselect.validation import checked_budget, checked_flag
 
-REACH = 3.0
-"""Bound of predictions, in halves of the target range, where `coef_bound` follows from a table."""
-
 
 @estimator
 class ReleasedModel(PrivateEstimator):
@@ -165,7 +162,7 @@ class PrivateLinearModel(ReleasedModel, PrivateDraw):
 
     def _follow(self, widths: Sequence[int], length: float) -> Mapping[str, Any]:
         """Further bounds, for rows of so many fields and this length."""
-        return {"coef_bound": REACH / length}
+        return {}
 
     def has_columns(self, size: int) -> bool:
         """Return whether a parameter has one number for each of so many columns."""

@@ -6,7 +6,7 @@ import math
 import random
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,7 +28,7 @@ from mipselect.regression.perturbed_objective import (
     ROUNDING,
     Perturbation,
     balanced_ridge,
-    perturbation,
+    lightest_ridge,
     perturbed_minimiser,
     with_ridge,
 )
@@ -41,12 +41,11 @@ from mipselect.regression.smooth_losses import (
 )
 from mipselect.validation import checked_nonnegative, checked_scale
 
-COEF_BOUND = "r: the largest Euclidean length of the coefficients, the intercept among them."
-OF_COEF_BOUND = "the largest length of the coefficients, with the intercept"
-RIDGE = "γ ≥ 0 of the penalty (γ/2)‖β‖² on the sum of losses, the λ of an `Instance`"
+REACH = 3.0
+"""Bound of predictions by the squared loss, by that of the target, where it follows from a table."""
 
-REACH_OF_CLASSES = 60.0
-"""Bound of a linear predictor of classes, where `coef_bound` is not given: no bound in practice."""
+FAR = 60.0
+"""The same where the slope of the loss is bounded: no bound in practice, for the ridge decides."""
 
 STEPS = 2.0**20
 """Released coefficients are multiples of coef_bound / STEPS."""
@@ -74,6 +73,32 @@ class _ObjectivePerturbation(PrivateLinearModel):
         default=None,
         check=checked_scale,
     )
+    fields: tuple[int, ...] | None = parameter(
+        "tuple of int, optional",
+        "Widths of fields of consecutive columns, in whose columns together a row is shortened to "
+        "a length of 1. Public; for a table they follow from its schema.",
+        default=None,
+    )
+    coef_bound: float | None = parameter(
+        "float, optional",
+        "r: the largest Euclidean length of the coefficients, the intercept among them. Public; "
+        "required by the squared loss. Without it, the length at which a linear predictor may "
+        f"reach {FAR:g} bounds of the target, which is no bound in practice: the ridge decides.",
+        default=None,
+        check=checked_scale,
+        assumption="the largest length of the coefficients, with the intercept",
+    )
+    ridge: float | None = parameter(
+        "float, optional",
+        "γ ≥ 0 of the penalty (γ/2)‖β‖² on the sum of losses, the λ of an `Instance`; privacy may "
+        "need a larger one. Without it a public rule of ε, the number of coefficients and, under "
+        "replace-one, the number of rows.",
+        default=None,
+        check=checked_nonnegative,
+    )
+
+    _balance: ClassVar[float]
+    """k of `balanced_ridge`; by experiment, see docs/regression.md."""
 
     def _promise(self, size: int) -> Guarantee:
         """Pure ε."""
@@ -88,28 +113,65 @@ class _ObjectivePerturbation(PrivateLinearModel):
     def _target_bound(self) -> float:
         """B_y."""
 
-    @abstractmethod
     def _rows(self, size: int) -> RowMap:
         """The map of rows, which are bounded."""
+        x_bound = self._public("x_bound")["x_bound"]
+        bounds = {"x_bound": x_bound, "row_bound": self.row_bound, "fields": self.fields}
+        return require_bounded(RowMap(size, self.fit_intercept, **bounds))
 
-    @abstractmethod
+    @property
+    def _bounds_slopes(self) -> bool:
+        """True if a gradient is bounded without a bound on coefficients."""
+        return math.isfinite(self._loss().slope(1.0, math.inf))
+
     def _radius(self, size: int) -> float:
         """r."""
+        if self.coef_bound is None and self._bounds_slopes:
+            return FAR * self._target_bound() / self._rows(size).norm
+        return float(self._public("coef_bound")["coef_bound"])
 
-    @abstractmethod
-    def _balls(self, size: int) -> Balls:
-        """The balls that hold a row's gradient for a slope of 1, in whose norm noise is drawn."""
+    def _change(self, size: int) -> tuple[Balls, float]:
+        """The balls in whose norm noise is drawn, and Γ: how far a gradient moves in it.
 
-    @abstractmethod
+        Of the balls of the fields, in which a gradient has the norm of its slope, and one ball of
+        whole rows, in which two gradients may be nearer than that, those with less noise.
+        """
+        loss, rows = self._loss(), self._rows(size)
+        y_bound, radius = self._target_bound(), self._radius(size)
+        whole = Balls((rows.columns,), (rows.norm,))
+        apart = whole_apart = loss.slope(y_bound, radius * rows.norm)
+        if self.relation == "replace-one":
+            apart *= 2.0
+            whole_apart = loss.replaced(rows.norm, y_bound, radius) / rows.norm
+        ways = [(rows.parts or whole, apart), (whole, whole_apart)]
+        balls, change = min(ways, key=lambda way: way[0].deviation * way[1])
+        return balls, change * (1.0 + ROUNDING)
+
     def _perturbation(self, size: int, count: int | None = None) -> Perturbation:
         """The amounts of ridge and noise; `count` is the number of rows where that is public."""
+        rows, (balls, change) = self._rows(size), self._change(size)
+        epsilon, y_bound = float(self.epsilon), self._target_bound()
+        curvature = rows.norm**2 * self._loss().curvature * (1.0 + ROUNDING)
+        if self.ridge is None:
+            in_units = change / y_bound
+            ridge = balanced_ridge(self._balance, epsilon, in_units, curvature, balls, count)
+        else:
+            length = change * math.hypot(*balls.radii)
+            ridge = lightest_ridge(
+                epsilon, float(self.ridge), length, curvature, self._radius(size), rows.columns
+            )
+        return with_ridge(ridge, epsilon, change, curvature)
+
+    def _follow(self, widths: Sequence[int], length: float) -> Mapping[str, Any]:
+        follows = {"fields": tuple(widths)}
+        return follows if self._bounds_slopes else {**follows, "coef_bound": REACH / length}
 
     def _draw(self, X: FloatArray, y: FloatArray, source: random.Random, private: bool) -> Drawn:
         size = X.shape[1]
         count = len(X) if self.relation == "replace-one" else None
         rows, chosen = self._rows(size), self._perturbation(size, count)
         y_bound, radius = self._target_bound(), self._radius(size)
-        noise = product_laplace(source, self._balls(size), chosen.noise_scale)
+        noise = product_laplace(source, self._change(size)[0], chosen.noise_scale)
         theta = perturbed_minimiser(
             self._loss(), rows(X), np.clip(y, -y_bound, y_bound), chosen.ridge, noise, radius
         )
@@ -166,14 +228,6 @@ class ObjectivePerturbationRegressor(PrivateRegressor, _ObjectivePerturbation):
     """
 
     y_bound: float | None = target_bound(check=checked_scale)
-    coef_bound: float | None = parameter(
-        "float",
-        f"{COEF_BOUND} Public; required.",
-        default=None,
-        check=checked_scale,
-        assumption=OF_COEF_BOUND,
-    )
-    ridge: float = parameter("float", f"{RIDGE}.", default=0.0, check=checked_nonnegative)
     loss: str = parameter(
         '{"squared", "huber(κ)"}',
         "κ in the units of y.",
@@ -181,35 +235,10 @@ class ObjectivePerturbationRegressor(PrivateRegressor, _ObjectivePerturbation):
         check=lambda loss, _: regression_loss(loss),
     )
 
+    _balance = 36.0
+
     def _loss(self) -> SmoothLoss:
         return regression_loss(self.loss)
-
-    def _rows(self, size: int) -> RowMap:
-        x_bound = self._public("x_bound", "coef_bound")["x_bound"]
-        row_map = RowMap(size, self.fit_intercept, x_bound=x_bound, row_bound=self.row_bound)
-        return require_bounded(row_map)
-
-    def _radius(self, size: int) -> float:
-        return float(self._public("coef_bound")["coef_bound"])
-
-    def _balls(self, size: int) -> Balls:
-        return Balls((size + bool(self.fit_intercept),), (1.0,))
-
-    def _perturbation(self, size: int, count: int | None = None) -> Perturbation:
-        loss, rows, y_bound = self._loss(), self._rows(size), self._target_bound()
-        radius = self._radius(size)
-        if self.relation == "replace-one":
-            change = loss.replaced(rows.norm, y_bound, radius)
-        else:
-            change = rows.norm * loss.slope(y_bound, radius * rows.norm)
-        return perturbation(
-            float(self.epsilon),
-            float(self.ridge),
-            change * (1.0 + ROUNDING),
-            rows.norm**2 * loss.curvature * (1.0 + ROUNDING),
-            radius,
-            rows.columns,
-        )
 
     def _target_bound(self) -> float:
         return float(self._public("y_bound")["y_bound"])
@@ -252,28 +281,6 @@ class ObjectivePerturbationClassifier(ClassifierMixin, _ObjectivePerturbation): 
     True
     """
 
-    coef_bound: float | None = parameter(
-        "float, optional",
-        f"{COEF_BOUND} Public; without it the length at which a linear predictor may reach "
-        f"{REACH_OF_CLASSES:g}, which is no bound in practice: the ridge decides.",
-        default=None,
-        check=checked_scale,
-        assumption=OF_COEF_BOUND,
-    )
-    ridge: float | None = parameter(
-        "float, optional",
-        f"{RIDGE}. Without it a public rule of ε, the number of coefficients and, under "
-        "replace-one, the number of rows.",
-        default=None,
-        check=checked_nonnegative,
-    )
-    fields: tuple[int, ...] | None = parameter(
-        "tuple of int, optional",
-        "Widths of fields of consecutive columns, in whose columns together a row is shortened to "
-        "a length of 1. Public; for a table they follow from its schema.",
-        default=None,
-    )
-
     loss: str = parameter(
         '{"logistic", "smoothed-hinge", "smoothed-hinge(h)"}',
         "h is the half width of the smoothed kink, 0.5 if none is given. The hinge itself has no "
@@ -289,6 +296,8 @@ class ObjectivePerturbationClassifier(ClassifierMixin, _ObjectivePerturbation): 
         default=None,
         check=lambda classes, _: sorted_classes(classes),
     )
+
+    _balance = 6.0
 
     @available_if(lambda self: self.loss == LOGISTIC)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: ArrayLike) -> FloatArray:
@@ -318,34 +327,6 @@ class ObjectivePerturbationClassifier(ClassifierMixin, _ObjectivePerturbation): 
 
     def _loss(self) -> SmoothLoss:
         return classification_loss(self.loss)
-
-    def _rows(self, size: int) -> RowMap:
-        x_bound = self._public("x_bound")["x_bound"]
-        bounds = {"x_bound": x_bound, "row_bound": self.row_bound, "fields": self.fields}
-        return require_bounded(RowMap(size, self.fit_intercept, **bounds))
-
-    def _radius(self, size: int) -> float:
-        given = self.coef_bound
-        return REACH_OF_CLASSES / self._rows(size).norm if given is None else float(given)
-
-    def _balls(self, size: int) -> Balls:
-        return self._rows(size).narrowest
-
-    def _perturbation(self, size: int, count: int | None = None) -> Perturbation:
-        loss, rows, balls = self._loss(), self._rows(size), self._balls(size)
-        epsilon, radius = float(self.epsilon), self._radius(size)
-        moves = {"add-remove": 1.0, "replace-one": 2.0}[self.relation]
-        change = moves * loss.slope(1.0, radius * rows.norm) * (1.0 + ROUNDING)
-        curvature = rows.norm**2 * loss.curvature * (1.0 + ROUNDING)
-        if self.ridge is None:
-            ridge = balanced_ridge(epsilon, change, curvature, balls, count)
-            return with_ridge(ridge, epsilon, change, curvature)
-        length = change * math.hypot(*balls.radii)
-        chosen = perturbation(epsilon, float(self.ridge), length, curvature, radius, rows.columns)
-        return with_ridge(chosen.ridge, epsilon, change, curvature)
-
-    def _follow(self, widths: Sequence[int], length: float) -> Mapping[str, Any]:
-        return {"coef_bound": REACH_OF_CLASSES / length, "fields": tuple(widths)}
 
     def _target_bound(self) -> float:
         return 1.0

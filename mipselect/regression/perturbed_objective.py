@@ -19,9 +19,6 @@ SMALLEST_RIDGE = 1e-9
 ROUNDING = 1e-12
 """The rate of the noise is lowered by this much, relatively."""
 
-BALANCE = 6.0
-"""k of `balanced_ridge`; by experiment, see docs/regression.md."""
-
 UNKNOWN_ROWS = 144.0
 """n/σ of `balanced_ridge` where n is private."""
 
@@ -45,10 +42,10 @@ class Perturbation:
     jacobian: float
 
 
-def perturbation(
+def lightest_ridge(
     epsilon: float, gamma: float, change: float, curvature: float, radius: float, columns: int
-) -> Perturbation:
-    """Choose c ≥ γ and η = (ε - ln(1 + λ̄/c))/Γ.
+) -> float:
+    """Choose the c ≥ γ that adds least to the gradient in the worst case.
 
     Parameters
     ----------
@@ -56,7 +53,8 @@ def perturbation(
     gamma : float
         γ ≥ 0, the ridge that was given.
     change : float
-        Γ: how far the sum of the gradients moves between neighbours, at any β of the ball.
+        Γ: the Euclidean length by which the sum of the gradients moves between neighbours, at any
+        β of the ball.
     curvature : float
         λ̄: the largest eigenvalue of one row's Hessian.
     radius : float
@@ -66,9 +64,9 @@ def perturbation(
 
     Notes
     -----
-    c minimises what is added to the gradient in the worst case, dΓ/(ε - j) + r(c - γ): the mean
-    length of the noise and the length of the further ridge term. That is convex in c, with the
-    derivative r - dΓ/(ε-j)² · λ̄/(c(c + λ̄)), which rises.
+    What is added is dΓ/(ε - j) + r(c - γ) with j = ln(1 + λ̄/c): the mean length of the noise and
+    the length of the further ridge term. That is convex in c, with the derivative
+    r - dΓ/(ε-j)² · λ̄/(c(c + λ̄)), which rises.
     """
 
     def jacobian(ridge: float) -> float:
@@ -91,7 +89,7 @@ def perturbation(
             middle = 0.5 * (low + high)
             low, high = (middle, high) if derivative(math.exp(middle)) < 0.0 else (low, middle)
         ridge = math.exp(high)
-    return with_ridge(ridge, epsilon, change, curvature)
+    return ridge
 
 
 def with_ridge(ridge: float, epsilon: float, change: float, curvature: float) -> Perturbation:
@@ -102,17 +100,24 @@ def with_ridge(ridge: float, epsilon: float, change: float, curvature: float) ->
 
 
 def balanced_ridge(
-    epsilon: float, change: float, curvature: float, balls: Balls, rows: int | None
+    balance: float,
+    epsilon: float,
+    change: float,
+    curvature: float,
+    balls: Balls,
+    rows: int | None,
 ) -> float:
     """Choose c = kσ√(σa/n), a ridge that grows with the noise: a public rule.
 
     Parameters
     ----------
+    balance : float
+        k.
     epsilon : float
     change : float
-        Γ, in the norm of the balls.
+        Γ, in the norm of the balls and in units of the bound of the target.
     curvature : float
-        λ̄, as for `perturbation`.
+        λ̄, the largest eigenvalue of one row's Hessian.
     balls : Balls
         Where rows lie; a is the root of the mean square of their radii.
     rows : int or None
@@ -133,7 +138,7 @@ def balanced_ridge(
             return True
         noise = scale / left
         known = UNKNOWN_ROWS if rows is None else max(rows, 1) * unit / noise
-        return ridge < BALANCE * noise * unit / math.sqrt(known)
+        return ridge < balance * noise * unit / math.sqrt(known)
 
     low = math.log(SMALLEST_RIDGE * curvature)
     high = low + 1.0

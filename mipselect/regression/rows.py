@@ -93,12 +93,6 @@ class RowMap:
         largest = tuple(b / u for b, u in zip(self.x_bound, units, strict=True))
         return Balls((1,) * self.size + one, largest + (1.0,) * len(one))
 
-    @property
-    def narrowest(self) -> Balls:
-        """The product with the smaller deviation: `parts`, or one ball for whole rows."""
-        whole = Balls((self.columns,), (self.norm,))
-        return min(whole, self.parts or whole, key=lambda balls: balls.deviation)
-
     def __call__(self, X: FloatArray) -> FloatArray:
         """Map rows, shape (n, size), to shape (n, columns)."""
         rows = np.array(X, dtype=np.float64)

@@ -21,8 +21,9 @@ from mipselect.regression.balls import Balls
 from mipselect.regression.double_draws import product_laplace, standard_normals
 from mipselect.regression.perturbed_objective import (
     Perturbation,
-    perturbation,
+    lightest_ridge,
     perturbed_minimiser,
+    with_ridge,
 )
 from mipselect.regression.smooth_losses import (
     Huber,
@@ -62,7 +63,9 @@ def calibrated(
         if relation == "replace-one"
         else norm_ * loss.slope(y_bound, radius * norm_)
     )
-    return perturbation(epsilon, ridge, change, norm_**2 * loss.curvature, radius, columns)
+    curvature = norm_**2 * loss.curvature
+    ridge = lightest_ridge(epsilon, ridge, change, curvature, radius, columns)
+    return with_ridge(ridge, epsilon, change, curvature)
 
 
 def published(epsilon: float, ridge: float, zeta: float, curvature: float) -> Perturbation:
@@ -71,17 +74,24 @@ def published(epsilon: float, ridge: float, zeta: float, curvature: float) -> Pe
 
 
 def test_the_constants_of_the_published_setting() -> None:
-    """p = 100, s = 5, b = 0.5, r = 1.1, λ = 120, ε = 1."""
+    """p = 100, s = 5, b = 0.5, r = 1.1, λ = 120, ε = 1: the mean length of the noise."""
+    norm_, y_bound, r = 0.5 * math.sqrt(5.0), 0.5, 1.1
     for relation, radius in (("add-remove", 9.77), ("replace-one", 11.19)):
+        ball = calibrated(Squared(), 1.0, 120.0, relation, norm_, y_bound, r, 5)
+        assert 5.0 * ball.noise_scale == pytest.approx(radius, abs=0.01)
         model = ObjectivePerturbationRegressor(
-            x_bound=0.5, y_bound=0.5, coef_bound=1.1, ridge=120.0, fit_intercept=False,
+            x_bound=0.5, y_bound=0.5, coef_bound=r, ridge=120.0, fit_intercept=False,
             relation=relation,
         )  # fmt: skip
-        chosen = model._perturbation(5)
+        chosen, balls = model._perturbation(5), model._change(5)[0]
         assert chosen.ridge == 120.0
         assert chosen.jacobian == pytest.approx(0.0104, abs=1e-4)
-        assert 5.0 * chosen.noise_scale == pytest.approx(radius, abs=0.01)
-    zeta = 0.5 * math.sqrt(5.0) * (0.5 + 1.1 * 0.5 * math.sqrt(5.0))
+        # Where a row is added, noise in the norm of the entries is less.
+        deviation = balls.deviation * chosen.noise_scale
+        in_the_ball = Balls((5,), (1.0,)).deviation * ball.noise_scale
+        share = 1.0 if relation == "replace-one" else math.sqrt(7.0 / 15.0)
+        assert deviation == pytest.approx(share * in_the_ball, rel=1e-9)
+    zeta = norm_ * (y_bound + r * norm_)
     assert 5.0 * published(1.0, 120.0, zeta, 1.25).noise_scale == pytest.approx(19.34, abs=0.01)
 
 
@@ -89,7 +99,8 @@ def test_the_constants_of_the_published_setting() -> None:
 @pytest.mark.parametrize("ridge", [0.0, 0.5, 120.0])
 def test_epsilon_is_spent_and_the_ridge_is_the_best(epsilon: float, ridge: float) -> None:
     change, curvature, radius, columns = 2.0, 1.5, 0.8, 4
-    chosen = perturbation(epsilon, ridge, change, curvature, radius, columns)
+    lightest = lightest_ridge(epsilon, ridge, change, curvature, radius, columns)
+    chosen = with_ridge(lightest, epsilon, change, curvature)
     assert chosen.ridge >= ridge
     assert change / chosen.noise_scale + chosen.jacobian <= epsilon
     assert change / chosen.noise_scale + chosen.jacobian == pytest.approx(epsilon, rel=1e-9)

@@ -1,4 +1,4 @@
-"""Two classes: noise in the norm of a product of balls, its law on hostile pairs, its ridge."""
+"""Noise in the norm of a product of balls: its law on hostile pairs, its ridge, two classes."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from mipselect.privacy.audit.quadrature import integral
 from mipselect.regression import (
     AdaSSPRegressor,
     ObjectivePerturbationClassifier,
+    ObjectivePerturbationRegressor,
     SelectThenRegress,
 )
 from mipselect.regression.balls import Balls
 from mipselect.regression.double_draws import product_laplace
 from mipselect.regression.perturbed_objective import (
-    BALANCE,
     Perturbation,
     balanced_ridge,
     perturbed_minimiser,
@@ -36,7 +36,9 @@ from mipselect.selectors import SISSelector
 from tests.support.perturbed_laws import PerturbedMinimiser
 
 RELATIONS = ["add-remove", "replace-one"]
-LOSSES = ["logistic", "smoothed-hinge(0.3)"]
+OF_CLASSES = ["logistic", "smoothed-hinge(0.3)"]
+LOSSES = [*OF_CLASSES, "huber(0.25)", "huber(9)", "squared"]
+Model = ObjectivePerturbationClassifier | ObjectivePerturbationRegressor
 SHAPES: dict[str, tuple[int, dict[str, Any]]] = {
     "two numbers": (2, {"fit_intercept": False}),
     "a number and the one": (1, {}),
@@ -45,12 +47,15 @@ SHAPES: dict[str, tuple[int, dict[str, Any]]] = {
     "a short row": (2, {"fit_intercept": False, "row_bound": 0.5}),
 }
 Pair = tuple[np.ndarray, np.ndarray]
-"""Two tables of mapped rows whose last entry is the class."""
+"""Two tables of mapped rows whose last entry is the target, in ± 1."""
 
 
-def classifier(shape: str, **options: Any) -> tuple[int, ObjectivePerturbationClassifier]:
+def model_of(shape: str, loss: str = "logistic", **options: Any) -> tuple[int, Model]:
     size, own = SHAPES[shape]
-    return size, ObjectivePerturbationClassifier(**{"x_bound": 1.0, **own, **options})
+    given = {"x_bound": 1.0, "loss": loss, **own, **options}
+    if loss in OF_CLASSES:
+        return size, ObjectivePerturbationClassifier(**given)
+    return size, ObjectivePerturbationRegressor(y_bound=1.0, **given)
 
 
 def hostile_pairs(rows: RowMap, relation: str, n: int, seed: int) -> Iterator[Pair]:
@@ -69,11 +74,11 @@ def hostile_pairs(rows: RowMap, relation: str, n: int, seed: int) -> Iterator[Pa
         yield whole, np.vstack([row(), kept if relation == "replace-one" else whole])
 
 
-def law(model: ObjectivePerturbationClassifier, size: int, table: np.ndarray, count: int | None,
+def law(model: Model, size: int, table: np.ndarray, count: int | None,
         chosen: Perturbation | None = None) -> PerturbedMinimiser:  # fmt: skip
     return PerturbedMinimiser(
         model._loss(), table[:, :-1], table[:, -1],
-        chosen or model._perturbation(size, count), model._radius(size), model._balls(size),
+        chosen or model._perturbation(size, count), model._radius(size), model._change(size)[0],
     )  # fmt: skip
 
 
@@ -83,8 +88,8 @@ def law(model: ObjectivePerturbationClassifier, size: int, table: np.ndarray, co
 def test_exact_densities_keep_epsilon(loss: str, relation: str, shape: str) -> None:
     rng = np.random.default_rng(3)
     for epsilon, n, ridge in ((0.1, 1, None), (1.0, 4, None), (3.0, 400, None), (1.0, 5, 0.0)):
-        size, model = classifier(
-            shape, loss=loss, relation=relation, epsilon=epsilon, ridge=ridge, coef_bound=8.0
+        size, model = model_of(
+            shape, loss, relation=relation, epsilon=epsilon, ridge=ridge, coef_bound=8.0
         )
         count = n if relation == "replace-one" else None
         worst = 0.0
@@ -98,9 +103,10 @@ def test_exact_densities_keep_epsilon(loss: str, relation: str, shape: str) -> N
 
 @pytest.mark.parametrize("shape", ["two numbers", "a number and the one"])
 @pytest.mark.parametrize("relation", RELATIONS)
-def test_no_pair_needs_a_delta(relation: str, shape: str) -> None:
-    """The whole law, with the boundary of a small ball; with a third of the noise it fails."""
-    size, model = classifier(shape, relation=relation, epsilon=1.0, coef_bound=0.7)
+@pytest.mark.parametrize("loss", ["logistic", "huber(0.25)"])
+def test_no_pair_needs_a_delta(loss: str, relation: str, shape: str) -> None:
+    """The whole law, with the boundary of a small ball."""
+    size, model = model_of(shape, loss, relation=relation, epsilon=1.0, coef_bound=0.7)
     count = 3 if relation == "replace-one" else None
 
     def law_of(chosen: Perturbation) -> Callable[[np.ndarray], MixedLaw]:
@@ -113,8 +119,9 @@ def test_no_pair_needs_a_delta(relation: str, shape: str) -> None:
     assert whole.loss <= 1.0
 
 
-def test_the_audit_finds_half_of_the_noise() -> None:
-    size, model = classifier("two numbers", epsilon=1.0, coef_bound=8.0)
+@pytest.mark.parametrize("loss", ["logistic", "huber(0.25)"])
+def test_the_audit_finds_half_of_the_noise(loss: str) -> None:
+    size, model = model_of("two numbers", loss, epsilon=1.0, coef_bound=8.0)
     chosen = model._perturbation(size, 4)
     loud = replace(chosen, noise_scale=0.5 * chosen.noise_scale)
     betas = np.random.default_rng(0).normal(size=(60, 2))
@@ -127,7 +134,7 @@ def test_the_audit_finds_half_of_the_noise() -> None:
 
 def test_densities_are_those_of_the_draws() -> None:
     """Shares of sectors of a disc, inside and on its boundary, for noise in a square."""
-    size, model = classifier("two numbers", epsilon=1.0, coef_bound=0.4)
+    size, model = model_of("two numbers", epsilon=1.0, coef_bound=0.4)
     table = np.array([[1.0, 1.0, 1.0], [1.0, -1.0, -1.0], [0.2, 1.0, 1.0]])
     found = law(model, size, table, 3)
     inside, boundary = found.law.densities
@@ -135,7 +142,7 @@ def test_densities_are_those_of_the_draws() -> None:
     draws = np.array([
         perturbed_minimiser(
             LogisticLoss(), table[:, :-1], table[:, -1], chosen.ridge,
-            product_laplace(source, model._balls(size), chosen.noise_scale), 0.4,
+            product_laplace(source, model._change(size)[0], chosen.noise_scale), 0.4,
         )
         for _ in range(1500)
     ])  # fmt: skip
@@ -181,17 +188,17 @@ def test_the_noise_has_its_law(balls: Balls) -> None:
 def test_the_ridge_is_the_root_of_its_rule() -> None:
     balls = Balls((1, 1, 4, 1), (1.0,) * 4)
     for epsilon, n in product((0.05, 0.5, 4.0), (1, 50, 5_000, 10**7)):
-        ridge = balanced_ridge(epsilon, 2.0, 1.0, balls, n)
+        ridge = balanced_ridge(6.0, epsilon, 2.0, 1.0, balls, n)
         chosen = with_ridge(ridge, epsilon, 2.0, 1.0)
         assert 2.0 / chosen.noise_scale + chosen.jacobian <= epsilon
         deviation = balls.deviation * chosen.noise_scale
-        assert ridge == pytest.approx(BALANCE * deviation * math.sqrt(deviation / n), rel=1e-9)
-        assert ridge > balanced_ridge(epsilon, 2.0, 1.0, balls, 2 * n)
+        assert ridge == pytest.approx(6.0 * deviation * math.sqrt(deviation / n), rel=1e-9)
+        assert ridge > balanced_ridge(6.0, epsilon, 2.0, 1.0, balls, 2 * n)
         # In other units of the rows the same coefficients are shrunk by as much.
         scaled = Balls(balls.widths, (0.1,) * 4)
-        again = balanced_ridge(epsilon, 2.0, 0.01, scaled, n)
+        again = balanced_ridge(6.0, epsilon, 2.0, 0.01, scaled, n)
         assert again == pytest.approx(0.01 * ridge, rel=1e-9)
-    assert balanced_ridge(1.0, 2.0, 1.0, balls, None) > 0.0
+    assert balanced_ridge(6.0, 1.0, 2.0, 1.0, balls, None) > 0.0
 
 
 def test_the_number_of_rows_counts_where_it_is_public() -> None:
@@ -217,11 +224,44 @@ def test_rows_are_shortened_by_field() -> None:
 
 
 def test_noise_in_the_better_norm() -> None:
-    many = RowMap(8, x_bound=(1.0,) * 8)
-    assert many.narrowest.widths == (1,) * 9
-    assert many.narrowest.deviation < 0.65 * Balls((9,), (3.0,)).deviation
-    short = RowMap(8, x_bound=(1.0,) * 8, row_bound=0.5)
-    assert short.narrowest == Balls((9,), (0.5,))
+    """Of the fields, or of whole rows: where they are short, and where two gradients are near."""
+
+    def deviation(**options: Any) -> tuple[tuple[int, ...], float]:
+        bounds = {"x_bound": 1.0, "y_bound": 1.0, "relation": "replace-one", **options}
+        balls, change = ObjectivePerturbationRegressor(**bounds)._change(8)
+        return balls.widths, balls.deviation * change
+
+    widths, least = deviation(loss="huber(0.25)")
+    assert widths == (1,) * 9
+    assert least < 0.65 * Balls((9,), (3.0,)).deviation * 0.5
+    widths, least = deviation(loss="huber(0.25)", row_bound=0.5)
+    assert widths == (9,)
+    assert least == pytest.approx(Balls((9,), (0.5,)).deviation * 0.5)
+    # A squared loss whose coefficients are long: D is hardly more than for a row that is added.
+    widths, least = deviation(loss="squared", coef_bound=5.0)
+    assert widths == (9,)
+    assert least < 1.1 * Balls((9,), (3.0,)).deviation * (1.0 + 5.0 * 3.0)
+    assert deviation(loss="squared", coef_bound=5.0, relation="add-remove")[0] == (1,) * 9
+
+
+def test_coefficients_do_not_depend_on_the_unit_of_the_target() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1.0, 1.0, (3000, 2))
+    y = 0.4 * X[:, 0]
+    found = [
+        ObjectivePerturbationRegressor(
+            x_bound=1.0, y_bound=scale, loss=f"huber({0.25 * scale!r})", random_state=0
+        ).fit(X, scale * y)
+        for scale in (1.0, 1024.0)
+    ]
+    np.testing.assert_allclose(1024.0 * found[0].coef_, found[1].coef_, rtol=1e-9)
+    assert found[0].score(X, y) > 0.6
+
+
+def test_the_squared_loss_needs_a_bound_of_coefficients() -> None:
+    with pytest.raises(InvalidInput, match="coef_bound"):
+        ObjectivePerturbationRegressor(x_bound=1.0, y_bound=1.0).promise(2)
+    ObjectivePerturbationRegressor(x_bound=1.0, y_bound=1.0, loss="huber(0.2)").promise(2)
 
 
 def noisy_classes(n: int = 2000) -> tuple[np.ndarray, np.ndarray]:
