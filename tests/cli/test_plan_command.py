@@ -26,7 +26,18 @@ def schema(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def question(schema: Path) -> tuple[str | Path, ...]:
-    options = ["--target", "y", "--rows", "500", "--support-size", "2", "--tables", "2"]
+    options = [
+        "--target",
+        "y",
+        "--rows",
+        "500",
+        "--support-size",
+        "2",
+        "--tables",
+        "2",
+        "--time-limit",
+        "600",
+    ]
     return ("plan", "--schema", schema, *options)
 
 
@@ -59,7 +70,7 @@ def test_text_and_json_say_the_same(run: Run, question: tuple[str | Path, ...]) 
         factor * report["coef_bound"] for factor in (0.5, 1.0, 2.0)
     ]
     assert "repeats, coef_bound" not in run(*question, "--repeated", "0").out
-    assert "this takes about" in text.err
+    assert "this takes about 600 s at most" in text.err
     assert run(*question, "--json").out == outcome.out
     assert run(*question, "--json", "--seed", "1").out != outcome.out
 
@@ -170,7 +181,7 @@ def test_an_interrupt_ends_it_with_one_line(question: tuple[str | Path, ...]) ->
         text=True,
     )
     assert process.stderr is not None
-    assert "this takes about" in process.stderr.readline()
+    assert "this takes about 600 s at most" in process.stderr.readline()
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert (process.returncode, out) == (130, "")

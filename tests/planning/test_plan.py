@@ -32,6 +32,7 @@ from mipselect.planning.question import Question
 from mipselect.planning.simulation import Guesses, Simulation
 from mipselect.problem import block_scores
 from mipselect.problem.block_options import BlockOptions
+from mipselect.search.progress import Deadline
 from mipselect.tables import PublicMap, TableSchema
 from mipselect.tables.defaults import DEFAULT_RIDGE, default_coef_bound
 
@@ -86,8 +87,8 @@ def case_of(schema: TableSchema, target: str, rows: int, *epsilons: float) -> Ca
 
 
 def case_by(scored: Instance | BlockScores, right: Any, *epsilons: float) -> Case:
-    by_epsilon = (Scored(scored, 60.0),) * len(epsilons)
-    return Case(by_epsilon, right, epsilons, random.Random(1), 60.0)
+    by_epsilon = (Scored(scored, Deadline(60.0)),) * len(epsilons)
+    return Case(by_epsilon, right, epsilons, random.Random(1), Deadline(60.0))
 
 
 def test_a_simulated_table_has_the_ranges_categories_and_missing_shares() -> None:
