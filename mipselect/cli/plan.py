@@ -6,6 +6,7 @@ import time
 from dataclasses import asdict
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
@@ -247,17 +248,14 @@ def _model_plan(
 ) -> ModelPlan:
     """Plan models by what `fit` does without further options."""
     asked = dict(arguments.question.keywords)
-    intercept = asked.pop("intercept", True)
-    regressor = ModelOptions().model(
+    model = default_fit(
+        arguments.support_size,
         of_classes=of_two_classes(schema, arguments.target),
-        epsilon=1.0,
-        delta=None,
-        relation="replace-one",
-        fit_intercept=intercept,
+        fit_intercept=asked.pop("intercept", True),
+        score=arguments.score,
     )
-    selector = BY_NAME[default_method(None)](arguments.support_size, score=arguments.score)
     return plan_fit(
-        SelectThenRegress(selector, regressor),
+        model,
         schema,
         target=arguments.target,
         rows=arguments.rows,
@@ -269,6 +267,20 @@ def _model_plan(
         progress=progress,
         **asked,
     )
+
+
+def default_fit(
+    support_size: int,
+    *,
+    of_classes: bool,
+    fit_intercept: bool = True,
+    score: str | None = None,
+) -> SelectThenRegress:
+    """Return what `fit` draws with without further options, at an ε that is still to be set."""
+    shared: dict[str, Any] = {"relation": "replace-one", "fit_intercept": fit_intercept}
+    regressor = ModelOptions().model(of_classes=of_classes, epsilon=1.0, delta=None, **shared)
+    selector = BY_NAME[default_method(None)](support_size, score=score)
+    return SelectThenRegress(selector, regressor)
 
 
 def _show_model(console: Console, model: ModelPlan | None, selection: SelectionPlan) -> None:

@@ -19,7 +19,7 @@ from mipselect.problem.block_scores import BlockScores
 from mipselect.problem.instance import Instance
 from mipselect.problem.scores import LOSS
 from mipselect.regression import SelectThenRegress
-from mipselect.regression.pair import columns_of, counted
+from mipselect.regression.pair import columns_of
 from mipselect.regression.shares import default_selection_share
 from mipselect.regression.table_pair import TablePlan
 
@@ -47,23 +47,20 @@ class Simulated:
         The n rows and the others, mapped into [-1, 1].
     right : tuple of int
         The features that matter.
+    of_classes : bool
+        Whether the target has two classes, -1 and +1.
     """
 
     table: pa.Table
     fitted: Instance
     fresh: Instance
     right: Support
-
-    @cached_property
-    def target(self) -> FloatArray:
-        """What a model is fitted to; classes as -1 and +1."""
-        fitted = self.fitted
-        return counted(fitted.X, fitted.y) if fitted.of_classes else fitted.y
+    of_classes: bool
 
     def score(self, predictors: FloatArray) -> float:
         """R² of predictors of the fresh rows, shape (n,), or the AUC for two classes."""
         truth = self.fresh.y
-        if not self.fresh.of_classes:
+        if not self.of_classes:
             return float(r2_score(truth, predictors))
         return float(roc_auc_score(truth > 0.0, predictors))
 
@@ -113,7 +110,7 @@ class SimulatedFits:
         scored = self._scored(plan, number, rows)
         pair = plan.pair(made.fitted, seeded, private=False, scored=scored).pair
         classes = plan.whole.classes if plan.classifies else None
-        X, y, found = made.fitted.X, made.target, []
+        X, y, found = made.fitted.X, made.fitted.y, []
         for _ in range(DRAWS):
             release, columns = pair.release(X, y, None, (seeded, seeded), classes)
             found.append(made.score(release.decision(made.fresh.X[:, columns])))
@@ -153,7 +150,8 @@ class SimulatedFits:
             for part in (table.slice(0, rows), table.slice(rows))
         )
         right = tuple(int(one[0]) for one in self._simulation.right(number))
-        return Simulated(table.slice(0, rows), fitted, fresh, right)
+        of_classes = self.question.public.units.classes is not None
+        return Simulated(table.slice(0, rows), fitted, fresh, right, of_classes)
 
 
 def _with_ones(rows: FloatArray) -> FloatArray:

@@ -219,7 +219,7 @@ class Simulation:
 
     def _strengths(self, number: int, matters: Collection[int]) -> dict[int, float]:
         """Return ratio⁻ᵏ for the k-th from 0 of those that matter, in an order of the table."""
-        order = np.random.default_rng([self.seed, number, 0, 0]).permutation(sorted(matters))
+        order = np.random.default_rng([self.seed, number, 0, 2]).permutation(sorted(matters))
         return {j: self.ratio**-k for k, j in enumerate(order.tolist())}
 
     def _that_vary(self) -> Sequence[int]:

@@ -120,6 +120,23 @@ def test_the_effect_is_r_squared_of_the_right_columns(effect: float) -> None:
     assert abs(np.corrcoef(frame["x0"], frame["x1"])[0, 1] - 0.4) < 0.03
 
 
+def test_effects_are_of_one_strength_or_each_weaker_than_the_one_before() -> None:
+    guesses = {"effect": 1.0, "missing": 0.0, "correlation": 0.0}
+    for ratio in (1.0, 3.0):
+        made = replace(simulation(NUMBERS, "y", 3, **guesses), ratio=ratio)
+        frame = made.table(5, 20_000).to_pandas()
+        right = [f"x{j}" for (j,) in made.right(5)]
+        explained = sorted(_r_squared(frame, [name]) for name in right)
+        weights = np.array([ratio**-4, ratio**-2, 1.0])
+        assert explained == pytest.approx(weights / weights.sum(), abs=0.03)
+    strongest = {
+        max(strengths, key=strengths.__getitem__)
+        for number in range(60)
+        if (strengths := made._strengths(number, range(6)))
+    }
+    assert strongest == set(range(6))
+
+
 def test_right_columns_can_matter_and_differ_between_tables() -> None:
     made = simulation(MIXED, "los")
     found = {tuple(np.concatenate(made.right(k))) for k in range(60)}
