@@ -34,13 +34,14 @@ from mipselect.planning.fit import plan_fit
 from mipselect.planning.forecasts import ModelPlan
 from mipselect.planning.lines import Progress, SelectionPlan, Step
 from mipselect.planning.model_sentences import model_sentences
-from mipselect.planning.plan import plan_selection
+from mipselect.planning.plan import checked_methods, plan_selection
+from mipselect.planning.question import Question
 from mipselect.planning.simulation import Guesses
 from mipselect.problem.scores import SCORES
 from mipselect.regression import SelectThenRegress
 from mipselect.selectors import BY_NAME
 from mipselect.tables import TableSchema
-from mipselect.validation import checked_time_limit, listed
+from mipselect.validation import checked_share, checked_time_limit, listed
 
 EXAMPLES = """Examples:
 
@@ -55,8 +56,11 @@ mipselect plan --schema patients.schema.json --target los_days --rows 5000 \\
 GUESSES_PANEL = "Guesses about the rows"
 EXPERIMENT_PANEL = "Simulation"
 
-SHARE_OF_SELECTION = 0.5
-"""Of the time; the model has what is left."""
+SHARE_OF_MODELS = 0.5
+"""Of the time; the selection has what is left,"""
+
+LEAST_OF_SELECTION = 0.25
+"""but so much at least."""
 
 
 @options
@@ -192,6 +196,12 @@ def plan(arguments: PlanArguments) -> None:
     limit = checked_time_limit(simulation.pop("time_limit"), "--time-limit")
     asked = arguments.method
     methods = None if asked is None else [name.strip() for name in asked.split(",")]
+    # Before the models, which take their time.
+    scales, chosen = asdict(arguments.regularisation), arguments.question.keywords
+    size, score = arguments.support_size, arguments.score
+    question = Question(schema, target, size, score=score, **scales, **chosen)
+    checked_methods(methods, question)
+    checked_share(simulation["goal"], "goal", closed=False)
     with Spinner("planning") as spinner:
         steps = count()
 
@@ -200,25 +210,25 @@ def plan(arguments: PlanArguments) -> None:
                 say(f"this takes about {limit:g} s at most")
             spinner.tick(step.what, description=step.what)
 
+        model = None
+        if not question.without_range:
+            model = _model_plan(arguments, schema, SHARE_OF_MODELS * limit, watch)
+        left = limit - (time.monotonic() - began)
         result = plan_selection(
             schema,
             target=target,
             rows=arguments.rows,
-            support_size=arguments.support_size,
+            support_size=size,
             epsilons=_numbers("--epsilon", arguments.epsilon),
             methods=methods,
-            score=arguments.score,
+            score=score,
             guesses=Guesses(**asdict(arguments.guesses)),
-            time_limit=SHARE_OF_SELECTION * limit,
+            time_limit=max(left, LEAST_OF_SELECTION * limit),
             progress=watch,
-            **asdict(arguments.regularisation),
+            **scales,
             **simulation,
-            **arguments.question.keywords,
+            **chosen,
         )
-        model = None
-        if not result.without_range:
-            left = max(0.1 * limit, limit - (time.monotonic() - began))
-            model = _model_plan(arguments, schema, left, watch)
     if plot is not None:
         write_whole(plot, drawn(picture(result, target), plot.suffix), sensitive=False)
 

@@ -85,7 +85,8 @@ def plan_fit(
     seed : int
         The same seed gives the same plan, but for what the time limit cuts off.
     time_limit : float
-        Seconds for all of it.
+        Seconds for all of it; one table of n rows is simulated in any case, unless a draw alone
+        takes longer.
     clock : callable
         The time in seconds, since whenever.
     progress : callable, optional
@@ -215,7 +216,8 @@ class Trials:
     def line(self, rows: int, epsilons: tuple[float, ...], share: float) -> ModelLine:
         """Release models of tables for a share of the time that is left, if that is enough for one.
 
-        A table is begun if it is likely to be done: the first within all that is left.
+        A table is begun if it is likely to be done: the first of a line within all that is left,
+        and that of the first line in any case.
         """
         own = Deadline(share * self._limit.remaining, self._now)
         done: list[TableScores] = []
@@ -245,7 +247,9 @@ class Trials:
         self._done += 1
         models = []
         for epsilon in epsilons:
-            require_time(self._limit)
-            left = self._limit.remaining
+            left = self._limit.limit
+            if self._taken:
+                require_time(self._limit)
+                left = self._limit.remaining
             models.append(tuple(self._fits.scores(number, rows, epsilon, left)))
         return TableScores(self._fits.without_privacy(number, rows), tuple(models))

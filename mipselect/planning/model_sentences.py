@@ -23,7 +23,7 @@ def model_sentences(plan: ModelPlan) -> tuple[str, ...]:
     >>> more = {"guesses": Guesses(), "lines": lines, "further": further}
     >>> for sentence in model_sentences(ModelPlan(**asked, measure="R²", goal=0.5, **more)):
     ...     print(sentence)
-    At ε = 1 the model would be worse than the mean (R² -0.15); about 900 rows or ε = 1.8 would do.
+    At ε = 1 the model would be worse than the mean (R² -0.15); about 910 rows or ε = 1.8 would do.
     """
     if not plan.of_fit.tables:
         return ("How good a model would be is left out: no time was left.",)

@@ -127,18 +127,7 @@ def plan_selection(
     guesses.target_law(public)
     require_rows(rows, public)
     checked_share(goal, "goal", closed=False)
-    if methods is None:
-        methods = USUAL if not question.without_range else tuple(EXACT)
-    for name in methods:
-        if name not in METHODS:
-            raise InvalidInput(
-                f"methods: {name!r} is unknown; known to a plan: {', '.join(METHODS)}"
-            )
-        if question.without_range and name not in EXACT:
-            raise InvalidInput(
-                f"methods: {name!r} is planned for tables with ranges, and there is none of "
-                f"{listed(question.without_range)}"
-            )
+    methods = checked_methods(methods, question)
     experiment = Experiment(
         question,
         guesses,
@@ -177,6 +166,29 @@ def plan_selection(
     order = (METHOD, COEF_BOUND, REPEATED, RIDGE, ROWS, REFERENCE)
     in_order = sorted(plan.lines, key=lambda line: order.index(line.setting.about))
     return replace(plan, lines=tuple(in_order))
+
+
+def checked_methods(methods: Sequence[str] | None, question: Question) -> tuple[str, ...]:
+    """Return the methods to compare, by default all that a question allows and that are quick.
+
+    Raises
+    ------
+    InvalidInput
+        For a method that is unknown, or that needs ranges where there are none.
+    """
+    if methods is None:
+        return USUAL if not question.without_range else tuple(EXACT)
+    for name in methods:
+        if name not in METHODS:
+            raise InvalidInput(
+                f"methods: {name!r} is unknown; known to a plan: {', '.join(METHODS)}"
+            )
+        if question.without_range and name not in EXACT:
+            raise InvalidInput(
+                f"methods: {name!r} is planned for tables with ranges, and there is none of "
+                f"{listed(question.without_range)}"
+            )
+    return tuple(methods)
 
 
 def _at_hand(

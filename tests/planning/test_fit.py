@@ -19,7 +19,7 @@ from mipselect.cli.plan import default_fit
 from mipselect.cli.plan_model_report import model_legend
 from mipselect.cli.regressions import ModelOptions
 from mipselect.cli.table_options import ScoreOptions
-from mipselect.errors import InvalidInput
+from mipselect.errors import InvalidInput, NotCertified
 from mipselect.planning import (
     Guesses,
     ModelLine,
@@ -198,8 +198,20 @@ def test_what_no_time_is_left_for_is_named(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_a_plan_without_time_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    plan, fitted, _ = counted(monkeypatch, 1.0, 5.0, epsilons=[1.0, 4.0])
-    assert len(fitted) == 1
+    plan, fitted, _ = counted(monkeypatch, 1.0, 5.0, epsilons=[0.1, 4.0])
+    # The first table is simulated however long it takes.
+    assert fitted == [(0, 1000, 0.1), (0, 1000, 4.0)]
+    assert (len(plan.of_fit.tables), plan.left_out) == (1, (500, 2000))
+    first, second = model_sentences(plan)
+    assert first.endswith("worse than the mean (R² -3.60); ε = 3.6 would do.")
+    assert second.endswith("75% of what is possible without privacy.")
+
+    def never(*_: object) -> None:
+        raise NotCertified("time limit reached", bound=0.0, incumbent=0.0)
+
+    monkeypatch.setattr(SimulatedFits, "scores", never)
+    monkeypatch.setattr(fit, "SimulatedFits", SimulatedFits)
+    plan = planned()
     assert (plan.of_fit.tables, plan.further, len(plan.lines)) == ((), (), 1)
     assert model_sentences(plan) == ("How good a model would be is left out: no time was left.",)
 
