@@ -126,7 +126,7 @@ def _where_fields_repeat(plan: SelectionPlan, elsewhere: Line, k: int) -> list[s
     there = f"where {plan.repeated} fields repeat each other"
     best = _best(lines[advised], lines.values(), k)
     value = min(bound for bound, line in lines.items() if best.gain(line, k)[0] <= CLOSE)
-    if value == advised:
+    if not _clearly_better(lines[value], lines[advised], k):
         return [f"the same {there}"]
     by_bound = _by_coef_bound(line for line in plan.about(COEF_BOUND, METHOD)[::-1] if line.tables)
     more = f"{_percent(lines[value], k)} in place of {_percent(lines[advised], k)}"

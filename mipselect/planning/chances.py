@@ -44,7 +44,10 @@ MOST_WORK = 1 << 27
 """Supports times the cubes of their columns between two looks at the clock."""
 
 DRAWS = 50
-"""From each distribution whose probabilities are not listed."""
+"""From each distribution whose probabilities are not listed,"""
+
+LEAST_DRAWS = 10
+"""and so many at least where time is short."""
 
 
 @dataclass(frozen=True)
@@ -156,12 +159,20 @@ class Case:
         few = source.number_of_supports <= self.most_listed
         return few or isinstance(source, BlockScores) or source.ridge == 0.0
 
-    def of_draws(self, draw: Callable[[], Support]) -> Chance:
-        """Relative frequencies; raise `NotCertified` if the draws take too long."""
-        drawn = []
-        for _ in range(self.draws):
+    def of_draws(self, draw: Callable[[], Support], share: float = 1.0) -> Chance:
+        """Relative frequencies of as many draws as a share of the time that is left allows.
+
+        Raises
+        ------
+        NotCertified
+            If that is enough for a few of them only.
+        """
+        drawn: list[Support] = []
+        later = (1.0 - share) * self.seconds
+        while len(drawn) < self.draws and self.clock.remaining > later:
             drawn.append(draw())
-            require_time(self.clock)
+        if len(drawn) < min(LEAST_DRAWS, self.draws):
+            raise _time_is_up(self.clock)
         shares = self.shares(np.array(drawn))
         return Chance(float(shares.mean()), float((shares == 1.0).mean()))
 
@@ -180,12 +191,14 @@ def require_time(clock: Deadline) -> None:
 def by_exact_draws(law: type[ExactDraws], case: Case) -> Chances:
     """A law over all supports: exact where they are listed, else by exact draws."""
     found = []
-    for epsilon, scored in zip(case.epsilons, case.scored, strict=True):
+    for k, (epsilon, scored) in enumerate(zip(case.epsilons, case.scored, strict=True)):
         source = scored.source
         if not case.lists(scored):
-            limits: dict[str, Any] = {"most_listed": case.most_listed, "time_limit": case.seconds}
+            share = 1.0 / (len(case.epsilons) - k)
+            limits: dict[str, Any] = {"most_listed": case.most_listed}
+            limits["time_limit"] = share * case.seconds
             draws = law(source, epsilon * scored.weight, **limits)
-            found.append(case.of_draws(partial(draws.sample, case.source)))
+            found.append(case.of_draws(partial(draws.sample, case.source), share))
             continue
         # Refuses what it would refuse of the user's own table.
         rate = law(source, epsilon * scored.weight).rate

@@ -36,8 +36,9 @@ from mipselect.validation import checked_epsilon, checked_integer, checked_time_
 
 MOST_TABLES = 10_000
 
+SHARE_OF_THE_FIRST = 0.6
 SHARE_OF_A_CASE = 0.25
-"""Of the time that is left, for a setting on its first table."""
+"""Of the time that is left, for the first setting and any other on their first table."""
 
 SHARE_OF_ROWS = 0.4
 """Of all time, for more rows than the table has."""
@@ -117,11 +118,11 @@ class Experiment:
         ]
 
     def _own(self, number: int, first: bool, clock: Deadline) -> Deadline:
-        """Say by when a case must be done: what all others are compared with has all the time."""
+        """Say by when a case must be done; what all others are compared with may take longer."""
         if number > 0:
             return clock
-        seconds = self.clock.limit if first else SHARE_OF_A_CASE * clock.remaining
-        return Deadline(seconds, self._now)
+        share = SHARE_OF_THE_FIRST if first else SHARE_OF_A_CASE
+        return Deadline(share * clock.remaining, self._now)
 
     def case(self, setting: Setting, number: int, clock: Deadline) -> Case:
         """Return a table in a setting, and the right answer there."""

@@ -182,7 +182,8 @@ class ModelPlan:
         return self._crossing(sorted(points, key=lambda at: at[0]))
 
     def _reaches(self, line: ModelLine, k: int) -> bool:
-        return line.is_clear(k, self.level) and line.share(k, self.level) >= self.goal
+        # As far as a share is shown.
+        return line.is_clear(k, self.level) and round(line.share(k, self.level), 2) >= self.goal
 
     def _crossing(self, points: Iterable[tuple[float, ModelLine, int]]) -> float | None:
         """Return where the share first reaches the goal, between places in rising order."""

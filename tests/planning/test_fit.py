@@ -241,6 +241,15 @@ def test_sentences_say_what_a_model_would_be_and_what_would_do() -> None:
     assert said.endswith("; about 1,500 rows would do.")
     (said,) = model_sentences(plan_of(few, line_of(2000, 0.1)))
     assert said.endswith("; neither 2,000 rows nor ε = 1 would do.")
+    larger = line_of(500, -0.1, -0.05, epsilons=(1.0, 2.0))
+    for said in model_sentences(plan_of(larger)):
+        assert said.endswith("no time was left to say what would do.")
+    just = line_of(500, 0.193, epsilons=(1.0,))
+    (said,) = model_sentences(plan_of(just))
+    assert said.endswith("48% of what is possible without privacy; no time was left to say what "
+                         "would do.")  # fmt: skip
+    (said,) = model_sentences(plan_of(line_of(500, 0.1995)))
+    assert said.endswith("50% of what is possible without privacy.")
     (said,) = model_sentences(plan_of(few))
     assert said.endswith("; no time was left to say what would do.")
     (said,) = model_sentences(plan_of(line_of(500, 0.12)))

@@ -499,6 +499,7 @@ def test_an_answer_needs_a_clear_difference() -> None:
         ([0.2, 0.3], [0.3, 0.4], [0.9, 1.0], "1 finds more than 0.5 (95% in place of 35%; "
          "elsewhere 40% in place of 50%)"),
         ([0.2, 0.3], [0.3, 0.4], [0.6, 0.7], "elsewhere 40% in place of 50%), and twice that"),
+        ([0.5, 0.6], [0.5, 0.6], [0.53, 0.63], "keep coef_bound 0.5; the same where 4 fields"),
         ([0.9, 1.0], [0.3, 0.4], [0.92, 1.0], "0.25 finds more than 0.5 (95% in place of 35%; "
          "elsewhere 30% in place of 50%)"),
     ],

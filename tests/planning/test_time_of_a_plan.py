@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import random
 from collections import Counter
 from typing import Any
 
+import numpy as np
 import pytest
 
 from mipselect import ExponentialMechanism
@@ -16,6 +18,7 @@ from mipselect.planning.chances import Case, Chance, Chances, require_time
 from mipselect.planning.experiment import affordable
 from mipselect.planning.lines import TOO_SLOW, Setting
 from mipselect.planning.question import Question
+from mipselect.search.progress import Deadline
 from mipselect.tables import TableSchema
 
 NUMBERS = TableSchema.of_numbers(dict.fromkeys(("a", "b", "c", "d", "e", "y"), (0.0, 10.0)))
@@ -150,6 +153,34 @@ def test_scores_of_some_rows_count_for_all(monkeypatch: pytest.MonkeyPatch) -> N
         for support in supports
     )
     assert chance.found == pytest.approx(expected, rel=1e-6)
+
+
+def test_draws_are_fewer_where_time_is_short_and_some_at_least() -> None:
+    clock = Clock()
+    (scored,) = (
+        experiment.Experiment(
+            Question(NUMBERS, "y", 2), Guesses(), [1.0], tables=1, seed=0, time_limit=600.0
+        )
+        .case(Setting("method", "exponential", 400, "blocks"), 0, Deadline(600.0))
+        .scored
+    )
+    drawn: list[int] = []
+
+    def draw() -> tuple[int, ...]:
+        clock.now += 1.0
+        drawn.append(1)
+        return (0, 1)
+
+    for seconds, share, count in ((100.0, 1.0, 50), (30.0, 1.0, 30), (60.0, 0.5, 30)):
+        clock.now = 0.0
+        drawn.clear()
+        right = (np.array([0]), np.array([2]))
+        case = Case((scored,), right, (1.0,), random.Random(0), Deadline(seconds, clock))
+        assert case.of_draws(draw, share) == Chance(0.5, 0.0)
+        assert len(drawn) == count
+    clock.now = 0.0
+    with pytest.raises(NotCertified, match="time limit"):
+        Case((scored,), right, (1.0,), random.Random(0), Deadline(9.0, clock)).of_draws(draw)
 
 
 def test_an_impossible_draw_is_not_certified() -> None:
