@@ -89,6 +89,9 @@ class PrivateLinearModel(ReleasedModel, PrivateDraw):
     _per_column: ClassVar[tuple[str, ...]] = ("x_bound",)
     """Parameters that may hold one number for each column."""
 
+    noise_grows_with_ranges: ClassVar[bool] = False
+    """True if coefficients of a table cost less where a number keeps to a part of its range."""
+
     def promise(self, size: int) -> Guarantee:
         """Return the guarantee of a fit on `size` columns; nothing is drawn or charged.
 
