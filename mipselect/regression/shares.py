@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-SHARE_OF_BLOCKS = 0.2
+SHARE_OF_BLOCKS = 0.3
 SHARE_OF_OTHERS = 0.5
 
 SHARE_OF_A_RANGE = 0.04
