@@ -162,8 +162,8 @@ class CoefficientTable:
             notes.append(f"{self.reason[:1].upper()}{self.reason[1:]}.")
         else:
             notes.append(
-                f"Brackets are {100.0 * self.intervals.level:.6g} % intervals, each on its own. A "
-                "coefficient is drawn towards 0 and may lie outside of its interval, which is not."
+                f"Brackets are {100.0 * self.intervals.level:.6g} % intervals, each on its own. The "
+                "ridge draws coefficients towards 0, but no interval: one may lie outside of its."
             )
         found = f"; {elsewhere}" if elsewhere else ""
         if not all_terms:
