@@ -28,8 +28,9 @@ X = pd.DataFrame(
         "pets": rng.choice(["none", "cat", "dog"], n),
     }
 )
-y = 250 + 9.0 * X["area"] + X["district"].map({"centre": 350, "north": 0, "river": 200, "south": 60})
-y = (y + 40 * X["balcony"] + rng.normal(0, 120, n)).clip(0, 2500).round().rename("rent")
+places = {"centre": 350, "north": 0, "river": 200, "south": 60}
+y = 250 + 9.0 * X["area"] + X["district"].map(places) + 40 * X["balcony"]
+y = (y + rng.normal(0, 120, n)).clip(0, 2500).round().rename("rent")
 
 # %%
 # What is public about it

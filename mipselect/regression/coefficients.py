@@ -35,6 +35,7 @@ OF_COLUMNS = (
     "per unit of its column, with noise for privacy beside the error of any sample. Columns count "
     "within their public bounds"
 )
+OF_RIDGE = "The ridge draws coefficients towards 0, but no interval: one may lie outside of its"
 
 
 @dataclass(frozen=True)
@@ -161,10 +162,8 @@ class CoefficientTable:
         if self.intervals is None:
             notes.append(f"{self.reason[:1].upper()}{self.reason[1:]}.")
         else:
-            notes.append(
-                f"Brackets are {100.0 * self.intervals.level:.6g} % intervals, each on its own. The "
-                "ridge draws coefficients towards 0, but no interval: one may lie outside of its."
-            )
+            level = f"{100.0 * self.intervals.level:.6g} %"
+            notes.append(f"Brackets are {level} intervals, each on its own. {OF_RIDGE}.")
         found = f"; {elsewhere}" if elsewhere else ""
         if not all_terms:
             if any(row.is_open and not row.term.aside for row in self.rows):
