@@ -35,7 +35,9 @@ OF_COLUMNS = (
     "per unit of its column, with noise for privacy beside the error of any sample. Columns count "
     "within their public bounds"
 )
-OF_RIDGE = "The ridge draws coefficients towards 0, but no interval: one may lie outside of its"
+OF_RIDGE = (
+    "The ridge draws a coefficient towards 0 and not its interval, so that it may lie outside"
+)
 
 
 @dataclass(frozen=True)
