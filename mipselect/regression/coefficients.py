@@ -10,7 +10,7 @@ from typing import Any
 from mipselect.errors import InvalidInput
 from mipselect.regression.intervals import CoefficientIntervals, confidence_intervals
 from mipselect.regression.release import ModelRelease
-from mipselect.tables.equation import INTERCEPT, PER_UNIT, TableEquation, Term
+from mipselect.tables.equation import CATEGORY, INTERCEPT, PER_UNIT, TableEquation, Term
 from mipselect.validation import checked_share
 
 LEVEL = 0.95
@@ -21,20 +21,19 @@ TARGET = "y"
 OPEN = "open"
 """Stands in place of a number that says nothing."""
 
+TELLING, TELLING_ODDS = 0.1, math.log(1.5)
+"""Noise worth telling: in halves of the range of the target, and in log-odds."""
+
+MOST_ROWS = 1e15
+
 OF_NUMBERS = "A coefficient is in units of the target"
+OF_COLUMNS = "A coefficient is per unit of its column"
 OF_ODDS = (
     "A coefficient is added to the logarithm of the odds of the class, which it multiplies by the "
     "number shown"
 )
-OF_FIELDS = (
-    "with noise for privacy beside the error of any sample: the coefficient of a category that few "
-    "rows have, or none, is little else. A number counts within its public range, and as the "
-    "middle of it where it is missing"
-)
-OF_COLUMNS = (
-    "per unit of its column, with noise for privacy beside the error of any sample. Columns count "
-    "within their public bounds"
-)
+OF_NOISE = "with noise for privacy beside the error of any sample"
+OF_RANGES = "A number counts within its public range, and as the middle of it where it is missing"
 OF_RIDGE = (
     "The ridge draws a coefficient towards 0 and not its interval, so that it may lie outside"
 )
@@ -75,6 +74,8 @@ class CoefficientTable:
         Why there are no intervals, in words; "" if there are.
     of_fields : bool
         Whether it is a model of a table with a schema.
+    rare : int or None
+        See `rows_below_noise`.
     """
 
     rule: TableEquation
@@ -82,6 +83,7 @@ class CoefficientTable:
     intervals: CoefficientIntervals | None
     reason: str
     of_fields: bool
+    rare: int | None
 
     @classmethod
     def of(cls, release: ModelRelease, level: float = LEVEL) -> CoefficientTable:
@@ -107,7 +109,7 @@ class CoefficientTable:
         rows = [CoefficientRow(term, *pair) for term, pair in zip(terms, ends, strict=True)]
         first = [row for row in rows if row.term.kind == INTERCEPT]
         rest = [row for row in rows if row.term.kind != INTERCEPT]
-        return cls(rule, (*first, *rest), intervals, reason, of_fields)
+        return cls(rule, (*first, *rest), intervals, reason, of_fields, rows_below_noise(release))
 
     def listed(self, *, all_terms: bool = False) -> list[tuple[CoefficientRow, tuple[str, ...]]]:
         """Return rows with their cells: coefficient, interval, odds, and what it is per.
@@ -159,8 +161,12 @@ class CoefficientTable:
         all_terms : bool
             As for `listed`.
         """
-        kind = OF_ODDS if self.rule.log_odds else OF_NUMBERS
-        notes = [f"{kind}, {OF_FIELDS if self.of_fields else OF_COLUMNS}."]
+        per = OF_NUMBERS if self.of_fields else OF_COLUMNS
+        notes = [f"{OF_ODDS if self.rule.log_odds else per}, {OF_NOISE}."]
+        if any(row.term.kind == CATEGORY for row in self.rows):
+            notes.append(self._of_rare_categories())
+        if self.of_fields:
+            notes.append(f"{OF_RANGES}.")
         if self.intervals is None:
             notes.append(f"{self.reason[:1].upper()}{self.reason[1:]}.")
         else:
@@ -173,6 +179,20 @@ class CoefficientTable:
             if self.rule.left_out:
                 notes.append(f"Not listed: {self.rule.left_out}{found}.")
         return notes
+
+    def _of_rare_categories(self) -> str:
+        """The sentence on categories that few rows have, or none."""
+        if self.rare is None:
+            return "The coefficient of a category that few rows have, or none, is mostly noise."
+        noise = (
+            "changes the odds by a factor of 1.5"
+            if self.rule.log_odds
+            else "is a twentieth of the range of the target"
+        )
+        return (
+            f"In a category that fewer than some {self.rare} rows have, or none, noise alone "
+            f"{noise} or more."
+        )
 
     def to_frame(self) -> Any:
         """Return all rows as a frame of pandas; see `ModelRelease.to_frame`."""
@@ -207,6 +227,26 @@ def rule_of(release: ModelRelease) -> TableEquation:
         terms=tuple(Term(name, PER_UNIT, beta) for name, beta in names),
         log_odds=release.has_probabilities,
     )
+
+
+def rows_below_noise(release: ModelRelease) -> int | None:
+    """Rows of a category up to which noise alone is worth telling: (σ/t - c)/h, in two digits.
+
+    Noise of deviation σ in the gradient moves the coefficient of a column by σ/(H + c) or more, c
+    the ridge, and m rows with a one in it add hm to H at most, h the curvature of the loss. All of
+    it is public. None where it is not known, and for scores, which have no unit.
+    """
+    bounds = release.bounds
+    if release.classes is not None and not release.has_probabilities:
+        return None
+    if not {"noise_deviation", "curvature", "ridge"} <= set(bounds):
+        return None
+    telling = TELLING if release.classes is None else TELLING_ODDS
+    rows = bounds["noise_deviation"] / telling - bounds["ridge"]
+    # A file may hold any numbers.
+    if not bounds["curvature"] <= rows <= MOST_ROWS * bounds["curvature"]:
+        return None
+    return int(float(f"{rows / bounds['curvature']:.2g}"))
 
 
 def _odds_ratio(term: Term) -> float:

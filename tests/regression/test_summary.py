@@ -24,7 +24,7 @@ from mipselect.regression import (
     SelectThenRegress,
     confidence_intervals,
 )
-from mipselect.regression.coefficients import CoefficientTable
+from mipselect.regression.coefficients import CoefficientTable, rows_below_noise
 from mipselect.regression.rows import RowMap
 from mipselect.selectors import ExponentialSelector
 from mipselect.tables import TableSchema
@@ -336,3 +336,61 @@ def test_estimators_show_what_they_released(name: str) -> None:
         pd.testing.assert_frame_equal(model.to_frame(0.8), model.release_.to_frame(0.8))
         axes = pytest.importorskip("matplotlib.figure").Figure().subplots()
         assert model.plot(axes, level=0.8) is axes
+
+
+def with_rare_ward(rows: int, n: int = 3000) -> pd.DataFrame:
+    """Patients of whom so many are in ward c."""
+    frame = patients(n)
+    frame["ward"] = np.random.default_rng(1).choice(["a", "b", "d"], n)
+    frame.loc[: rows - 1, "ward"] = "c"
+    return frame
+
+
+def spread(regressor: Any, target: str, rows: int) -> float:
+    """The deviation of the coefficient of the rare ward between draws, per unit of its column."""
+    found = []
+    for _ in range(60):
+        release = fitted(regressor, target, frame=with_rare_ward(rows), always=["ward"]).release_
+        first, third = (release.columns.index(f"ward={name}") for name in "ac")
+        assert release.coefficients is not None
+        found.append(release.coefficients[third] - release.coefficients[first])
+    return float(np.std(found))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("regressor", "target", "telling", "words"),
+    [
+        (HUBER, "stay", 0.1, "is a twentieth of the range of the target or more"),
+        (
+            ObjectivePerturbationClassifier(),
+            "died",
+            math.log(1.5),
+            "changes the odds by a factor of 1.5 or",
+        ),
+    ],
+)
+def test_a_category_that_few_rows_have_is_noise_and_the_text_says_how_few(
+    regressor: Any, target: str, telling: float, words: str
+) -> None:
+    release = fitted(regressor, target, frame=with_rare_ward(0), always=["ward"]).release_
+    rows = rows_below_noise(release)
+    assert rows is not None
+    assert f"fewer than some {rows} rows have, or none, noise alone {words}" in release.summary()
+    assert 0.8 * telling < spread(regressor, target, rows) < 4.0 * telling
+    assert spread(regressor, target, 20 * rows) < telling
+
+
+def test_where_no_noise_is_known_few_are_few() -> None:
+    assert "few rows have, or none, is mostly noise" in fitted().release_.summary()
+    release = fitted(HUBER).release_
+    stored = release.to_dict()
+    for bounds in ({}, {"curvature": 0.0}, {"curvature": 1e-300}, {"noise_deviation": 1e300}):
+        known = {**stored["bounds"], **bounds} if bounds else {}
+        changed = ModelRelease.from_dict({**json.loads(json.dumps(stored)), "bounds": known})
+        assert rows_below_noise(changed) is None
+        assert "few rows have, or none, is mostly noise" in changed.summary()
+    hinge = ObjectivePerturbationClassifier(loss="smoothed-hinge(0.3)")
+    assert rows_below_noise(fitted(hinge, "died").release_) is None
+    plain = fitted(HUBER, always=[], never=["died", "ward", "sex"]).release_
+    assert "categor" not in plain.summary()
