@@ -242,11 +242,11 @@ def rows_below_noise(release: ModelRelease) -> int | None:
     if not {"noise_deviation", "curvature", "ridge"} <= set(bounds):
         return None
     telling = TELLING if release.classes is None else TELLING_ODDS
-    rows = bounds["noise_deviation"] / telling - bounds["ridge"]
+    curvature, room = bounds["curvature"], bounds["noise_deviation"] / telling - bounds["ridge"]
     # A file may hold any numbers.
-    if not bounds["curvature"] <= rows <= MOST_ROWS * bounds["curvature"]:
+    if curvature <= 0.0 or not 2.0 <= room / curvature <= MOST_ROWS:
         return None
-    return int(float(f"{rows / bounds['curvature']:.2g}"))
+    return int(float(f"{room / curvature:.2g}"))
 
 
 def _odds_ratio(term: Term) -> float:

@@ -40,7 +40,8 @@ NO_ROW = ("ward is missing, compared with a", "ward is in no list, compared with
 def fitted(regressor: Any = ADASSP, target: str = "stay", **more: Any) -> SelectThenRegress:
     given = {"always": ["sex", "age"], "never": ["died" if target == "stay" else "stay"], **more}
     frame, schema = given.pop("frame", None), given.pop("schema", SCHEMA)
-    model = SelectThenRegress(ExponentialSelector(1), regressor, epsilon=20.0)
+    epsilon = given.pop("epsilon", 20.0)
+    model = SelectThenRegress(ExponentialSelector(1), regressor, epsilon=epsilon)
     return model.fit_table(
         patients(3000) if frame is None else frame, schema, target=target, **given
     )
@@ -346,11 +347,16 @@ def with_rare_ward(rows: int, n: int = 3000) -> pd.DataFrame:
     return frame
 
 
+def of_rare_ward(regressor: Any, target: str, rows: int) -> ModelRelease:
+    frame = with_rare_ward(rows)
+    return fitted(regressor, target, frame=frame, always=["ward"], epsilon=2.0).release_
+
+
 def spread(regressor: Any, target: str, rows: int) -> float:
     """The deviation of the coefficient of the rare ward between draws, per unit of its column."""
     found = []
     for _ in range(60):
-        release = fitted(regressor, target, frame=with_rare_ward(rows), always=["ward"]).release_
+        release = of_rare_ward(regressor, target, rows)
         first, third = (release.columns.index(f"ward={name}") for name in "ac")
         assert release.coefficients is not None
         found.append(release.coefficients[third] - release.coefficients[first])
@@ -373,11 +379,11 @@ def spread(regressor: Any, target: str, rows: int) -> float:
 def test_a_category_that_few_rows_have_is_noise_and_the_text_says_how_few(
     regressor: Any, target: str, telling: float, words: str
 ) -> None:
-    release = fitted(regressor, target, frame=with_rare_ward(0), always=["ward"]).release_
+    release = of_rare_ward(regressor, target, 0)
     rows = rows_below_noise(release)
     assert rows is not None
     assert f"fewer than some {rows} rows have, or none, noise alone {words}" in release.summary()
-    assert 0.8 * telling < spread(regressor, target, rows) < 4.0 * telling
+    assert 0.7 * telling < spread(regressor, target, rows) < 5.0 * telling
     assert spread(regressor, target, 20 * rows) < telling
 
 
@@ -385,7 +391,13 @@ def test_where_no_noise_is_known_few_are_few() -> None:
     assert "few rows have, or none, is mostly noise" in fitted().release_.summary()
     release = fitted(HUBER).release_
     stored = release.to_dict()
-    for bounds in ({}, {"curvature": 0.0}, {"curvature": 1e-300}, {"noise_deviation": 1e300}):
+    for bounds in (
+        {},
+        {"curvature": 0.0},
+        {"curvature": 1e-300},
+        {"noise_deviation": 1e300},
+        {"ridge": 1e9},
+    ):
         known = {**stored["bounds"], **bounds} if bounds else {}
         changed = ModelRelease.from_dict({**json.loads(json.dumps(stored)), "bounds": known})
         assert rows_below_noise(changed) is None
