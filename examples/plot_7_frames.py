@@ -109,8 +109,8 @@ model.release_
 # A picture that may be published
 # -------------------------------
 # A year or a square metre is little and a district is much, so that numbers are drawn for their
-# whole public range. The guarantee is its title. A point may lie outside of its interval: the ridge of
-# AdaSSP draws coefficients towards 0, and an interval does not start from them.
+# whole public range. The guarantee is its title. A point may lie outside of its interval: the ridge
+# of AdaSSP draws coefficients towards 0, and an interval does not start from them.
 
 axes = model.plot()
 axes.set_xlabel("euros of rent, with 95 % intervals")
