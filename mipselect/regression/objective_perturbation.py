@@ -172,7 +172,8 @@ class _ObjectivePerturbation(PrivateLinearModel):
         count = len(X) if self.relation == "replace-one" else None
         rows, chosen = self._rows(size), self._perturbation(size, count)
         y_bound, radius = self._target_bound(), self._radius(size)
-        noise = product_laplace(source, self._change(size)[0], chosen.noise_scale)
+        balls, _ = self._change(size)
+        noise = product_laplace(source, balls, chosen.noise_scale)
         theta = perturbed_minimiser(
             self._loss(), rows(X), np.clip(y, -y_bound, y_bound), chosen.ridge, noise, radius
         )
@@ -185,6 +186,8 @@ class _ObjectivePerturbation(PrivateLinearModel):
                 "coef_bound": radius,
                 "ridge": chosen.ridge,
                 "noise_scale": chosen.noise_scale,
+                "noise_deviation": chosen.noise_scale * balls.deviation,
+                "curvature": self._loss().curvature,
             },
             footnotes=(FOOTNOTE,),
         )
