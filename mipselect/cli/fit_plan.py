@@ -263,6 +263,7 @@ class FitPlan:
             "method": self.options.method.value,
             "regression": self.options.model.regression.value,
             "selection_share": self.options.share,
+            "range_share": self.options.range_share,
             "target_scale": units.target_scale,
             "target_offset": units.target_offset,
             "model_loss": loss,

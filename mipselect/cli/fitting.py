@@ -131,10 +131,13 @@ class FitTask(Task):
 
     def _show_parts(self, console: Console) -> None:
         parts, options = self.plan.parts, self.plan.options
+        what = "the coefficients"
+        if self.plan.drawn.looks_for_ranges:
+            what = "the ranges of numbers and the coefficients"
         line(
             console,
             f"Cost: {amount(parts['selection'])} for the features by {options.method.value}, "
-            f"{amount(parts['model'])} for the coefficients by {options.model.regression.value}.",
+            f"{amount(parts['model'])} for {what} by {options.model.regression.value}.",
         )
 
     def _show_model(self, console: Console) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import repeat
 from typing import Any
@@ -33,7 +34,7 @@ OF_ODDS = (
     "number shown"
 )
 OF_NOISE = "with noise for privacy beside the error of any sample"
-OF_RANGES = "A number counts within its public range, and as the middle of it where it is missing"
+OF_RANGES = "Numbers count within their ranges, and as the middle of it where they are missing"
 OF_RIDGE = (
     "The ridge draws a coefficient towards 0 and not its interval, so that it may lie outside"
 )
@@ -76,6 +77,8 @@ class CoefficientTable:
         Whether it is a model of a table with a schema.
     rare : int or None
         See `rows_below_noise`.
+    ranges : mapping of str to (float, float)
+        Those of the numbers of the model.
     """
 
     rule: TableEquation
@@ -84,6 +87,7 @@ class CoefficientTable:
     reason: str
     of_fields: bool
     rare: int | None
+    ranges: Mapping[str, tuple[float, float]]
 
     @classmethod
     def of(cls, release: ModelRelease, level: float = LEVEL) -> CoefficientTable:
@@ -109,7 +113,15 @@ class CoefficientTable:
         rows = [CoefficientRow(term, *pair) for term, pair in zip(terms, ends, strict=True)]
         first = [row for row in rows if row.term.kind == INTERCEPT]
         rest = [row for row in rows if row.term.kind != INTERCEPT]
-        return cls(rule, (*first, *rest), intervals, reason, of_fields, rows_below_noise(release))
+        return cls(
+            rule,
+            (*first, *rest),
+            intervals,
+            reason,
+            of_fields,
+            rows_below_noise(release),
+            {} if release.table is None else release.table.ranges,
+        )
 
     def listed(self, *, all_terms: bool = False) -> list[tuple[CoefficientRow, tuple[str, ...]]]:
         """Return rows with their cells: coefficient, interval, odds, and what it is per.
@@ -165,8 +177,9 @@ class CoefficientTable:
         notes = [f"{OF_ODDS if self.rule.log_odds else per}, {OF_NOISE}."]
         if any(row.term.kind == CATEGORY for row in self.rows):
             notes.append(self._of_rare_categories())
-        if self.of_fields:
-            notes.append(f"{OF_RANGES}.")
+        if self.ranges:
+            told = [f"{name} {low:.6g} to {high:.6g}" for name, (low, high) in self.ranges.items()]
+            notes.append(f"{OF_RANGES}: {', '.join(told)}.")
         if self.intervals is None:
             notes.append(f"{self.reason[:1].upper()}{self.reason[1:]}.")
         else:

@@ -114,6 +114,11 @@ class TablePlan:
         model.set_params(epsilon=round_down(exact(model.epsilon) - ranges))
         return model
 
+    @property
+    def looks_for_ranges(self) -> bool:
+        """True if ranges are drawn for some selected fields."""
+        return self.regressor.noise_grows_with_ranges and self.range_share != 0.0
+
     def epsilon_of_a_range(self, support: Support) -> float:
         """What the range of each number costs; 0 where none is looked for."""
         numbers = len(self._narrowed_fields(support))
@@ -130,7 +135,7 @@ class TablePlan:
 
     def _narrowed_fields(self, support: Support) -> dict[str, int]:
         """The numbers whose ranges are looked for, with their columns in the model."""
-        if not self.regressor.noise_grows_with_ranges or self.range_share == 0.0:
+        if not self.looks_for_ranges:
             return {}
         encoders, widths = self._encoders(support), self._widths(support)
         starts = np.cumsum([0, *widths[:-1]]).tolist()

@@ -45,8 +45,8 @@ def test_schema_target_size_and_epsilon_are_enough(run: Run, table: Path) -> Non
     assert report["model"]["feature_names"] == ["ward"]
     assert report["guarantee"] == report["model"]["guarantee"]
     assert report["guarantee"]["epsilon"] == 60.0
-    assert report["guarantee_of_selection"]["epsilon"] == 12.0
-    assert report["guarantee_of_model"]["epsilon"] == 48.0
+    assert report["guarantee_of_selection"]["epsilon"] == 18.0
+    assert report["guarantee_of_model"]["epsilon"] == 42.0
     assert (report["method"], report["regression"]) == ("permute-and-flip", "objective")
     assert (report["score"], report["target_scale"]) == ("block-r2", 30.0)
     assert (report["model_loss"], report["model_coef_bound"]) == ("huber(0.25)", 3.0 / 2**0.5)
@@ -130,23 +130,25 @@ def test_the_file_is_the_model_and_its_equation(run: Run, table: Path, tmp_path:
 @pytest.mark.parametrize(
     ("more", "parts", "delta"),
     [
-        ((), (12.0, 48.0), 0.0),
+        ((), (18.0, 42.0), 0.0),
         (("--selection-share", "0.25"), (15.0, 45.0), 0.0),
         (("--relation", "add-remove"), (15.0, 45.0), 0.0),
-        (("--regression", "adassp", "--delta", "1e-6"), (12.0, 48.0), 1e-6),
-        (("--regression", "boosted-adassp", "--delta", "1e-6"), (12.0, 48.0), 1e-6),
-        (("--regression", "tukey", "--delta", "1e-6"), (12.0, 48.0), 1e-6),
+        (("--regression", "adassp", "--delta", "1e-6"), (18.0, 42.0), 1e-6),
+        (("--regression", "boosted-adassp", "--delta", "1e-6"), (18.0, 42.0), 1e-6),
+        (("--regression", "tukey", "--delta", "1e-6"), (18.0, 42.0), 1e-6),
         (("--method", "kendall", "--relation", "add-remove"), (30.0, 30.0), 0.0),
         (("--method", "sis"), (30.0, 30.0), 0.0),
-        (("--method", "top-r"), (12.0, 48.0), 0.0),
+        (("--method", "top-r"), (18.0, 42.0), 0.0),
         (("--score", "loss"), (30.0, 30.0), 0.0),
-        (("--score", "blocks", "--coef-bound", "0.5"), (12.0, 48.0), 0.0),
-        (("--block-rows", "10", "--partitions", "2"), (12.0, 48.0), 0.0),
+        (("--score", "blocks", "--coef-bound", "0.5"), (18.0, 42.0), 0.0),
+        (("--block-rows", "10", "--partitions", "2"), (18.0, 42.0), 0.0),
         (("--method", "sample-aggregate", "--blocks", "20"), (30.0, 30.0), 0.0),
         (("--method", "mcmc", "--mcmc-steps", "300", "--delta", "1e-6"), (30.0, 30.0), 1e-6),
-        (("--method", "mistakes", "--test-epsilon", "9", "--delta", "1e-6"), (12.0, 48.0), 1e-6),
-        (("--sizes", "1-2"), (12.0, 48.0), 0.0),
-        (("--model-loss", "squared", "--model-bound", "2"), (12.0, 48.0), 0.0),
+        (("--method", "mistakes", "--test-epsilon", "9", "--delta", "1e-6"), (18.0, 42.0), 1e-6),
+        (("--range-share", "0"), (18.0, 42.0), 0.0),
+        (("--range-share", "0.3"), (18.0, 42.0), 0.0),
+        (("--sizes", "1-2"), (18.0, 42.0), 0.0),
+        (("--model-loss", "squared", "--model-bound", "2"), (18.0, 42.0), 0.0),
         (("--loss", "huber(0.3)", "--coef-bound", "1", "--ridge", "2"), (30.0, 30.0), 0.0),
     ],
 )
@@ -248,6 +250,12 @@ def test_numbers_without_a_schema(run: Run, folder: Path) -> None:
         (("--delta", "2", "--regression", "adassp"), "--delta: delta must be"),
         (("--selection-share", "1"), "--selection-share must be"),
         (("--selection-share", "0"), "--selection-share must be"),
+        (("--range-share", "1"), "--range-share must be"),
+        (("--range-share", "-0.1"), "--range-share must be"),
+        (
+            ("--range-share", "0.1", "--regression", "adassp", "--delta", "1e-6"),
+            "--range-share does not apply to --regression adassp",
+        ),
         (("--relation", "both"), "--relation must be"),
         (("--relation", "add-remove", "--method", "mcmc", "--delta", "1e-6"), "only"),
         (("--regression", "adassp", "--delta", "1e-6", "--model-bound", "1"), "does not apply"),

@@ -151,7 +151,8 @@ def test_bad_parameters_are_refused_in_one_line(name: str) -> None:
 @pytest.mark.parametrize("name", ["objective", "huber", "adassp", "logistic", "hinge"])
 def test_a_missing_bound_is_an_error_that_says_why(name: str) -> None:
     X, y = data(name)
-    optional = {"adassp": {"x_bound"}, "logistic": {"coef_bound"}, "hinge": {"coef_bound"}}
+    optional = {key: {"coef_bound"} for key in ("huber", "logistic", "hinge")}
+    optional["adassp"] = {"x_bound"}
     needed = {"x_bound", "y_bound", "coef_bound"} - optional.get(name, set())
     for bound in needed & set(models()[name].get_params()):
         with pytest.raises(InvalidInput, match=f"{bound} .*without looking at the data"):
