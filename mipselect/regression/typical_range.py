@@ -31,6 +31,9 @@ GAINS = np.cumsum([0, *HALVINGS])
 
 PERCENT = 100
 
+FEW = 80.0
+"""Of more than FEW/ε values halvings may lose less than these percentages: √(n FEW/ε) count."""
+
 MARGIN = 0.125
 """Share of its length by which an interval is longer on each side than where values count."""
 
@@ -59,10 +62,10 @@ NARROWEST = float((HIGHS - LOWS).min())
 class TypicalRange:
     """Permute-and-flip over intervals of [-1, 1], by the values in them and their length.
 
-    The score of an interval after l halvings is the number of values in it and, of all values, the
-    percentages of its halvings: another halving is worth so many values. A value on a boundary
-    is in neither neighbour, so that many equal ones end up inside of an interval. Without data all
-    lengths are equally likely.
+    The score of an interval after l halvings is the number of values in it and the percentages of
+    its halvings of `weight`: another halving is worth so many values. A value on a boundary is in
+    neither neighbour, so that many equal ones end up inside of an interval. Without data every
+    length is as likely.
 
     Parameters
     ----------
@@ -100,10 +103,10 @@ class TypicalRange:
     def spread(self) -> int:
         """Range over the intervals of how a score moves between neighbours, in hundredths.
 
-        A value adds its interval's gain everywhere, and 1 where it lies. Replaced by another one
-        the gains cancel; added, removed, or replaced by none they do not.
+        A value adds 1 where it lies and, where the weight rises, the gain of every interval.
+        Replaced by another one the gains cancel; added, removed, or replaced by none they do not.
         """
-        added = PERCENT + int(GAINS[-1]) - int(GAINS[1])
+        added = PERCENT + int(GAINS[-1])
         return {"replace-one": max(2 * PERCENT, added), "add-remove": added}[self.relation]
 
     @cached_property
@@ -112,8 +115,14 @@ class TypicalRange:
         # [-1, 1] is the whole line: what lies on its ends, or rounds beyond, is inside.
         first = np.searchsorted(self.values, np.where(LOWS > -1.0, LOWS, -np.inf), side="right")
         last = np.searchsorted(self.values, np.where(HIGHS < 1.0, HIGHS, np.inf), side="left")
-        found: NDArray[np.int64] = PERCENT * (last - first) + GAINS[LEVELS] * len(self.values)
+        found: NDArray[np.int64] = PERCENT * (last - first) + GAINS[LEVELS] * self.weight
         return found
+
+    @property
+    def weight(self) -> int:
+        """m = ⌊min(n, √(n FEW/ε))⌋ of n values: it moves by at most 1 with n."""
+        n = len(self.values)
+        return min(n, math.isqrt(math.floor(n * Fraction(FEW) / exact(self.epsilon))))
 
     @property
     def _exponents(self) -> list[Fraction]:

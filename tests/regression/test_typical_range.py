@@ -55,7 +55,7 @@ def test_scores_move_within_their_spread(relation: str, base: str) -> None:
         moved = laws[1].scores - laws[0].scores
         widest = max(widest, int(np.ptp(moved)))
     assert widest <= laws[0].spread
-    assert widest >= (0.99 if relation == "replace-one" else 0.9) * laws[0].spread
+    assert widest >= (0.99 if relation == "replace-one" else 0.89) * laws[0].spread
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
@@ -103,6 +103,24 @@ def test_draws_have_their_probabilities() -> None:
         assert abs(drawn[index] / count - share) < 5.0 * math.sqrt(share / count)
 
 
+def test_the_weight_of_halvings_moves_by_one() -> None:
+    for epsilon in (0.003, 0.04, 1.0, 700.0):
+        weights = [TypicalRange(np.zeros(n), epsilon).weight for n in range(2000)]
+        assert weights[0] == 0
+        assert set(np.diff(weights)) <= {0, 1}
+        assert TypicalRange(np.zeros(10**6), epsilon).weight == math.isqrt(
+            min(10**12, int(80 * 10**6 / epsilon))
+        )
+
+
+def test_many_values_are_cut_off_less_than_few() -> None:
+    rng = np.random.default_rng(0)
+    tail = np.where(rng.random(200_000) < 0.07, 0.9, -0.5)
+    assert TypicalRange(tail[:500], 0.3).draw(random.Random(0))[1] < 0.9
+    low, high = TypicalRange(tail, 0.3).draw(random.Random(0))
+    assert low < -0.5 < 0.9 < high
+
+
 def test_intervals_cover_the_range_at_every_length() -> None:
     assert (LOWS[0], HIGHS[0], LEVELS[0]) == (-1.0, 1.0, 0)
     assert LOWS.min() == -1.0
@@ -119,7 +137,7 @@ def test_intervals_cover_the_range_at_every_length() -> None:
     [
         (np.full(4000, 0.25), (0.2, 0.3)),
         (np.full(4000, -1.0), (-1.0, -0.97)),
-        (np.random.default_rng(0).normal(-0.4, 0.02, 4000), (-0.52, -0.28)),
+        (np.random.default_rng(0).normal(-0.4, 0.02, 4000), (-0.55, -0.25)),
         (np.append(np.full(3000, 0.5), np.full(5000, NOWHERE)), (0.45, 0.55)),
     ],
 )
