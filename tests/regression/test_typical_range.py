@@ -137,7 +137,7 @@ def test_intervals_cover_the_range_at_every_length() -> None:
     [
         (np.full(4000, 0.25), (0.2, 0.3)),
         (np.full(4000, -1.0), (-1.0, -0.97)),
-        (np.random.default_rng(0).normal(-0.4, 0.02, 4000), (-0.55, -0.25)),
+        (np.random.default_rng(0).normal(-0.4, 0.02, 4000), (-0.6, -0.2)),
         (np.append(np.full(3000, 0.5), np.full(5000, NOWHERE)), (0.45, 0.55)),
     ],
 )
