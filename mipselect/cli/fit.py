@@ -66,7 +66,14 @@ class BudgetOptions:
         "--selection-share",
         "What part of ε the selection may cost, between 0 and 1; the model gets the rest.",
         metavar="A",
-        show_default="a fifth where it draws from blocks of rows, else half",
+        show_default="0.3 where it draws from blocks of rows, else half",
+    )
+    range_share: float | None = option(
+        "--range-share",
+        "What part of the model's ε finds where most values of each number lie within its range; "
+        "0 takes ranges as they are. For --regression objective.",
+        metavar="A",
+        show_default="0.04 for each number of the model, 0.16 at most",
     )
     relation: str | None = option(
         "--relation",
@@ -134,7 +141,7 @@ class FitArguments:
     all_terms: bool = option(
         "--all-terms",
         "Print the terms for values in no list too, and for missing ones of fields whose schema "
-        "does not say that they may be missing.",
+        "does not say that they may be missing, and numbers in place of 'open'.",
         default=False,
     )
     delivery: Delivery = group(Delivery)
@@ -184,6 +191,7 @@ def _options(arguments: FitArguments, schema: TableSchema | None) -> FitOptions:
         epsilon=budget.epsilon,
         delta=budget.delta,
         selection_share=budget.selection_share,
+        range_share=budget.range_share,
         in_blocks=_in_blocks(arguments.scores, method, of_rows=of_rows),
         scores=arguments.scores,
         scales=scales,

@@ -46,6 +46,8 @@ class FitOptions:
         Of both together.
     selection_share : float or None
         None for that of a public rule.
+    range_share : float or None
+        The same of the model's ε, for the ranges of its numbers; 0 for none.
     in_blocks : bool
         True if features are drawn from scores from blocks of rows.
     scores : ScoreOptions
@@ -62,6 +64,7 @@ class FitOptions:
     epsilon: float
     delta: float | None
     selection_share: float | None
+    range_share: float | None
     in_blocks: bool
     scores: ScoreOptions
     scales: Mapping[str, float]
@@ -73,6 +76,14 @@ class FitOptions:
         require_positive("--epsilon", self.epsilon)
         if self.selection_share is not None:
             checked_share(self.selection_share, "--selection-share", closed=False)
+        if self.range_share is not None:
+            if not self.model.looks_for_ranges:
+                raise InvalidInput(
+                    "--range-share does not apply to --regression "
+                    f"{self.model.regression.value}: it takes ranges as they are"
+                )
+            if self.range_share != 0.0:
+                checked_share(self.range_share, "--range-share", closed=False)
         checked_choice(self.relation, "--relation", RELATIONS)
         if self.seed is not None:
             checked_integer(self.seed, "--seed", 0)
@@ -171,7 +182,7 @@ class FitOptions:
         if blocks is not None and self.seed is not None:
             blocks = replace(blocks, partition_seed=self.seed)
         with about("--epsilon and --delta"):
-            drawn = TablePlan(schema, public, method, model, size, blocks)
+            drawn = TablePlan(schema, public, method, model, size, blocks, self.range_share)
             plan = FitPlan(self, drawn, drawn.promise)
         # Where ρ is counted the mechanism may state one that only the data's shape settles.
         ledger = self.ledger
@@ -252,6 +263,7 @@ class FitPlan:
             "method": self.options.method.value,
             "regression": self.options.model.regression.value,
             "selection_share": self.options.share,
+            "range_share": self.options.range_share,
             "target_scale": units.target_scale,
             "target_offset": units.target_offset,
             "model_loss": loss,

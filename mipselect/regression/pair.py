@@ -56,6 +56,7 @@ class Pair:
         sources: tuple[random.Random, random.Random],
         classes: Classes | None = None,
         table: Callable[[Support], ModelTable] | None = None,
+        narrowed: Callable[[Support, FloatArray, random.Random], FloatArray] | None = None,
     ) -> tuple[ModelRelease, tuple[int, ...]]:
         """Charge the ledger once, draw the features, then the coefficients.
 
@@ -71,6 +72,9 @@ class Pair:
             The two classes.
         table : callable, optional
             From the features to what a model of a table remembers of it.
+        narrowed : callable, optional
+            From the features and the columns of the model to those that it is fitted to; may draw,
+            and what that costs is part of the guarantee.
 
         Returns
         -------
@@ -86,7 +90,10 @@ class Pair:
             support = features_of(self.selection.sample(source))
             columns = columns_of(self.layout, support)
             model = self.model_on(support, columns)
-            drawn = model._draw(X[:, list(columns)], y, model_source, self.guarantee.private)
+            rows = X[:, list(columns)]
+            if narrowed is not None:
+                rows = narrowed(support, rows, model_source)
+            drawn = model._draw(rows, y, model_source, self.guarantee.private)
         drawn = replace(drawn, mechanism=f"{self.selection.name}, then {drawn.mechanism}")
         names = self.layout.feature_names
         release = released(
