@@ -18,7 +18,7 @@ from mipselect.planning.simulation import Guesses, Simulation
 from mipselect.problem.block_scores import BlockScores
 from mipselect.problem.instance import Instance
 from mipselect.problem.scores import LOSS
-from mipselect.regression import SelectThenRegress
+from mipselect.regression import ModelRelease, SelectThenRegress
 from mipselect.regression.pair import columns_of
 from mipselect.regression.shares import default_selection_share
 from mipselect.regression.table_pair import TablePlan
@@ -41,10 +41,10 @@ class Simulated:
 
     Attributes
     ----------
-    table : pyarrow.Table
-        n rows.
+    table, fresh_table : pyarrow.Table
+        n rows, and the others.
     fitted, fresh : Instance
-        The n rows and the others, mapped into [-1, 1].
+        The same, mapped into [-1, 1].
     right : tuple of int
         The features that matter.
     of_classes : bool
@@ -52,6 +52,7 @@ class Simulated:
     """
 
     table: pa.Table
+    fresh_table: pa.Table
     fitted: Instance
     fresh: Instance
     right: Support
@@ -108,13 +109,16 @@ class SimulatedFits:
         made, plan = self._made(number, rows), self._plan(rows, epsilon, time_limit)
         seeded = random.Random(f"{self.seed} {number} {rows} {epsilon}")
         scored = self._scored(plan, number, rows)
-        pair = plan.pair(made.fitted, seeded, private=False, scored=scored).pair
-        classes = plan.whole.classes if plan.classifies else None
-        X, y, found = made.fitted.X, made.fitted.y, []
-        for _ in range(DRAWS):
-            release, columns = pair.release(X, y, None, (seeded, seeded), classes)
-            found.append(made.score(release.decision(made.fresh.X[:, columns])))
-        return found
+        pair = plan.pair(made.fitted, seeded, private=False, scored=scored)
+        releases = (pair.release(None, (seeded, seeded)) for _ in range(DRAWS))
+        return [made.score(self._predictor(one, made.fresh_table)) for one in releases]
+
+    def _predictor(self, release: ModelRelease, table: pa.Table) -> FloatArray:
+        """Predict the rows of a table, in halves of the range of the target, or as log-odds."""
+        if release.classes is not None:
+            return release.decision(table)
+        target = self.question.public.target
+        return np.asarray((release.predict(table) - target.offset) / target.scale)
 
     def _plan(self, rows: int, epsilon: float, time_limit: float) -> TablePlan:
         """Divide ε; what draws from the scores of fewer rows has so much more of it."""
@@ -132,7 +136,8 @@ class SimulatedFits:
         if "time_limit" in selector.get_params(deep=False):
             selector.set_params(time_limit=time_limit)
         public, size = question.public, question.support_size
-        return TablePlan(question.schema, public, selector, regressor, size, blocks)
+        asked = question.schema, public, selector, regressor, size, blocks
+        return TablePlan(*asked, model.range_share)
 
     def _scored(self, plan: TablePlan, number: int, rows: int) -> Instance | BlockScores | None:
         """Return what features are drawn from; None for the loss of all rows."""
@@ -145,13 +150,11 @@ class SimulatedFits:
 
     def _simulated(self, number: int, rows: int) -> Simulated:
         table = self._simulation.table(number, rows + FRESH_ROWS)
-        fitted, fresh = (
-            self.question.instance(part, self.question.bound, self.question.penalty)
-            for part in (table.slice(0, rows), table.slice(rows))
-        )
+        parts = table.slice(0, rows), table.slice(rows)
+        question = self.question
+        fitted, fresh = (question.instance(one, question.bound, question.penalty) for one in parts)
         right = tuple(int(one[0]) for one in self._simulation.right(number))
-        of_classes = self.question.public.units.classes is not None
-        return Simulated(table.slice(0, rows), fitted, fresh, right, of_classes)
+        return Simulated(*parts, fitted, fresh, right, question.public.units.classes is not None)
 
 
 def _with_ones(rows: FloatArray) -> FloatArray:

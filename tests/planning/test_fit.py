@@ -76,16 +76,17 @@ def test_a_simulated_model_is_one_of_fit() -> None:
     """Fresh scores of simulated models are those of `fit_table` on the same table."""
     model, question = default_fit(2, of_classes=False), Question(NUMBERS, "y", 2)
     fits = SimulatedFits(model, question, Guesses(effect=0.6), 0)
-    simulated = np.ravel([fits.scores(3, 2000, 2.0, 60.0) for _ in range(2)])
+    simulated = np.ravel([fits.scores(3, 2000, 40.0, 60.0) for _ in range(2)])
     made = fits._made(3, 2000)
     fresh = fits._simulation.table(3, 4000).slice(2000)
-    released = clone(model).set_params(epsilon=2.0)
+    released = clone(model).set_params(epsilon=40.0)
     scores = []
     for seed in range(4):
         released.selector.random_state = released.regressor.random_state = seed
         released.fit_table(made.table, NUMBERS, target="y")
         scores.append(r2_score(fresh["y"].to_numpy(), released.predict(fresh)))
-    assert np.mean(simulated) == pytest.approx(np.mean(scores), abs=0.05)
+    # At so large an ε both are private in name only, and nearly the same model.
+    assert max(simulated) == pytest.approx(max(scores), abs=0.02)
     assert made.without_privacy > max(*simulated, *scores) - 0.02
 
 
@@ -99,6 +100,7 @@ def test_the_default_of_a_plan_is_the_default_of_fit(schema: TableSchema, target
         epsilon=0.7,
         delta=None,
         selection_share=None,
+        range_share=None,
         in_blocks=not of_classes,
         scores=ScoreOptions(),
         scales={},
@@ -117,6 +119,7 @@ def test_the_default_of_a_plan_is_the_default_of_fit(schema: TableSchema, target
     assert mine.pop("epsilon") == pytest.approx(theirs.pop("epsilon"), rel=1e-9)
     assert {k: str(v) for k, v in mine.items()} == {k: str(v) for k, v in theirs.items()}
     assert (plan.blocks is None) == (of_fit.blocks is None)
+    assert plan.range_share == of_fit.range_share
 
 
 def test_two_classes_are_scored_by_auc() -> None:
