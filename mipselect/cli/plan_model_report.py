@@ -6,7 +6,7 @@ from typing import Any
 
 from rich.table import Table
 
-from mipselect.planning.forecasts import R_SQUARED, ModelLine, ModelPlan
+from mipselect.planning.forecasts import R_SQUARED, ModelLine, ModelPlan, in_two_places
 from mipselect.planning.model_sentences import model_sentences, no_better, without_a_model
 from mipselect.planning.simulated_fits import FRESH_ROWS
 
@@ -21,7 +21,7 @@ def model_table(plan: ModelPlan) -> Table:
     for line in plan.by_rows:
         name = f"{line.rows:,} rows" + ", yours" * (line.rows == plan.rows)
         cells = (_cell(line, k) for k in range(len(plan.epsilons)))
-        table.add_row(name, *cells, f"{line.without_privacy:.2f}")
+        table.add_row(name, *cells, in_two_places(line.without_privacy))
     level = [f"{plan.level:.2f}"] * (len(plan.epsilons) + 1)
     table.add_row(without_a_model(plan), *level)
     return table
@@ -29,7 +29,8 @@ def model_table(plan: ModelPlan) -> Table:
 
 def _cell(line: ModelLine, k: int) -> str:
     low, high = line.range(k)
-    return f"{line.expected(k):.2f} ({low:.2f} to {high:.2f})"
+    expected, low_end, high_end = map(in_two_places, (line.expected(k), low, high))
+    return f"{expected} ({low_end} to {high_end})"
 
 
 def model_legend(plan: ModelPlan) -> str:

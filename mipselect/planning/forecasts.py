@@ -195,3 +195,8 @@ class ModelPlan:
                 part = (self.goal - low) / (high - low) if low < self.goal < high else 1.0
                 return float(before * (after / before) ** part)
         return None
+
+
+def in_two_places(score: float) -> str:
+    """Write a score with two decimal places, and no minus before 0."""
+    return f"{round(score, 2) + 0.0:.2f}"

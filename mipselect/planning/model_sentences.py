@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mipselect.planning.forecasts import R_SQUARED, ModelPlan
+from mipselect.planning.forecasts import R_SQUARED, ModelPlan, in_two_places
 
 OFTEN = 0.1
 """Models that are no better than the mean are named where they are at least such a share."""
@@ -49,12 +49,13 @@ def _sentence(plan: ModelPlan, k: int) -> str:
 def _verdict(plan: ModelPlan, k: int) -> str:
     line, none = plan.of_fit, without_a_model(plan)
     expected = line.expected(k)
+    score = f"{plan.measure} {in_two_places(expected)}"
     if expected <= plan.level:
-        return f"be worse than {none} ({plan.measure} {expected:.2f})"
+        return f"be worse than {none} ({score})"
     if not line.is_clear(k, plan.level):
-        return f"hardly be better than {none} ({plan.measure} {expected:.2f})"
+        return f"hardly be better than {none} ({score})"
     share = f"{line.share(k, plan.level):.0%} of what is possible without privacy"
-    said = f"have an {plan.measure} of {expected:.2f}, {share}"
+    said = f"have an {plan.measure} of {in_two_places(expected)}, {share}"
     worse = no_better(plan, k)
     return said if worse < OFTEN else f"{said}, but no better than {none} in {worse:.0%} of cases"
 

@@ -261,6 +261,8 @@ def test_sentences_say_what_a_model_would_be_and_what_would_do() -> None:
     assert said == (
         "At ε = 1 the model would have an R² of 0.38, 95% of what is possible without privacy."
     )
+    (said,) = model_sentences(plan_of(line_of(500, -0.004)))
+    assert "worse than the mean (R² 0.00)" in said
     (said,) = model_sentences(plan_of(line_of(500, 0.006)))
     assert "would hardly be better than the mean (R² 0.01)" in said
     mixed = (TableScores(0.4, ((-0.1, 0.4, 0.4),)), TableScores(0.4, ((0.4, 0.4, 0.3),)))
