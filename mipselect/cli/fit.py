@@ -25,11 +25,13 @@ from mipselect.cli.table_options import (
     ScoreOptions,
     TableOptions,
     note_of_the_target,
+    numbers_only,
     of_two_classes,
 )
 from mipselect.cli.task import deliver_task
 from mipselect.errors import InvalidInput
 from mipselect.problem.scores import LOSS
+from mipselect.regression.shares import fields_from_blocks
 from mipselect.selectors import BY_NAME
 from mipselect.selectors.problem import ProblemSelector
 from mipselect.tables.schema import TableSchema
@@ -130,7 +132,8 @@ class FitArguments:
         },
         show_default={
             "--score": "block-r2 where supports can be listed, else blocks; loss with "
-            "--coef-bound, --ridge, --loss, for two classes, and under add-remove"
+            "--coef-bound, --ridge, --loss, under add-remove, and for two classes unless all "
+            "fields are numbers"
         },
     )
     drawing: DrawOptions = group(
@@ -182,8 +185,12 @@ def _options(arguments: FitArguments, schema: TableSchema | None) -> FitOptions:
     method = drawing.method or default_method(ledger)
     relation = budget.relation or ("replace-one" if ledger is None else ledger.relation)
     scales = stated(**asdict(arguments.regularisation))
-    classes = schema is not None and of_two_classes(schema, arguments.table.target)
-    of_rows = bool(scales) or classes or relation == "add-remove"
+    target, never = arguments.table.target, arguments.question.keywords.get("never", ())
+    of_rows = bool(scales) or not fields_from_blocks(
+        relation=relation,
+        classes=schema is not None and of_two_classes(schema, target),
+        numbers_only=schema is None or numbers_only(schema, {target, *never}),
+    )
     return FitOptions(
         method=method,
         of_the_method=drawing.of_the_method,

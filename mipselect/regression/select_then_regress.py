@@ -30,11 +30,12 @@ from mipselect.problem.scores import LOSS
 from mipselect.regression.base import NumberPredictor, PrivateLinearModel
 from mipselect.regression.objective_perturbation import ObjectivePerturbationClassifier
 from mipselect.regression.pair import Pair, most_columns, promised_together, require_within
-from mipselect.regression.shares import default_selection_share
+from mipselect.regression.shares import default_selection_share, fields_from_blocks
 from mipselect.regression.table_pair import TablePlan
 from mipselect.selectors import MCMCSelector
 from mipselect.selectors.base import PrivateSelector
 from mipselect.selectors.problem import ProblemSelector
+from mipselect.tables.encoders import Scaled
 from mipselect.tables.input_map import checked_schema
 from mipselect.tables.joined import with_column
 from mipselect.tables.public_map import PublicMap
@@ -398,10 +399,14 @@ def _scores_blocks(selector: PrivateSelector) -> bool:
 def _scores_blocks_of_table(
     selector: PrivateSelector, regressor: PrivateLinearModel, public: PublicMap
 ) -> bool:
-    """Return the same for a table: of two classes, and under add-remove, only where it is asked."""
+    """Return the same for a table, by a public rule where it is not asked."""
     if not isinstance(selector, ProblemSelector) or selector.asked_score is not None:
         return _scores_blocks(selector)
-    return public.units.classes is None and regressor.relation == "replace-one"
+    return fields_from_blocks(
+        relation=regressor.relation,
+        classes=public.units.classes is not None,
+        numbers_only=all(isinstance(encoder, Scaled) for encoder in public.encoders),
+    )
 
 
 def _take_signs(selector: PrivateSelector) -> None:
