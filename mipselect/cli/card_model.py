@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mipselect.cli.card_parts import Entry
+from mipselect.cli.quality import rows_in_words
+from mipselect.quality import Quality
 from mipselect.regression import ModelRelease
 
 REGRESSIONS = {
@@ -48,12 +50,21 @@ def of_a_model(model: ModelRelease, about: str) -> list[Entry]:
             for name in fields
         ),
         *([Entry("Not listed here", f"{rule.left_out}.")] if rule.left_out else []),
+        *([] if model.quality is None else of_a_quality(model.quality)),
         Entry(
             "How to read a coefficient",
             f"{OF_ODDS if rule.log_odds else OF_NUMBERS}, with noise for privacy beside the error "
             "of any sample. A number counts within its public range, and as the middle of it where "
             "it is missing.",
         ),
+    ]
+
+
+def of_a_quality(quality: Quality) -> list[Entry]:
+    """How good the model is, the verdict first."""
+    return [
+        Entry(f"Quality on {rows_in_words(quality)}", quality.lines[0]),
+        *(Entry("Quality", text) for text in quality.lines[1:]),
     ]
 
 

@@ -46,6 +46,8 @@ class FitOptions:
         Of both together.
     selection_share : float or None
         None for that of a public rule.
+    quality_share : float or None
+        Share of the rows that is kept apart, to measure the model by.
     in_blocks : bool
         True if features are drawn from scores from blocks of rows.
     scores : ScoreOptions
@@ -62,6 +64,7 @@ class FitOptions:
     epsilon: float
     delta: float | None
     selection_share: float | None
+    quality_share: float | None
     in_blocks: bool
     scores: ScoreOptions
     scales: Mapping[str, float]
@@ -73,6 +76,8 @@ class FitOptions:
         require_positive("--epsilon", self.epsilon)
         if self.selection_share is not None:
             checked_share(self.selection_share, "--selection-share", closed=False)
+        if self.quality_share is not None:
+            checked_share(self.quality_share, "--quality-share", closed=False)
         checked_choice(self.relation, "--relation", RELATIONS)
         if self.seed is not None:
             checked_integer(self.seed, "--seed", 0)
@@ -222,6 +227,11 @@ class FitPlan:
         source = random.Random(seed)
         return source, source
 
+    def source_of_quality(self) -> random.Random:
+        """Return a generator for the rows that are kept apart, and for what is drawn of them."""
+        seed = self.options.seed
+        return random.SystemRandom() if seed is None else random.Random(f"quality {seed}")
+
     @property
     def noted(self) -> Mapping[str, Any]:
         """Entries of a ledger besides the settings."""
@@ -231,7 +241,13 @@ class FitPlan:
             "epsilon": self.options.epsilon,
             "delta": self.options.delta or 0.0,
             "selection_share": self.options.share,
+            **self._of_quality,
         }
+
+    @property
+    def _of_quality(self) -> Mapping[str, float]:
+        share = self.options.quality_share
+        return {} if share is None else {"quality_share": share}
 
     def report(self, together: Guarantee) -> Mapping[str, Any]:
         """Return a guarantee as part of a JSON object, and those of its two parts."""
@@ -252,6 +268,7 @@ class FitPlan:
             "method": self.options.method.value,
             "regression": self.options.model.regression.value,
             "selection_share": self.options.share,
+            **self._of_quality,
             "target_scale": units.target_scale,
             "target_offset": units.target_offset,
             "model_loss": loss,

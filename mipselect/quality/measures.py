@@ -78,8 +78,9 @@ class Measure:
         return cls(stored["name"], stored["value"], low, high)
 
     def __str__(self) -> str:
-        value = "unknown" if self.value is None else f"{self.value:.3f}"
-        return f"{self.name} {value} in [{self.low:.3f}, {self.high:.3f}]"
+        if self.value is None or math.isinf(self.low):
+            return f"{self.name} unknown, at most {self.high:.3f}"
+        return f"{self.name} {self.value:.3f} in [{self.low:.3f}, {self.high:.3f}]"
 
 
 @dataclass(frozen=True)

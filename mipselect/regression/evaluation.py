@@ -92,8 +92,7 @@ def evaluate_model(
     """
     source_of_integers, private = source_of(random_state)
     guarantee = Guarantee(checked_budget(epsilon, "epsilon"), relation=relation, private=private)
-    table = _table_of(model)
-    public = evaluation_map(table, schema)
+    public = evaluation_map(_table_of(model), schema)
     checked_rule(unit_rule, None if public.unit is None else public.unit.name)
     bound = None if public.target.classes is not None else 1.0
     require_measurable(public.target.classes is not None, bound, relation)

@@ -47,7 +47,7 @@ def test_contributions_are_integers_between_zero_and_one_unit() -> None:
 
 @pytest.mark.parametrize("moves", [1, 2])
 def test_noisy_counts_keep_epsilon_exactly(moves: int) -> None:
-    """Counts that move by the sensitivity in one entry, or in two: the loss is ε, and reaches it."""
+    """The loss of counts that move by the sensitivity, in one entry or in two, is ε at most."""
     epsilon = 0.7
     scale = moves / epsilon
     outcomes = range(-40, 41)
