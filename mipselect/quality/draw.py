@@ -31,6 +31,8 @@ class Predictions:
     of_classes : bool
     bound : float or None
         Of numbers: targets are clipped to ± this. None where they have no range.
+    scale : float
+        Units of the user in one unit of the target.
     complete : bool
         True if it is public that every row has a target.
     """
@@ -40,6 +42,7 @@ class Predictions:
     of_classes: bool
     bound: float | None
     complete: bool
+    scale: float = 1.0
 
 
 def quality_of(
@@ -87,6 +90,7 @@ def quality_of(
             found / bound,
             known,
             rows if predictions.complete else None,
+            relation,
             epsilon,
             source,
         )
@@ -95,7 +99,7 @@ def quality_of(
         guarantee=guarantee,
         rows=rows,
         share=share,
-        clip=of_numbers.clip,
+        clip=of_numbers.clip * bound * predictions.scale,
     )
 
 

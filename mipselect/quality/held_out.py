@@ -27,7 +27,7 @@ def held_out(units: int, share: float, relation: str, source: random.Random) -> 
     -----
     A row is in one part only, and which part does not depend on any row. So the fit on one part
     and the measures on the other together are as private as the weaker of the two: see
-    docs/mathematics/regression.md, (6).
+    docs/mathematics/quality.md, (1).
     """
     part = exact(share)
     apart = np.zeros(units, dtype=bool)

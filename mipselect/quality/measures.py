@@ -131,8 +131,7 @@ class Quality:
     share : float or None
         Share of the rows of the fit that was kept apart for it; None for rows of another table.
     clip : float or None
-        Of R²: errors and distances from the mean are clipped to ± this, in halves of the range of
-        the target.
+        Of R²: errors and distances from the mean count up to ± this, in the units of the target.
     bins : tuple of ShareInBin
         Calibration of probabilities.
     level : float
@@ -185,8 +184,10 @@ class Quality:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """The verdict, and a line for every other measure and bin."""
-        return (f"{self.verdict}.", *map(str, self.measures[1:]), *map(str, self.bins))
+        """The verdict, where squares were clipped, and a line for every other measure and bin."""
+        clip = self.clip
+        of_clip = () if clip is None else (f"Errors and distances count up to ±{clip:.4g}.",)
+        return (f"{self.verdict}.", *of_clip, *map(str, self.measures[1:]), *map(str, self.bins))
 
     def measure(self, name: str) -> Measure:
         """Return a measure by its name; raise `InvalidInput` if there is none."""

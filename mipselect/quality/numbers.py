@@ -15,17 +15,21 @@ from mipselect.quality.measures import R2, Measure
 from mipselect.quality.noisy_sums import UNIT, chosen, in_units, noisy
 from mipselect.quality.ratios import ratio_interval
 
-CENTRE, CLIP, SQUARES, SPREAD = (Fraction(k, 100) for k in (15, 15, 55, 15))
+CENTRE, BOUND, SQUARES, SPREAD = (Fraction(k, 100) for k in (15, 15, 55, 15))
 """Parts of ε: for the mean, for where to clip, for the two sums of squares, for their spread."""
 
-CLIPS: tuple[float, ...] = tuple(2.0 ** (1.0 - 0.5 * k) for k in range(16))
-"""Where squares may be clipped, in halves of the range of the target."""
+BOUNDS: tuple[float, ...] = tuple(2.0 ** (1.0 - 0.5 * k) for k in range(16))
+"""Bounds that few rows may be beyond, in halves of the range of the target."""
 
 BEYOND = 8
-"""Some BEYOND/ε rows should lie beyond a clip: as few as the choice can tell from none."""
+"""Some BEYOND/ε rows should lie beyond a bound: as few as the choice can tell from none."""
 
 MOST_BEYOND = 20
 """And at most one row in so many."""
+
+WIDER = 1.5
+"""Squares are clipped so much further out: on five tables this costs little, and keeps what the
+tails add to R²."""
 
 OF_SQUARES = 5.0
 """Variance of x² for Laplace's law, in units of the square of its mean."""
@@ -51,6 +55,7 @@ def r2_of_numbers(
     predicted: FloatArray,
     known: NDArray[np.bool_],
     rows: int | None,
+    relation: str,
     epsilon: Fraction,
     source: random.Random,
 ) -> NumberQuality:
@@ -64,19 +69,22 @@ def r2_of_numbers(
         False for rows without a target, which count nowhere.
     rows : int or None
         n, where it is public and every row has a target. Else their number gets noise too.
+    relation : {"replace-one", "add-remove"}
     epsilon : Fraction
     source : random.Random
 
     Notes
     -----
-    e is the error of the prediction and t the distance from a mean that is drawn first, both
-    clipped to a bound that few rows are beyond, which is drawn too. Each row adds to every sum a
-    number in [0, 1], rounded to an integer: docs/mathematics/regression.md, (6).
+    e is the error of the prediction and t the distance from a mean m that is drawn first, both
+    clipped half as far out again as a bound that few rows are beyond, which is drawn too. Each row
+    adds to every sum a number in [0, 1], rounded to an integer: docs/mathematics/quality.md, (4).
     """
     y, fitted = target[known], np.nan_to_num(predicted[known])
-    centre, excess = _noisy_mean(y, rows, CENTRE * epsilon, source)
+    centre, excess = _noisy_mean(y, rows, relation, CENTRE * epsilon, source)
     errors, distances = np.abs(y - fitted), np.abs(y - centre)
-    clip = _clip(np.maximum(errors, distances), CLIP * epsilon, source)
+    bound = _bound(np.maximum(errors, distances), BOUND * epsilon, source)
+    # No target is further from the mean than 1 + |m|.
+    clip = min(WIDER * bound, 1.0 + abs(centre))
     e2, t2 = (np.minimum(values / clip, 1.0) ** 2 for values in (errors, distances))
     part = SQUARES * epsilon
     drawn = noisy(in_units(np.column_stack([e2, t2])), 2 * UNIT, part, source)
@@ -102,25 +110,27 @@ def _variance(sensitivity: int, epsilon: Fraction) -> float:
 
 
 def _noisy_mean(
-    y: FloatArray, rows: int | None, epsilon: Fraction, source: random.Random
+    y: FloatArray, rows: int | None, relation: str, epsilon: Fraction, source: random.Random
 ) -> tuple[float, float]:
     """Return m, a mean of y with noise, and what the noise adds to Σ(y - m)² in expectation."""
-    sums = in_units((y + 1.0) / 2.0)
-    if rows is None:
-        half, count = noisy([*sums, len(y) * UNIT], 2 * UNIT, epsilon, source)
-        size = max(count / UNIT, 1.0)
-        share = min(max(half / UNIT / size, 0.0), 1.0)
-        return 2.0 * share - 1.0, 4.0 * (1.0 + share**2) * _variance(2, epsilon) / size
-    (half,) = noisy(sums, UNIT, epsilon, source)
-    size = max(rows, 1)
-    share = min(max(half / UNIT / size, 0.0), 1.0)
-    return 2.0 * share - 1.0, 4.0 * _variance(1, epsilon) / size
+    (above,) = in_units((y + 1.0) / 2.0)
+    if rows is not None:
+        (drawn,) = noisy([above], UNIT, epsilon, source)
+        size = max(float(rows), 1.0)
+        mean = 2.0 * min(max(drawn / UNIT / size, 0.0), 1.0) - 1.0
+        return mean, 4.0 * _variance(1, epsilon) / size
+    # A row adds (1 + y)/2 to one sum and (1 - y)/2 to the other: 1 in all.
+    moves = 1 if relation == "add-remove" else 2
+    up, down = noisy([above, len(y) * UNIT - above], moves * UNIT, epsilon, source)
+    size = max((up + down) / UNIT, 1.0)
+    mean = min(max((up - down) / UNIT / size, -1.0), 1.0)
+    return mean, 2.0 * (1.0 + mean**2) * _variance(moves, epsilon) / size
 
 
-def _clip(sizes: FloatArray, epsilon: Fraction, source: random.Random) -> float:
+def _bound(sizes: FloatArray, epsilon: Fraction, source: random.Random) -> float:
     """Draw a public candidate beyond which few of the sizes lie."""
     few = min(math.ceil(MOST_BEYOND * BEYOND / epsilon), len(sizes))
-    beyond = [int((sizes > clip).sum()) for clip in CLIPS]
-    # One row more beyond a clip moves this by 20, and one row more by 1 the other way.
+    beyond = [int((sizes > bound).sum()) for bound in BOUNDS]
+    # One row more beyond a bound moves this by 20, and one row more by 1 the other way.
     distances = [abs(MOST_BEYOND * count - few) for count in beyond]
-    return CLIPS[chosen(distances, MOST_BEYOND, epsilon, source)]
+    return BOUNDS[chosen(distances, MOST_BEYOND, epsilon, source)]

@@ -220,4 +220,5 @@ def _predictions(y: FloatArray, decisions: FloatArray, public: PublicMap) -> Pre
         of_classes=of_classes,
         bound=None if of_classes else 1.0,
         complete=public.target.encoder.field.required,
+        scale=public.target.scale,
     )

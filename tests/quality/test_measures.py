@@ -20,6 +20,7 @@ from mipselect.quality.numbers import r2_of_numbers
 from mipselect.quality.pairs import concordance_of_numbers, halves, random_pairs
 from mipselect.quality.ratios import ratio_interval
 
+REPLACE = "replace-one"
 MUCH = Fraction(10**9)
 """An ε at which there is hardly any noise."""
 
@@ -33,11 +34,12 @@ def population(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 def test_r2_without_noise_is_that_of_the_clipped_rows() -> None:
     y, fitted = population(5000)
-    found = r2_of_numbers(y, fitted, np.ones(5000, bool), 5000, MUCH, random.Random(0))
+    found = r2_of_numbers(y, fitted, np.ones(5000, bool), 5000, REPLACE, MUCH, random.Random(0))
     errors, distances = np.abs(y - fitted), np.abs(y - y.mean())
     clipped = [np.minimum(each, found.clip) ** 2 for each in (errors, distances)]
     assert found.r2.value == pytest.approx(1.0 - clipped[0].sum() / clipped[1].sum(), abs=1e-4)
     assert (distances > found.clip).mean() < 0.001
+    assert found.clip <= 1.0 + abs(y.mean()) + 1e-6
     assert found.r2.value == pytest.approx(1.0 - (errors**2).sum() / (distances**2).sum(), abs=0.01)
 
 
@@ -45,8 +47,8 @@ def test_rows_without_a_target_count_nowhere() -> None:
     y, fitted = population(5000)
     known = np.arange(5000) % 3 > 0
     hidden = np.where(known, y, np.nan)
-    a = r2_of_numbers(hidden, fitted, known, None, MUCH, random.Random(0))
-    b = r2_of_numbers(y[known], fitted[known], known[known], None, MUCH, random.Random(0))
+    a = r2_of_numbers(hidden, fitted, known, None, REPLACE, MUCH, random.Random(0))
+    b = r2_of_numbers(y[known], fitted[known], known[known], None, REPLACE, MUCH, random.Random(0))
     assert a == b
 
 
@@ -59,7 +61,13 @@ def test_intervals_of_r2_hold_the_truth_as_often_as_they_say(relation: str) -> N
         rows = rng.integers(0, len(y), n)
         public = n if relation == "replace-one" else None
         found = r2_of_numbers(
-            y[rows], fitted[rows], np.ones(n, bool), public, Fraction(1), random.Random(seed)
+            y[rows],
+            fitted[rows],
+            np.ones(n, bool),
+            public,
+            relation,
+            Fraction(1),
+            random.Random(seed),
         )
         truth = [(np.minimum(each, found.clip) ** 2).sum() for each in (errors, distances)]
         held += found.r2.low <= 1.0 - truth[0] / truth[1] <= found.r2.high
@@ -158,7 +166,7 @@ def test_small_tables_are_never_said_to_be_good(n: int) -> None:
     for seed in range(200):
         y, useless = np.clip(rng.normal(0.0, 0.3, (2, n)), -1.0, 1.0)
         known = np.ones(n, bool)
-        found = r2_of_numbers(y, useless, known, n, Fraction(1), random.Random(seed)).r2
+        found = r2_of_numbers(y, useless, known, n, REPLACE, Fraction(1), random.Random(seed)).r2
         said += found.low > 0.0
     assert said <= 0.06 * 200
 
@@ -185,7 +193,8 @@ def test_a_quality_survives_json_and_says_what_it_knows() -> None:
     assert quality().verdict.startswith("Better than chance at ordering rows: AUC 0.700 in")
     assert "of rows with 0 to 100 %: 50 % in [25, 75]" in str(quality())
     assert not open_end.beats_chance
-    assert str(open_end) == (
+    assert open_end.lines[1] == "Errors and distances count up to ±0.5."
+    assert open_end.lines[0] == (
         "Not known to be better than predicting the mean: R² unknown, at most 1.000 (90 % "
         "interval)."
     )
