@@ -28,7 +28,8 @@ from mipselect.validation import checked_budget, checked_choice, checked_integer
 
 EXAMPLES = """Examples:
 
-mipselect evaluate model.json next_year.parquet --epsilon 0.5 --ledger study.ledger
+mipselect evaluate model.json next_year.parquet --epsilon 0.5 \\
+    --ledger study.ledger
 
 mipselect evaluate model.json visits.csv --schema visits.schema.json \\
     --epsilon 0.5 --output quality.json

@@ -49,6 +49,12 @@ class Measure:
         None where the noise leaves no estimate.
     low, high : float
         Ends of the interval; ``-inf`` where the noise leaves an end open.
+
+    Examples
+    --------
+    >>> from mipselect.quality import Measure
+    >>> print(Measure("AUC", 0.7, 0.6, 0.8))
+    AUC 0.700 in [0.600, 0.800]
     """
 
     name: str
@@ -92,6 +98,12 @@ class ShareInBin:
     lower, upper : float
         Ends of the bin, between 0 and 1.
     share : Measure
+
+    Examples
+    --------
+    >>> from mipselect.quality import Measure, ShareInBin
+    >>> print(ShareInBin(0.1, 0.2, Measure("share of the second class", 0.17, 0.12, 0.22)))
+    of rows with 10 to 20 %: 17 % in [12, 22]
     """
 
     lower: float

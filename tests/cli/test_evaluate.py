@@ -148,4 +148,5 @@ def test_the_card_holds_the_quality(run: Run, model: Path) -> None:
     card = run("card", model).out
     assert "Quality on 400 rows that were kept apart from the fit" in card
     assert "Better than predicting the mean" in card
+    assert "of rows that were kept apart from both, and adds nothing" in card
     assert ModelRelease.load(model).quality is not None
