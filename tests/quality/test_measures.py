@@ -16,6 +16,7 @@ from mipselect.errors import InvalidInput
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.quality import Measure, Quality, ShareInBin
 from mipselect.quality.classes import area_under_curve, bin_edges, cells, quality_of_classes
+from mipselect.quality.draw import Predictions, quality_of
 from mipselect.quality.numbers import r2_of_numbers
 from mipselect.quality.pairs import concordance_of_numbers, halves, random_pairs
 from mipselect.quality.ratios import ratio_interval
@@ -214,3 +215,16 @@ def test_what_is_no_measure_is_refused(given: tuple[str, float, float, float]) -
 def test_a_quality_begins_with_what_judges_the_model() -> None:
     with pytest.raises(InvalidInput, match="first measure"):
         Quality(measures=(Measure("accuracy", 0.5, 0.0, 1.0),), guarantee=Guarantee(1.0))
+
+
+@pytest.mark.parametrize("epsilon", [1e-9, 1e-20, 1e6])
+@pytest.mark.parametrize("n", [0, 1, 30])
+def test_extreme_noise_raises_nothing(epsilon: float, n: int) -> None:
+    y, fitted = np.random.default_rng(n).uniform(-1.0, 1.0, (2, n))
+    for relation in ("replace-one", "add-remove"):
+        for given in ((y, fitted, False, 1.0), (np.sign(y), fitted, True, None)):
+            predictions = Predictions(*given, complete=True)
+            guarantee = Guarantee(epsilon, relation=relation)
+            found = quality_of(predictions, guarantee, random.Random(1))
+            json.dumps(found.to_dict(), allow_nan=False)
+            assert found.verdict
