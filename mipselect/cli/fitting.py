@@ -157,6 +157,9 @@ class FitTask(Task):
             f"Cost: {amount(parts['selection'])} for the features by {options.method.value}, "
             f"{amount(parts['model'])} for the coefficients by {options.model.regression.value}.",
         )
+        if options.quality_share is not None:
+            apart = f"{100.0 * options.quality_share:.6g} % of the rows"
+            line(console, f"Quality: on {apart}, kept apart from the fit, at no further ε.")
 
     def _show_model(self, console: Console) -> None:
         asked = self.plan.asked

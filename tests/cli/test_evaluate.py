@@ -70,6 +70,8 @@ def test_a_dry_run_reads_no_row(run: Run, table: Path) -> None:
     table.write_text(table.read_text().splitlines()[0] + "\n")
     report = fit(run, table, "--quality-share", "0.1", "--dry-run", "--json").report
     assert report["quality_share"] == 0.1
+    told = fit(run, table, "--quality-share", "0.1", "--dry-run").out
+    assert "Quality: on 10 % of the rows, kept apart from the fit, at no further ε." in told
 
 
 @pytest.mark.parametrize("share", ["0", "1", "-0.1", "nan"])
