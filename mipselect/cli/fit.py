@@ -45,6 +45,9 @@ mipselect fit patients.parquet --schema patients.schema.json \\
     --target los_days --support-size 5 --epsilon 2 --delta 1e-6 \\
     --regression boosted-adassp --always age,sex --ledger study.ledger
 
+mipselect fit patients.parquet --schema patients.schema.json \\
+    --target los_days --support-size 5 --epsilon 2 --quality-share 0.1
+
 mipselect fit patients.csv --target score --support-size 3 --epsilon 2 \\
     --x-bound 1 --y-bound 2 --dry-run
 
@@ -76,6 +79,13 @@ class BudgetOptions:
         "0 takes ranges as they are. For --regression objective.",
         metavar="A",
         show_default="0.04 for each number of the model, 0.16 at most",
+    )
+    quality_share: float | None = option(
+        "--quality-share",
+        "Keep this share of the rows, or people, apart from the fit, to say how good the model is; "
+        "it costs no further ε.",
+        metavar="A",
+        show_default="nothing says it",
     )
     relation: str | None = option(
         "--relation",
@@ -199,6 +209,7 @@ def _options(arguments: FitArguments, schema: TableSchema | None) -> FitOptions:
         delta=budget.delta,
         selection_share=budget.selection_share,
         range_share=budget.range_share,
+        quality_share=budget.quality_share,
         in_blocks=_in_blocks(arguments.scores, method, of_rows=of_rows),
         scores=arguments.scores,
         scales=scales,
