@@ -7,6 +7,8 @@ from itertools import groupby
 from operator import itemgetter
 
 from mipselect.cli.card_parts import Entry
+from mipselect.cli.quality import rows_in_words
+from mipselect.quality import Quality
 from mipselect.regression import ModelRelease
 from mipselect.regression.coefficients import CoefficientTable
 from mipselect.tables.equation import INTERCEPT, Term
@@ -40,6 +42,7 @@ def of_a_model(model: ModelRelease, about: str) -> list[Entry]:
             for name, rows in groupby(described, key=itemgetter(0))
         ),
         Entry("How to read a coefficient", " ".join(table.notes())),
+        *([] if model.quality is None else of_a_quality(model.quality)),
     ]
 
 
@@ -51,6 +54,14 @@ def _described(cells: Sequence[str]) -> str:
     """A coefficient with its interval and its odds where there are any, and what it is per."""
     *numbers, meaning = (cell for cell in cells if cell)
     return f"{' '.join(numbers)}: {meaning}"
+
+
+def of_a_quality(quality: Quality) -> list[Entry]:
+    """How good the model is, the verdict first."""
+    return [
+        Entry(f"Quality on {rows_in_words(quality)}", quality.lines[0]),
+        *(Entry("Quality", text) for text in quality.lines[1:]),
+    ]
 
 
 def chosen(support: Sequence[int], names: Sequence[str]) -> list[str]:

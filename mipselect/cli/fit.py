@@ -25,11 +25,13 @@ from mipselect.cli.table_options import (
     ScoreOptions,
     TableOptions,
     note_of_the_target,
+    numbers_only,
     of_two_classes,
 )
 from mipselect.cli.task import deliver_task
 from mipselect.errors import InvalidInput
 from mipselect.problem.scores import LOSS
+from mipselect.regression.shares import fields_from_blocks
 from mipselect.selectors import BY_NAME
 from mipselect.selectors.problem import ProblemSelector
 from mipselect.tables.schema import TableSchema
@@ -42,6 +44,9 @@ mipselect fit patients.parquet --schema patients.schema.json \\
 mipselect fit patients.parquet --schema patients.schema.json \\
     --target los_days --support-size 5 --epsilon 2 --delta 1e-6 \\
     --regression boosted-adassp --always age,sex --ledger study.ledger
+
+mipselect fit patients.parquet --schema patients.schema.json \\
+    --target los_days --support-size 5 --epsilon 2 --quality-share 0.1
 
 mipselect fit patients.csv --target score --support-size 3 --epsilon 2 \\
     --x-bound 1 --y-bound 2 --dry-run
@@ -74,6 +79,13 @@ class BudgetOptions:
         "0 takes ranges as they are. For --regression objective.",
         metavar="A",
         show_default="0.04 for each number of the model, 0.16 at most",
+    )
+    quality_share: float | None = option(
+        "--quality-share",
+        "Keep this share of the rows, or people, apart from the fit, to say how good the model is; "
+        "it costs no further ε.",
+        metavar="A",
+        show_default="nothing says it",
     )
     relation: str | None = option(
         "--relation",
@@ -130,7 +142,8 @@ class FitArguments:
         },
         show_default={
             "--score": "block-r2 where supports can be listed, else blocks; loss with "
-            "--coef-bound, --ridge, --loss, for two classes, and under add-remove"
+            "--coef-bound, --ridge, --loss, under add-remove, and for two classes unless all "
+            "fields are numbers"
         },
     )
     drawing: DrawOptions = group(
@@ -182,8 +195,12 @@ def _options(arguments: FitArguments, schema: TableSchema | None) -> FitOptions:
     method = drawing.method or default_method(ledger)
     relation = budget.relation or ("replace-one" if ledger is None else ledger.relation)
     scales = stated(**asdict(arguments.regularisation))
-    classes = schema is not None and of_two_classes(schema, arguments.table.target)
-    of_rows = bool(scales) or classes or relation == "add-remove"
+    target, never = arguments.table.target, arguments.question.keywords.get("never", ())
+    of_rows = bool(scales) or not fields_from_blocks(
+        relation=relation,
+        classes=schema is not None and of_two_classes(schema, target),
+        numbers_only=schema is None or numbers_only(schema, {target, *never}),
+    )
     return FitOptions(
         method=method,
         of_the_method=drawing.of_the_method,
@@ -192,6 +209,7 @@ def _options(arguments: FitArguments, schema: TableSchema | None) -> FitOptions:
         delta=budget.delta,
         selection_share=budget.selection_share,
         range_share=budget.range_share,
+        quality_share=budget.quality_share,
         in_blocks=_in_blocks(arguments.scores, method, of_rows=of_rows),
         scores=arguments.scores,
         scales=scales,

@@ -49,13 +49,13 @@ def test_schema_target_size_and_epsilon_are_enough(run: Run, table: Path) -> Non
     assert report["guarantee_of_model"]["epsilon"] == 42.0
     assert (report["method"], report["regression"]) == ("permute-and-flip", "objective")
     assert (report["score"], report["target_scale"]) == ("block-r2", 30.0)
-    assert (report["model_loss"], report["model_coef_bound"]) == ("huber(0.25)", 3.0 / 2**0.5)
+    assert (report["model_loss"], report["model_coef_bound"]) == ("huber(0.25)", None)
     assert (report["n"], report["protected_unit"], report["ledger"]) == (600, "id", None)
     text = fit(run, table).out
     for words in (
         "Features: ward", "stay = ", "ward is b and not a", "Not listed: 2 terms of the model",
         "Guarantee of features and coefficients: 60-", "nothing remembers this release",
-        "ε = 12 for the features by permute-and-flip", "Model: huber(0.25) loss",
+        "ε = 18 for the features by permute-and-flip", "Model: huber(0.25) loss",
         "no ranges were used to draw features",
         "replacing all rows of one id;", "--all-terms lists them",
     ):  # fmt: skip
@@ -106,6 +106,17 @@ def test_a_target_of_ordered_categories_is_a_number_and_says_so(run: Run, tmp_pa
     moments = ("moments", path, "--schema", place, "--target", "ward")
     assert note in run(*moments, "--output", tmp_path / "m.npz").err
     assert note not in run(*moments[:-1], "stay", "--output", tmp_path / "n.npz").err
+
+
+@pytest.mark.parametrize(("never", "score"), [("sex,ward,stay", "block-r2"), ("stay", "loss")])
+def test_two_classes_of_numbers_alone_are_found_by_blocks(
+    run: Run, table: Path, never: str, score: str
+) -> None:
+    asked = ("--schema", table.with_name("schema.json"), "--target", "died", "--never", never)
+    command = ("fit", table, *asked, "--support-size", "1", "--epsilon", "9", "--json")
+    planned, report = run(*command, "--dry-run").report, run(*command).report
+    assert planned.get("score", "loss") == report.get("score", "loss") == score
+    assert report["selection_share"] == (0.5 if score == "loss" else 0.3)
 
 
 def test_the_file_is_the_model_and_its_equation(run: Run, table: Path, tmp_path: Path) -> None:
