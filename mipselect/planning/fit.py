@@ -15,10 +15,8 @@ from mipselect.planning.question import Question
 from mipselect.planning.rows import DOUBLINGS, doublings, require_rows
 from mipselect.planning.simulated_fits import SimulatedFits
 from mipselect.planning.simulation import Guesses
-from mipselect.problem.scores import LOSS
 from mipselect.regression import SelectThenRegress
 from mipselect.search.progress import Deadline
-from mipselect.selectors.problem import ProblemSelector
 from mipselect.tables import TableSchema
 from mipselect.validation import (
     checked_epsilon,
@@ -123,7 +121,7 @@ def plan_fit(
         schema,
         target,
         size,
-        score=_score(model),
+        score=getattr(model.selector, "asked_score", None),
         always=always,
         never=never,
         ranges=ranges,
@@ -173,16 +171,6 @@ def _most_features(model: SelectThenRegress) -> int:
     """The most features that the selector may draw."""
     sizes = getattr(model.selector, "sizes", None)
     return int(model.selector.n_features_to_select) if sizes is None else max(map(int, sizes))
-
-
-def _score(model: SelectThenRegress) -> str | None:
-    """The score that features are drawn by; None for the default of a number."""
-    selector = model.selector
-    if not isinstance(selector, ProblemSelector):
-        return LOSS
-    if selector.asked_score is None and model.regressor.relation != "replace-one":
-        return LOSS
-    return selector.asked_score
 
 
 class Trials:

@@ -133,6 +133,8 @@ class Question:
     def blocks(self, rows: int, epsilon: float) -> BlockOptions:
         """Return the score from blocks of so many rows at ε, with b by its public rule.
 
+        Where the loss is in question it is that which blocks would have by default.
+
         T is that of `select`, or as many as take half a second, but at least one.
 
         Raises
@@ -141,7 +143,8 @@ class Question:
             If block R² was asked for and is too much, or there are too few rows.
         """
         asked = (rows, *self._listed)
-        score = BlockOptions(score=self.score, epsilon=epsilon).chosen(*asked)
+        of_blocks = None if self.score == LOSS else self.score
+        score = BlockOptions(score=of_blocks, epsilon=epsilon).chosen(*asked)
         if score == R2:
             blocks = BlockR2Choice(epsilon=epsilon).settings(*asked).blocks
             in_time = int(SECONDS_OF_PARTITIONS / self._seconds(rows, blocks.rows))

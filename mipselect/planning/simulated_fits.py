@@ -20,8 +20,10 @@ from mipselect.problem.instance import Instance
 from mipselect.problem.scores import LOSS
 from mipselect.regression import ModelRelease, SelectThenRegress
 from mipselect.regression.pair import columns_of
-from mipselect.regression.shares import default_selection_share
+from mipselect.regression.shares import default_selection_share, fields_from_blocks
 from mipselect.regression.table_pair import TablePlan
+from mipselect.selectors.problem import ProblemSelector
+from mipselect.tables.encoders import Scaled
 
 FRESH_ROWS = 2_000
 """Rows that no model was fitted to, on which it is scored."""
@@ -120,16 +122,29 @@ class SimulatedFits:
         target = self.question.public.target
         return np.asarray((release.predict(table) - target.offset) / target.scale)
 
+    @cached_property
+    def _in_blocks(self) -> bool:
+        """True if features are drawn from blocks of rows: as asked, or as `fit` does."""
+        selector, public = self.model.selector, self.question.public
+        if not isinstance(selector, ProblemSelector):
+            return False
+        if selector.asked_score is not None:
+            return selector.asked_score != LOSS
+        return fields_from_blocks(
+            relation=self.model.regressor.relation,
+            classes=public.units.classes is not None,
+            numbers_only=all(isinstance(encoder, Scaled) for encoder in public.encoders),
+        )
+
     def _plan(self, rows: int, epsilon: float, time_limit: float) -> TablePlan:
         """Divide ε; what draws from the scores of fewer rows has so much more of it."""
         question, model = self.question, self.model
-        in_blocks = question.score != LOSS
         share = model.selection_share
         if share is None:
-            share = default_selection_share(in_blocks=in_blocks)
+            share = default_selection_share(in_blocks=self._in_blocks)
         of_selection, blocks = share * epsilon, None
         regressor = clone(model.regressor).set_params(epsilon=epsilon - of_selection)
-        if in_blocks:
+        if self._in_blocks:
             blocks = question.blocks(rows, of_selection)
             of_selection *= rows / question.rows_scored(rows, blocks)
         selector = clone(model.selector).set_params(epsilon=of_selection)

@@ -50,6 +50,11 @@ PEOPLE = TableSchema.of(
 )
 
 
+NUMBERS_OF_PEOPLE = TableSchema.of(
+    {"fields": [field for field in PEOPLE.content["fields"] if field["name"] not in ("id", "kind")]}
+)
+
+
 def planned(schema: TableSchema = NUMBERS, target: str = "y", **more: Any) -> ModelPlan:
     options: dict[str, Any] = {"rows": 400, "epsilons": [1.0], "tables": 3, "time_limit": 600.0}
     of_classes = target == "ill"
@@ -90,8 +95,13 @@ def test_a_simulated_model_is_one_of_fit() -> None:
     assert made.without_privacy > max(*simulated, *scores) - 0.02
 
 
-@pytest.mark.parametrize(("schema", "target"), [(NUMBERS, "y"), (PEOPLE, "ill")])
-def test_the_default_of_a_plan_is_the_default_of_fit(schema: TableSchema, target: str) -> None:
+@pytest.mark.parametrize(
+    ("schema", "target", "in_blocks"),
+    [(NUMBERS, "y", True), (PEOPLE, "ill", False), (NUMBERS_OF_PEOPLE, "ill", True)],
+)
+def test_the_default_of_a_plan_is_the_default_of_fit(
+    schema: TableSchema, target: str, in_blocks: bool
+) -> None:
     of_classes = target == "ill"
     options = FitOptions(
         method=MethodKind.PERMUTE_AND_FLIP,
@@ -101,7 +111,8 @@ def test_the_default_of_a_plan_is_the_default_of_fit(schema: TableSchema, target
         delta=None,
         selection_share=None,
         range_share=None,
-        in_blocks=not of_classes,
+        quality_share=None,
+        in_blocks=in_blocks,
         scores=ScoreOptions(),
         scales={},
         relation="replace-one",
@@ -112,6 +123,7 @@ def test_the_default_of_a_plan_is_the_default_of_fit(schema: TableSchema, target
     of_fit = options.plan(schema, public, 2, fit_intercept=True).drawn
     question = Question(schema, target, 2).of_single_rows
     simulated = SimulatedFits(default_fit(2, of_classes=of_classes), question, Guesses(), 0)
+    assert len(simulated.scores(0, 500, 0.7, 60.0)) == 2
     plan = simulated._plan(500, 0.7, 60.0)
     assert type(plan.method) is type(of_fit.method)
     assert plan.method.get_params()["epsilon"] == pytest.approx(options.selection().epsilon)
