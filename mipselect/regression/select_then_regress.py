@@ -126,7 +126,7 @@ class SelectThenRegress(NumberPredictor):
     epsilon: float | None = parameter(
         "float, optional",
         "ε of both together. It takes the place of their own: `selection_share` of it goes to the "
-        "selector's `epsilon`, and the rest to the regressor's.",
+        "selector's `epsilon`, and what that does not cost to the regressor's.",
         default=None,
         check=checked_budget,
     )
@@ -407,10 +407,11 @@ class SelectThenRegress(NumberPredictor):
         if share is None:
             share = default_selection_share(in_blocks=in_blocks)
         first = round_down(whole * exact(share))
-        return (
-            selector.set_params(epsilon=first),
-            regressor.set_params(epsilon=round_down(whole - exact(first))),
-        )
+        selector.set_params(epsilon=first)
+        # Under add-remove an exact draw costs half of its ε: the model gets what is left.
+        stated = selector.guarantees.get(regressor.relation)
+        spent = first if stated is None else min(first, stated.epsilon)
+        return selector, regressor.set_params(epsilon=round_down(whole - exact(spent)))
 
 
 def _sources(

@@ -72,7 +72,7 @@ def test_a_table_is_charged_once_and_no_more_than_without_quality(relation: str)
     quality = fitted.quality_
     assert quality == fitted.release_.quality
     assert entry.guarantee == fitted.release_.guarantee
-    assert entry.guarantee.epsilon == (4.0 if relation == "replace-one" else 3.0)
+    assert entry.guarantee.epsilon == 4.0
     assert quality.guarantee == within(entry.guarantee)
     assert quality.guarantee.epsilon <= entry.guarantee.epsilon
     assert quality.guarantee.concentrated <= entry.guarantee.rho
