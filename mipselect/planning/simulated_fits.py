@@ -143,11 +143,14 @@ class SimulatedFits:
         if share is None:
             share = default_selection_share(in_blocks=self._in_blocks)
         of_selection, blocks = share * epsilon, None
-        regressor = clone(model.regressor).set_params(epsilon=epsilon - of_selection)
+        selector = clone(model.selector).set_params(epsilon=of_selection)
+        stated = selector.guarantees.get(model.regressor.relation)
+        spent = of_selection if stated is None else min(of_selection, stated.epsilon)
+        regressor = clone(model.regressor).set_params(epsilon=epsilon - spent)
         if self._in_blocks:
             blocks = question.blocks(rows, of_selection)
             of_selection *= rows / question.rows_scored(rows, blocks)
-        selector = clone(model.selector).set_params(epsilon=of_selection)
+        selector.set_params(epsilon=of_selection)
         if "time_limit" in selector.get_params(deep=False):
             selector.set_params(time_limit=time_limit)
         public, size = question.public, question.support_size

@@ -134,6 +134,16 @@ def test_the_default_of_a_plan_is_the_default_of_fit(
     assert plan.range_share == of_fit.range_share
 
 
+def test_a_model_gets_what_its_selection_does_not_cost() -> None:
+    model, question = default_fit(2, of_classes=False), Question(NUMBERS, "y", 2)
+    model.regressor.set_params(relation="add-remove")
+    plan = SimulatedFits(model, question, Guesses(), 0)._plan(500, 0.8, 60.0)
+    assert plan.blocks is None
+    spent = plan.method.guarantees["add-remove"].epsilon
+    assert spent < 0.4
+    assert plan.regressor.get_params()["epsilon"] + spent == pytest.approx(0.8)
+
+
 def test_two_classes_are_scored_by_auc() -> None:
     plan = planned(PEOPLE, "ill", rows=20_000, epsilons=[4.0], guesses=Guesses(effect=0.5))
     assert (plan.measure, plan.level) == ("AUC", 0.5)
