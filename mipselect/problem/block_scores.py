@@ -22,7 +22,6 @@ from mipselect.blocks.r_squared import (
     unwatched,
 )
 from mipselect.blocks.r_squared_choice import MOST_SECONDS, BlockR2Choice
-from mipselect.blocks.r_squared_cost import r_squared_seconds
 from mipselect.problem.data import Rows
 from mipselect.problem.layout import Column, Columns
 from mipselect.problem.of_problem import OfProblem
@@ -280,11 +279,6 @@ class BlockScores(OfProblem):
     def ridge(self) -> float:
         """ℓ of ridge regression within a block."""
         return self.settings.penalty
-
-    @property
-    def seconds(self) -> float:
-        """Estimated time of all scores on one core; public."""
-        return r_squared_seconds(self.n, self.settings.blocks.partitions, self._features)
 
     @cached_property
     def counts(self) -> IntArray:
