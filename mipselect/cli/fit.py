@@ -15,6 +15,7 @@ from mipselect.cli.options import PRIVACY_PANEL, Delivery, MethodKind, stated
 from mipselect.cli.output import check_output
 from mipselect.cli.regressions import ModelOptions
 from mipselect.cli.releasing import default_method
+from mipselect.cli.streams import say
 from mipselect.cli.table_options import (
     BOUNDS_PANEL,
     HAS_SCHEMA,
@@ -30,9 +31,14 @@ from mipselect.cli.table_options import (
 from mipselect.cli.task import deliver_task
 from mipselect.errors import InvalidInput
 from mipselect.problem.scores import LOSS
+from mipselect.regression.private_ranges import ADVICE, PRIVATE, WAYS
+from mipselect.regression.shares import SHARE_OF_RANGES
 from mipselect.selectors import BY_NAME
 from mipselect.selectors.problem import ProblemSelector
 from mipselect.tables.schema import TableSchema
+from mipselect.validation import checked_choice, checked_share
+
+NO_RANGES = "ranges that nobody stated are drawn with a part of epsilon, and released"
 
 EXAMPLES = """Examples:
 
@@ -45,6 +51,8 @@ mipselect fit patients.parquet --schema patients.schema.json \\
 
 mipselect fit patients.csv --target score --support-size 3 --epsilon 2 \\
     --x-bound 1 --y-bound 2 --dry-run
+
+mipselect fit patients.csv --target score --support-size 3 --epsilon 2
 
 mipselect predict model.json new_patients.parquet --output predictions.csv
 """
@@ -67,6 +75,20 @@ class BudgetOptions:
         "What part of ε the selection may cost, between 0 and 1; the model gets the rest.",
         metavar="A",
         show_default="a fifth where it draws from blocks of rows, else half",
+    )
+    ranges: str | None = option(
+        "--ranges",
+        "private: draw the ranges of drawn fields and of the target that nobody stated, and "
+        "release them with the model. Better are stated typical ones; private ones do about as "
+        "well as ranges twice the span of the data where rows times ε is 5,000 or more.",
+        metavar="public|private",
+        show_default="public; private without --schema, --x-bound and --y-bound",
+    )
+    ranges_share: float | None = option(
+        "--ranges-share",
+        "What part of ε private ranges cost, between 0 and 1.",
+        metavar="A",
+        show_default=f"{SHARE_OF_RANGES:g}",
     )
     relation: str | None = option(
         "--relation",
@@ -151,7 +173,8 @@ def fit(arguments: FitArguments) -> None:
 
     With --schema, a public description of the table (see 'mipselect describe'),
     target, size and ε are enough. Without it the table holds numbers only, and
-    --x-bound and --y-bound say between which ends they lie.
+    --x-bound and --y-bound say between which ends they lie; without them too, or
+    with --ranges private, the ranges of what was drawn are drawn as well.
     """
     drawing, delivery = arguments.drawing, arguments.delivery
     schema = None if arguments.table.schema is None else TableSchema.read(arguments.table.schema)
@@ -163,6 +186,8 @@ def fit(arguments: FitArguments) -> None:
     table = _table(arguments, schema)
     check_output(delivery.output, [Path(table.data), *table.files, *drawing.ledger.files])
     plan = table.plan(options, arguments.support_size, problem)
+    if plan.drawn.ranges is not None:
+        say(f"note: {NO_RANGES}. {ADVICE}.")
     note_of_the_target(table.schema, arguments.table.target)
     task = FitTask.of(table, plan, problem, all_terms=arguments.all_terms)
     deliver_task(task, delivery, dry_run=drawing.dry_run)
@@ -176,7 +201,8 @@ def _options(arguments: FitArguments, schema: TableSchema | None) -> FitOptions:
     relation = budget.relation or ("replace-one" if ledger is None else ledger.relation)
     scales = stated(**asdict(arguments.regularisation))
     classes = schema is not None and of_two_classes(schema, arguments.table.target)
-    of_rows = bool(scales) or classes or relation == "add-remove"
+    private = _ranges_are_private(arguments)
+    of_rows = not private and (bool(scales) or classes or relation == "add-remove")
     return FitOptions(
         method=method,
         of_the_method=drawing.of_the_method,
@@ -184,6 +210,7 @@ def _options(arguments: FitArguments, schema: TableSchema | None) -> FitOptions:
         epsilon=budget.epsilon,
         delta=budget.delta,
         selection_share=budget.selection_share,
+        ranges_share=_share_of_ranges(budget) if private else None,
         in_blocks=_in_blocks(arguments.scores, method, of_rows=of_rows),
         scores=arguments.scores,
         scales=scales,
@@ -191,6 +218,25 @@ def _options(arguments: FitArguments, schema: TableSchema | None) -> FitOptions:
         seed=drawing.seed,
         ledger=ledger,
     )
+
+
+def _ranges_are_private(arguments: FitArguments) -> bool:
+    """Tell whether ranges are drawn: where it is asked, or none is given and there is no schema."""
+    budget, numbers = arguments.budget, arguments.numbers
+    if budget.ranges is not None:
+        private = checked_choice(budget.ranges, "--ranges", WAYS) == PRIVATE
+    else:
+        bounds = (arguments.table.schema, numbers.x_bound, numbers.y_bound)
+        private = all(bound is None for bound in bounds)
+    if budget.ranges_share is not None and not private:
+        raise InvalidInput("--ranges-share goes with --ranges private")
+    return private
+
+
+def _share_of_ranges(budget: BudgetOptions) -> float:
+    if budget.ranges_share is None:
+        return SHARE_OF_RANGES
+    return checked_share(budget.ranges_share, "--ranges-share", closed=False)
 
 
 def _in_blocks(scores: ScoreOptions, method: MethodKind, *, of_rows: bool) -> bool:
@@ -218,4 +264,5 @@ def _table(arguments: FitArguments, schema: TableSchema | None) -> FitTable:
         numbers.y_bound,
         numbers.target_shift,
         read=not arguments.drawing.dry_run,
+        private=_ranges_are_private(arguments),
     )

@@ -17,6 +17,7 @@ from mipselect.errors import InvalidInput, about
 from mipselect.privacy import Guarantee, Ledger
 from mipselect.privacy.decimals import exact, round_down
 from mipselect.privacy.guarantee import RELATIONS
+from mipselect.regression.private_ranges import PrivateRanges
 from mipselect.regression.shares import default_selection_share
 from mipselect.regression.table_pair import TablePlan
 from mipselect.selectors.base import PrivateSelector
@@ -46,6 +47,8 @@ class FitOptions:
         Of both together.
     selection_share : float or None
         None for that of a public rule.
+    ranges_share : float or None
+        None where no range is drawn.
     in_blocks : bool
         True if features are drawn from scores from blocks of rows.
     scores : ScoreOptions
@@ -62,6 +65,7 @@ class FitOptions:
     epsilon: float
     delta: float | None
     selection_share: float | None
+    ranges_share: float | None
     in_blocks: bool
     scores: ScoreOptions
     scales: Mapping[str, float]
@@ -74,6 +78,16 @@ class FitOptions:
         if self.selection_share is not None:
             checked_share(self.selection_share, "--selection-share", closed=False)
         checked_choice(self.relation, "--relation", RELATIONS)
+        if self.ranges_share is not None and self.relation != "replace-one":
+            raise InvalidInput(
+                f"--relation {self.relation}: private ranges go with features from blocks of rows, "
+                "under replace-one"
+            )
+        if self.ranges_share is not None and not self.ranges_share + self.share < 1.0:
+            raise InvalidInput(
+                "--selection-share and --ranges-share must leave something of epsilon to the "
+                f"coefficients; together they are {self.share + self.ranges_share:g}"
+            )
         if self.seed is not None:
             checked_integer(self.seed, "--seed", 0)
         if self.delta is not None:
@@ -141,8 +155,19 @@ class FitOptions:
         assert self.delta is not None
         return round_down(exact(self.delta) / self.parts_of_delta)
 
+    @property
+    def epsilon_of_ranges(self) -> float:
+        """What private ranges cost; 0 where none is drawn."""
+        return round_down(exact(self.epsilon) * exact(self.ranges_share or 0.0))
+
     def plan(
-        self, schema: TableSchema, public: PublicMap, size: int, *, fit_intercept: bool
+        self,
+        schema: TableSchema,
+        public: PublicMap,
+        size: int,
+        *,
+        fit_intercept: bool,
+        ranges: PrivateRanges | None = None,
     ) -> FitPlan:
         """Divide ε and δ, and check them against the ledger.
 
@@ -158,6 +183,7 @@ class FitOptions:
             size = max(method.sizes)
         # What the selection does not need of its share goes to the model.
         rest: Fraction = exact(self.epsilon) - exact(method.guarantees[self.relation].epsilon)
+        rest -= exact(self.epsilon_of_ranges)
         model = self.model.model(
             of_classes=public.units.classes is not None,
             epsilon=round_down(rest),
@@ -171,7 +197,7 @@ class FitOptions:
         if blocks is not None and self.seed is not None:
             blocks = replace(blocks, partition_seed=self.seed)
         with about("--epsilon and --delta"):
-            drawn = TablePlan(schema, public, method, model, size, blocks)
+            drawn = TablePlan(schema, public, method, model, size, blocks, ranges)
             plan = FitPlan(self, drawn, drawn.promise)
         # Where ρ is counted the mechanism may state one that only the data's shape settles.
         ledger = self.ledger
@@ -210,9 +236,10 @@ class FitPlan:
 
     @property
     def parts(self) -> dict[str, Guarantee]:
-        """Guarantees of the two parts, by name: the selection and the model."""
-        selection = self.method.guarantees[self.options.relation]
-        return {"selection": selection, "model": self.drawn.model_promise}
+        """Guarantees of the parts, by name: the selection, ranges that are drawn, the model."""
+        selection, ranges = self.method.guarantees[self.options.relation], self.drawn.ranges
+        drawn = {} if ranges is None else {"ranges": ranges.guarantee}
+        return {"selection": selection, **drawn, "model": self.drawn.model_promise}
 
     def sources(self) -> tuple[random.Random, random.Random]:
         """Return generators for the two draws: the operating system's, or one seeded for both."""
@@ -231,7 +258,13 @@ class FitPlan:
             "epsilon": self.options.epsilon,
             "delta": self.options.delta or 0.0,
             "selection_share": self.options.share,
+            **self._of_ranges,
         }
+
+    @property
+    def _of_ranges(self) -> Mapping[str, Any]:
+        share = self.options.ranges_share
+        return {} if share is None else {"ranges": "private", "ranges_share": share}
 
     def report(self, together: Guarantee) -> Mapping[str, Any]:
         """Return a guarantee as part of a JSON object, and those of its two parts."""
@@ -246,14 +279,16 @@ class FitPlan:
         largest = self.drawn.model_on(self.drawn.widest)
         params = largest.get_params(deep=False)
         loss = params.get("loss")
-        units = self.drawn.public.units
+        units, ranges = self.drawn.public.units, self.drawn.ranges
+        drawn = ranges is not None and units.target_name in ranges.open
         bounded = ("coef_bound", "residual_bound", "rounds")
         return {
             "method": self.options.method.value,
             "regression": self.options.model.regression.value,
             "selection_share": self.options.share,
-            "target_scale": units.target_scale,
-            "target_offset": units.target_offset,
+            **self._of_ranges,
+            "target_scale": None if drawn else units.target_scale,
+            "target_offset": None if drawn else units.target_offset,
             "model_loss": loss,
             **{f"model_{name}": params[name] for name in bounded if name in params},
         }

@@ -16,11 +16,9 @@ from mipselect.cli.output import NOT_PRIVATE, banner, heading, line
 from mipselect.cli.task import Task
 from mipselect.errors import InvalidInput
 from mipselect.privacy import Guarantee, Ledger
-from mipselect.problem.instance import Instance
 from mipselect.problem.problem import Problem
 from mipselect.problem.stored.files import StoredData
 from mipselect.regression import CoefficientIntervals, ModelRelease, confidence_intervals
-from mipselect.regression.pair import promised_together
 from mipselect.search.progress import ProgressCallback
 
 NO_MODEL = (
@@ -86,7 +84,7 @@ class FitTask(Task):
 
     def total(self, stated: Mapping[str, Guarantee]) -> Guarantee:
         """See `Task`."""
-        return promised_together(stated, self.plan.drawn.model_promise)
+        return self.plan.drawn.promised(stated)
 
     def planned_report(self, stated: Mapping[str, Guarantee]) -> Mapping[str, Any]:
         """See `Task`."""
@@ -112,13 +110,15 @@ class FitTask(Task):
         """See `Task`."""
         sources, private = self.plan.sources(), self.seed is None
         scored, drawn = data.drawn_from(), self.plan.drawn
-        made = scored if drawn.blocks is None else self.table.instance(self.plan, self.given)
-        assert isinstance(made, Instance)
+        made: Any = scored
+        if drawn.blocks is not None:
+            ranged = drawn.ranges is not None
+            made = None if ranged else self.table.instance(self.plan, self.given)
         with without_numbers(self.method, NOT_SPENT):
             pair = drawn.pair(made, sources[0], private=private, scored=scored, progress=progress)
             pair.pair.selection.prepare()
         with without_numbers(self.method, spent_by(ledger)):
-            model = pair.release(ledger, sources)
+            model = pair.release(ledger, sources, self.table.source)
         return FittedModel(self, model)
 
     def show_terms(self, console: Console) -> None:
@@ -128,10 +128,12 @@ class FitTask(Task):
 
     def _show_parts(self, console: Console) -> None:
         parts, options = self.plan.parts, self.plan.options
+        ranges = f"{amount(parts['ranges'])} for ranges, " if "ranges" in parts else ""
         line(
             console,
             f"Cost: {amount(parts['selection'])} for the features by {options.method.value}, "
-            f"{amount(parts['model'])} for the coefficients by {options.model.regression.value}.",
+            f"{ranges}{amount(parts['model'])} for the coefficients by "
+            f"{options.model.regression.value}.",
         )
 
     def _show_model(self, console: Console) -> None:
@@ -179,6 +181,7 @@ class FittedModel:
             "model": model.to_dict(),
             "in_units": model.in_units.to_dict() if model.has_model else None,
             "intervals": None if intervals is None else intervals.to_dict(),
+            **({"drawn_ranges": model.drawn_ranges} if model.drawn_ranges else {}),
         }
 
     def show(self, console: Console, unit: str) -> None:
@@ -200,6 +203,12 @@ class FittedModel:
                 line(console, str(intervals.of(set(intervals.names) - left_out)))
         else:
             line(console, "No model: the private test failed.")
+        for drawn in model.drawn_ranges:
+            line(
+                console,
+                f"Range of {drawn['field']}: {drawn['minimum']:g} to {drawn['maximum']:g}, "
+                f"private, drawn with ε = {drawn['epsilon']:.6g}.",
+            )
         for note in model.footnotes:
             line(console, f"Note: {note}.")
         if model.private:

@@ -19,6 +19,7 @@ from mipselect.privacy.ledger import Ledger, paid
 from mipselect.problem.layout import Layout
 from mipselect.regression.base import PrivateLinearModel
 from mipselect.regression.drawn import released
+from mipselect.regression.private_ranges import RangedRows
 from mipselect.regression.release import ModelRelease
 from mipselect.tables.model_table import ModelTable
 
@@ -56,6 +57,7 @@ class Pair:
         sources: tuple[random.Random, random.Random],
         classes: Classes | None = None,
         table: Callable[[Support], ModelTable] | None = None,
+        ranged: Callable[[Support], RangedRows] | None = None,
     ) -> tuple[ModelRelease, tuple[int, ...]]:
         """Charge the ledger once, draw the features, then the coefficients.
 
@@ -71,6 +73,8 @@ class Pair:
             The two classes.
         table : callable, optional
             From the features to what a model of a table remembers of it.
+        ranged : callable, optional
+            From the features to their rows by ranges that it draws, in place of X, y and `table`.
 
         Returns
         -------
@@ -86,7 +90,13 @@ class Pair:
             support = features_of(self.selection.sample(source))
             columns = columns_of(self.layout, support)
             model = self.model_on(support, columns)
-            drawn = model._draw(X[:, list(columns)], y, model_source, self.guarantee.private)
+            mapped = None if ranged is None else ranged(support)
+            rows = X[:, list(columns)] if mapped is None else mapped.X
+            aim = y if mapped is None else mapped.y
+            drawn = model._draw(rows, aim, model_source, self.guarantee.private)
+        remembered = None if table is None else table(support)
+        if mapped is not None:
+            remembered = mapped.table
         drawn = replace(drawn, mechanism=f"{self.selection.name}, then {drawn.mechanism}")
         names = self.layout.feature_names
         release = released(
@@ -95,8 +105,8 @@ class Pair:
             tuple(names[j] for j in support),
             replace(self.guarantee, conditions=promised.conditions),
             classes,
-            columns=self._named(columns) if table is None else self._all_named(columns),
-            table=None if table is None else table(support),
+            columns=self._named(columns) if remembered is None else self._all_named(columns),
+            table=remembered,
         )
         return release, columns
 
@@ -108,7 +118,9 @@ class Pair:
         return tuple(self.layout.column_names[c] for c in columns)
 
 
-def promised_together(stated: Mapping[str, Guarantee], model: Guarantee) -> Guarantee:
+def promised_together(
+    stated: Mapping[str, Guarantee], model: Guarantee, *more: Guarantee
+) -> Guarantee:
     """Add up the guarantees of a draw of columns and a model on them, under the model's relation.
 
     Parameters
@@ -117,6 +129,8 @@ def promised_together(stated: Mapping[str, Guarantee], model: Guarantee) -> Guar
         Of the selection, by relation.
     model : Guarantee
         Of the model, whatever columns were drawn.
+    *more : Guarantee
+        Of what else is drawn of them.
 
     Raises
     ------
@@ -135,7 +149,7 @@ def promised_together(stated: Mapping[str, Guarantee], model: Guarantee) -> Guar
             f"the regressor is private under {model.relation}, the selector under "
             f"{', '.join(stated)} only: give both the same relation"
         )
-    return compose([selection, model], model.relation)
+    return compose([selection, *more, model], model.relation)
 
 
 def require_within(together: Guarantee, epsilon: float) -> None:

@@ -5,6 +5,9 @@ from __future__ import annotations
 SHARE_OF_BLOCKS = 0.2
 SHARE_OF_OTHERS = 0.5
 
+SHARE_OF_RANGES = 0.2
+"""Part of ε that private ranges cost; by experiment, see docs/regression.md."""
+
 
 def default_selection_share(*, in_blocks: bool) -> float:
     """Return the part of ε that the selection may cost, between 0 and 1.

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
+
+import numpy as np
 
 from mipselect.errors import InvalidInput
 from mipselect.mechanisms.base import Mechanism, Support
@@ -16,6 +19,7 @@ from mipselect.problem.instance import Instance
 from mipselect.regression.base import PrivateLinearModel
 from mipselect.regression.objective_perturbation import ObjectivePerturbationClassifier
 from mipselect.regression.pair import Pair, counted, promised_together
+from mipselect.regression.private_ranges import PrivateRanges
 from mipselect.regression.release import ModelRelease
 from mipselect.search.progress import ProgressCallback
 from mipselect.selectors.base import PrivateSelector
@@ -43,6 +47,8 @@ class TablePlan:
     blocks : BlockOptions or None
         Scores from blocks of rows that fields are drawn from; None for the loss of rows within
         the ranges of the schema.
+    ranges : PrivateRanges or None
+        Ranges that are drawn after the fields, from blocks alone; `public` has placeholders then.
     """
 
     schema: TableSchema
@@ -51,8 +57,14 @@ class TablePlan:
     regressor: PrivateLinearModel
     size: int
     blocks: BlockOptions | None = None
+    ranges: PrivateRanges | None = None
 
     def __post_init__(self) -> None:
+        if self.ranges is not None and self.blocks is None:
+            raise InvalidInput(
+                "private ranges are drawn after the fields, which must be drawn from blocks of "
+                "rows: no loss, bound or ridge of the selection, and a method that knows blocks"
+            )
         if self.classifies and self.public.units.classes is None:
             raise InvalidInput(
                 f"a classifier needs a target of two classes; {self.public.units.target_name!r} is "
@@ -80,7 +92,12 @@ class TablePlan:
     @property
     def promise(self) -> Guarantee:
         """Guarantee of selection and model together; raises what `promised_together` does."""
-        return promised_together(self.method.guarantees, self.model_promise)
+        return self.promised(self.method.guarantees)
+
+    def promised(self, stated: Mapping[str, Guarantee]) -> Guarantee:
+        """Add the guarantees of ranges and model to those of a selection, by relation."""
+        ranges = () if self.ranges is None else (self.ranges.guarantee,)
+        return promised_together(stated, self.model_promise, *ranges)
 
     @property
     def widest(self) -> Support:
@@ -125,7 +142,7 @@ class TablePlan:
 
     def pair(
         self,
-        instance: Instance,
+        instance: Instance | None,
         source: random.Random,
         *,
         private: bool,
@@ -137,7 +154,8 @@ class TablePlan:
         Parameters
         ----------
         instance : Instance
-            Made of the table by `Instance.from_table`, with an intercept if the model has one.
+            Made of the table by `Instance.from_table`, with an intercept if the model has one; None
+            where ranges are to be drawn.
         source : random.Random
             For choices that do not depend on the data and are not part of the law.
         private : bool
@@ -147,11 +165,13 @@ class TablePlan:
         progress : callable, optional
             See `top_supports`.
         """
-        selection = self._law(instance if scored is None else scored, source, progress)
-        guarantee = promised_together(selection.guarantees, self.model_promise)
+        drawn_from = instance if scored is None else scored
+        assert drawn_from is not None
+        selection = self._law(drawn_from, source, progress)
+        guarantee = self.promised(selection.guarantees)
         pair = Pair(
             selection,
-            instance.layout,
+            (drawn_from if instance is None else instance).problem.layout,
             lambda support, _: self.model_on(support),
             replace(guarantee, private=private),
             type(self.regressor).__name__,
@@ -176,18 +196,36 @@ class TablePair:
     """A law of selections from a table, and what is fitted to what it draws; sensitive."""
 
     plan: TablePlan
-    instance: Instance
+    instance: Instance | None
     pair: Pair
 
     def release(
-        self, ledger: Ledger | None, sources: tuple[random.Random, random.Random]
+        self,
+        ledger: Ledger | None,
+        sources: tuple[random.Random, random.Random],
+        source: Any = None,
     ) -> ModelRelease:
-        """Charge the ledger once, draw the fields, then the coefficients; see `Pair.release`."""
+        """Charge the ledger once, draw the fields, then the coefficients; see `Pair.release`.
+
+        `source` is the table, where ranges are drawn from it in between.
+        """
         instance, plan = self.instance, self.plan
+        classes = plan.whole.classes if plan.classifies else None
+        ranges = plan.ranges
+        if ranges is not None:
+            none = np.empty((0, 0))
+            return self.pair.release(
+                none,
+                none.ravel(),
+                ledger,
+                sources,
+                classes,
+                ranged=lambda support: ranges.rows(source, support, sources[1]),
+            )[0]
+        assert instance is not None
 
         def table(support: Support) -> ModelTable:
             return ModelTable.of(plan.schema, plan.public, support)
 
         y = counted(instance.X, instance.y) if instance.of_classes else instance.y
-        classes = plan.whole.classes if plan.classifies else None
         return self.pair.release(instance.X, y, ledger, sources, classes, table)[0]
