@@ -203,6 +203,13 @@ def _options(arguments: FitArguments, schema: TableSchema | None) -> FitOptions:
     classes = schema is not None and of_two_classes(schema, arguments.table.target)
     private = _ranges_are_private(arguments)
     of_rows = not private and (bool(scales) or classes or relation == "add-remove")
+    in_blocks = _in_blocks(arguments.scores, method, of_rows=of_rows)
+    if private and not in_blocks:
+        raise InvalidInput(
+            "ranges that nobody stated can be drawn only where features are drawn from blocks: "
+            "leave out --score loss, --loss and other methods, or state the ranges, by --schema or "
+            "by --x-bound and --y-bound"
+        )
     return FitOptions(
         method=method,
         of_the_method=drawing.of_the_method,
@@ -211,7 +218,7 @@ def _options(arguments: FitArguments, schema: TableSchema | None) -> FitOptions:
         delta=budget.delta,
         selection_share=budget.selection_share,
         ranges_share=_share_of_ranges(budget) if private else None,
-        in_blocks=_in_blocks(arguments.scores, method, of_rows=of_rows),
+        in_blocks=in_blocks,
         scores=arguments.scores,
         scales=scales,
         relation=relation,
