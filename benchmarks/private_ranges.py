@@ -4,8 +4,8 @@ python -m benchmarks.private_ranges FOLDER [--draws 8] [--rows 5000]
 
 FOLDER is that of `benchmarks.real_tables`; of its tables those with a target that is a number. The
 support is the best subset, so that ranges alone differ. "2 × span" are ranges twice as wide as all
-rows, "5 × span" five times. Four fifths of nε are for ranges and coefficients, as by `fit`; of them
-a quarter is for private ranges. A fifth of the rows is the test; R² below -1 counts as -1. Seeded,
+rows, "5 × span" five times. 0.7 of nε are for ranges and coefficients, as by `fit`; of them two
+sevenths are for private ranges. A fifth of the rows is the test; R² below -1 counts as -1. Seeded,
 and the spans are looked up in the rows: nothing here is private.
 """
 
@@ -24,7 +24,7 @@ from sklearn.metrics import r2_score
 from benchmarks.tables_at_hand import Table, tables_of
 from mipselect.regression import ObjectivePerturbationRegressor
 from mipselect.regression.private_ranges import range_of
-from mipselect.regression.shares import SHARE_OF_BLOCKS, SHARE_OF_RANGES
+from mipselect.regression.shares import SHARE_OF_BLOCKS, SHARE_OF_PRIVATE_RANGES
 from mipselect.tables.encoders import Unscaled
 from mipselect.tables.mapping import open_table, read_rows
 
@@ -101,7 +101,7 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=8)
     parser.add_argument("--rows", type=int, default=5000)
     options = parser.parse_args()
-    share = SHARE_OF_RANGES / (1.0 - SHARE_OF_BLOCKS)
+    share = SHARE_OF_PRIVATE_RANGES / (1.0 - SHARE_OF_BLOCKS)
     ways: dict[str, tuple[Ranges, float]] = {
         "the span": (of_span(1.0), 0.0),
         "2 × span": (of_span(2.0), 0.0),

@@ -25,9 +25,13 @@ from benchmarks.class_tables import class_tables
 from benchmarks.tables_at_hand import Table
 from mipselect.regression import ObjectivePerturbationClassifier, SelectThenRegress
 from mipselect.regression.balls import Balls
-from mipselect.regression.base import REACH
 from mipselect.regression.double_draws import product_laplace
-from mipselect.regression.perturbed_objective import perturbation, perturbed_minimiser
+from mipselect.regression.objective_perturbation import REACH
+from mipselect.regression.perturbed_objective import (
+    lightest_ridge,
+    perturbed_minimiser,
+    with_ridge,
+)
 from mipselect.regression.smooth_losses import LogisticLoss
 from mipselect.selectors import ExponentialSelector
 from mipselect.tables import map_table

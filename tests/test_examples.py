@@ -28,8 +28,8 @@ def test_example_runs(
     pyplot.close("all")
 
 
-def test_there_are_six() -> None:
-    assert len(SCRIPTS) == 6
+def test_there_are_seven() -> None:
+    assert len(SCRIPTS) == 7
     for script in SCRIPTS:
         text = script.read_text()
         assert text.startswith('"""\n')

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
+from operator import itemgetter
 
 from mipselect.cli.card_parts import Entry
 from mipselect.regression import ModelRelease
+from mipselect.regression.coefficients import CoefficientTable
+from mipselect.tables.equation import INTERCEPT, Term
 
 REGRESSIONS = {
     "objective": "coefficients by objective perturbation: the minimiser of a loss with a random "
@@ -18,10 +22,6 @@ REGRESSIONS = {
 }
 """The regressions of `fit` in words."""
 
-OF_NUMBERS = "In units of the target"
-OF_ODDS = "Added to the logarithm of the odds of the class, which it multiplies by the number shown"
-"""How to read a coefficient."""
-
 
 def of_a_model(model: ModelRelease, about: str) -> list[Entry]:
     """The released model; `about` says what it explains."""
@@ -29,32 +29,28 @@ def of_a_model(model: ModelRelease, about: str) -> list[Entry]:
     if not model.has_model:
         product = f"Names of fields{about}; no coefficients, for the private test failed."
         return [Entry("Data product", product), features]
-    rule = model.in_units
-    terms = [term for term in rule.terms if not term.aside]
-    fields = list(dict.fromkeys(term.field for term in terms))
+    table = CoefficientTable.of(model)
+    described = [(_heading(row.term), _described(cells)) for row, cells in table.listed()]
     return [
         Entry("Data product", f"A linear model of fields{about}: which fields, and coefficients."),
         features,
-        Entry("Model", f"{rule.aim} = {rule.intercept:.6g}, and added to it:"),
+        Entry("Model", table.head),
         *(
-            Entry(
-                f"Coefficients of {name}",
-                "; ".join(
-                    f"{term.coefficient:+.6g}: {term.meaning}{rule.odds_of(term)}"
-                    for term in terms
-                    if term.field == name
-                ),
-            )
-            for name in fields
+            Entry(name, "; ".join(words for _, words in rows))
+            for name, rows in groupby(described, key=itemgetter(0))
         ),
-        *([Entry("Not listed here", f"{rule.left_out}.")] if rule.left_out else []),
-        Entry(
-            "How to read a coefficient",
-            f"{OF_ODDS if rule.log_odds else OF_NUMBERS}, with noise for privacy beside the error "
-            "of any sample. A number counts within its public range, and as the middle of it where "
-            "it is missing.",
-        ),
+        Entry("How to read a coefficient", " ".join(table.notes())),
     ]
+
+
+def _heading(term: Term) -> str:
+    return "Intercept" if term.kind == INTERCEPT else f"Coefficients of {term.field}"
+
+
+def _described(cells: Sequence[str]) -> str:
+    """A coefficient with its interval and its odds where there are any, and what it is per."""
+    *numbers, meaning = (cell for cell in cells if cell)
+    return f"{' '.join(numbers)}: {meaning}"
 
 
 def chosen(support: Sequence[int], names: Sequence[str]) -> list[str]:

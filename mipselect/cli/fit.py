@@ -32,11 +32,10 @@ from mipselect.cli.task import deliver_task
 from mipselect.errors import InvalidInput
 from mipselect.problem.scores import LOSS
 from mipselect.regression.private_ranges import ADVICE, PRIVATE, WAYS
-from mipselect.regression.shares import SHARE_OF_RANGES
 from mipselect.selectors import BY_NAME
 from mipselect.selectors.problem import ProblemSelector
 from mipselect.tables.schema import TableSchema
-from mipselect.validation import checked_choice, checked_share
+from mipselect.validation import checked_choice
 
 NO_RANGES = "ranges that nobody stated are drawn with a part of epsilon, and released"
 
@@ -74,21 +73,23 @@ class BudgetOptions:
         "--selection-share",
         "What part of ε the selection may cost, between 0 and 1; the model gets the rest.",
         metavar="A",
-        show_default="a fifth where it draws from blocks of rows, else half",
+        show_default="0.3 where it draws from blocks of rows, else half",
+    )
+    range_share: float | None = option(
+        "--range-share",
+        "What part of the model's ε finds where most values of each number lie within its range; "
+        "0 takes ranges as they are. For --regression objective.",
+        metavar="A",
+        show_default="0.04 for each number of the model, 0.16 at most",
     )
     ranges: str | None = option(
         "--ranges",
         "private: draw the ranges of drawn fields and of the target that nobody stated, and "
         "release them with the model. Better are stated typical ones; private ones do about as "
-        "well as ranges twice the span of the data where rows times ε is 5,000 or more.",
+        "well as ranges twice the span of the data where rows times ε is 5,000 or more, and cost a "
+        "fifth of ε.",
         metavar="public|private",
         show_default="public; private without --schema, --x-bound and --y-bound",
-    )
-    ranges_share: float | None = option(
-        "--ranges-share",
-        "What part of ε private ranges cost, between 0 and 1.",
-        metavar="A",
-        show_default=f"{SHARE_OF_RANGES:g}",
     )
     relation: str | None = option(
         "--relation",
@@ -156,7 +157,7 @@ class FitArguments:
     all_terms: bool = option(
         "--all-terms",
         "Print the terms for values in no list too, and for missing ones of fields whose schema "
-        "does not say that they may be missing.",
+        "does not say that they may be missing, and numbers in place of 'open'.",
         default=False,
     )
     delivery: Delivery = group(Delivery)
@@ -217,7 +218,8 @@ def _options(arguments: FitArguments, schema: TableSchema | None) -> FitOptions:
         epsilon=budget.epsilon,
         delta=budget.delta,
         selection_share=budget.selection_share,
-        ranges_share=_share_of_ranges(budget) if private else None,
+        range_share=budget.range_share,
+        private_ranges=private,
         in_blocks=in_blocks,
         scores=arguments.scores,
         scales=scales,
@@ -229,21 +231,11 @@ def _options(arguments: FitArguments, schema: TableSchema | None) -> FitOptions:
 
 def _ranges_are_private(arguments: FitArguments) -> bool:
     """Tell whether ranges are drawn: where it is asked, or none is given and there is no schema."""
-    budget, numbers = arguments.budget, arguments.numbers
-    if budget.ranges is not None:
-        private = checked_choice(budget.ranges, "--ranges", WAYS) == PRIVATE
-    else:
-        bounds = (arguments.table.schema, numbers.x_bound, numbers.y_bound)
-        private = all(bound is None for bound in bounds)
-    if budget.ranges_share is not None and not private:
-        raise InvalidInput("--ranges-share goes with --ranges private")
-    return private
-
-
-def _share_of_ranges(budget: BudgetOptions) -> float:
-    if budget.ranges_share is None:
-        return SHARE_OF_RANGES
-    return checked_share(budget.ranges_share, "--ranges-share", closed=False)
+    asked, numbers = arguments.budget.ranges, arguments.numbers
+    if asked is not None:
+        return checked_choice(asked, "--ranges", WAYS) == PRIVATE
+    stated = (arguments.table.schema, numbers.x_bound, numbers.y_bound)
+    return all(bound is None for bound in stated)
 
 
 def _in_blocks(scores: ScoreOptions, method: MethodKind, *, of_rows: bool) -> bool:

@@ -17,8 +17,8 @@ from mipselect.errors import InvalidInput, about
 from mipselect.privacy import Guarantee, Ledger
 from mipselect.privacy.decimals import exact, round_down
 from mipselect.privacy.guarantee import RELATIONS
-from mipselect.regression.private_ranges import PrivateRanges
-from mipselect.regression.shares import default_selection_share
+from mipselect.regression.private_ranges import PRIVATE, PrivateRanges
+from mipselect.regression.shares import SHARE_OF_PRIVATE_RANGES, default_selection_share
 from mipselect.regression.table_pair import TablePlan
 from mipselect.selectors.base import PrivateSelector
 from mipselect.selectors.exact_draws import ExactDrawSelector
@@ -47,8 +47,10 @@ class FitOptions:
         Of both together.
     selection_share : float or None
         None for that of a public rule.
-    ranges_share : float or None
-        None where no range is drawn.
+    range_share : float or None
+        The same of the model's ε, for the ranges of its numbers; 0 for none.
+    private_ranges : bool
+        True if ranges that nobody stated are drawn.
     in_blocks : bool
         True if features are drawn from scores from blocks of rows.
     scores : ScoreOptions
@@ -65,7 +67,8 @@ class FitOptions:
     epsilon: float
     delta: float | None
     selection_share: float | None
-    ranges_share: float | None
+    range_share: float | None
+    private_ranges: bool
     in_blocks: bool
     scores: ScoreOptions
     scales: Mapping[str, float]
@@ -77,16 +80,24 @@ class FitOptions:
         require_positive("--epsilon", self.epsilon)
         if self.selection_share is not None:
             checked_share(self.selection_share, "--selection-share", closed=False)
+        if self.range_share is not None:
+            if not self.model.looks_for_ranges:
+                raise InvalidInput(
+                    "--range-share does not apply to --regression "
+                    f"{self.model.regression.value}: it takes ranges as they are"
+                )
+            if self.range_share != 0.0:
+                checked_share(self.range_share, "--range-share", closed=False)
         checked_choice(self.relation, "--relation", RELATIONS)
-        if self.ranges_share is not None and self.relation != "replace-one":
+        if self.private_ranges and self.relation != "replace-one":
             raise InvalidInput(
                 f"--relation {self.relation}: private ranges go with features from blocks of rows, "
                 "under replace-one"
             )
-        if self.ranges_share is not None and not self.ranges_share + self.share < 1.0:
+        if self.private_ranges and self.share + SHARE_OF_PRIVATE_RANGES >= 1.0:
             raise InvalidInput(
-                "--selection-share and --ranges-share must leave something of epsilon to the "
-                f"coefficients; together they are {self.share + self.ranges_share:g}"
+                f"--selection-share must be below {1.0 - SHARE_OF_PRIVATE_RANGES:g}, for private "
+                f"ranges cost {SHARE_OF_PRIVATE_RANGES:g} of epsilon; got {self.share:g}"
             )
         if self.seed is not None:
             checked_integer(self.seed, "--seed", 0)
@@ -158,7 +169,8 @@ class FitOptions:
     @property
     def epsilon_of_ranges(self) -> float:
         """What private ranges cost; 0 where none is drawn."""
-        return round_down(exact(self.epsilon) * exact(self.ranges_share or 0.0))
+        share = SHARE_OF_PRIVATE_RANGES if self.private_ranges else 0.0
+        return round_down(exact(self.epsilon) * exact(share))
 
     def plan(
         self,
@@ -197,7 +209,7 @@ class FitOptions:
         if blocks is not None and self.seed is not None:
             blocks = replace(blocks, partition_seed=self.seed)
         with about("--epsilon and --delta"):
-            drawn = TablePlan(schema, public, method, model, size, blocks, ranges)
+            drawn = TablePlan(schema, public, method, model, size, blocks, self.range_share, ranges)
             plan = FitPlan(self, drawn, drawn.promise)
         # Where ρ is counted the mechanism may state one that only the data's shape settles.
         ledger = self.ledger
@@ -263,8 +275,7 @@ class FitPlan:
 
     @property
     def _of_ranges(self) -> Mapping[str, Any]:
-        share = self.options.ranges_share
-        return {} if share is None else {"ranges": "private", "ranges_share": share}
+        return {"ranges": PRIVATE} if self.options.private_ranges else {}
 
     def report(self, together: Guarantee) -> Mapping[str, Any]:
         """Return a guarantee as part of a JSON object, and those of its two parts."""
@@ -286,6 +297,7 @@ class FitPlan:
             "method": self.options.method.value,
             "regression": self.options.model.regression.value,
             "selection_share": self.options.share,
+            "range_share": self.options.range_share,
             **self._of_ranges,
             "target_scale": None if drawn else units.target_scale,
             "target_offset": None if drawn else units.target_offset,

@@ -121,7 +121,7 @@ class FitTable:
         chosen = ("target", "always", "never", "ranges")
         asked = {key: value for key, value in self.question.items() if key in chosen}
         ranges = None
-        if options.ranges_share is None:
+        if not options.private_ranges:
             public = PublicMap.of(self.schema, **asked)
         else:
             stated = asked.pop("ranges", None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -14,17 +15,19 @@ from mipselect.cli.fit_plan import FitPlan
 from mipselect.cli.fit_table import FitTable
 from mipselect.cli.output import NOT_PRIVATE, banner, heading, line
 from mipselect.cli.task import Task
-from mipselect.errors import InvalidInput
 from mipselect.privacy import Guarantee, Ledger
 from mipselect.problem.problem import Problem
 from mipselect.problem.stored.files import StoredData
-from mipselect.regression import CoefficientIntervals, ModelRelease, confidence_intervals
+from mipselect.regression import ModelRelease
+from mipselect.regression.coefficients import CoefficientTable
 from mipselect.search.progress import ProgressCallback
 
 NO_MODEL = (
     "no model was released, for the private test failed; the features and the budget are spent all "
     "the same: take more rows, a larger --epsilon or --delta, or another --regression"
 )
+
+ALL_TERMS = "--all-terms lists them, as the file of --output does"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,11 +132,13 @@ class FitTask(Task):
     def _show_parts(self, console: Console) -> None:
         parts, options = self.plan.parts, self.plan.options
         ranges = f"{amount(parts['ranges'])} for ranges, " if "ranges" in parts else ""
+        what = "the coefficients"
+        if self.plan.drawn.looks_for_ranges:
+            what = "the ranges of numbers and the coefficients"
         line(
             console,
             f"Cost: {amount(parts['selection'])} for the features by {options.method.value}, "
-            f"{ranges}{amount(parts['model'])} for the coefficients by "
-            f"{options.model.regression.value}.",
+            f"{ranges}{amount(parts['model'])} for {what} by {options.model.regression.value}.",
         )
 
     def _show_model(self, console: Console) -> None:
@@ -162,47 +167,40 @@ class FittedModel:
         """See `Outcome`."""
         return () if self.model.has_model else (NO_MODEL,)
 
-    @property
-    def intervals(self) -> CoefficientIntervals | None:
-        """Intervals for the coefficients, where the mechanism releases what they need."""
-        try:
-            return confidence_intervals(self.model)
-        except InvalidInput:
-            return None
+    @cached_property
+    def coefficients(self) -> CoefficientTable | None:
+        """The rows of the model; None where there is none."""
+        return CoefficientTable.of(self.model) if self.model.has_model else None
 
     def report(self) -> Mapping[str, Any]:
         """See `Outcome`."""
-        model, intervals = self.model, self.intervals
+        model, table = self.model, self.coefficients
+        intervals = None if table is None else table.intervals
         return {
             "private": model.private,
             **({} if model.private else {"warning": NOT_PRIVATE}),
             **self.task.plan.report(model.guarantee),
             "has_model": model.has_model,
             "model": model.to_dict(),
-            "in_units": model.in_units.to_dict() if model.has_model else None,
+            "in_units": None if table is None else table.rule.to_dict(),
             "intervals": None if intervals is None else intervals.to_dict(),
             **({"drawn_ranges": model.drawn_ranges} if model.drawn_ranges else {}),
         }
 
     def show(self, console: Console, unit: str) -> None:
         """Print the model in the units of its table, and its guarantee."""
-        model, intervals, all_terms = self.model, self.intervals, self.task.all_terms
+        model, table, all_terms = self.model, self.coefficients, self.task.all_terms
         if not model.private:
             banner(console, NOT_PRIVATE)
         kind = "released model" if model.private else "drawn model, not private"
         heading(console, f"{self.task.title}: {kind}")
         line(console, f"Features: {', '.join(model.feature_names)}")
-        if model.has_model:
-            rule = model.in_units
-            left_out = set() if all_terms else {term.meaning for term in rule.terms if term.aside}
-            *lines, last = rule.all_lines if all_terms else rule.lines
-            more = "; --all-terms lists them, as the file of --output does" if left_out else ""
-            for text in (*lines, last + more):
-                line(console, text)
-            if intervals is not None:
-                line(console, str(intervals.of(set(intervals.names) - left_out)))
-        else:
+        if table is None:
             line(console, "No model: the private test failed.")
+        else:
+            notes = table.notes(ALL_TERMS, all_terms=all_terms)
+            for text in (*table.lines(all_terms=all_terms), *notes):
+                line(console, text)
         for drawn in model.drawn_ranges:
             line(
                 console,

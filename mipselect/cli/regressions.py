@@ -56,8 +56,8 @@ class ObjectiveOptions:
         "For objective: the largest length of the coefficients, the intercept among them, of "
         "features and a target in [-1, 1]; public.",
         metavar="R",
-        show_default="3/√(s + a + 1); for two classes 60/√(s + a + 1), and a ridge that grows with "
-        "the noise",
+        show_default="60/√(s + a + 1), and a ridge that grows with the noise; 3/√(s + a + 1) for "
+        "the squared loss",
     )
 
 
@@ -84,6 +84,11 @@ class ModelOptions:
     def needs_delta(self) -> bool:
         """True if the regression is (ε, δ)-private, not pure."""
         return self.regression is not Regression.OBJECTIVE
+
+    @property
+    def looks_for_ranges(self) -> bool:
+        """True if a part of ε may find where most values of a number lie."""
+        return self.regression is Regression.OBJECTIVE
 
     def model(
         self, *, of_classes: bool, epsilon: float, delta: float | None, **shared: Any

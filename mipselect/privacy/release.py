@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from html import escape
 from typing import Any
 
 from mipselect.errors import InvalidInput
-from mipselect.privacy.guarantee import Guarantee
+from mipselect.privacy.guarantee import ROW, Guarantee
 from mipselect.validation import checked_flag, checked_integer, checked_name, set_fields, shown
 
 NOT_PRIVATE = "NOT PRIVATE: drawn with a seeded generator, for tests and experiments only"
@@ -88,8 +89,16 @@ class Release:
             chosen = ", ".join(f"{name} ({j})" for name, j in named)
         else:
             chosen = ", ".join(str(j) for j in self.support)
-        head = f"{self.mechanism} selected {chosen}"
-        if not self.private:
-            promised = replace(self.guarantee, private=True)
-            return f"{NOT_PRIVATE}.\n{head}.\nIt would have been {promised}."
-        return f"{head}.\nIt is {self.guarantee}."
+        before, after = self._said()
+        return "\n".join([*before, f"{self.mechanism} selected {chosen}.", after])
+
+    def _said(self, unit: str = ROW) -> tuple[list[str], str]:
+        """What stands before a release if it is not private, and its guarantee for one `unit`."""
+        stated = replace(self.guarantee, private=True).of_unit(unit)
+        if self.private:
+            return [], f"It is {stated}."
+        return [f"{NOT_PRIVATE}."], f"It would have been {stated}."
+
+    def _repr_html_(self) -> str:
+        """The same as `str`, for a notebook."""
+        return "".join(f"<p>{escape(line)}</p>" for line in str(self).splitlines())

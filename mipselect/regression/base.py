@@ -52,6 +52,21 @@ class ReleasedModel(PrivateEstimator):
             self.coef_[self._columns] = release.coefficients
         self.intercept_ = release.intercept
 
+    def summary(self, level: float = 0.95) -> str:
+        """Return the released model in words; see `ModelRelease.summary`."""
+        check_is_fitted(self)
+        return self.release_.summary(level)
+
+    def to_frame(self, level: float = 0.95) -> Any:
+        """Return its coefficients as a frame of pandas; see `ModelRelease.to_frame`."""
+        check_is_fitted(self)
+        return self.release_.to_frame(level)
+
+    def plot(self, axes: Any = None, *, level: float = 0.95) -> Any:
+        """Draw its coefficients on axes of matplotlib; see `ModelRelease.plot`."""
+        check_is_fitted(self)
+        return self.release_.plot(axes, level=level)
+
     def _validated(self, X: ArrayLike, y: ArrayLike) -> tuple[FloatArray, Any]:
         """Return checked X and y, in double precision."""
         table, target = super()._validated(X, y)
@@ -88,6 +103,9 @@ class PrivateLinearModel(ReleasedModel, PrivateDraw):
 
     _per_column: ClassVar[tuple[str, ...]] = ("x_bound",)
     """Parameters that may hold one number for each column."""
+
+    noise_grows_with_ranges: ClassVar[bool] = False
+    """True if coefficients of a table cost less where a number keeps to a part of its range."""
 
     def promise(self, size: int) -> Guarantee:
         """Return the guarantee of a fit on `size` columns; nothing is drawn or charged.

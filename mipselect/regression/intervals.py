@@ -127,8 +127,7 @@ def confidence_intervals(release: ModelRelease, level: float = 0.95) -> Coeffici
     if release.rows.unit is not None:
         units[: release.rows.size] *= release.rows.unit
     if release.table is None:
-        columns = release.columns or release.feature_names or tuple(map(str, release.support))
-        names = (*columns, "intercept")[:size]
+        names = (*release.column_names, "intercept")[:size]
         values = (*(release.coefficients or ()), release.intercept)[:size]
         ends = equations.ends(np.diag(1.0 / units), level)
     else:

@@ -42,7 +42,7 @@ from mipselect.regression.smooth_losses import (
 from mipselect.validation import checked_nonnegative, checked_scale
 
 REACH = 3.0
-"""Bound of predictions by the squared loss, by that of the target, where it follows from a table."""
+"""Bound of predictions by the squared loss of a table, in bounds of the target."""
 
 FAR = 60.0
 """The same where the slope of the loss is bounded: no bound in practice, for the ridge decides."""
@@ -100,6 +100,7 @@ class _ObjectivePerturbation(PrivateLinearModel):
         check=checked_nonnegative,
     )
 
+    noise_grows_with_ranges: ClassVar[bool] = True
     _balance: ClassVar[float]
     """k of `balanced_ridge`; by experiment, see docs/regression.md."""
 
@@ -181,7 +182,8 @@ class _ObjectivePerturbation(PrivateLinearModel):
         count = len(X) if self.relation == "replace-one" else None
         rows, chosen = self._rows(size), self._perturbation(size, count)
         y_bound, radius = self._target_bound(), self._radius(size)
-        noise = product_laplace(source, self._change(size)[0], chosen.noise_scale)
+        balls, _ = self._change(size)
+        noise = product_laplace(source, balls, chosen.noise_scale)
         theta = perturbed_minimiser(
             self._loss(),
             rows(X),
@@ -199,6 +201,8 @@ class _ObjectivePerturbation(PrivateLinearModel):
                 "coef_bound": radius,
                 "ridge": chosen.ridge,
                 "noise_scale": chosen.noise_scale,
+                "noise_deviation": chosen.noise_scale * balls.deviation,
+                "curvature": self._loss().curvature,
             },
             footnotes=(FOOTNOTE,),
         )
@@ -250,7 +254,7 @@ class ObjectivePerturbationRegressor(PrivateRegressor, _ObjectivePerturbation):
         check=lambda loss, _: regression_loss(loss),
     )
 
-    _balance = 36.0
+    _balance = 64.0
 
     def _loss(self) -> SmoothLoss:
         return regression_loss(self.loss)

@@ -19,7 +19,6 @@ from mipselect.privacy.ledger import Ledger, paid
 from mipselect.problem.layout import Layout
 from mipselect.regression.base import PrivateLinearModel
 from mipselect.regression.drawn import released
-from mipselect.regression.private_ranges import RangedRows
 from mipselect.regression.release import ModelRelease
 from mipselect.tables.model_table import ModelTable
 
@@ -57,7 +56,8 @@ class Pair:
         sources: tuple[random.Random, random.Random],
         classes: Classes | None = None,
         table: Callable[[Support], ModelTable] | None = None,
-        ranged: Callable[[Support], RangedRows] | None = None,
+        narrowed: Callable[[Support, FloatArray, random.Random], FloatArray] | None = None,
+        ranged: Callable[[Support], tuple[FloatArray, FloatArray]] | None = None,
     ) -> tuple[ModelRelease, tuple[int, ...]]:
         """Charge the ledger once, draw the features, then the coefficients.
 
@@ -73,8 +73,12 @@ class Pair:
             The two classes.
         table : callable, optional
             From the features to what a model of a table remembers of it.
+        narrowed : callable, optional
+            From the features and the columns of the model to those that it is fitted to; may draw,
+            and what that costs is part of the guarantee.
         ranged : callable, optional
-            From the features to their rows by ranges that it draws, in place of X, y and `table`.
+            From the features to the columns of the model and the target, in place of those of X and
+            y; may draw too.
 
         Returns
         -------
@@ -90,13 +94,11 @@ class Pair:
             support = features_of(self.selection.sample(source))
             columns = columns_of(self.layout, support)
             model = self.model_on(support, columns)
-            mapped = None if ranged is None else ranged(support)
-            rows = X[:, list(columns)] if mapped is None else mapped.X
-            aim = y if mapped is None else mapped.y
-            drawn = model._draw(rows, aim, model_source, self.guarantee.private)
+            rows, target = (X[:, list(columns)], y) if ranged is None else ranged(support)
+            if narrowed is not None:
+                rows = narrowed(support, rows, model_source)
+            drawn = model._draw(rows, target, model_source, self.guarantee.private)
         remembered = None if table is None else table(support)
-        if mapped is not None:
-            remembered = mapped.table
         drawn = replace(drawn, mechanism=f"{self.selection.name}, then {drawn.mechanism}")
         names = self.layout.feature_names
         release = released(

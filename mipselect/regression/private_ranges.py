@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,6 @@ from mipselect.regression.typical_intervals import PARTS, IntervalLaw
 from mipselect.tables.encoders import Scaled, Unscaled
 from mipselect.tables.input_map import Ranges
 from mipselect.tables.mapping import map_table, open_table, read_rows
-from mipselect.tables.model_table import ModelTable
 from mipselect.tables.public_map import PublicMap
 from mipselect.tables.schema import TableSchema
 
@@ -70,13 +69,16 @@ class RangedRows:
     X : ndarray of shape (n, k)
     y : ndarray of shape (n,)
         A number is in units of its range and not clipped to it; a missing one is 0.
-    table : ModelTable
-        With the ranges, and the ε of each that was drawn.
+    public : PublicMap
+        With the ranges that were drawn, of all fields; others have placeholders still.
+    spent : mapping of str to float
+        ε of each range that was drawn.
     """
 
     X: FloatArray
     y: FloatArray
-    table: ModelTable
+    public: PublicMap
+    spent: Mapping[str, float]
 
 
 @dataclass(frozen=True)
@@ -117,7 +119,10 @@ class PrivateRanges:
     @property
     def public(self) -> PublicMap:
         """The map of the table, with a placeholder for each range that is to be drawn."""
-        ranges = {**self.stated, **dict.fromkeys(self.open, PLACEHOLDER)}
+        return self._public({})
+
+    def _public(self, drawn: Ranges) -> PublicMap:
+        ranges = {**self.stated, **dict.fromkeys(self.open, PLACEHOLDER), **drawn}
         return PublicMap.of(self.schema, **self.question, ranges=ranges)
 
     def rows(self, source: Any, support: Support, generator: random.Random) -> RangedRows:
@@ -147,14 +152,12 @@ class PrivateRanges:
         each = round_down(exact(self.epsilon) / max(len(drawn), 1))
         ranges = {name: range_of(columns[name], each, generator) for name in drawn}
         of_used = {name: ends for name, ends in self.stated.items() if name in used} | ranges
-        final = PublicMap.of(self.schema, **question, ranges=of_used)
+        final = self._public(ranges)
         mapped = map_table(
             source, self.schema, **question, ranges=of_used, unit_rule=self.unit_rule
         )
-        table = ModelTable.of(self.schema, final, range(len(final.features)))
-        spent = dict.fromkeys(drawn, each)
         return RangedRows(
-            mapped.X, _in_units(y, final, mapped.y), replace(table, private_ranges=spent)
+            mapped.X, _in_units(y, final, mapped.y), final, dict.fromkeys(drawn, each)
         )
 
     def _all_but(self, used: set[str]) -> Sequence[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +16,7 @@ from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
 from mipselect.json_objects import parsed
 from mipselect.losses.classes import Classes, checked_classes
-from mipselect.privacy.guarantee import ROW
-from mipselect.privacy.release import NOT_PRIVATE, Release
+from mipselect.privacy.release import Release
 from mipselect.regression.rows import RowMap
 from mipselect.regression.stored_models import FORMAT, VERSION, fields_of
 from mipselect.tables.equation import TableEquation
@@ -181,13 +180,13 @@ class ModelRelease(Release):
         if isinstance(X, str | Path):
             raise InvalidInput(
                 f"the model is one of arrays, and {shown(str(X))} is no array: give its columns "
-                f"({listed(self._column_names)}); paths are for models of a table with a schema"
+                f"({listed(self.column_names)}); paths are for models of a table with a schema"
             )
         coefficients = np.array(self._released())
         table = numeric_matrix(X)[0]
         if table.shape[1] != self.rows.size:
             raise InvalidInput(
-                f"X must have {self.rows.size} columns ({listed(self._column_names)}), got "
+                f"X must have {self.rows.size} columns ({listed(self.column_names)}), got "
                 f"{table.shape[1]}"
             )
         with np.errstate(all="ignore"):
@@ -295,7 +294,7 @@ class ModelRelease(Release):
 
     @property
     def drawn_ranges(self) -> list[dict[str, Any]]:
-        """The ranges that were drawn from the table, each with its field and ε; ready for JSON."""
+        """The ranges that nobody stated, as the model uses them, with ε; ready for JSON."""
         if self.table is None:
             return []
         found = []
@@ -306,7 +305,8 @@ class ModelRelease(Release):
         return found
 
     @property
-    def _column_names(self) -> tuple[str, ...]:
+    def column_names(self) -> tuple[str, ...]:
+        """The names of the columns of the model: those of features that are one column each."""
         return self.columns or self.feature_names or tuple(map(str, self.support))
 
     def _released(self) -> tuple[float, ...]:
@@ -382,21 +382,94 @@ class ModelRelease(Release):
         """
         return cls(**fields_of(stored))
 
+    def summary(self, level: float = 0.95) -> str:
+        """Return the model in words: what was drawn, each coefficient, and the guarantee.
+
+        In the units of the table where there is one, odds per unit for classes by the logistic
+        loss. Terms that say nothing where no row has such a value are counted; `to_frame` has them.
+
+        Parameters
+        ----------
+        level : float
+            Between 0 and 1: of the intervals, where the mechanism releases what they need.
+
+        Raises
+        ------
+        InvalidInput
+            If the level is out of its range.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from mipselect.regression import ObjectivePerturbationRegressor
+        >>> X = np.linspace(-1.0, 1.0, 500)[:, None]
+        >>> model = ObjectivePerturbationRegressor(x_bound=1.0, y_bound=1.0, coef_bound=1.0)
+        >>> print(model.fit(X, X[:, 0]).release_.summary().splitlines()[1])
+        Features: x0
+        """
+        from mipselect.regression.summary import summary_text
+
+        return summary_text(self, level)
+
+    def to_frame(self, level: float = 0.95) -> Any:
+        """Return the coefficients as a frame of pandas, a row for each; all of it is released.
+
+        Parameters
+        ----------
+        level : float
+            As for `summary`.
+
+        Returns
+        -------
+        pandas.DataFrame
+            `field`, `kind`, `category` and `reference` as in `Term`, the intercept first;
+            `coefficient`; `low` and `high` of its interval, NaN where the mechanism gives none;
+            `odds_ratio` of models whose predictors are log-odds; `aside`.
+
+        Raises
+        ------
+        InvalidInput
+            If pandas is missing, or no model was released.
+        """
+        from mipselect.regression.coefficients import CoefficientTable
+
+        return CoefficientTable.of(self, level).to_frame()
+
+    def plot(self, axes: Any = None, *, level: float = 0.95) -> Any:
+        """Draw the coefficients with their intervals and the guarantee; needs matplotlib.
+
+        Fields are compared: the coefficient of a number is shown for the whole of its public range,
+        that of ordered categories from the first to the last. The intercept and terms that are
+        aside are left out.
+
+        Parameters
+        ----------
+        axes : matplotlib.axes.Axes, optional
+            Where to draw; new ones by default.
+        level : float
+            As for `summary`.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+
+        Raises
+        ------
+        InvalidInput
+            If matplotlib is missing, or no model was released.
+        """
+        from mipselect.regression.coefficient_plot import coefficient_plot
+
+        return coefficient_plot(self, axes, level)
+
+    def _repr_html_(self) -> str:
+        """The summary with a table of the coefficients, for a notebook; it loads nothing."""
+        from mipselect.regression.summary import summary_html
+
+        return summary_html(self)
+
     def __str__(self) -> str:
-        if self.coefficients is None:
-            head = f"{self.mechanism}: no model, for the private test failed"
-        elif self.table is not None:
-            head = f"{self.mechanism}: {self.in_units}"
-        else:
-            named = zip(self._column_names, self.coefficients, strict=True)
-            terms = [f"{v:.6g} {name}" for name, v in named]
-            head = f"{self.mechanism}: " + " + ".join([f"{self.intercept:.6g}", *terms])
-        unit = ROW if self.table is None else self.table.unit
-        notes = "".join(f"\nNote: {note}." for note in self.footnotes)
-        if not self.private:
-            promised = replace(self.guarantee, private=True).of_unit(unit)
-            return f"{NOT_PRIVATE}.\n{head}.\nIt would have been {promised}.{notes}"
-        return f"{head}.\nIt is {self.guarantee.of_unit(unit)}.{notes}"
+        return self.summary()
 
 
 def _holds_columns(X: Any) -> bool:

@@ -32,7 +32,7 @@ from mipselect.regression.base import NumberPredictor, PrivateLinearModel
 from mipselect.regression.objective_perturbation import ObjectivePerturbationClassifier
 from mipselect.regression.pair import Pair, most_columns, promised_together, require_within
 from mipselect.regression.private_ranges import PRIVATE, PUBLIC, WAYS, PrivateRanges, private_ranges
-from mipselect.regression.shares import SHARE_OF_RANGES, default_selection_share
+from mipselect.regression.shares import SHARE_OF_PRIVATE_RANGES, default_selection_share
 from mipselect.regression.table_pair import TablePlan
 from mipselect.selectors import MCMCSelector
 from mipselect.selectors.base import PrivateSelector
@@ -55,6 +55,11 @@ def checked_part(kind: type[Any]) -> Check:
             raise InvalidInput(f"the {name} has a ledger; give it to SelectThenRegress")
 
     return check
+
+
+def _checked_range_share(share: Any, name: str) -> None:
+    if share != 0.0:
+        checked_share(share, name, closed=False)
 
 
 @estimator
@@ -123,10 +128,18 @@ class SelectThenRegress(NumberPredictor):
     )
     selection_share: float | None = parameter(
         "float, optional",
-        "Between 0 and 1; counts with `epsilon` only. Default: a fifth where features are drawn "
+        "Between 0 and 1; counts with `epsilon` only. Default: 0.3 where features are drawn "
         "from blocks of rows, else half; by experiment.",
         default=None,
         check=lambda share, name: checked_share(share, name, closed=False),
+    )
+    range_share: float | None = parameter(
+        "float, optional",
+        "Of a table: the part of the regressor's ε that finds in which part of its range most "
+        "values of each number of the model lie, where the regressor's noise grows with ranges; 0 "
+        "takes ranges as they are. Default: 0.04 for each number, 0.16 at most; by experiment.",
+        default=None,
+        check=_checked_range_share,
     )
     schema: TableSchema | None = parameter(
         "TableSchema, optional",
@@ -149,16 +162,10 @@ class SelectThenRegress(NumberPredictor):
     ranges: str = parameter(
         '{"public", "private"}',
         "Private: of a table, the ranges that its schema does not state are drawn for the fields "
-        "that were selected and the target, and released with the model; needs `epsilon`, and "
-        "fields that are drawn from blocks of rows.",
+        "that were selected and the target, and released with the model; needs `epsilon`, of which "
+        "they cost a fifth, and fields that are drawn from blocks of rows.",
         default=PUBLIC,
         check=lambda ranges, name: checked_choice(ranges, name, WAYS),
-    )
-    ranges_share: float | None = parameter(
-        "float, optional",
-        f"Part of `epsilon` that private ranges cost. Default: {SHARE_OF_RANGES:g}; by experiment.",
-        default=None,
-        check=lambda share, name: checked_share(share, name, closed=False),
     )
     ledger: Ledger | None = parameter(
         "Ledger, optional",
@@ -176,7 +183,8 @@ class SelectThenRegress(NumberPredictor):
         """
         if self.schema is not None:
             return self._fit_frame(X, y, self.schema)
-        stated = [name for name in ("target", "always", "never") if getattr(self, name)]
+        fields = ("target", "always", "never", "range_share")
+        stated = [name for name in fields if getattr(self, name)]
         stated += ["ranges"] if self.ranges != PUBLIC else []
         if stated:
             raise InvalidInput(f"{' and '.join(stated)} need a schema: they are about its fields")
@@ -268,8 +276,16 @@ class SelectThenRegress(NumberPredictor):
         selector._check_number(len(public.features))
         of_the_problem = _of_the_problem(selector)
         blocks = selector.block_options(sources[0]) if in_blocks else None
-        size = _largest(selector)
-        plan = TablePlan(schema, public, selector.check(), regressor, size, blocks, drawn)
+        plan = TablePlan(
+            schema,
+            public,
+            selector.check(),
+            regressor,
+            _largest(selector),
+            blocks,
+            self.range_share,
+            drawn,
+        )
         promised = plan.promise
         if self.epsilon is not None:
             require_within(promised, self.epsilon)
@@ -382,8 +398,8 @@ class SelectThenRegress(NumberPredictor):
         """The part of ε that private ranges cost."""
         if self.ranges == PUBLIC:
             return Fraction(0)
-        share = SHARE_OF_RANGES if self.ranges_share is None else self.ranges_share
-        return exact(round_down(exact(self.epsilon or 0.0) * exact(share)))
+        share = exact(SHARE_OF_PRIVATE_RANGES)
+        return exact(round_down(exact(self.epsilon or 0.0) * share))
 
     def _private_ranges(
         self, schema: TableSchema, asked: Mapping[str, Any], ranges: Any, unit_rule: str

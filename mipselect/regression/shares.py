@@ -1,12 +1,16 @@
-"""The part of ε that a selection gets where a model gets the rest: a public rule."""
+"""How ε is divided between selection, ranges and coefficients: public rules, by experiment."""
 
 from __future__ import annotations
 
-SHARE_OF_BLOCKS = 0.2
+SHARE_OF_BLOCKS = 0.3
 SHARE_OF_OTHERS = 0.5
 
-SHARE_OF_RANGES = 0.2
-"""Part of ε that private ranges cost; by experiment, see docs/regression.md."""
+SHARE_OF_PRIVATE_RANGES = 0.2
+"""Of the whole ε: ranges that nobody stated."""
+
+SHARE_OF_A_RANGE = 0.04
+SHARE_OF_ALL_RANGES = 0.16
+"""Of the ε of a model: for each number, and for all of them together at most."""
 
 
 def default_selection_share(*, in_blocks: bool) -> float:
@@ -18,3 +22,14 @@ def default_selection_share(*, in_blocks: bool) -> float:
         True if features are drawn from scores from blocks of rows, which need less of it.
     """
     return SHARE_OF_BLOCKS if in_blocks else SHARE_OF_OTHERS
+
+
+def default_range_share(numbers: int) -> float:
+    """Return the part of a model's ε that finds where most values of its numbers lie.
+
+    Parameters
+    ----------
+    numbers : int
+        How many fields of the model are numbers with a range.
+    """
+    return min(SHARE_OF_A_RANGE * numbers, SHARE_OF_ALL_RANGES)

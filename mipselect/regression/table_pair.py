@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
 from mipselect.mechanisms.base import Mechanism, Support
+from mipselect.privacy.decimals import exact, round_down
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.ledger import Ledger
 from mipselect.problem.block_options import BlockOptions
@@ -21,12 +23,19 @@ from mipselect.regression.objective_perturbation import ObjectivePerturbationCla
 from mipselect.regression.pair import Pair, counted, promised_together
 from mipselect.regression.private_ranges import PrivateRanges
 from mipselect.regression.release import ModelRelease
+from mipselect.regression.shares import default_range_share
+from mipselect.regression.typical_range import NARROWEST, TypicalRange, within
 from mipselect.search.progress import ProgressCallback
 from mipselect.selectors.base import PrivateSelector
 from mipselect.selectors.problem import ProblemSelector
+from mipselect.tables.encoders import Encoder, Scaled
 from mipselect.tables.model_table import ModelTable
 from mipselect.tables.public_map import PublicMap
 from mipselect.tables.schema import TableSchema
+from mipselect.validation import SMALLEST_SCALE
+
+SMALLEST_PART = 2.0**-40
+"""A range stays as it is where its narrowest part could be less than this, beside its numbers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +56,9 @@ class TablePlan:
     blocks : BlockOptions or None
         Scores from blocks of rows that fields are drawn from; None for the loss of rows within
         the ranges of the schema.
+    range_share : float or None
+        The part of the regressor's ε that first finds where most values of the numbers lie within
+        their ranges; None for that of a public rule.
     ranges : PrivateRanges or None
         Ranges that are drawn after the fields, from blocks alone; `public` has placeholders then.
     """
@@ -57,6 +69,7 @@ class TablePlan:
     regressor: PrivateLinearModel
     size: int
     blocks: BlockOptions | None = None
+    range_share: float | None = None
     ranges: PrivateRanges | None = None
 
     def __post_init__(self) -> None:
@@ -86,8 +99,10 @@ class TablePlan:
 
     @property
     def model_promise(self) -> Guarantee:
-        """Guarantee of the model, whatever fields were selected."""
-        return self.model_on(self.widest).promise(sum(self._widths(self.widest)))
+        """Guarantee of ranges and coefficients together, whatever fields were selected."""
+        widths = self._widths(self.widest)
+        self.model_on(self.widest).promise(sum(widths))
+        return self.regressor.for_features(widths).promise(sum(widths))
 
     @property
     def promise(self) -> Guarantee:
@@ -107,12 +122,91 @@ class TablePlan:
         return tuple(sorted(by_width[: self.size]))
 
     def model_on(self, support: Support) -> PrivateLinearModel:
-        """The estimator for some selected fields."""
-        return self.regressor.for_features(self._widths(support))
+        """The estimator of the coefficients for some selected fields."""
+        model = self.regressor.for_features(self._widths(support))
+        ranges = exact(self.epsilon_of_a_range(support)) * len(self._narrowed_fields(support))
+        model.set_params(epsilon=round_down(exact(model.epsilon) - ranges))
+        return model
+
+    @property
+    def looks_for_ranges(self) -> bool:
+        """True if ranges are drawn for some selected fields."""
+        return self.regressor.noise_grows_with_ranges and self.range_share != 0.0
+
+    def epsilon_of_a_range(self, support: Support) -> float:
+        """What the range of each number costs; 0 where none is looked for."""
+        numbers = len(self._narrowed_fields(support))
+        share = default_range_share(numbers) if self.range_share is None else self.range_share
+        if numbers == 0 or share == 0.0:
+            return 0.0
+        return round_down(exact(self.regressor.epsilon) * exact(share) / numbers)
+
+    def _encoders(self, support: Support) -> list[Encoder]:
+        return [*(self.public.features[j] for j in support), *self.public.always]
 
     def _widths(self, support: Support) -> list[int]:
-        encoders = [*(self.public.features[j] for j in support), *self.public.always]
-        return [len(encoder.columns()) for encoder in encoders]
+        return [len(encoder.columns()) for encoder in self._encoders(support)]
+
+    def _narrowed_fields(self, support: Support) -> dict[str, int]:
+        """The numbers whose ranges are looked for, with their columns in the model."""
+        if not self.looks_for_ranges:
+            return {}
+        encoders, widths = self._encoders(support), self._widths(support)
+        starts = np.cumsum([0, *widths[:-1]]).tolist()
+        return {
+            encoder.field.name: start
+            for encoder, start in zip(encoders, starts, strict=True)
+            if isinstance(encoder, Scaled) and _may_be_narrowed(encoder)
+        }
+
+    def drawn_ranges(
+        self, support: Support, X: FloatArray, source: random.Random
+    ) -> dict[str, tuple[float, float]]:
+        """Draw where most values of the numbers lie: the parts of their ranges, within [-1, 1].
+
+        Parameters
+        ----------
+        support : tuple of int
+        X : ndarray of shape (n, k)
+            The columns of the model, in [-1, 1].
+        source : random.Random
+        """
+        epsilon = self.epsilon_of_a_range(support)
+        if epsilon == 0.0:
+            return {}
+        return {
+            name: TypicalRange(
+                _without_missing(X, column, self._width_of(name)), epsilon, self.regressor.relation
+            ).draw(source)
+            for name, column in self._narrowed_fields(support).items()
+        }
+
+    def rows_within(
+        self, support: Support, X: FloatArray, ranges: Mapping[str, tuple[float, float]]
+    ) -> FloatArray:
+        """Map the columns of the model as their encoders do with narrower ranges; shape (n, k)."""
+        rows = np.array(X, dtype=np.float64)
+        columns = self._narrowed_fields(support)
+        for name, (low, high) in ranges.items():
+            column = columns[name]
+            there = ~np.isnan(_without_missing(rows, column, self._width_of(name)))
+            rows[:, column] = np.where(there, within(rows[:, column], low, high), 0.0)
+        return rows
+
+    def table_within(
+        self, support: Support, ranges: Mapping[str, tuple[float, float]]
+    ) -> ModelTable:
+        """Return what a model remembers of the table, with narrower ranges."""
+        public = self.public
+        narrowed = replace(
+            public,
+            features=tuple(_narrowed(encoder, ranges) for encoder in public.features),
+            always=tuple(_narrowed(encoder, ranges) for encoder in public.always),
+        )
+        return ModelTable.of(self.schema, narrowed, support)
+
+    def _width_of(self, name: str) -> int:
+        return next(len(e.columns()) for e in self.public.encoders if e.field.name == name)
 
     @property
     def asked(self) -> dict[str, Any]:
@@ -210,22 +304,52 @@ class TablePair:
         `source` is the table, where ranges are drawn from it in between.
         """
         instance, plan = self.instance, self.plan
+        X: FloatArray = np.empty((0, 0))
+        y: FloatArray = np.empty(0)
+        if instance is not None:
+            X = instance.X
+            y = counted(X, instance.y) if instance.of_classes else instance.y
         classes = plan.whole.classes if plan.classifies else None
-        ranges = plan.ranges
-        if ranges is not None:
-            none = np.empty((0, 0))
-            return self.pair.release(
-                none,
-                none.ravel(),
-                ledger,
-                sources,
-                classes,
-                ranged=lambda support: ranges.rows(source, support, sources[1]),
-            )[0]
-        assert instance is not None
+        parts: dict[str, tuple[float, float]] = {}
+        spent: dict[str, float] = {}
+
+        def ranged(support: Support) -> tuple[FloatArray, FloatArray]:
+            nonlocal plan
+            assert plan.ranges is not None
+            rows = plan.ranges.rows(source, support, sources[1])
+            plan = replace(plan, public=rows.public)
+            spent.update(rows.spent)
+            return rows.X, rows.y
+
+        def narrowed(support: Support, X: FloatArray, generator: random.Random) -> FloatArray:
+            parts.update(plan.drawn_ranges(support, X, generator))
+            return plan.rows_within(support, X, parts)
 
         def table(support: Support) -> ModelTable:
-            return ModelTable.of(plan.schema, plan.public, support)
+            return replace(plan.table_within(support, parts), private_ranges=spent)
 
-        y = counted(instance.X, instance.y) if instance.of_classes else instance.y
-        return self.pair.release(instance.X, y, ledger, sources, classes, table)[0]
+        drawn = None if plan.ranges is None else ranged
+        return self.pair.release(X, y, ledger, sources, classes, table, narrowed, drawn)[0]
+
+
+def _may_be_narrowed(encoder: Scaled) -> bool:
+    """True if every part that may be drawn is a range that doubles can tell apart."""
+    narrowest = 0.25 * NARROWEST * (encoder.high - encoder.low)
+    largest = max(abs(encoder.low), abs(encoder.high))
+    return narrowest >= max(SMALLEST_SCALE, SMALLEST_PART * largest)
+
+
+def _narrowed(encoder: Encoder, ranges: Mapping[str, tuple[float, float]]) -> Encoder:
+    """The encoder of a part of its range, which is in units of [-1, 1]."""
+    part = ranges.get(encoder.field.name)
+    if part is None or not isinstance(encoder, Scaled):
+        return encoder
+    number = encoder.columns()[0]
+    low, high = (number.offset + number.scale * end for end in part)
+    return replace(encoder, low=max(low, encoder.low), high=min(high, encoder.high))
+
+
+def _without_missing(X: FloatArray, column: int, width: int) -> FloatArray:
+    """A number, NaN where one of the other columns of its field says that it is missing."""
+    others = X[:, column + 1 : column + width]
+    return np.where(others.any(axis=1), np.nan, X[:, column])

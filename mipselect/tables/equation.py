@@ -13,12 +13,13 @@ from mipselect.tables.fields import Field
 from mipselect.tables.public_map import Target
 from mipselect.tables.units import LinearRule
 
-PER_UNIT, PER_STEP, CATEGORY, MISSING, UNLISTED = (
+PER_UNIT, PER_STEP, CATEGORY, MISSING, UNLISTED, INTERCEPT = (
     "number",
     "ordered categories",
     "category",
     "missing",
     "in no list",
+    "intercept",
 )
 
 
@@ -33,7 +34,7 @@ class Term:
         What it is multiplied with. "number": the value, clipped to the range of the field.
         "ordered categories": the place of the value among them, from 0. "category": 1 where the
         value is `category`, else 0. "missing": 1 where there is no value. "in no list": 1 where the
-        value is none of the categories.
+        value is none of the categories. "intercept": 1.
     coefficient : float
         In units of the target; of a score for classes.
     category, reference : str or None
@@ -80,6 +81,8 @@ class Term:
             case "missing":
                 before = "its middle" if self.reference is None else self.reference
                 return f"{self.field} is missing, compared with {before}"
+            case "intercept":
+                return "intercept"
             case _:
                 return f"{self.field} is in no list, compared with {self.reference}"
 

@@ -114,6 +114,12 @@ class ModelTable:
         """The columns of the model."""
         return tuple(column.name for column in self.public.columns)
 
+    @property
+    def ranges(self) -> dict[str, tuple[float, float]]:
+        """The ranges of the numbers that the model looks at: parts of those of its schema."""
+        encoders = [e for e in self.public.encoders if isinstance(e, Scaled)]
+        return {encoder.field.name: (encoder.low, encoder.high) for encoder in encoders}
+
     def batches(self, source: Any) -> Iterator[NDArray[np.float32]]:
         """Map the rows of a table, some at a time: arrays of shape (rows, k), in their order.
 

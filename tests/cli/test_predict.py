@@ -344,7 +344,7 @@ def test_thresholds_are_between_0_and_1(run: Run, tmp_path: Path, threshold: str
 
 def test_the_card_of_a_model_of_classes(run: Run, tmp_path: Path) -> None:
     card = run("card", risk(run, tmp_path)).out
-    for words in ("log-odds of died=true = ", "odds × ", "Added to the logarithm of the odds"):
+    for words in ("log-odds of died=true = ", "odds × ", "added to the logarithm of the odds"):
         assert words in card
 
 

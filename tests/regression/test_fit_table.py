@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from sklearn.base import clone, is_classifier, is_regressor
@@ -35,7 +36,7 @@ from mipselect.selectors import (
     SISSelector,
     TopRSelector,
 )
-from mipselect.tables import PublicMap, map_table
+from mipselect.tables import PublicMap, TableSchema, map_table
 from tests.support.patients import SCHEMA, patients
 
 HUBER = ObjectivePerturbationRegressor(loss="huber(0.25)")
@@ -134,7 +135,7 @@ def test_features_are_drawn_from_blocks_unless_something_asks_for_the_loss(
 
     monkeypatch.setattr(TablePlan, "pair", noted)
     pair(selector, regressor).fit_table(patients(300), SCHEMA, **question)
-    share = 10.0 if score is None else 4.0
+    share = 10.0 if score is None else 6.0
     assert seen == [(score, share)]
 
 
@@ -162,12 +163,103 @@ def test_rows_are_bounded_by_fields_and_not_by_columns() -> None:
     rows = model.release_.rows
     assert rows.norm == pytest.approx(2.0)  # two fields, one that is always in, and the intercept
     assert set(rows.x_bound) == {1.0}
-    assert model.release_.bounds["coef_bound"] == pytest.approx(1.5)
+    assert model.release_.bounds["coef_bound"] == pytest.approx(30.0)
     assert model.release_.bounds["y_bound"] == 1.0
     no_intercept = ObjectivePerturbationRegressor(fit_intercept=False, coef_bound=0.7)
     model = pair(regressor=no_intercept).fit_table(patients(400), SCHEMA, target="stay")
     assert model.release_.rows.norm == pytest.approx(1.0)
     assert (model.release_.bounds["coef_bound"], model.intercept_) == (0.7, 0.0)
+
+
+def aged(n: int, seed: int = 0) -> tuple[pd.DataFrame, TableSchema]:
+    """Days that grow with age, which a tenth does not tell; of a range that is far too wide."""
+    rng = np.random.default_rng(seed)
+    age = rng.normal(60.0, 12.0, n)
+    stay = 10.0 + 0.4 * age + rng.normal(0.0, 2.0, n)
+    frame = pd.DataFrame({"age": np.where(rng.random(n) < 0.1, np.nan, age), "stay": stay})
+    frame["sex"] = rng.choice(["f", "m"], n)
+    number = {"type": "number"}
+    fields = [
+        {"name": "age", **number, "constraints": {"minimum": -900, "maximum": 1100}},
+        {"name": "stay", **number, "constraints": {"minimum": 0, "maximum": 60}},
+        {"name": "sex", "type": "string", "categories": ["f", "m"]},
+    ]
+    return frame, TableSchema.of({"fields": fields})
+
+
+def test_numbers_keep_to_where_most_of_their_values_lie() -> None:
+    frame, schema = aged(4000)
+    found: dict[float | None, Any] = {}
+    for share in (None, 0.0, 0.2):
+        seeded = ExponentialSelector(1, random_state=0), clone(HUBER).set_params(random_state=1)
+        model = SelectThenRegress(*seeded, epsilon=1.0, range_share=share)
+        found[share] = model.fit_table(frame, schema, target="stay")
+        assert model.guarantee_.epsilon <= 1.0
+        assert model.release_.feature_names == ("age",)
+    wide, narrow = found[0.0].release_.table.ranges, found[None].release_.table.ranges
+    assert wide == {"age": (-900.0, 1100.0)}
+    low, high = narrow["age"]
+    assert -100.0 < low < 40.0
+    assert 80.0 < high < 250.0
+    scores = {share: model.score(frame, frame["stay"]) for share, model in found.items()}
+    assert scores[None] > 0.5 > 0.3 > scores[0.0]
+    assert f"age {low:.6g} to {high:.6g}" in str(found[None].release_)
+    read = ModelRelease.from_json(json.dumps(found[None].release_.to_dict()))
+    assert read == found[None].release_
+
+
+def test_a_model_is_fitted_to_the_rows_that_it_predicts() -> None:
+    """Columns are mapped again by arithmetic; an encoder of the narrower range does the same."""
+    frame, schema = aged(300)
+    public = PublicMap.of(schema, target="stay")
+    planned = TablePlan(schema, public, ExponentialSelector(2), HUBER, 2)
+    support = (0, 1)
+    wide = map_table(frame, schema, target="stay")
+    ranges = planned.drawn_ranges(support, wide.X.astype(float), random.Random(0))
+    assert set(ranges) == {"age"}
+    rows = planned.rows_within(support, wide.X.astype(float), ranges)
+    table = planned.table_within(support, ranges)
+    again = np.concatenate(list(table.batches(frame)))
+    np.testing.assert_allclose(rows, again, atol=2e-5)
+    missing = frame["age"].isna().to_numpy()
+    assert missing.any()
+    assert not rows[missing, 0].any()
+    assert np.linalg.norm(rows[:, :2], axis=1).max() <= 1.0
+
+
+def test_ranges_cost_a_part_of_the_model() -> None:
+    frame, schema = aged(50)
+    del frame
+    public = PublicMap.of(schema, target="stay")
+    for share, part in ((None, 0.04), (0.0, 0.0), (0.3, 0.3)):
+        planned = TablePlan(schema, public, ExponentialSelector(1), HUBER, 1, range_share=share)
+        assert planned.promise.epsilon == pytest.approx(2.0)
+        for support, spent in (((0,), part), ((1,), 0.0)):
+            assert planned.epsilon_of_a_range(support) == pytest.approx(spent)
+            assert planned.model_on(support).epsilon == pytest.approx(1.0 - spent)
+    # A regression whose noise does not follow from ranges takes them as they are.
+    planned = TablePlan(schema, public, ExponentialSelector(1), REGRESSORS["adassp"], 1)
+    assert planned.epsilon_of_a_range((0,)) == 0.0
+
+
+def test_a_range_that_doubles_cannot_divide_stays_as_it_is() -> None:
+    fields = [
+        {"name": "x", "type": "number", "constraints": {"minimum": 1e15, "maximum": 1e15 + 4}},
+        {"name": "y", "type": "number", "constraints": {"minimum": 0, "maximum": 1}},
+    ]
+    schema = TableSchema.of({"fields": fields})
+    frame = pd.DataFrame({"x": np.full(100, 1e15 + 1), "y": np.linspace(0, 1, 100)})
+    model = pair().fit_table(frame, schema, target="y")
+    assert model.release_.table.ranges == {"x": (1e15, 1e15 + 4)}
+
+
+def test_a_share_of_ranges_is_of_a_table() -> None:
+    frame, schema = aged(200)
+    for wrong in (-0.1, 1.0, float("nan")):
+        with pytest.raises(InvalidInput, match="range_share"):
+            pair(range_share=wrong).fit_table(frame, schema, target="stay")
+    with pytest.raises(InvalidInput, match="range_share need a schema"):
+        pair(range_share=0.1).fit(np.zeros((10, 2)), np.zeros(10))
 
 
 def test_nothing_is_drawn_before_the_ledger_has_paid(monkeypatch: pytest.MonkeyPatch) -> None:

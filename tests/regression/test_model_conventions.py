@@ -151,7 +151,8 @@ def test_bad_parameters_are_refused_in_one_line(name: str) -> None:
 @pytest.mark.parametrize("name", ["objective", "huber", "adassp", "logistic", "hinge"])
 def test_a_missing_bound_is_an_error_that_says_why(name: str) -> None:
     X, y = data(name)
-    optional = {"adassp": {"x_bound"}, "logistic": {"coef_bound"}, "hinge": {"coef_bound"}}
+    optional = {key: {"coef_bound"} for key in ("huber", "logistic", "hinge")}
+    optional["adassp"] = {"x_bound"}
     needed = {"x_bound", "y_bound", "coef_bound"} - optional.get(name, set())
     for bound in needed & set(models()[name].get_params()):
         with pytest.raises(InvalidInput, match=f"{bound} .*without looking at the data"):
@@ -272,13 +273,20 @@ def test_a_feature_may_have_several_columns() -> None:
     )
     assert ModelRelease.from_dict(json.loads(json.dumps(of_three.to_dict()))) == of_three
     assert of_three.predict([[1.0, 0.0, 1.0]]).tolist() == [5.0]
-    assert "3 dose=high" in str(of_three)
+    assert "+3  per unit of dose=high" in str(of_three)
     with pytest.raises(InvalidInput):
         release(columns=("age",))
 
 
 def test_a_release_says_what_it_is() -> None:
-    assert str(release()).splitlines()[0] == "adassp: 1 + 0.5 age + -0.25 dose."
+    assert str(release()).splitlines()[:6] == [
+        "Model: adassp",
+        "Features: age, dose",
+        "y = the sum of:",
+        "      1  intercept",
+        "   +0.5  per unit of age",
+        "  -0.25  per unit of dose",
+    ]
     assert "(1, 1e-06)-differentially private" in str(release())
     assert "Note: rounded." in str(release(footnotes=("rounded",)))
     assert release(support=(0, 1)).predict([[1.0, 2.0], [9.0, 0.0]]).tolist() == [1.0, 1.5]

@@ -197,7 +197,6 @@ def test_targets_beyond_their_range_count_where_a_slope_is_bounded() -> None:
     ("more", "asked", "words"),
     [
         ({"epsilon": None}, {}, "need epsilon"),
-        ({"ranges_share": 1.5}, {}, "ranges_share must be"),
         ({"selector": PermuteAndFlipSelector(1, score="loss")}, {}, "drawn from blocks"),
         ({"ranges": "secret"}, {}, "ranges must be"),
         ({}, {"ranges": {"group": (0.0, 1.0)}}, "numbers without categories"),

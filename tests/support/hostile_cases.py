@@ -511,6 +511,7 @@ CASES: list[Case] = [
     # Models and what they are fitted to.
     *options("--epsilon", "1e308", "0", "nan", "1e-300", to=FIT),
     *options("--selection-share", "0", "1", "nan", to=FIT),
+    *options("--range-share", "-1", "1", "nan", to=FIT),
     *options("--delta", "0.7", "nan", to=(*FIT, "--regression", "adassp")),
     *options("--delta", "1e-6", to=FIT, words=("both are pure",)),
     *options("--x-bound", "1e308", "0", "nan", to=FIT),

@@ -1,0 +1,269 @@
+"""Coefficients of a released model as rows: for its summary, frame, picture and card."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import repeat
+from typing import Any
+
+from mipselect.errors import InvalidInput
+from mipselect.regression.intervals import CoefficientIntervals, confidence_intervals
+from mipselect.regression.release import ModelRelease
+from mipselect.tables.equation import CATEGORY, INTERCEPT, PER_UNIT, TableEquation, Term
+from mipselect.validation import checked_share
+
+LEVEL = 0.95
+
+TARGET = "y"
+"""Name of the target where the model is one of arrays."""
+
+OPEN = "open"
+"""Stands in place of a number that says nothing."""
+
+TELLING, TELLING_ODDS = 0.1, math.log(1.5)
+"""Noise worth telling: in halves of the range of the target, and in log-odds."""
+
+MOST_ROWS = 1e15
+
+OF_NUMBERS = "A coefficient is in units of the target"
+OF_COLUMNS = "A coefficient is per unit of its column"
+OF_ODDS = (
+    "A coefficient is added to the logarithm of the odds of the class, which it multiplies by the "
+    "number shown"
+)
+OF_NOISE = "with noise for privacy beside the error of any sample"
+OF_RANGES = "Numbers count within their ranges, and as the middle of it where they are missing"
+OF_RIDGE = (
+    "The ridge draws a coefficient towards 0 and not its interval, so that it may lie outside"
+)
+
+
+@dataclass(frozen=True)
+class CoefficientRow:
+    """One coefficient with its interval.
+
+    Attributes
+    ----------
+    term : Term
+    low, high : float or None
+        None where the mechanism gives no interval.
+    """
+
+    term: Term
+    low: float | None
+    high: float | None
+
+    @property
+    def is_open(self) -> bool:
+        """True where noise leaves everything open, so that the coefficient says nothing."""
+        return self.low == -math.inf and self.high == math.inf
+
+
+@dataclass(frozen=True)
+class CoefficientTable:
+    """All coefficients of a release in the units of its user; released numbers only.
+
+    Attributes
+    ----------
+    rule : TableEquation
+    rows : tuple of CoefficientRow
+        The intercept first, where there is one.
+    intervals : CoefficientIntervals or None
+    reason : str
+        Why there are no intervals, in words; "" if there are.
+    of_fields : bool
+        Whether it is a model of a table with a schema.
+    rare : int or None
+        See `rows_below_noise`.
+    ranges : mapping of str to (float, float)
+        Those of the numbers of the model.
+    """
+
+    rule: TableEquation
+    rows: tuple[CoefficientRow, ...]
+    intervals: CoefficientIntervals | None
+    reason: str
+    of_fields: bool
+    rare: int | None
+    ranges: Mapping[str, tuple[float, float]]
+
+    @classmethod
+    def of(cls, release: ModelRelease, level: float = LEVEL) -> CoefficientTable:
+        """Read the rows from a release.
+
+        Raises
+        ------
+        InvalidInput
+            If no model was released, or the level is not between 0 and 1.
+        """
+        checked_share(level, "level", closed=False)
+        rule, of_fields = rule_of(release), release.table is not None
+        terms = list(rule.terms)
+        if of_fields or release.rows.fit_intercept:
+            terms.append(Term(INTERCEPT, INTERCEPT, rule.intercept))
+        intervals, reason = None, ""
+        ends: Any = repeat((None, None), len(terms))
+        try:
+            intervals = confidence_intervals(release, level)
+            ends = zip(intervals.lower, intervals.upper, strict=True)
+        except InvalidInput as error:
+            reason = str(error)
+        rows = [CoefficientRow(term, *pair) for term, pair in zip(terms, ends, strict=True)]
+        first = [row for row in rows if row.term.kind == INTERCEPT]
+        rest = [row for row in rows if row.term.kind != INTERCEPT]
+        return cls(
+            rule,
+            (*first, *rest),
+            intervals,
+            reason,
+            of_fields,
+            rows_below_noise(release),
+            {} if release.table is None else release.table.ranges,
+        )
+
+    def listed(self, *, all_terms: bool = False) -> list[tuple[CoefficientRow, tuple[str, ...]]]:
+        """Return rows with their cells: coefficient, interval, odds, and what it is per.
+
+        Terms that say nothing where no row has such a value are listed with `all_terms` only, and
+        so are the numbers of coefficients that are open.
+        """
+        rows = [row for row in self.rows if all_terms or not row.term.aside]
+        return [(row, self._cells(row, hidden=row.is_open and not all_terms)) for row in rows]
+
+    def _cells(self, row: CoefficientRow, *, hidden: bool) -> tuple[str, ...]:
+        term, interval = row.term, ""
+        if hidden:
+            return OPEN, "", "", term.meaning
+        if row.low is not None and row.high is not None:
+            interval = f"[{row.low:.6g}, {row.high:.6g}]"
+        if term.kind == INTERCEPT:
+            return f"{term.coefficient:.6g}", interval, "", term.meaning
+        return (
+            f"{term.coefficient:+.6g}",
+            interval,
+            self.rule.odds_of(term).removeprefix(": "),
+            term.meaning,
+        )
+
+    @property
+    def head(self) -> str:
+        """What the rows add up to, in words."""
+        return f"{self.rule.aim} = the sum of:"
+
+    def lines(self, *, all_terms: bool = False) -> list[str]:
+        """The model as a sum, a line for each row that is listed."""
+        rows = [cells for _, cells in self.listed(all_terms=all_terms)]
+        # What it is per is not padded: names may be of any letters.
+        value, *others = (max((len(cells[k]) for cells in rows), default=0) for k in range(3))
+        lines = [self.head]
+        for first, *middle, meaning in rows:
+            padded = [text.ljust(n) for text, n in zip(middle, others, strict=True) if n]
+            lines.append("  ".join(["", first.rjust(value), *padded, meaning]))
+        return lines
+
+    def notes(self, elsewhere: str = "", *, all_terms: bool = False) -> list[str]:
+        """Sentences that say once how to read the rows, and what is left out of them.
+
+        Parameters
+        ----------
+        elsewhere : str
+            Where what is left out can be found, in words.
+        all_terms : bool
+            As for `listed`.
+        """
+        per = OF_NUMBERS if self.of_fields else OF_COLUMNS
+        notes = [f"{OF_ODDS if self.rule.log_odds else per}, {OF_NOISE}."]
+        if any(row.term.kind == CATEGORY for row in self.rows):
+            notes.append(self._of_rare_categories())
+        if self.ranges:
+            told = [f"{name} {low:.6g} to {high:.6g}" for name, (low, high) in self.ranges.items()]
+            notes.append(f"{OF_RANGES}: {', '.join(told)}.")
+        if self.intervals is None:
+            notes.append(f"{self.reason[:1].upper()}{self.reason[1:]}.")
+        else:
+            level = f"{100.0 * self.intervals.level:.6g} %"
+            notes.append(f"Brackets are {level} intervals, each on its own. {OF_RIDGE}.")
+        found = f"; {elsewhere}" if elsewhere else ""
+        if not all_terms:
+            if any(row.is_open and not row.term.aside for row in self.rows):
+                notes.append(f"What is {OPEN} could be any number, by its interval{found}.")
+            if self.rule.left_out:
+                notes.append(f"Not listed: {self.rule.left_out}{found}.")
+        return notes
+
+    def _of_rare_categories(self) -> str:
+        """The sentence on categories that few rows have, or none."""
+        if self.rare is None:
+            return "The coefficient of a category that few rows have, or none, is mostly noise."
+        noise = (
+            "changes the odds by a factor of 1.5"
+            if self.rule.log_odds
+            else "is a twentieth of the range of the target"
+        )
+        return (
+            f"In a category that fewer than some {self.rare} rows have, or none, noise alone "
+            f"{noise} or more."
+        )
+
+    def to_frame(self) -> Any:
+        """Return all rows as a frame of pandas; see `ModelRelease.to_frame`."""
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise InvalidInput("pandas is missing; install it with: pip install pandas") from error
+        columns: dict[str, list[Any]] = {
+            "field": [row.term.field for row in self.rows],
+            "kind": [row.term.kind for row in self.rows],
+            "category": [row.term.category for row in self.rows],
+            "reference": [row.term.reference for row in self.rows],
+            "coefficient": [row.term.coefficient for row in self.rows],
+            "low": [math.nan if row.low is None else row.low for row in self.rows],
+            "high": [math.nan if row.high is None else row.high for row in self.rows],
+        }
+        if self.rule.log_odds:
+            columns["odds_ratio"] = [_odds_ratio(row.term) for row in self.rows]
+        return pd.DataFrame({**columns, "aside": [row.term.aside for row in self.rows]})
+
+
+def rule_of(release: ModelRelease) -> TableEquation:
+    """The linear rule of a release: in the units of its table, or per unit of each column."""
+    if release.table is not None:
+        return release.in_units
+    names = zip(release.column_names, release._released(), strict=True)
+    classes = release.classes
+    return TableEquation(
+        target=TARGET,
+        classes=None if classes is None else (str(classes[0]), str(classes[1])),
+        intercept=release.intercept,
+        terms=tuple(Term(name, PER_UNIT, beta) for name, beta in names),
+        log_odds=release.has_probabilities,
+    )
+
+
+def rows_below_noise(release: ModelRelease) -> int | None:
+    """Rows of a category up to which noise alone is worth telling: (σ/t - c)/h, in two digits.
+
+    Noise of deviation σ in the gradient moves the coefficient of a column by σ/(H + c) or more, c
+    the ridge, and m rows with a one in it add hm to H at most, h the curvature of the loss. All of
+    it is public. None where it is not known, and for scores, which have no unit.
+    """
+    bounds = release.bounds
+    if release.classes is not None and not release.has_probabilities:
+        return None
+    if not {"noise_deviation", "curvature", "ridge"} <= set(bounds):
+        return None
+    telling = TELLING if release.classes is None else TELLING_ODDS
+    curvature, room = bounds["curvature"], bounds["noise_deviation"] / telling - bounds["ridge"]
+    # A file may hold any numbers.
+    if curvature <= 0.0 or not 2.0 <= room / curvature <= MOST_ROWS:
+        return None
+    return int(float(f"{room / curvature:.2g}"))
+
+
+def _odds_ratio(term: Term) -> float:
+    """By what a term multiplies the odds; ``inf`` beyond all doubles, NaN for the intercept."""
+    if term.kind == INTERCEPT:
+        return math.nan
+    return math.inf if term.odds_ratio is None else term.odds_ratio

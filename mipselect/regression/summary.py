@@ -1,0 +1,59 @@
+"""Summary of a released model, as text and as HTML for a notebook."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from html import escape
+
+from mipselect.privacy.guarantee import ROW
+from mipselect.regression.coefficients import LEVEL, CoefficientTable
+from mipselect.regression.release import ModelRelease
+from mipselect.validation import checked_share
+
+ELSEWHERE = "to_frame() has them"
+HEADINGS = ("coefficient", f"{100.0 * LEVEL:g} % interval", "odds", "")
+
+
+def summary_text(release: ModelRelease, level: float) -> str:
+    """The model in words; see `ModelRelease.summary`."""
+    checked_share(level, "level", closed=False)
+    before, after = _around(release)
+    if release.has_model:
+        table = CoefficientTable.of(release, level)
+        before += [*table.lines(), *table.notes(ELSEWHERE)]
+    return "\n".join([*before, *after])
+
+
+def summary_html(release: ModelRelease) -> str:
+    """The same with a table of the coefficients: escaped, without scripts and styles."""
+    before, after = _around(release)
+    if not release.has_model:
+        return _paragraphs([*before, *after])
+    table = CoefficientTable.of(release, LEVEL)
+    rows = [cells for _, cells in table.listed()]
+    kept = [k for k in range(len(HEADINGS)) if any(cells[k] for cells in rows)]
+    made = [_row("th", [HEADINGS[k] for k in kept])]
+    made += [_row("td", [cells[k] for k in kept]) for cells in rows]
+    before.append(table.head)
+    after = [*table.notes(ELSEWHERE), *after]
+    return f"{_paragraphs(before)}<table>{''.join(made)}</table>{_paragraphs(after)}"
+
+
+def _around(release: ModelRelease) -> tuple[list[str], list[str]]:
+    """Lines before the coefficients, and behind them."""
+    table = release.table
+    before, guarantee = release._said(ROW if table is None else table.unit)
+    drawn = "" if release.has_model else ": no model, for the private test failed"
+    before.append(f"Model: {release.mechanism}{drawn}")
+    features = release.feature_names or tuple(map(str, release.support))
+    always = "" if table is None or not table.always else f"; always in: {', '.join(table.always)}"
+    before.append(f"Features: {', '.join(features)}{always}")
+    return before, [guarantee, *(f"Note: {note}." for note in release.footnotes)]
+
+
+def _row(tag: str, cells: Iterable[str]) -> str:
+    return f"<tr>{''.join(f'<{tag}>{escape(cell)}</{tag}>' for cell in cells)}</tr>"
+
+
+def _paragraphs(lines: Iterable[str]) -> str:
+    return "".join(f"<p>{escape(line)}</p>" for line in lines)

@@ -1,0 +1,408 @@
+"""A released model as text, frame, HTML and picture: released numbers, and nothing escapes."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.exceptions import NotFittedError
+
+from mipselect.errors import InvalidInput
+from mipselect.privacy import Guarantee, Release
+from mipselect.regression import (
+    AdaSSPRegressor,
+    ModelRelease,
+    ObjectivePerturbationClassifier,
+    ObjectivePerturbationRegressor,
+    SelectThenRegress,
+    confidence_intervals,
+)
+from mipselect.regression.coefficients import CoefficientTable, rows_below_noise
+from mipselect.regression.rows import RowMap
+from mipselect.selectors import ExponentialSelector
+from mipselect.tables import TableSchema
+from tests.support.all_regressors import CLASSIFIERS, REGRESSORS, all_classifiers, all_models
+from tests.support.patients import SCHEMA, patients
+
+EVIL = r"<script>alert('$\frac$')</script>"
+ADASSP = AdaSSPRegressor(delta=1e-6)
+HUBER = ObjectivePerturbationRegressor(loss="huber(0.25)")
+NO_ROW = ("ward is missing, compared with a", "ward is in no list, compared with a")
+
+
+def fitted(regressor: Any = ADASSP, target: str = "stay", **more: Any) -> SelectThenRegress:
+    given = {"always": ["sex", "age"], "never": ["died" if target == "stay" else "stay"], **more}
+    frame, schema = given.pop("frame", None), given.pop("schema", SCHEMA)
+    epsilon = given.pop("epsilon", 20.0)
+    model = SelectThenRegress(ExponentialSelector(1), regressor, epsilon=epsilon)
+    return model.fit_table(
+        patients(3000) if frame is None else frame, schema, target=target, **given
+    )
+
+
+@pytest.fixture
+def agg() -> Iterator[None]:
+    """Pictures without a screen, closed at the end."""
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    pyplot.switch_backend("agg")
+    yield
+    pyplot.close("all")
+
+
+def of_arrays(**changes: Any) -> ModelRelease:
+    fields: dict[str, Any] = {
+        "support": (0, 1),
+        "feature_names": ("age", "dose"),
+        "guarantee": Guarantee(1.0, 1e-6),
+        "mechanism": "adassp",
+        "private": True,
+        "coefficients": (0.5, -0.25),
+        "intercept": 1.0,
+        "rows": RowMap(2, row_bound=2.0),
+    }
+    return ModelRelease(**{**fields, **changes})
+
+
+class Page(HTMLParser):
+    """The tags and the letters of a page."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.text, self.tags, self.attributes = "", set[str](), list[Any]()
+        self.feed(page)
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+    def handle_starttag(self, tag: str, attrs: Any) -> None:
+        self.tags.add(tag)
+        self.attributes += attrs
+
+
+def rows_of(text: str) -> dict[str, str]:
+    """What stands before each meaning in the lines of coefficients."""
+    lines = [line[2:] for line in text.splitlines() if line.startswith("  ")]
+    return {line.rsplit("  ", 1)[1]: line.rsplit("  ", 1)[0].strip() for line in lines}
+
+
+def test_the_rows_are_the_equation_and_its_intervals() -> None:
+    release = fitted().release_
+    found, frame = confidence_intervals(release), release.to_frame()
+    assert frame["field"].iloc[0] == "intercept"
+    # The intervals have the intercept at their end.
+    order = [len(found.names) - 1, *range(len(found.names) - 1)]
+    for column, values in (
+        ("coefficient", found.coefficients), ("low", found.lower), ("high", found.upper),
+    ):  # fmt: skip
+        np.testing.assert_array_equal(frame[column], np.array(values)[order])
+    terms = release.in_units.terms
+    assert frame["field"].tolist()[1:] == [term.field for term in terms]
+    assert frame["kind"].tolist() == ["intercept", *(term.kind for term in terms)]
+    assert frame["aside"].tolist()[1:] == [term.aside for term in terms]
+    of_b = frame[(frame["field"] == "ward") & (frame["category"] == "b")]
+    assert of_b["reference"].tolist() == ["a"]
+    assert of_b["low"].item() < of_b["high"].item()
+    shown = rows_of(release.summary())
+    assert shown["ward is b and not a"] == (
+        f"{of_b['coefficient'].item():+.6g}  [{of_b['low'].item():.6g}, {of_b['high'].item():.6g}]"
+    )
+    assert set(shown) == {"intercept", *(term.meaning for term in terms if not term.aside)}
+
+
+def test_the_summary_says_what_it_is_and_how_to_read_it() -> None:
+    release = fitted().release_
+    text = release.summary(0.9)
+    assert text.splitlines()[:3] == [
+        "Model: exponential, then adassp",
+        "Features: ward; always in: age, sex",
+        "stay = the sum of:",
+    ]
+    assert text.count("with noise for privacy") == 1
+    assert "Brackets are 90 % intervals" in text
+    assert "Not listed: 4 terms of the model" in text
+    assert "It is (20, 1e-06)-differentially private, replacing one row;" in text
+    assert str(release) == release.summary()
+    again = ModelRelease.from_dict(json.loads(json.dumps(release.to_dict())))
+    assert again.summary(0.9) == text
+    with pytest.raises(InvalidInput, match="level"):
+        release.summary(1.0)
+
+
+def test_without_intervals_it_says_why() -> None:
+    release = fitted(HUBER).release_
+    text, frame = release.summary(), release.to_frame()
+    assert "No intervals: objective perturbation releases coefficients only" in text
+    assert "[" not in text
+    assert frame[["low", "high"]].isna().all(axis=None)
+    assert len(frame) == 1 + len(release.in_units.terms)
+
+
+def test_odds_per_unit() -> None:
+    release = fitted(ObjectivePerturbationClassifier(), "died").release_
+    frame = release.to_frame()
+    np.testing.assert_allclose(frame["odds_ratio"][1:], np.exp(frame["coefficient"][1:]))
+    assert math.isnan(frame["odds_ratio"][0])
+    age = frame[(frame["field"] == "age") & (frame["kind"] == "number")]
+    shown = rows_of(release.summary())["per unit of age"]
+    assert shown.endswith(f"odds × {age['odds_ratio'].item():.3g}")
+    assert "log-odds of died=true = the sum of:" in release.summary()
+    assert "odds" not in rows_of(release.summary())["intercept"]
+    huge = of_arrays(
+        coefficients=(1e9, 0.0), classes=(0, 1), mechanism="objective-perturbation, logistic"
+    )
+    assert huge.to_frame()["odds_ratio"].tolist()[1:] == [math.inf, 1.0]
+    assert "log-odds of y=1" in huge.summary()
+    assert "odds_ratio" not in of_arrays(classes=("a", "b")).to_frame()
+    assert "score of y=b" in of_arrays(classes=("a", "b")).summary()
+
+
+def test_what_is_noise_alone_is_explained_once_and_has_no_number() -> None:
+    frame = patients(3000)
+    frame = frame[frame["ward"] != "c"]
+    release = fitted(frame=frame).release_
+    assert release.feature_names == ("ward",)
+    text = release.summary()
+    assert rows_of(text)["ward is c and not a"] == "open"
+    assert text.count("What is open could be any number") == 1
+    assert not any(words in text for words in NO_ROW)
+    everything = "\n".join(CoefficientTable.of(release).lines(all_terms=True))
+    assert rows_of(everything)["ward is c and not a"].endswith("[-inf, inf]")
+    assert set(NO_ROW) <= set(rows_of(everything))
+    assert "open" not in everything
+    notes = CoefficientTable.of(release).notes(all_terms=True)
+    assert not any("Not listed" in note or "open" in note for note in notes)
+    found = release.to_frame().query("field == 'ward' and category == 'c'")
+    assert (found["low"].item(), found["high"].item()) == (-math.inf, math.inf)
+    assert math.isfinite(found["coefficient"].item())
+
+
+def test_a_required_field_has_no_term_for_missing_values() -> None:
+    release = fitted(HUBER, always=["dose"]).release_
+    of_dose = release.to_frame().query("field == 'dose'")
+    assert of_dose["kind"].tolist() == ["number"]
+
+
+def test_a_seeded_draw_is_marked_everywhere() -> None:
+    release = fitted(ObjectivePerturbationRegressor(random_state=1)).release_
+    assert release.summary().startswith("NOT PRIVATE: drawn with a seeded generator")
+    assert "It would have been 20-differentially private" in release.summary()
+    assert Page(release._repr_html_()).text.startswith("NOT PRIVATE")
+    axes = pytest.importorskip("matplotlib.figure").Figure().subplots()
+    assert "NOT PRIVATE" in release.plot(axes).get_title(loc="left")
+
+
+def test_html_says_the_same_and_holds_no_more_than_a_table() -> None:
+    for release in (fitted().release_, fitted(HUBER).release_, of_arrays()):
+        page = Page(release._repr_html_())
+        assert page.tags == {"p", "table", "tr", "th", "td"}
+        assert page.attributes == []
+        for line in release.summary().splitlines():
+            for words in (part for part in line.split("  ") if part.strip()):
+                assert words.strip() in page.text
+        assert ("95 % interval" in page.text.split("intercept")[0]) == ("[" in page.text)
+
+
+def named_by_a_stranger() -> tuple[pd.DataFrame, TableSchema]:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({EVIL: rng.choice(["a", EVIL, "c"], 2000), "y&y": rng.random(2000)})
+    categories = {"name": EVIL, "type": "string", "categories": ["a", EVIL, "c"]}
+    limits = {"minimum": 0, "maximum": 1}
+    fields = [categories, {"name": "y&y", "type": "number", "constraints": limits}]
+    return frame, TableSchema.of({"fields": fields})
+
+
+@pytest.mark.usefixtures("agg")
+def test_names_cannot_leave_their_cells() -> None:
+    frame, schema = named_by_a_stranger()
+    asked = {"target": "y&y", "always": [], "never": [], "frame": frame, "schema": schema}
+    release = fitted(**asked).release_
+    page = Page(release._repr_html_())
+    assert page.tags == {"p", "table", "tr", "th", "td"}
+    assert f"{EVIL} is {EVIL} and not a" in page.text
+    assert "<script" not in release._repr_html_()
+    plain = Release((0,), (EVIL,), Guarantee(1.0), "exponential", True)
+    page = Page(plain._repr_html_())
+    assert page.tags == {"p"}
+    assert page.text == "".join(str(plain).splitlines())
+    axes = release.plot()
+    axes.figure.canvas.draw()
+    assert f"{EVIL} is {EVIL} and not a" in [text.get_text() for text in axes.get_yticklabels()]
+
+
+def dots(axes: Any) -> dict[float, float]:
+    """The drawn coefficients by their places."""
+    points = [line.get_xydata() for line in axes.lines if line.get_marker() == "o"]
+    return {float(y): float(x) for ((x, y),) in points}
+
+
+def intervals(axes: Any) -> dict[float, tuple[float, float]]:
+    """The drawn intervals by their places."""
+    ends = [one.get_segments()[0] for one in axes.collections]
+    return {float(first[1]): (float(first[0]), float(second[0])) for first, second in ends}
+
+
+@pytest.mark.usefixtures("agg")
+def test_the_picture_has_coefficients_for_whole_ranges_with_their_intervals() -> None:
+    frame = patients(3000)
+    release = fitted(frame=frame[frame["ward"] != "c"]).release_
+    axes = release.plot()
+    labels = [text.get_text() for text in axes.get_yticklabels()]
+    assert labels == [
+        "ward is b and not a", "ward is c and not a: open", "ward is d and not a",
+        "age from 18 to 100", "sex is m and not f",
+    ]  # fmt: skip
+    shown = release.to_frame().query("not aside and kind != 'intercept'")
+    spans = np.array([1.0, 1.0, 1.0, 82.0, 1.0])
+    points, lines = dots(axes), intervals(axes)
+    assert set(points) == set(lines) == {0.0, 2.0, 3.0, 4.0}
+    for place in map(int, points):
+        row = shown.iloc[place]
+        assert points[place] == pytest.approx(spans[place] * row["coefficient"], rel=1e-12)
+        expected = (spans[place] * row["low"], spans[place] * row["high"])
+        assert lines[place] == pytest.approx(expected, rel=1e-12)
+    assert axes.get_xlabel() == "change of stay; 95 % intervals"
+    assert "differentially private, replacing one row" in " ".join(
+        axes.get_title(loc="left").split()
+    )
+
+
+@pytest.mark.usefixtures("agg")
+def test_ordered_categories_are_drawn_from_the_first_to_the_last() -> None:
+    fields = [dict(field) for field in SCHEMA.content["fields"]]
+    (ward,) = (field for field in fields if field["name"] == "ward")
+    ward["categoriesOrdered"] = True
+    schema = TableSchema.of({**SCHEMA.content, "fields": fields})
+    release = fitted(HUBER, always=["ward"], schema=schema).release_
+    axes = release.plot()
+    place = [text.get_text() for text in axes.get_yticklabels()].index("ward from a to d")
+    step = release.to_frame().query("kind == 'ordered categories'")["coefficient"].item()
+    assert dots(axes)[place] == pytest.approx(3.0 * step, rel=1e-12)
+    assert intervals(axes) == {}
+    assert axes.get_xlabel() == "change of stay; no intervals"
+
+
+def test_a_model_of_arrays_is_drawn_per_unit_on_axes_that_are_given() -> None:
+    figures = pytest.importorskip("matplotlib.figure")
+    axes = figures.Figure().subplots()
+    assert of_arrays().plot(axes) is axes
+    assert dots(axes) == {0.0: 0.5, 1.0: -0.25}
+    plain = of_arrays(rows=RowMap(2, fit_intercept=False, row_bound=2.0), intercept=0.0)
+    assert plain.to_frame()["field"].tolist() == ["age", "dose"]
+    empty = of_arrays(
+        support=(), feature_names=(), coefficients=(), rows=RowMap(0, False, row_bound=1.0)
+    )
+    assert "y = the sum of:" in empty.summary()
+    assert len(empty.to_frame()) == 0
+
+
+def test_no_model_is_no_row() -> None:
+    release = of_arrays(coefficients=None, intercept=0.0)
+    assert "Model: adassp: no model, for the private test failed" in release.summary()
+    assert "no model" in release._repr_html_()
+    for view in (release.to_frame, release.plot):
+        with pytest.raises(InvalidInput, match="no model was released"):
+            view()
+
+
+@pytest.mark.parametrize(
+    ("package", "view"), [("pandas", "to_frame"), ("matplotlib.figure", "plot")]
+)
+def test_what_is_not_installed_is_said(
+    package: str, view: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(InvalidInput, match=f"{package.split('.')[0]} is missing; install it"):
+        getattr(of_arrays(), view)()
+
+
+@pytest.mark.parametrize("name", REGRESSORS + CLASSIFIERS)
+def test_estimators_show_what_they_released(name: str) -> None:
+    model = {**all_models(), **all_classifiers()}[name]
+    for view in (model.summary, model.to_frame, model.plot):
+        with pytest.raises(NotFittedError):
+            view()
+    rng = np.random.default_rng(3)
+    X = rng.uniform(-1.0, 1.0, (60, 3))
+    y = np.where(X[:, 0] > 0.0, "sick", "well") if name in CLASSIFIERS else X[:, 0]
+    model.fit(X, y)
+    assert model.summary() == model.release_.summary()
+    if model.release_.has_model:
+        pd.testing.assert_frame_equal(model.to_frame(0.8), model.release_.to_frame(0.8))
+        axes = pytest.importorskip("matplotlib.figure").Figure().subplots()
+        assert model.plot(axes, level=0.8) is axes
+
+
+def with_rare_ward(rows: int, n: int = 3000) -> pd.DataFrame:
+    """Patients of whom so many are in ward c."""
+    frame = patients(n)
+    frame["ward"] = np.random.default_rng(1).choice(["a", "b", "d"], n)
+    frame.loc[: rows - 1, "ward"] = "c"
+    return frame
+
+
+def of_rare_ward(regressor: Any, target: str, rows: int) -> ModelRelease:
+    frame = with_rare_ward(rows)
+    return fitted(regressor, target, frame=frame, always=["ward"], epsilon=2.0).release_
+
+
+def spread(regressor: Any, target: str, rows: int) -> float:
+    """The deviation of the coefficient of the rare ward between draws, per unit of its column."""
+    found = []
+    for _ in range(60):
+        release = of_rare_ward(regressor, target, rows)
+        first, third = (release.columns.index(f"ward={name}") for name in "ac")
+        assert release.coefficients is not None
+        found.append(release.coefficients[third] - release.coefficients[first])
+    return float(np.std(found))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("regressor", "target", "telling", "words"),
+    [
+        (HUBER, "stay", 0.1, "is a twentieth of the range of the target or more"),
+        (
+            ObjectivePerturbationClassifier(),
+            "died",
+            math.log(1.5),
+            "changes the odds by a factor of 1.5 or",
+        ),
+    ],
+)
+def test_a_category_that_few_rows_have_is_noise_and_the_text_says_how_few(
+    regressor: Any, target: str, telling: float, words: str
+) -> None:
+    release = of_rare_ward(regressor, target, 0)
+    rows = rows_below_noise(release)
+    assert rows is not None
+    assert f"fewer than some {rows} rows have, or none, noise alone {words}" in release.summary()
+    assert 0.7 * telling < spread(regressor, target, rows) < 5.0 * telling
+    assert spread(regressor, target, 20 * rows) < telling
+
+
+def test_where_no_noise_is_known_few_are_few() -> None:
+    assert "few rows have, or none, is mostly noise" in fitted().release_.summary()
+    release = fitted(HUBER).release_
+    stored = release.to_dict()
+    for bounds in (
+        {},
+        {"curvature": 0.0},
+        {"curvature": 1e-300},
+        {"noise_deviation": 1e300},
+        {"ridge": 1e9},
+    ):
+        known = {**stored["bounds"], **bounds} if bounds else {}
+        changed = ModelRelease.from_dict({**json.loads(json.dumps(stored)), "bounds": known})
+        assert rows_below_noise(changed) is None
+        assert "few rows have, or none, is mostly noise" in changed.summary()
+    hinge = ObjectivePerturbationClassifier(loss="smoothed-hinge(0.3)")
+    assert rows_below_noise(fitted(hinge, "died").release_) is None
+    plain = fitted(HUBER, always=[], never=["died", "ward", "sex"]).release_
+    assert "categor" not in plain.summary()
