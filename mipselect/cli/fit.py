@@ -85,9 +85,8 @@ class BudgetOptions:
     ranges: str | None = option(
         "--ranges",
         "private: draw the ranges of drawn fields and of the target that nobody stated, and "
-        "release them with the model. Better are stated typical ones; private ones do about as "
-        "well as ranges twice the span of the data where rows times ε is 5,000 or more, and cost a "
-        "fifth of ε.",
+        "release them with the model. They cost a fifth of ε; better are stated typical ones, unless "
+        "rows times ε is 5,000 or more.",
         metavar="public|private",
         show_default="public; private without --schema, --x-bound and --y-bound",
     )

@@ -38,8 +38,9 @@ PLACEHOLDER = (-1.0, 1.0)
 """Stands for a range that is not drawn yet, where nothing depends on it."""
 
 ADVICE = (
-    "State typical ranges if anyone knows them: private ones take a part of epsilon, and do about "
-    "as well as ranges twice the span of the data where rows times epsilon is 5,000 or more"
+    "State typical ranges if anyone knows them: private ones take a fifth of epsilon, and come near "
+    "ranges twice the span of the data only where rows times epsilon is 5,000 or more and no number "
+    "has a long tail"
 )
 
 
@@ -53,7 +54,7 @@ def range_of(values: FloatArray, epsilon: float, source: random.Random) -> tuple
 
     References
     ----------
-    docs/mathematics/regression.md, (10).
+    docs/mathematics/regression.md, (11).
     """
     drawn = IntervalLaw(values, epsilon, outside_of(epsilon, len(values))).sample(source)
     reach = WIDER * drawn.half_width

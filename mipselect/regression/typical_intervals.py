@@ -3,7 +3,7 @@
 The exponential mechanism over a public list of intervals of all sizes and places, with public
 weights. Its utilities count values and the public weights are integers, so draws are exact. The
 list is never written down: of the intervals that hold no value only their weight is needed
-(docs/mathematics/regression.md, (10)).
+(docs/mathematics/regression.md, (11)).
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ class IntervalLaw:
 
     References
     ----------
-    docs/mathematics/regression.md, (10).
+    docs/mathematics/regression.md, (11).
 
     Examples
     --------
