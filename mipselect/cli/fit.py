@@ -85,8 +85,8 @@ class BudgetOptions:
     ranges: str | None = option(
         "--ranges",
         "private: draw the ranges of drawn fields and of the target that nobody stated, and "
-        "release them with the model. They cost a fifth of ε; better are stated typical ones, unless "
-        "rows times ε is 5,000 or more.",
+        "release them with the model. They cost a fifth of ε, and do well where rows times ε is "
+        "5,000 or more; typical ranges that are stated do better.",
         metavar="public|private",
         show_default="public; private without --schema, --x-bound and --y-bound",
     )
