@@ -74,8 +74,11 @@ class Table:
 
     def drawn(self, rows: int, seed: int) -> Table:
         """Some of its rows, without replacement."""
-        kept = np.random.default_rng(seed).permutation(len(self.frame))[:rows]
-        return replace(self, frame=self.frame.iloc[kept].reset_index(drop=True))
+        return self.part(np.random.default_rng(seed).permutation(len(self.frame))[:rows])
+
+    def part(self, rows: np.ndarray) -> Table:
+        """The rows of these numbers."""
+        return replace(self, frame=self.frame.iloc[rows].reset_index(drop=True))
 
     def supports(self) -> np.ndarray:
         return np.array(list(combinations(range(self.n_features), self.support_size)))
