@@ -55,7 +55,7 @@ def test_schema_target_size_and_epsilon_are_enough(run: Run, table: Path) -> Non
     for words in (
         "Features: ward", "stay = ", "ward is b and not a", "Not listed: 2 terms of the model",
         "Guarantee of features and coefficients: 60-", "nothing remembers this release",
-        "ε = 12 for the features by permute-and-flip", "Model: huber(0.25) loss",
+        "ε = 18 for the features by permute-and-flip", "Model: huber(0.25) loss",
         "no ranges were used to draw features",
         "replacing all rows of one id;", "--all-terms lists them",
     ):  # fmt: skip
@@ -261,6 +261,9 @@ def test_no_range_at_all(run: Run, folder: Path) -> None:
     assert set(drawn) == {*report["model"]["feature_names"], "y"}
     assert all(each["private"] and each["epsilon"] == 20.0 for each in drawn.values())
     assert ModelRelease.load(output).drawn_ranges == report["drawn_ranges"]
+    card = run("card", output).out
+    assert "Private ranges" in card
+    assert "ε = 20" in card
     text = run(*command, "--seed", "1").out
     for words in ("ε = 40 for ranges", "Range of y: ", "private, drawn with ε = 20."):
         assert words in text
