@@ -9,7 +9,7 @@ other rows (of classes: fields added one by one). "fit" is `SelectThenRegress.fi
 defaults. With `--peer` an interpreter that has diffprivlib fits all fields at the same ε, on rows
 and target in [-1, 1] by the same public ranges. "useless" is the share of splits in which a model
 is no better than the mean, or than the share of yes for everybody. Seeded, and ranges of tables
-without a schema are made up from their rows: nothing here is private.
+without a schema are made up from their rows: nothing here is private. All others are medians.
 """
 
 from __future__ import annotations
@@ -130,7 +130,9 @@ def report(tables: list[Table], options: argparse.Namespace, *, classes: bool) -
             ):
                 found[name, epsilon].append(values)
         for (name, epsilon), values in found.items():
-            cells = " | ".join(f"{value:.3f}" for value in np.mean(values, axis=0))
+            *medians, _ = np.median(values, axis=0)
+            useless = np.mean(values, axis=0)[-1]
+            cells = " | ".join(f"{value:.3f}" for value in (*medians, useless))
             rows = len(table.frame) if options.rows is None else options.rows
             asked = f"{epsilon:g}" if epsilon else ""
             print(f"| {table.name} | {rows:,} | {asked} | {name} | {cells} |", flush=True)

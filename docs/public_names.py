@@ -12,6 +12,7 @@ MODULES = (
     "mipselect.mechanisms",
     "mipselect.selectors",
     "mipselect.regression",
+    "mipselect.quality",
     "mipselect.tables",
     "mipselect.planning",
     "mipselect.datasets",

@@ -111,6 +111,8 @@ def _accounting(read: ReleaseFile) -> CardPart:
         how = (
             "Features, then their coefficients; ε and δ of both are added up, and charged at once."
         )
+        if read.model.quality is not None:
+            how += " The quality is of rows that were kept apart from both, and adds nothing."
     if read.ledger is None:
         remembered = Entry("Ledger", "None: nothing remembers this release.")
     else:

@@ -7,6 +7,8 @@ from itertools import groupby
 from operator import itemgetter
 
 from mipselect.cli.card_parts import Entry
+from mipselect.cli.quality import rows_in_words
+from mipselect.quality import Quality
 from mipselect.regression import ModelRelease
 from mipselect.regression.coefficients import CoefficientTable
 from mipselect.tables.equation import INTERCEPT, Term
@@ -41,6 +43,7 @@ def of_a_model(model: ModelRelease, about: str) -> list[Entry]:
         ),
         *_private_ranges(model),
         Entry("How to read a coefficient", " ".join(table.notes())),
+        *([] if model.quality is None else of_a_quality(model.quality)),
     ]
 
 
@@ -61,6 +64,14 @@ def _described(cells: Sequence[str]) -> str:
     """A coefficient with its interval and its odds where there are any, and what it is per."""
     *numbers, meaning = (cell for cell in cells if cell)
     return f"{' '.join(numbers)}: {meaning}"
+
+
+def of_a_quality(quality: Quality) -> list[Entry]:
+    """How good the model is, the verdict first."""
+    return [
+        Entry(f"Quality on {rows_in_words(quality)}", quality.lines[0]),
+        *(Entry("Quality", text) for text in quality.lines[1:]),
+    ]
 
 
 def chosen(support: Sequence[int], names: Sequence[str]) -> list[str]:

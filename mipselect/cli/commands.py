@@ -33,6 +33,10 @@ OWN = {
         "predict",
         "Predict the target for every row of DATA, in the order of the rows.",
     ),
+    "evaluate": (
+        "evaluate",
+        "Say how good a model is on the rows of DATA, with differential privacy.",
+    ),
     "describe": (
         "describe",
         "Begin the public schema of DATA, and list what you must fill in.",

@@ -26,12 +26,14 @@ from mipselect.cli.table_options import (
     ScoreOptions,
     TableOptions,
     note_of_the_target,
+    numbers_only,
     of_two_classes,
 )
 from mipselect.cli.task import deliver_task
 from mipselect.errors import InvalidInput
 from mipselect.problem.scores import LOSS
 from mipselect.regression.private_ranges import ADVICE, PRIVATE, WAYS
+from mipselect.regression.shares import fields_from_blocks
 from mipselect.selectors import BY_NAME
 from mipselect.selectors.problem import ProblemSelector
 from mipselect.tables.schema import TableSchema
@@ -47,6 +49,9 @@ mipselect fit patients.parquet --schema patients.schema.json \\
 mipselect fit patients.parquet --schema patients.schema.json \\
     --target los_days --support-size 5 --epsilon 2 --delta 1e-6 \\
     --regression boosted-adassp --always age,sex --ledger study.ledger
+
+mipselect fit patients.parquet --schema patients.schema.json \\
+    --target los_days --support-size 5 --epsilon 2 --quality-share 0.1
 
 mipselect fit patients.csv --target score --support-size 3 --epsilon 2 \\
     --x-bound 1 --y-bound 2 --dry-run
@@ -89,6 +94,13 @@ class BudgetOptions:
         "5,000 or more; typical ranges that are stated do better.",
         metavar="public|private",
         show_default="public; private without --schema, --x-bound and --y-bound",
+    )
+    quality_share: float | None = option(
+        "--quality-share",
+        "Keep this share of the rows, or people, apart from the fit, to say how good the model is; "
+        "it costs no further ε.",
+        metavar="A",
+        show_default="nothing says it",
     )
     relation: str | None = option(
         "--relation",
@@ -145,7 +157,8 @@ class FitArguments:
         },
         show_default={
             "--score": "block-r2 where supports can be listed, else blocks; loss with "
-            "--coef-bound, --ridge, --loss, for two classes, and under add-remove"
+            "--coef-bound, --ridge, --loss, under add-remove, and for two classes unless all "
+            "fields are numbers"
         },
     )
     drawing: DrawOptions = group(
@@ -200,9 +213,14 @@ def _options(arguments: FitArguments, schema: TableSchema | None) -> FitOptions:
     method = drawing.method or default_method(ledger)
     relation = budget.relation or ("replace-one" if ledger is None else ledger.relation)
     scales = stated(**asdict(arguments.regularisation))
-    classes = schema is not None and of_two_classes(schema, arguments.table.target)
+    target, never = arguments.table.target, arguments.question.keywords.get("never", ())
     private = _ranges_are_private(arguments)
-    of_rows = not private and (bool(scales) or classes or relation == "add-remove")
+    in_general = fields_from_blocks(
+        relation=relation,
+        classes=schema is not None and of_two_classes(schema, target),
+        numbers_only=schema is None or numbers_only(schema, {target, *never}),
+    )
+    of_rows = not private and (bool(scales) or not in_general)
     in_blocks = _in_blocks(arguments.scores, method, of_rows=of_rows)
     if private and not in_blocks:
         raise InvalidInput(
@@ -219,6 +237,7 @@ def _options(arguments: FitArguments, schema: TableSchema | None) -> FitOptions:
         selection_share=budget.selection_share,
         range_share=budget.range_share,
         private_ranges=private,
+        quality_share=budget.quality_share,
         in_blocks=in_blocks,
         scores=arguments.scores,
         scales=scales,

@@ -51,6 +51,8 @@ class FitOptions:
         The same of the model's ε, for the ranges of its numbers; 0 for none.
     private_ranges : bool
         True if ranges that nobody stated are drawn.
+    quality_share : float or None
+        Share of the rows that is kept apart, to measure the model by.
     in_blocks : bool
         True if features are drawn from scores from blocks of rows.
     scores : ScoreOptions
@@ -69,6 +71,7 @@ class FitOptions:
     selection_share: float | None
     range_share: float | None
     private_ranges: bool
+    quality_share: float | None
     in_blocks: bool
     scores: ScoreOptions
     scales: Mapping[str, float]
@@ -88,6 +91,8 @@ class FitOptions:
                 )
             if self.range_share != 0.0:
                 checked_share(self.range_share, "--range-share", closed=False)
+        if self.quality_share is not None:
+            checked_share(self.quality_share, "--quality-share", closed=False)
         checked_choice(self.relation, "--relation", RELATIONS)
         if self.private_ranges and self.relation != "replace-one":
             raise InvalidInput(
@@ -261,6 +266,11 @@ class FitPlan:
         source = random.Random(seed)
         return source, source
 
+    def source_of_quality(self) -> random.Random:
+        """Return a generator for the rows that are kept apart, and for what is drawn of them."""
+        seed = self.options.seed
+        return random.SystemRandom() if seed is None else random.Random(f"quality {seed}")
+
     @property
     def noted(self) -> Mapping[str, Any]:
         """Entries of a ledger besides the settings."""
@@ -271,11 +281,17 @@ class FitPlan:
             "delta": self.options.delta or 0.0,
             "selection_share": self.options.share,
             **self._of_ranges,
+            **self._of_quality,
         }
 
     @property
     def _of_ranges(self) -> Mapping[str, Any]:
         return {"ranges": PRIVATE} if self.options.private_ranges else {}
+
+    @property
+    def _of_quality(self) -> Mapping[str, float]:
+        share = self.options.quality_share
+        return {} if share is None else {"quality_share": share}
 
     def report(self, together: Guarantee) -> Mapping[str, Any]:
         """Return a guarantee as part of a JSON object, and those of its two parts."""
@@ -299,6 +315,7 @@ class FitPlan:
             "selection_share": self.options.share,
             "range_share": self.options.range_share,
             **self._of_ranges,
+            **self._of_quality,
             "target_scale": None if drawn else units.target_scale,
             "target_offset": None if drawn else units.target_offset,
             "model_loss": loss,

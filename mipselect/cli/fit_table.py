@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from mipselect.problem.instance import Instance
 from mipselect.problem.problem import Problem
 from mipselect.problem.stored.headers import header
 from mipselect.regression.private_ranges import private_ranges
+from mipselect.tables.chosen_rows import ChosenRows
 from mipselect.tables.mapping import open_table
 from mipselect.tables.numbers import read_table
 from mipselect.tables.public_map import PublicMap
@@ -101,6 +102,16 @@ class FitTable:
         return cls(data, source, schema, {"target": target}, head)
 
     @property
+    def unit_rule(self) -> str:
+        """What becomes of several rows of one person."""
+        rule: str = self.question.get("unit_rule", "first")
+        return rule
+
+    def of_rows(self, rows: ChosenRows) -> FitTable:
+        """The same of some of its rows."""
+        return replace(self, source=rows)
+
+    @property
     def title(self) -> str:
         """Name of the table in messages: that of its file, without the folder."""
         return Path(self.data).name
@@ -156,7 +167,7 @@ class FitTable:
         """Return what the features are drawn from; nothing is raised because of the rows."""
         if plan.drawn.blocks is None:
             return self.instance(plan, given)
-        return plan.drawn.scored(self.source, self.question.get("unit_rule", "first"))
+        return plan.drawn.scored(self.source, self.unit_rule)
 
     def instance(self, plan: FitPlan, given: Mapping[str, Any]) -> Instance:
         """Make an instance of the table; nothing is raised because of its rows."""

@@ -14,12 +14,14 @@ from mipselect.cli.failures import NOT_SPENT, amount, spent_by, without_numbers
 from mipselect.cli.fit_plan import FitPlan
 from mipselect.cli.fit_table import FitTable
 from mipselect.cli.output import NOT_PRIVATE, banner, heading, line
+from mipselect.cli.quality import show_quality
 from mipselect.cli.task import Task
 from mipselect.privacy import Guarantee, Ledger
 from mipselect.problem.problem import Problem
 from mipselect.problem.stored.files import StoredData
 from mipselect.regression import ModelRelease
 from mipselect.regression.coefficients import CoefficientTable
+from mipselect.regression.evaluation import HeldOut
 from mipselect.search.progress import ProgressCallback
 
 NO_MODEL = (
@@ -81,6 +83,25 @@ class FitTask(Task):
         """The parts, and the bounds of the model."""
         return self.plan.asked
 
+    @cached_property
+    def apart(self) -> HeldOut | None:
+        """Rows that are kept apart from the fit; None where nothing is to be measured."""
+        options = self.plan.options
+        if options.quality_share is None:
+            return None
+        return HeldOut.of_table(
+            self.table.source,
+            self.plan.drawn.public,
+            options.quality_share,
+            self.plan.promise.relation,
+            self.plan.source_of_quality(),
+        )
+
+    @property
+    def fitted(self) -> FitTable:
+        """The table without the rows that are kept apart."""
+        return self.table if self.apart is None else self.table.of_rows(~self.apart.apart)
+
     def problem(self) -> tuple[Problem, int | None]:
         """See `Task`; the number of rows is told where the score depends on it."""
         return self.table.problem(self.plan, self.given)
@@ -104,7 +125,7 @@ class FitTask(Task):
 
     def data(self) -> StoredData:
         """See `Task`; nothing is raised because of the rows."""
-        made = self.table.scored(self.plan, self.given)
+        made = self.fitted.scored(self.plan, self.given)
         return StoredData.of_made(Path(self.table.data), made, self.given)
 
     def draw(
@@ -116,12 +137,14 @@ class FitTask(Task):
         made: Any = scored
         if drawn.blocks is not None:
             ranged = drawn.ranges is not None
-            made = None if ranged else self.table.instance(self.plan, self.given)
+            made = None if ranged else self.fitted.instance(self.plan, self.given)
         with without_numbers(self.method, NOT_SPENT):
             pair = drawn.pair(made, sources[0], private=private, scored=scored, progress=progress)
             pair.pair.selection.prepare()
         with without_numbers(self.method, spent_by(ledger)):
-            model = pair.release(ledger, sources, self.table.source)
+            model = pair.release(ledger, sources, self.fitted.source)
+            if self.apart is not None:
+                model = self.apart.measured(model, self.table.schema, self.table.unit_rule)
         return FittedModel(self, model)
 
     def show_terms(self, console: Console) -> None:
@@ -140,6 +163,9 @@ class FitTask(Task):
             f"Cost: {amount(parts['selection'])} for the features by {options.method.value}, "
             f"{ranges}{amount(parts['model'])} for {what} by {options.model.regression.value}.",
         )
+        if options.quality_share is not None:
+            apart = f"{100.0 * options.quality_share:.6g} % of the rows"
+            line(console, f"Quality: on {apart}, kept apart from the fit, at no further ε.")
 
     def _show_model(self, console: Console) -> None:
         asked = self.plan.asked
@@ -165,7 +191,10 @@ class FittedModel:
     @property
     def warnings(self) -> tuple[str, ...]:
         """See `Outcome`."""
-        return () if self.model.has_model else (NO_MODEL,)
+        if not self.model.has_model:
+            return (NO_MODEL,)
+        quality = self.model.quality
+        return () if quality is None or quality.beats_chance else (quality.verdict,)
 
     @cached_property
     def coefficients(self) -> CoefficientTable | None:
@@ -207,6 +236,8 @@ class FittedModel:
                 f"Range of {drawn['field']}: {drawn['minimum']:g} to {drawn['maximum']:g}, "
                 f"private, drawn with ε = {drawn['epsilon']:.6g}.",
             )
+        if model.quality is not None:
+            show_quality(console, model.quality)
         for note in model.footnotes:
             line(console, f"Note: {note}.")
         if model.private:

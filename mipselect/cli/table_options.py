@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -229,6 +230,16 @@ class SourceOptions:
 def of_two_classes(schema: TableSchema, target: str) -> bool:
     """Return whether a target has two categories by its schema."""
     return len(schema.field(target, "target").category_names) == 2
+
+
+def numbers_only(schema: TableSchema, left_out: Collection[str]) -> bool:
+    """Return whether all fields but some are numbers by their schema; one names the person."""
+    known = {*left_out, schema.privacy_unit}
+    return all(
+        field.is_number and field.categories is None
+        for field in schema.fields
+        if field.name not in known
+    )
 
 
 def note_of_the_target(schema: TableSchema, target: str) -> None:

@@ -1,6 +1,7 @@
 """Private linear models as scikit-learn estimators."""
 
 from mipselect.regression.adassp import AdaSSPRegressor, BoostedAdaSSPRegressor
+from mipselect.regression.evaluation import evaluate_model
 from mipselect.regression.intervals import (
     CoefficientIntervals,
     confidence_intervals,
@@ -26,5 +27,6 @@ __all__ = [
     "TukeyRegressor",
     "adassp_from_moments",
     "confidence_intervals",
+    "evaluate_model",
     "mean_intervals",
 ]

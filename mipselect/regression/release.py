@@ -17,6 +17,7 @@ from mipselect.errors import InvalidInput
 from mipselect.json_objects import parsed
 from mipselect.losses.classes import Classes, checked_classes
 from mipselect.privacy.release import Release
+from mipselect.quality.measures import Quality
 from mipselect.regression.rows import RowMap
 from mipselect.regression.stored_models import FORMAT, VERSION, fields_of
 from mipselect.tables.equation import TableEquation
@@ -73,6 +74,8 @@ class ModelRelease(Release):
     table : ModelTable, optional
         For a model of a table: the public map of its rows into `columns`. Coefficients then are
         those of columns and a target in [-1, 1], and `in_units` has them in units of the table.
+    quality : Quality, optional
+        How good its predictions are, measured on rows that were kept apart from the fit.
 
     Raises
     ------
@@ -101,6 +104,7 @@ class ModelRelease(Release):
     statistics: Mapping[str, Any] = field(default_factory=dict, repr=False)
     footnotes: tuple[str, ...] = ()
     table: ModelTable | None = None
+    quality: Quality | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -332,6 +336,7 @@ class ModelRelease(Release):
             "statistics": {name: _thawed(value) for name, value in self.statistics.items()},
             "footnotes": list(self.footnotes),
             "table": None if self.table is None else self.table.to_dict(),
+            **({} if self.quality is None else {"quality": self.quality.to_dict()}),
         }
 
     def save(self, path: str | Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin, clone
-from sklearn.utils import ClassifierTags
+from sklearn.utils import ClassifierTags, _safe_indexing
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -28,15 +28,23 @@ from mipselect.privacy.randomness import source_of
 from mipselect.problem.instance import Instance
 from mipselect.problem.layout import Layout
 from mipselect.problem.scores import LOSS
+from mipselect.quality.draw import Predictions, quality_of, require_measurable, within
+from mipselect.quality.held_out import held_out
 from mipselect.regression.base import NumberPredictor, PrivateLinearModel
+from mipselect.regression.evaluation import HeldOut
 from mipselect.regression.objective_perturbation import ObjectivePerturbationClassifier
 from mipselect.regression.pair import Pair, most_columns, promised_together, require_within
 from mipselect.regression.private_ranges import PRIVATE, PUBLIC, WAYS, PrivateRanges, private_ranges
-from mipselect.regression.shares import SHARE_OF_PRIVATE_RANGES, default_selection_share
+from mipselect.regression.shares import (
+    SHARE_OF_PRIVATE_RANGES,
+    default_selection_share,
+    fields_from_blocks,
+)
 from mipselect.regression.table_pair import TablePlan
 from mipselect.selectors import MCMCSelector
 from mipselect.selectors.base import PrivateSelector
 from mipselect.selectors.problem import ProblemSelector
+from mipselect.tables.encoders import Scaled
 from mipselect.tables.input_map import checked_schema
 from mipselect.tables.joined import with_column
 from mipselect.tables.public_map import PublicMap
@@ -75,6 +83,8 @@ class SelectThenRegress(NumberPredictor):
         Zeros for the other columns. After `fit_table` those of the columns of the model.
     classes_ : ndarray of shape (2,)
         Only of a classifier.
+    quality_ : Quality or None
+        Of the model, where `quality_share` is given and a model was released.
 
     Raises
     ------
@@ -122,7 +132,7 @@ class SelectThenRegress(NumberPredictor):
     epsilon: float | None = parameter(
         "float, optional",
         "ε of both together. It takes the place of their own: `selection_share` of it goes to the "
-        "selector's `epsilon`, and the rest to the regressor's.",
+        "selector's `epsilon`, and what that does not cost to the regressor's.",
         default=None,
         check=checked_budget,
     )
@@ -140,6 +150,13 @@ class SelectThenRegress(NumberPredictor):
         "takes ranges as they are. Default: 0.04 for each number, 0.16 at most; by experiment.",
         default=None,
         check=_checked_range_share,
+    )
+    quality_share: float | None = parameter(
+        "float, optional",
+        "Between 0 and 1: this share of the rows, or people, is kept apart from the fit, and says "
+        "how good the model is, at no further ε. Default: none.",
+        default=None,
+        check=lambda share, name: checked_share(share, name, closed=False),
     )
     schema: TableSchema | None = parameter(
         "TableSchema, optional",
@@ -202,6 +219,13 @@ class SelectThenRegress(NumberPredictor):
         # Before the search for a law, which may take long.
         selector._check_number(len(layout.groups))
         model = _promise_on_some_columns(selector, regressor, layout)
+        share, relation = self.quality_share, regressor.relation
+        bound, of_classes = getattr(regressor, "y_bound", None), _classifies(regressor)
+        apart = np.zeros(len(table), dtype=bool)
+        if share is not None:
+            require_measurable(of_classes, bound, relation)
+            apart = held_out(len(table), share, relation, sources[1])
+            X, y = (_safe_indexing(each, np.flatnonzero(~apart)) for each in (X, y))
         selection: Mechanism[Any] = selector._silent_mechanism(X, y, sources[0])
         together = promised_together(selection.guarantees, model)
         if self.epsilon is not None:
@@ -213,10 +237,18 @@ class SelectThenRegress(NumberPredictor):
             replace(together, private=private),
             type(regressor).__name__,
         )
-        release, columns = pair.release(table, target, self.ledger, sources, regressor._classes())
+        release, columns = pair.release(
+            table[~apart], target[~apart], self.ledger, sources, regressor._classes()
+        )
+        if share is not None and release.has_model:
+            found = release.decision(table[apart][:, list(columns)])
+            unseen = Predictions(target[apart], found, of_classes, bound, complete=True)
+            quality = quality_of(unseen, within(release.guarantee), sources[1], share)
+            release = replace(release, quality=quality)
         self._keep(release, columns, size)
         if isinstance(regressor, ObjectivePerturbationClassifier):
             self.classes_ = regressor.classes_
+        self.quality_ = release.quality
         self.support_ = np.zeros(size, dtype=bool)
         self.support_[self._columns] = True
         return self
@@ -289,6 +321,11 @@ class SelectThenRegress(NumberPredictor):
         promised = plan.promise
         if self.epsilon is not None:
             require_within(promised, self.epsilon)
+        share, apart = self.quality_share, None
+        if share is not None:
+            relation = promised.relation
+            apart = HeldOut.of_table(source, public, share, relation, sources[1])
+            source = ~apart.apart
         # Scores from blocks are of rows as they are, and the model is of rows within ranges.
         table = read_again(source) if in_blocks else source
         instance = None
@@ -306,8 +343,11 @@ class SelectThenRegress(NumberPredictor):
         scored = plan.scored(table, unit_rule) if in_blocks else None
         pair = plan.pair(instance, sources[0], private=private, scored=scored)
         release = pair.release(self.ledger, sources, table)
+        if apart is not None:
+            release = apart.measured(release, schema, unit_rule)
         size = len(release.columns)
         self._keep(release, range(size), size)
+        self.quality_ = release.quality
         self.support_ = np.ones(size, dtype=bool)
         if release.classes is not None:
             self.classes_ = np.array(release.classes)
@@ -388,10 +428,12 @@ class SelectThenRegress(NumberPredictor):
         if share is None:
             share = default_selection_share(in_blocks=in_blocks)
         first = round_down(whole * exact(share))
-        return (
-            selector.set_params(epsilon=first),
-            regressor.set_params(epsilon=round_down(whole - exact(first) - self._of_ranges)),
-        )
+        selector.set_params(epsilon=first)
+        # Under add-remove an exact draw costs half of its ε: the model gets what is left.
+        stated = selector.guarantees.get(regressor.relation)
+        spent = first if stated is None else min(first, stated.epsilon)
+        rest = whole - exact(spent) - self._of_ranges
+        return selector, regressor.set_params(epsilon=round_down(rest))
 
     @property
     def _of_ranges(self) -> Fraction:
@@ -433,15 +475,17 @@ def _scores_blocks(selector: PrivateSelector) -> bool:
 def _scores_blocks_of_table(
     selector: PrivateSelector, regressor: PrivateLinearModel, public: PublicMap, *, ranged: bool
 ) -> bool:
-    """Return the same for a table: of two classes, and under add-remove, only where it is asked.
+    """Return the same for a table, by a public rule where it is not asked.
 
     Where ranges are to be drawn there is nothing else.
     """
     if not isinstance(selector, ProblemSelector) or selector.asked_score is not None:
         return _scores_blocks(selector)
-    if ranged:
-        return True
-    return public.units.classes is None and regressor.relation == "replace-one"
+    return ranged or fields_from_blocks(
+        relation=regressor.relation,
+        classes=public.units.classes is not None,
+        numbers_only=all(isinstance(encoder, Scaled) for encoder in public.encoders),
+    )
 
 
 def _take_signs(selector: PrivateSelector) -> None:

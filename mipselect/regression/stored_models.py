@@ -8,6 +8,7 @@ from typing import Any
 from mipselect.errors import InvalidInput
 from mipselect.json_objects import faults
 from mipselect.privacy.guarantee import Guarantee
+from mipselect.quality.measures import Quality
 from mipselect.regression.rows import RowMap
 from mipselect.tables.model_table import ModelTable
 from mipselect.validation import shown
@@ -36,7 +37,7 @@ def fields_of(stored: Mapping[str, Any]) -> dict[str, Any]:
     for fault in faults(stored, "mipselect.regression", SHAPE):
         raise InvalidInput(f"not a stored model: {fault}")
     fields = {name: value for name, value in stored.items() if name not in FORMAT_KEYS}
-    table = fields.pop("table", None)
+    table, quality = fields.pop("table", None), fields.pop("quality", None)
     guarantee, rows = {**fields.pop("guarantee")}, {**fields.pop("rows")}
     guarantee["conditions"] = tuple(guarantee["conditions"])
     for name in ("x_bound", "unit"):
@@ -52,4 +53,5 @@ def fields_of(stored: Mapping[str, Any]) -> dict[str, Any]:
         "guarantee": Guarantee(**guarantee),
         "rows": RowMap(**rows),
         "table": None if table is None else ModelTable.from_dict(table),
+        "quality": None if quality is None else Quality.from_dict(quality),
     }

@@ -15,6 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 from mipselect.errors import InvalidInput
+from mipselect.tables.chosen_rows import ChosenRows
 from mipselect.tables.frame_columns import pandas_column, polars_batches, polars_type
 from mipselect.tables.parts import ROWS, Part, arrow_part, kind_of, pieces
 from mipselect.tables.places import Once, places_of_dataset
@@ -51,6 +52,8 @@ def open_source(source: Any) -> tuple[Part, ...]:
     """
     if isinstance(source, str | Path):
         return stored_parts(str(source))
+    if isinstance(source, ChosenRows):
+        return source.opened()
     from pyarrow import dataset
 
     if isinstance(source, pa.RecordBatch):

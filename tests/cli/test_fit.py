@@ -108,6 +108,17 @@ def test_a_target_of_ordered_categories_is_a_number_and_says_so(run: Run, tmp_pa
     assert note not in run(*moments[:-1], "stay", "--output", tmp_path / "n.npz").err
 
 
+@pytest.mark.parametrize(("never", "score"), [("sex,ward,stay", "block-r2"), ("stay", "loss")])
+def test_two_classes_of_numbers_alone_are_found_by_blocks(
+    run: Run, table: Path, never: str, score: str
+) -> None:
+    asked = ("--schema", table.with_name("schema.json"), "--target", "died", "--never", never)
+    command = ("fit", table, *asked, "--support-size", "1", "--epsilon", "9", "--json")
+    planned, report = run(*command, "--dry-run").report, run(*command).report
+    assert planned.get("score", "loss") == report.get("score", "loss") == score
+    assert report["selection_share"] == (0.5 if score == "loss" else 0.3)
+
+
 def test_the_file_is_the_model_and_its_equation(run: Run, table: Path, tmp_path: Path) -> None:
     output = tmp_path / "model.json"
     assert fit(run, table, "--always", "sex", "--output", output).code == 0

@@ -119,6 +119,7 @@ ADD_REMOVE = ObjectivePerturbationRegressor(loss="huber(0.25)", relation="add-re
         (ExponentialSelector(1, score="loss"), HUBER, NUMBER, None),
         (ExponentialSelector(1, ridge=2.0), HUBER, NUMBER, None),
         (ExponentialSelector(1), LOGISTIC, CLASSES, None),
+        (ExponentialSelector(1), LOGISTIC, {**CLASSES, "never": ["sex", "ward"]}, "block-r2"),
         (ExponentialSelector(1), ADD_REMOVE, NUMBER, None),
         (SISSelector(1, **REPLACE), HUBER, NUMBER, None),
     ],

@@ -164,6 +164,22 @@ def test_one_row_of_each_person() -> None:
         assert model.release_.table.unit == "who"
 
 
+def test_ranges_see_nothing_of_the_rows_that_are_kept_apart(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen = []
+
+    def counted(values: np.ndarray, epsilon: float, source: random.Random) -> tuple[float, float]:
+        seen.append(len(values))
+        return range_of(values, epsilon, source)
+
+    monkeypatch.setattr(private_ranges, "range_of", counted)
+    model = pair(quality_share=0.25, size=2).fit_table(table(2000), schema_of(), target="y")
+    assert set(seen) == {1500}
+    assert model.quality_.rows == 500
+    assert model.quality_.beats_chance
+
+
 def test_the_share_outside_is_public() -> None:
     assert outside_of(1.0, 10**6) == 2
     assert outside_of(0.05, 4000) == 4

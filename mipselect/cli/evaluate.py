@@ -1,0 +1,151 @@
+"""`mipselect evaluate`: how good a released model is on a table, as a private release."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from pathlib import Path
+
+from rich.console import Console
+
+from mipselect.cli.declared import argument, command, group, option, options, required
+from mipselect.cli.ledger_entry import (
+    LedgerOptions,
+    charged_report,
+    noted,
+    print_charged,
+    told_of_the_ledger,
+)
+from mipselect.cli.options import PRIVACY_PANEL, Delivery
+from mipselect.cli.output import NOT_PRIVATE, banner, check_output, deliver, heading, line
+from mipselect.cli.progress import Spinner
+from mipselect.cli.quality import show_quality
+from mipselect.cli.streams import say
+from mipselect.errors import InvalidInput, about
+from mipselect.privacy.guarantee import RELATIONS, ROW
+from mipselect.regression import ModelRelease, evaluate_model
+from mipselect.tables.schema import TableSchema
+from mipselect.validation import checked_budget, checked_choice, checked_integer
+
+EXAMPLES = """Examples:
+
+mipselect evaluate model.json next_year.parquet --epsilon 0.5 \\
+    --ledger study.ledger
+
+mipselect evaluate model.json visits.csv --schema visits.schema.json \\
+    --epsilon 0.5 --output quality.json
+"""
+
+
+@options
+class EvaluateArguments:
+    """Arguments of `evaluate`."""
+
+    model: Path = argument("MODEL.json", "What 'mipselect fit' wrote with --output.")
+    data: str = argument(
+        "DATA",
+        "A .csv, .csv.gz, .parquet, .arrow or .feather file, a folder or a pattern, with the "
+        "fields of the model and its target; rows that the model has not seen.",
+    )
+    epsilon: float = required("--epsilon", "ε of all that is printed, > 0.", panel=PRIVACY_PANEL)
+    schema: Path | None = option(
+        "--schema",
+        "Public description of DATA: which field says whose row it is.",
+        metavar="FILE",
+        show_default="one row is one person",
+    )
+    unit_rule: str = option(
+        "--unit-rule",
+        "What becomes of several rows of one person, where the schema names csvw-eo:privacyUnit.",
+        metavar="first|last|mean",
+        default="first",
+    )
+    relation: str | None = option(
+        "--relation",
+        "What ε is stated under; under add-remove the number of rows is private too.",
+        metavar="replace-one|add-remove",
+        show_default="that of the ledger, or replace-one",
+        panel=PRIVACY_PANEL,
+    )
+    ledger: LedgerOptions = group(LedgerOptions)
+    seed: int | None = option(
+        "--seed",
+        "Reproducible draws, for tests: the result is NOT PRIVATE.",
+        panel=PRIVACY_PANEL,
+    )
+    delivery: Delivery = group(Delivery)
+
+
+@command
+def evaluate(arguments: EvaluateArguments) -> None:
+    """Say how good a model is on the rows of DATA, with differential privacy.
+
+    Of a number: R² beside predicting the mean, from squares that are clipped. Of
+    two classes: AUC, accuracy at one half, the share that is predicted and the
+    true one, and calibration. Each has a 90 % interval with the error of the
+    sample and the noise in it.
+
+    The ledger is charged before a row is read. DATA should be rows that the model
+    was not fitted to: on its own rows it looks better than it is. 'mipselect fit
+    --quality-share' keeps such rows apart, at no further ε.
+    """
+    delivery, seed = arguments.delivery, arguments.seed
+    checked_budget(arguments.epsilon, "--epsilon")
+    if seed is not None:
+        checked_integer(seed, "--seed", 0)
+    model = ModelRelease.load(arguments.model)
+    if model.table is None:
+        raise InvalidInput(
+            f"{arguments.model}: is a model of arrays, not of a table with a schema, and cannot "
+            "be evaluated on a table"
+        )
+    schema = None if arguments.schema is None else TableSchema.read(arguments.schema)
+    ledger = arguments.ledger.opened()
+    relation = arguments.relation or ("replace-one" if ledger is None else ledger.relation)
+    checked_choice(relation, "--relation", RELATIONS)
+    files = [] if arguments.schema is None else [arguments.schema]
+    read = [arguments.model, Path(arguments.data), *files, *arguments.ledger.files]
+    check_output(delivery.output, read)
+    unit = ROW if schema is None or schema.privacy_unit is None else schema.privacy_unit
+    head = {
+        "command": "evaluate",
+        "model": str(arguments.model),
+        "data": arguments.data,
+        "target": model.table.target,
+        **({} if schema is None else {"schema": str(arguments.schema)}),
+        "mipselect": version("mipselect"),
+    }
+    noting = None if ledger is None else ledger.noting(noted(head))
+    with told_of_the_ledger(ledger):
+        with about(str(arguments.model)), Spinner(f"reading {arguments.data}"):
+            quality = evaluate_model(
+                model,
+                arguments.data,
+                epsilon=arguments.epsilon,
+                schema=schema,
+                relation=relation,
+                unit_rule=arguments.unit_rule,
+                ledger=noting,
+                random_state=seed,
+            )
+        charged = charged_report(ledger)
+
+    def render(console: Console) -> None:
+        if not quality.guarantee.private:
+            banner(console, NOT_PRIVATE)
+        heading(console, f"{arguments.model.name}: {model.table.target if model.table else ''}")
+        show_quality(console, quality)
+        line(console, f"Guarantee: {quality.guarantee.of_unit(unit)}.")
+        print_charged(console, charged)
+
+    report = {
+        **head,
+        "sensitive": not quality.guarantee.private,
+        "private": quality.guarantee.private,
+        "guarantee": quality.guarantee.to_dict(),
+        "protected_unit": unit,
+        "quality": quality.to_dict(),
+        "ledger": charged,
+    }
+    deliver(report, render, as_json=delivery.as_json, output=delivery.output)
+    if not quality.beats_chance:
+        say(f"warning: {quality.verdict}")

@@ -1,0 +1,23 @@
+"""The quality of a model in words, as `fit`, `evaluate` and a card state it."""
+
+from __future__ import annotations
+
+from rich.console import Console
+
+from mipselect.cli.output import heading, line
+from mipselect.quality import Quality
+
+
+def rows_in_words(quality: Quality) -> str:
+    """Say which rows a quality is about."""
+    count = "the rows" if quality.rows is None else f"{quality.rows:,} rows"
+    if quality.share is None:
+        return f"{count} of another table"
+    return f"{count} that were kept apart from the fit ({100.0 * quality.share:.6g} %)"
+
+
+def show_quality(console: Console, quality: Quality) -> None:
+    """Print the verdict first, then the other measures."""
+    heading(console, f"Quality on {rows_in_words(quality)}:")
+    for text in quality.lines:
+        line(console, text)

@@ -1,0 +1,156 @@
+"""AUC, accuracy and calibration of predictions of two classes, from one noisy histogram."""
+
+from __future__ import annotations
+
+import math
+import random
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from mipselect.arrays import FloatArray
+from mipselect.quality.measures import ACCURACY, AUC, PREDICTED, SHARE, Measure, ShareInBin
+from mipselect.quality.noisy_sums import chosen, noisy
+from mipselect.quality.ratios import QUANTILE, ratio_interval
+
+MIDDLE, WIDTH, CELLS = (Fraction(k, 10) for k in (1, 1, 8))
+"""Parts of ε: for a median of the linear predictors, for their spread, for the histogram."""
+
+MIDDLES = tuple((0.1 * np.sinh(0.25 * np.arange(-24, 25))).tolist())
+"""Where the middle of the bins may be, denser near the threshold of 0."""
+
+WIDTHS = tuple(2.0 ** (0.5 * k) for k in range(-12, 9))
+"""Half of the distance from the first to the last edge of the bins."""
+
+STEPS = 20
+"""Bins within that distance; two more lie beyond, and the threshold divides one. Ties within them
+take some 0.001 from an AUC."""
+
+GROUPS = 5
+"""Groups of bins whose calibration is stated."""
+
+BEYOND = 10
+"""One row in so many should lie in the first and the last bin."""
+
+
+@dataclass(frozen=True)
+class ClassQuality:
+    """Measures of predictions of two classes, and the calibration of their probabilities."""
+
+    measures: tuple[Measure, ...]
+    bins: tuple[ShareInBin, ...]
+
+
+def quality_of_classes(
+    target: FloatArray,
+    decisions: FloatArray,
+    relation: str,
+    epsilon: Fraction,
+    source: random.Random,
+) -> ClassQuality:
+    """Draw the measures of linear predictors of two classes: ε-private under the relation.
+
+    Parameters
+    ----------
+    target : float array, shape (n,)
+        -1 and +1; 0 for a row without a class, which counts nowhere.
+    decisions : float array, shape (n,)
+        Above 0 for the second class; the log-odds, where there are probabilities.
+    relation : {"replace-one", "add-remove"}
+    epsilon : Fraction
+    source : random.Random
+
+    Notes
+    -----
+    A row is in one cell of the histogram: its class and the bin of its linear predictor. The bins
+    are public once a middle and a width are drawn. The rest is computed from noisy counts.
+    """
+    second = target[target != 0.0] > 0.0
+    found = np.nan_to_num(decisions[target != 0.0])
+    edges = bin_edges(found, epsilon, source)
+    counts = cells(found, second, edges)
+    moves = 1 if relation == "add-remove" else 2
+    drawn = np.array(noisy(counts.ravel().tolist(), moves, CELLS * epsilon, source), dtype=float)
+    variance = 2.0 * float(moves / (CELLS * epsilon)) ** 2
+    return of_noisy_cells(drawn.reshape(2, -1), edges, variance)
+
+
+def bin_edges(decisions: FloatArray, epsilon: Fraction, source: random.Random) -> FloatArray:
+    """Draw edges of bins around a median of linear predictors; 0, the threshold, is one."""
+    below = [int((decisions < middle).sum()) for middle in MIDDLES]
+    above = [int((decisions > middle).sum()) for middle in MIDDLES]
+    differences = [abs(b - a) for b, a in zip(below, above, strict=True)]
+    middle = MIDDLES[chosen(differences, 2, MIDDLE * epsilon, source)]
+    beyond = [int((np.abs(decisions - middle) > width).sum()) for width in WIDTHS]
+    distances = [abs(BEYOND * count - len(decisions)) for count in beyond]
+    width = WIDTHS[chosen(distances, BEYOND, WIDTH * epsilon, source)]
+    return np.union1d(middle + width * np.linspace(-1.0, 1.0, STEPS + 1), [0.0])
+
+
+def cells(decisions: FloatArray, second: NDArray[np.bool_], edges: FloatArray) -> NDArray[np.int64]:
+    """Count rows of each class, shape (2, bins), whose predictors lie in (edge, next edge]."""
+    bins = np.searchsorted(edges, decisions, side="left")
+    return np.stack([np.bincount(bins[one], minlength=len(edges) + 1) for one in (~second, second)])
+
+
+def of_noisy_cells(counts: FloatArray, edges: FloatArray, variance: float) -> ClassQuality:
+    """All measures, from counts of each class by bin with noise of this variance."""
+    first, second = counts
+    # Bins above an edge that is no less than the threshold.
+    yes = np.append(False, edges >= 0.0)
+    right = np.stack([~yes, yes])
+    measures = (
+        area_under_curve(first, second, variance),
+        share(counts, right, ACCURACY, variance),
+        share(counts, np.stack([np.zeros_like(yes), np.ones_like(yes)]), SHARE, variance),
+        share(counts, np.stack([yes, yes]), PREDICTED, variance),
+    )
+    ends = expit(np.concatenate([[-math.inf], edges, [math.inf]])).tolist()
+    groups = np.array_split(np.arange(len(yes)), GROUPS)
+    bins = tuple(
+        ShareInBin(ends[group[0]], ends[group[-1] + 1], calibration(counts[:, group], variance))
+        for group in groups
+    )
+    return ClassQuality(measures, bins)
+
+
+def calibration(counts: FloatArray, variance: float) -> Measure:
+    """Share of the second class among the rows of some bins."""
+    second = np.zeros(counts.shape, dtype=bool)
+    second[1] = True
+    return share(counts, second, SHARE, variance)
+
+
+def share(counts: FloatArray, inside: NDArray[np.bool_], name: str, variance: float) -> Measure:
+    """Share of the rows in some cells, with an interval."""
+    part, rest = float(counts[inside].sum()), float(counts[~inside].sum())
+    of_part, of_rest = int(inside.sum()) * variance, int((~inside).sum()) * variance
+    # The odds of the part, whose counts are independent given their shares.
+    low, high = ratio_interval(part, rest, of_part + max(part, 0.0), of_rest + max(rest, 0.0))
+    whole = max(part, 0.0) + max(rest, 0.0)
+    value = max(part, 0.0) / whole if whole > 0.0 else None
+    return Measure(name, value, low / (1.0 + low), 1.0 if math.isinf(high) else high / (1.0 + high))
+
+
+def area_under_curve(first: FloatArray, second: FloatArray, variance: float) -> Measure:
+    """AUC with an interval: how likely a row of the second class has the larger predictor.
+
+    U/(PQ) with U = Σ_b p_b (Σ_{c<b} q_c + q_b/2): noise leaves U, P and Q without bias. Its
+    variance is Σ (∂AUC/∂h)² (h + σ²) over the cells h, of Poisson counts and noise.
+    """
+    below = np.cumsum(first) - 0.5 * first
+    above = float(second.sum()) - np.cumsum(second) + 0.5 * second
+    p, q, ordered = float(second.sum()), float(first.sum()), float(second @ below)
+    spread = QUANTILE * math.sqrt(len(first) * variance)
+    if min(p, q) <= spread:
+        return Measure(AUC, None, 0.0, 1.0)
+    value = ordered / (p * q)
+    of_second = (below / q - value) / p
+    of_first = (above / p - value) / q
+    total = float(of_second**2 @ (second + variance) + of_first**2 @ (first + variance))
+    half = QUANTILE * math.sqrt(max(total, 0.0))
+    ends = (min(max(end, 0.0), 1.0) for end in (value, value - half, value + half))
+    return Measure(AUC, *ends)

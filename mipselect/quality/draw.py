@@ -1,0 +1,123 @@
+"""`Predictions` of rows that a model has not seen, and the one private draw of their quality."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from mipselect.arrays import FloatArray
+from mipselect.errors import InvalidInput
+from mipselect.privacy.concentrated import largest_pure_epsilon
+from mipselect.privacy.decimals import exact
+from mipselect.privacy.guarantee import Guarantee
+from mipselect.quality.classes import quality_of_classes
+from mipselect.quality.measures import Quality
+from mipselect.quality.numbers import r2_of_numbers
+from mipselect.quality.pairs import concordance_of_numbers
+
+
+@dataclass(frozen=True, eq=False)
+class Predictions:
+    """Targets of rows and what a model says of them; sensitive.
+
+    Attributes
+    ----------
+    target : float array, shape (n,)
+        Numbers, NaN where there is none; or classes as -1 and +1, 0 where there is none.
+    decisions : float array, shape (n,)
+        Linear predictors, in the units of the target.
+    of_classes : bool
+    bound : float or None
+        Of numbers: targets are clipped to ± this. None where they have no range.
+    scale : float
+        Units of the user in one unit of the target.
+    complete : bool
+        True if it is public that every row has a target.
+    """
+
+    target: FloatArray = field(repr=False)
+    decisions: FloatArray = field(repr=False)
+    of_classes: bool
+    bound: float | None
+    complete: bool
+    scale: float = 1.0
+
+
+def quality_of(
+    predictions: Predictions,
+    guarantee: Guarantee,
+    source: random.Random,
+    share: float | None = None,
+) -> Quality:
+    """Draw the quality of predictions, ε-private for the rows that they are of.
+
+    Parameters
+    ----------
+    predictions : Predictions
+    guarantee : Guarantee
+        With ε and the relation; pure.
+    source : random.Random
+    share : float, optional
+        Share of the rows that was kept apart, for the record.
+
+    Raises
+    ------
+    InvalidInput
+        By `require_measurable`.
+    """
+    relation, epsilon = guarantee.relation, exact(guarantee.epsilon)
+    require_measurable(predictions.of_classes, predictions.bound, relation)
+    y, found = predictions.target, predictions.decisions
+    rows = len(y) if relation == "replace-one" else None
+    with np.errstate(all="ignore"):
+        if predictions.of_classes:
+            of_classes = quality_of_classes(y, found, relation, epsilon, source)
+            return Quality(
+                measures=of_classes.measures,
+                bins=of_classes.bins,
+                guarantee=guarantee,
+                rows=rows,
+                share=share,
+            )
+        if predictions.bound is None:
+            ordered = concordance_of_numbers(np.nan_to_num(y), found, epsilon, source)
+            return Quality(measures=(ordered,), guarantee=guarantee, rows=rows, share=share)
+        known, bound = ~np.isnan(y), predictions.bound
+        of_numbers = r2_of_numbers(
+            np.clip(y / bound, -1.0, 1.0),
+            found / bound,
+            known,
+            rows if predictions.complete else None,
+            relation,
+            epsilon,
+            source,
+        )
+    return Quality(
+        measures=(of_numbers.r2,),
+        guarantee=guarantee,
+        rows=rows,
+        share=share,
+        clip=of_numbers.clip * bound * predictions.scale,
+    )
+
+
+def require_measurable(of_classes: bool, bound: float | None, relation: str) -> None:
+    """Raise `InvalidInput` where no measure is private under the relation."""
+    if not of_classes and bound is None and relation == "add-remove":
+        raise InvalidInput(
+            "without a range of the target the quality is the concordance of pairs of rows, which "
+            "is private under replace-one only: give y_bound, or relation='replace-one'"
+        )
+
+
+def within(guarantee: Guarantee) -> Guarantee:
+    """Return the largest pure guarantee that costs no more than another, in ε and in ρ.
+
+    Disjoint rows, one part under each of the two, are together as private as the other alone.
+    """
+    epsilon = guarantee.epsilon
+    if guarantee.rho is not None:
+        epsilon = min(epsilon, largest_pure_epsilon(exact(guarantee.rho)))
+    return Guarantee(epsilon, relation=guarantee.relation, private=guarantee.private)

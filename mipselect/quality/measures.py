@@ -1,0 +1,239 @@
+"""`Quality`: what is released of how good a model's predictions are, with intervals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mipselect.errors import InvalidInput
+from mipselect.privacy.guarantee import Guarantee
+from mipselect.validation import (
+    checked_integer,
+    checked_name,
+    checked_number,
+    checked_share,
+    set_fields,
+)
+
+LEVEL = 0.9
+"""Probability with which an interval holds what it is about."""
+
+R2, AUC, ACCURACY, CONCORDANCE = "R²", "AUC", "accuracy", "concordance"
+SHARE, PREDICTED = "share of the second class", "predicted share of the second class"
+
+CHANCE = {R2: 0.0, AUC: 0.5, CONCORDANCE: 0.5}
+"""What a model without any knowledge of the row has of each measure that judges it."""
+
+WORSE = {
+    R2: "not known to be better than predicting the mean",
+    AUC: "not known to order rows better than chance",
+    CONCORDANCE: "not known to order rows better than chance",
+}
+BETTER = {
+    R2: "better than predicting the mean",
+    AUC: "better than chance at ordering rows",
+    CONCORDANCE: "better than chance at ordering rows",
+}
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A measure of predictions: an estimate, and an interval with sampling and noise in it.
+
+    Attributes
+    ----------
+    name : str
+    value : float or None
+        None where the noise leaves no estimate.
+    low, high : float
+        Ends of the interval; ``-inf`` where the noise leaves an end open.
+
+    Examples
+    --------
+    >>> from mipselect.quality import Measure
+    >>> print(Measure("AUC", 0.7, 0.6, 0.8))
+    AUC 0.700 in [0.600, 0.800]
+    """
+
+    name: str
+    value: float | None
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        checked_name(self.name, "the name of a measure")
+        for end in (self.low, self.high):
+            checked_number(end, f"an end of {self.name}", "no NaN", lambda v: not math.isnan(v))
+        if self.low > self.high:
+            raise InvalidInput(f"the interval of {self.name} is empty")
+        if self.value is not None:
+            checked_number(self.value, self.name, "a finite number", math.isfinite)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields, ready for JSON: None for an end at infinity."""
+        ends = [end if math.isfinite(end) else None for end in (self.low, self.high)]
+        return {"name": self.name, "value": self.value, "low": ends[0], "high": ends[1]}
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> Measure:
+        """Return what `to_dict` wrote."""
+        low = -math.inf if stored["low"] is None else stored["low"]
+        high = math.inf if stored["high"] is None else stored["high"]
+        return cls(stored["name"], stored["value"], low, high)
+
+    def __str__(self) -> str:
+        if self.value is None or math.isinf(self.low):
+            return f"{self.name} unknown, at most {self.high:.3f}"
+        return f"{self.name} {self.value:.3f} in [{self.low:.3f}, {self.high:.3f}]"
+
+
+@dataclass(frozen=True)
+class ShareInBin:
+    """Share of the second class among rows whose probability of it lies in (lower, upper].
+
+    Attributes
+    ----------
+    lower, upper : float
+        Ends of the bin, between 0 and 1.
+    share : Measure
+
+    Examples
+    --------
+    >>> from mipselect.quality import Measure, ShareInBin
+    >>> print(ShareInBin(0.1, 0.2, Measure("share of the second class", 0.17, 0.12, 0.22)))
+    of rows with 10 to 20 %: 17 % in [12, 22]
+    """
+
+    lower: float
+    upper: float
+    share: Measure
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields, ready for JSON."""
+        return {"lower": self.lower, "upper": self.upper, "share": self.share.to_dict()}
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> ShareInBin:
+        """Return what `to_dict` wrote."""
+        return cls(stored["lower"], stored["upper"], Measure.from_dict(stored["share"]))
+
+    def __str__(self) -> str:
+        value = "unknown" if self.share.value is None else f"{100.0 * self.share.value:.0f} %"
+        return (
+            f"of rows with {100.0 * self.lower:.0f} to {100.0 * self.upper:.0f} %: {value} "
+            f"in [{100.0 * self.share.low:.0f}, {100.0 * self.share.high:.0f}]"
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Quality:
+    """How good the predictions of a model are on rows that it was not fitted to: a private release.
+
+    Attributes
+    ----------
+    measures : tuple of Measure
+        Of numbers R², or the concordance where they have no range; of two classes the AUC, the
+        accuracy at one half, and the true and the predicted share of the second class.
+    guarantee : Guarantee
+        Of these numbers alone.
+    rows : int or None
+        How many rows they are about; None where their number is private.
+    share : float or None
+        Share of the rows of the fit that was kept apart for it; None for rows of another table.
+    clip : float or None
+        Of R²: errors and distances from the mean count up to ± this, in the units of the target.
+    bins : tuple of ShareInBin
+        Calibration of probabilities.
+    level : float
+        With this probability an interval holds what it is about.
+
+    Examples
+    --------
+    >>> from mipselect import Guarantee
+    >>> from mipselect.quality import Measure, Quality
+    >>> found = Quality(measures=(Measure("R²", 0.1, -0.2, 0.4),), guarantee=Guarantee(1.0))
+    >>> found.beats_chance
+    False
+    >>> print(found)
+    Not known to be better than predicting the mean: R² 0.100 in [-0.200, 0.400] (90 % interval).
+    """
+
+    measures: tuple[Measure, ...]
+    guarantee: Guarantee
+    rows: int | None = None
+    share: float | None = None
+    clip: float | None = None
+    bins: tuple[ShareInBin, ...] = ()
+    level: float = LEVEL
+
+    def __post_init__(self) -> None:
+        set_fields(self, measures=tuple(self.measures), bins=tuple(self.bins))
+        if not self.measures or self.measures[0].name not in CHANCE:
+            raise InvalidInput(f"the first measure must be one of {', '.join(CHANCE)}")
+        if self.rows is not None:
+            checked_integer(self.rows, "rows", 0)
+        if self.share is not None:
+            checked_share(self.share, "share", closed=False)
+        checked_share(self.level, "level", closed=False)
+
+    @property
+    def first(self) -> Measure:
+        """The measure that judges the model."""
+        return self.measures[0]
+
+    @property
+    def beats_chance(self) -> bool:
+        """True if the whole interval of the first measure lies above what needs no model."""
+        return self.first.low > CHANCE[self.first.name]
+
+    @property
+    def verdict(self) -> str:
+        """One sentence about the first measure; without a full stop."""
+        said = (BETTER if self.beats_chance else WORSE)[self.first.name]
+        return f"{said[:1].upper()}{said[1:]}: {self.first} ({100.0 * self.level:.6g} % interval)"
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The verdict, where squares were clipped, and a line for every other measure and bin."""
+        clip = self.clip
+        of_clip = () if clip is None else (f"Errors and distances count up to ±{clip:.4g}.",)
+        return (f"{self.verdict}.", *of_clip, *map(str, self.measures[1:]), *map(str, self.bins))
+
+    def measure(self, name: str) -> Measure:
+        """Return a measure by its name; raise `InvalidInput` if there is none."""
+        for one in self.measures:
+            if one.name == name:
+                return one
+        names = ", ".join(one.name for one in self.measures)
+        raise InvalidInput(f"there is no {name!r} among the measures: {names}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields, ready for JSON; `from_dict` reads them again."""
+        return {
+            "measures": [one.to_dict() for one in self.measures],
+            "bins": [one.to_dict() for one in self.bins],
+            "level": self.level,
+            "rows": self.rows,
+            "share": self.share,
+            "clip": self.clip,
+            "guarantee": self.guarantee.to_dict(),
+        }
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> Quality:
+        """Return what `to_dict` wrote, of the shape that the schema of a model states."""
+        given = {**stored["guarantee"]}
+        return cls(
+            measures=tuple(map(Measure.from_dict, stored["measures"])),
+            bins=tuple(map(ShareInBin.from_dict, stored["bins"])),
+            level=stored["level"],
+            rows=stored["rows"],
+            share=stored["share"],
+            clip=stored["clip"],
+            guarantee=Guarantee(**{**given, "conditions": tuple(given["conditions"])}),
+        )
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines)

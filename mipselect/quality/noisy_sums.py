@@ -1,0 +1,86 @@
+"""Exact draws for sums of rows: discrete Laplace noise, and a choice among public candidates."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from mipselect.arrays import FloatArray
+from mipselect.mechanisms.scores.permute_and_flip import exponential_coin, permute_and_flip
+
+UNIT = 1 << 20
+"""A contribution of 1 in integers: each row's is rounded to a multiple of 1/UNIT, and so the sums
+and their sensitivities are exact."""
+
+
+def discrete_laplace(scale: Fraction, source: random.Random) -> int:
+    """Draw an integer k with probability exactly proportional to exp(-|k|/scale).
+
+    References
+    ----------
+    Canonne, Kamath and Steinke, "The discrete Gaussian for differential privacy", 2020,
+    algorithm 2.
+    """
+    numerator, denominator = scale.numerator, scale.denominator
+    while True:
+        low = source.randrange(numerator)
+        if not exponential_coin(Fraction(low, numerator), source):
+            continue
+        high = 0
+        while exponential_coin(Fraction(1), source):
+            high += 1
+        size = (low + numerator * high) // denominator
+        if source.getrandbits(1):
+            return size
+        if size:
+            return -size
+
+
+def discrete_laplace_log_probability(k: int, scale: float) -> float:
+    """log P(k) = log tanh(1/2t) - |k|/t, for a scale of t."""
+    return math.log(math.tanh(0.5 / scale)) - abs(k) / scale
+
+
+def in_units(values: FloatArray) -> list[int]:
+    """Round contributions in [0, 1], shape (n,) or (n, k), and add them up over the rows: integers.
+
+    A row's integers lie in [0, UNIT], whatever the other rows are.
+    """
+    rounded = np.rint(np.clip(np.nan_to_num(values), 0.0, 1.0) * UNIT).astype(np.int64)
+    sums: list[int] = np.atleast_1d(rounded.sum(axis=0)).tolist()
+    return sums
+
+
+def noisy(
+    sums: Sequence[int], sensitivity: int, epsilon: Fraction, source: random.Random
+) -> list[int]:
+    """Add discrete Laplace noise of scale Δ₁/ε to each of some integers.
+
+    Parameters
+    ----------
+    sums : sequence of int
+        Which neighbours move by Δ₁ together at most.
+    sensitivity : int
+        Δ₁ > 0.
+    epsilon : Fraction
+        ε > 0 of all of them together.
+    """
+    scale = sensitivity / epsilon
+    return [value + discrete_laplace(scale, source) for value in sums]
+
+
+def chosen(distances: Sequence[int], moves: int, epsilon: Fraction, source: random.Random) -> int:
+    """Draw the index of a small distance by permute-and-flip, ε-private.
+
+    Parameters
+    ----------
+    distances : sequence of int
+        Which neighbours move by `moves` each at most.
+    moves : int
+    epsilon : Fraction
+    """
+    return permute_and_flip([-epsilon * d / (2 * moves) for d in distances], source)

@@ -1,0 +1,224 @@
+"""Private quality of a released model on the rows of a table that it has not seen."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mipselect.arrays import FloatArray
+from mipselect.errors import InvalidInput
+from mipselect.privacy.guarantee import Guarantee
+from mipselect.privacy.ledger import Ledger, paid
+from mipselect.privacy.randomness import source_of
+from mipselect.quality.draw import Predictions, quality_of, require_measurable, within
+from mipselect.quality.held_out import held_out
+from mipselect.quality.measures import Quality
+from mipselect.regression.release import ModelRelease
+from mipselect.tables.chosen_rows import ChosenRows, chosen_rows
+from mipselect.tables.mapping import open_table, read_rows
+from mipselect.tables.model_table import ModelTable
+from mipselect.tables.parts import Part
+from mipselect.tables.people import checked_rule
+from mipselect.tables.public_map import PublicMap
+from mipselect.tables.schema import PRIVACY_UNIT, TableSchema
+from mipselect.tables.sources import read_again
+from mipselect.validation import checked_budget
+
+EVALUATION = "quality of a model"
+"""What a ledger is told."""
+
+
+def evaluate_model(
+    model: ModelRelease,
+    source: Any,
+    *,
+    epsilon: float,
+    schema: TableSchema | None = None,
+    relation: str = "replace-one",
+    unit_rule: str = "first",
+    ledger: Ledger | None = None,
+    random_state: Any = None,
+) -> Quality:
+    """Release how good a model of a table is on the rows of another table.
+
+    Parameters
+    ----------
+    model : ModelRelease
+        Of a table.
+    source : path or table
+        See `mipselect.tables.sources.open_source`; with the fields of the model and its target.
+        Rows that the model was fitted to make it look better than it is.
+    epsilon : float
+        ε > 0.
+    schema : TableSchema, optional
+        Says whose row it is, for a table with several rows of one person. Default: one row of the
+        table is one row, which is refused where the model was fitted to people.
+    relation : {"replace-one", "add-remove"}
+    unit_rule : {"first", "last", "mean"}
+        See `Instance.from_table`.
+    ledger : Ledger, optional
+        Charged before a row is read.
+    random_state : optional
+        None for the operating system's generator; a seed takes the privacy away.
+
+    Raises
+    ------
+    InvalidInput
+        For what is wrong with the model, the schema or a header.
+    BudgetExceeded, RelationMismatch
+        From the ledger, before a row is read.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> from mipselect.regression import AdaSSPRegressor, SelectThenRegress, evaluate_model
+    >>> from mipselect.selectors import ExponentialSelector
+    >>> from mipselect.tables import TableSchema
+    >>> rng = np.random.default_rng(0)
+    >>> frame = pd.DataFrame({"dose": rng.uniform(0, 9, 9000), "age": rng.uniform(0, 90, 9000)})
+    >>> frame["effect"] = 2 * frame["dose"] + rng.normal(size=9000)
+    >>> schema = TableSchema.of_numbers({"dose": (0, 9), "age": (0, 90), "effect": (0, 20)})
+    >>> selector = ExponentialSelector(1)
+    >>> model = SelectThenRegress(selector, AdaSSPRegressor(delta=1e-6), epsilon=4.0)
+    >>> release = model.fit_table(frame[:6000], schema, target="effect").release_
+    >>> found = evaluate_model(release, frame[6000:], epsilon=1.0)
+    >>> found.beats_chance, found.rows
+    (True, 3000)
+    """
+    source_of_integers, private = source_of(random_state)
+    guarantee = Guarantee(checked_budget(epsilon, "epsilon"), relation=relation, private=private)
+    public = evaluation_map(_table_of(model), schema)
+    checked_rule(unit_rule, None if public.unit is None else public.unit.name)
+    bound = None if public.target.classes is not None else 1.0
+    require_measurable(public.target.classes is not None, bound, relation)
+    parts = open_table(source, public)
+    with paid(ledger, guarantee, EVALUATION) as promised:
+        predictions = predictions_of(model, parts, public, unit_rule)
+        return quality_of(predictions, promised, source_of_integers)
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """Rows of a table that are kept apart from a fit, to measure it by.
+
+    Attributes
+    ----------
+    share : float
+    relation : str
+    apart : ChosenRows
+    source : random.Random
+    """
+
+    share: float
+    relation: str
+    apart: ChosenRows
+    source: random.Random
+
+    @classmethod
+    def of_table(
+        cls, table: Any, public: PublicMap, share: float, relation: str, source: random.Random
+    ) -> HeldOut:
+        """Draw which rows, or people, are kept apart of a table that can be read again.
+
+        Parameters
+        ----------
+        table : path or table
+        public : PublicMap
+            With the field that says whose row it is.
+        share : float
+        relation : {"replace-one", "add-remove"}
+        source : random.Random
+        """
+
+        def choose(units: int) -> NDArray[np.bool_]:
+            return held_out(units, share, relation, source)
+
+        apart = chosen_rows(open_table(read_again(table), public), public, choose)
+        return cls(share, relation, apart, source)
+
+    def measured(self, model: ModelRelease, schema: TableSchema, unit_rule: str) -> ModelRelease:
+        """Return a model that was fitted to the other rows, with its quality on these.
+
+        It costs nothing on top: the quality is as private for these rows as the model is for the
+        others. Without a model there is no quality.
+
+        Parameters
+        ----------
+        model : ModelRelease
+            Of a table, charged already.
+        schema : TableSchema
+        unit_rule : str
+        """
+        if model.table is None or not model.has_model:
+            return model
+        public = evaluation_map(model.table, schema)
+        if len(self.apart):
+            predictions = predictions_of(model, self.apart.opened(), public, unit_rule)
+        else:
+            predictions = _predictions(np.empty(0), np.empty(0), public)
+        quality = quality_of(predictions, within(model.guarantee), self.source, self.share)
+        return replace(model, quality=quality)
+
+
+def _table_of(model: ModelRelease) -> ModelTable:
+    if model.table is None:
+        raise InvalidInput(
+            "the model is one of arrays; only a model of a table with a schema can be evaluated"
+        )
+    if not model.has_model:
+        raise InvalidInput("no model was released, for the private test failed")
+    return model.table
+
+
+def evaluation_map(
+    table: ModelTable,
+    schema: TableSchema | None,
+) -> PublicMap:
+    """Return the map of a model with the field that says whose row it is, by a schema.
+
+    Raises
+    ------
+    InvalidInput
+        If the model was fitted to people, and it is not known whose row is whose; or if the field
+        that says it is one of the model.
+    """
+    content = table.schema.content
+    unit = None if schema is None else schema.privacy_unit
+    if unit is None:
+        if table.unit != "row":
+            raise InvalidInput(
+                f"the model is of people, one row for each {table.unit}: give a schema with "
+                f"{PRIVACY_UNIT}, which says whose row it is"
+            )
+        return table.public
+    if unit in {field["name"] for field in content["fields"]}:
+        raise InvalidInput(f"{unit!r} says whose row it is, and the model uses it")
+    assert schema is not None
+    (entry,) = (field for field in schema.content["fields"] if field["name"] == unit)
+    widened = {**content, PRIVACY_UNIT: unit, "fields": [*content["fields"], entry]}
+    return PublicMap.of(TableSchema.of(widened), target=table.target, always=table.always)
+
+
+def predictions_of(
+    model: ModelRelease, parts: Sequence[Part], public: PublicMap, unit_rule: str
+) -> Predictions:
+    """Read the rows of a table, one for each person, with their targets; sensitive."""
+    X, y = read_rows(parts, public, unit_rule)
+    return _predictions(y, model.decision(X), public)
+
+
+def _predictions(y: FloatArray, decisions: FloatArray, public: PublicMap) -> Predictions:
+    of_classes = public.target.classes is not None
+    return Predictions(
+        target=np.nan_to_num(y) if of_classes else y,
+        decisions=decisions,
+        of_classes=of_classes,
+        bound=None if of_classes else 1.0,
+        complete=public.target.encoder.field.required,
+        scale=public.target.scale,
+    )

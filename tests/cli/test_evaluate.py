@@ -1,0 +1,154 @@
+"""`mipselect evaluate`, and what `fit --quality-share` and the card say of a model."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from mipselect.privacy import Ledger
+from mipselect.quality import Quality
+from mipselect.regression import ModelRelease
+from tests.support.commandline import Outcome, Run
+from tests.support.stays import HOSTILE, rows, written
+
+
+def fit(run: Run, path: Path, *more: str | Path) -> Outcome:
+    asked = ("--target", "stay", "--support-size", "1", "--epsilon", "20")
+    return run("fit", path, "--schema", path.with_name("schema.json"), *asked, *more)
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    return written(tmp_path / "t.csv", rows(2000))
+
+
+@pytest.fixture
+def model(run: Run, table: Path) -> Path:
+    output = table.with_name("model.json")
+    assert fit(run, table, "--quality-share", "0.2", "--output", output).code == 0
+    return output
+
+
+def test_fit_says_how_good_its_model_is(run: Run, table: Path) -> None:
+    ledger = table.with_name("l.ledger")
+    run("ledger", "create", ledger, "--epsilon", "20")
+    outcome = fit(run, table, "--quality-share", "0.2", "--ledger", ledger, "--json")
+    report = outcome.report
+    quality = Quality.from_dict(report["model"]["quality"])
+    assert (report["n"], quality.rows, report["quality_share"]) == (1600, 400, 0.2)
+    assert report["guarantee"]["epsilon"] == 20.0
+    assert Ledger.open(ledger).remaining.epsilon == 0.0
+    assert quality.beats_chance
+    assert outcome.err == ""
+    text = fit(run, table, "--quality-share", "0.2").out
+    assert "Quality on 400 rows that were kept apart from the fit (20 %):" in text
+    assert "Better than predicting the mean: R²" in text
+    assert "quality" not in fit(run, table, "--json").report["model"]
+
+
+def test_a_model_that_is_not_known_to_be_good_comes_with_a_warning(
+    run: Run, tmp_path: Path
+) -> None:
+    path = written(tmp_path / "t.csv", rows(60))
+    outcome = fit(run, path, "--quality-share", "0.1", "--epsilon", "1")
+    assert outcome.code == 0
+    assert "warning: Not known to be better than predicting the mean" in outcome.err
+    assert "Not known to be better than predicting the mean" in outcome.out
+
+
+def test_seeded_fits_keep_the_same_rows_apart(run: Run, table: Path) -> None:
+    one, other = (
+        fit(run, table, "--quality-share", "0.3", "--seed", "4", "--json").report["model"]
+        for _ in range(2)
+    )
+    assert one == other
+
+
+def test_a_dry_run_reads_no_row(run: Run, table: Path) -> None:
+    table.write_text(table.read_text().splitlines()[0] + "\n")
+    report = fit(run, table, "--quality-share", "0.1", "--dry-run", "--json").report
+    assert report["quality_share"] == 0.1
+    told = fit(run, table, "--quality-share", "0.1", "--dry-run").out
+    assert "Quality: on 10 % of the rows, kept apart from the fit, at no further ε." in told
+
+
+@pytest.mark.parametrize("share", ["0", "1", "-0.1", "nan"])
+def test_a_share_is_between_zero_and_one(run: Run, table: Path, share: str) -> None:
+    fit(run, table, "--quality-share", share).failed_with(2, "--quality-share")
+
+
+def test_another_table_is_charged_before_it_is_read(run: Run, model: Path, tmp_path: Path) -> None:
+    other = written(tmp_path / "next.csv", rows(3000, 5))
+    ledger, output = tmp_path / "l.ledger", tmp_path / "quality.json"
+    run("ledger", "create", ledger, "--epsilon", "3", "--unit", "patient")
+    asked = (other, "--schema", other.with_name("schema.json"), "--epsilon", "2")
+    outcome = run("evaluate", model, *asked, "--ledger", ledger, "--output", output, "--json")
+    report = outcome.report
+    assert json.loads(output.read_text()) == report
+    assert (report["command"], report["target"], report["sensitive"]) == ("evaluate", "stay", False)
+    quality = Quality.from_dict(report["quality"])
+    assert (quality.rows, quality.share) == (3000, None)
+    assert quality.beats_chance
+    assert report["guarantee"]["epsilon"] == 2.0
+    assert report["ledger"]["remaining"]["epsilon"] == 1.0
+    (entry,) = Ledger.open(ledger).entries
+    assert entry.asked["command"] == "evaluate"
+    assert "rows" not in json.dumps(dict(entry.asked))
+    run("evaluate", model, *asked, "--ledger", ledger).failed_with(1, "1")
+    text = run("evaluate", model, *asked).out
+    assert "Better than predicting the mean: R²" in text
+    assert "Guarantee: 2-differentially private (pure), replacing all rows of one id" in text
+    assert "nothing remembers this release" in text
+
+
+def test_rows_that_are_not_right_raise_nothing(run: Run, model: Path, tmp_path: Path) -> None:
+    other = written(tmp_path / "next.csv", HOSTILE)
+    schema = other.with_name("schema.json")
+    for relation in ("replace-one", "add-remove"):
+        outcome = run(
+            *("evaluate", model, other, "--schema", schema),
+            *("--epsilon", "1", "--relation", relation, "--json"),
+        )
+        assert outcome.code == 0, outcome.err
+        quality = Quality.from_dict(outcome.report["quality"])
+        assert (quality.rows is None) == (relation == "add-remove")
+        assert not quality.beats_chance
+        assert "warning: Not known to be better" in outcome.err
+
+
+def test_what_is_wrong_is_said_before_anything_is_charged(
+    run: Run, model: Path, table: Path, tmp_path: Path
+) -> None:
+    ledger = tmp_path / "l.ledger"
+    run("ledger", "create", ledger, "--epsilon", "3")
+    schema = table.with_name("schema.json")
+    good = ("--schema", schema, "--ledger", ledger)
+    asked = ("evaluate", model, table)
+    run(*asked, "--epsilon", "0", *good).failed_with(2, "--epsilon")
+    run(*asked, "--epsilon", "1", "--seed", "-1", *good).failed_with(2, "--seed")
+    run(*asked, "--epsilon", "1", "--relation", "swap", *good).failed_with(2, "--relation")
+    run(*asked, "--epsilon", "1", "--ledger", ledger).failed_with(2, "csvw-eo:privacyUnit")
+    run(*asked, "--epsilon", "1", "--output", table, *good).failed_with(2, "would be replaced")
+    run("evaluate", schema, table, "--epsilon", "1", *good).failed_with(2, "not a stored model")
+    lacking = tmp_path / "lacking.csv"
+    lacking.write_text("id,age\np,3\n")
+    run("evaluate", model, lacking, "--epsilon", "1", *good).failed_with(2, "stay")
+    run(*asked, "--epsilon", "1", "--unit-rule", "most", *good).failed_with(2, "unit_rule")
+    assert Ledger.open(ledger).remaining.epsilon == 3.0
+
+
+def test_a_seed_takes_the_privacy_away(run: Run, model: Path, table: Path) -> None:
+    asked = (table, "--schema", table.with_name("schema.json"), "--epsilon", "1", "--seed", "1")
+    report = run("evaluate", model, *asked, "--json").report
+    assert (report["private"], report["sensitive"]) == (False, True)
+    assert "NOT PRIVATE" in run("evaluate", model, *asked).out
+
+
+def test_the_card_holds_the_quality(run: Run, model: Path) -> None:
+    card = run("card", model).out
+    assert "Quality on 400 rows that were kept apart from the fit" in card
+    assert "Better than predicting the mean" in card
+    assert "of rows that were kept apart from both, and adds nothing" in card
+    assert ModelRelease.load(model).quality is not None

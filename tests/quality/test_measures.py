@@ -1,0 +1,230 @@
+"""Measures and their intervals: against what they estimate, and at small tables."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+from sklearn.metrics import roc_auc_score
+
+from mipselect.errors import InvalidInput
+from mipselect.privacy.guarantee import Guarantee
+from mipselect.quality import Measure, Quality, ShareInBin
+from mipselect.quality.classes import area_under_curve, bin_edges, cells, quality_of_classes
+from mipselect.quality.draw import Predictions, quality_of
+from mipselect.quality.numbers import r2_of_numbers
+from mipselect.quality.pairs import concordance_of_numbers, halves, random_pairs
+from mipselect.quality.ratios import ratio_interval
+
+REPLACE = "replace-one"
+MUCH = Fraction(10**9)
+"""An ε at which there is hardly any noise."""
+
+
+def population(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal(n)
+    y = np.clip(0.1 + 0.15 * x + 0.12 * rng.standard_normal(n), -1.0, 1.0)
+    return y, 0.1 + 0.15 * x
+
+
+def test_r2_without_noise_is_that_of_the_clipped_rows() -> None:
+    y, fitted = population(5000)
+    found = r2_of_numbers(y, fitted, np.ones(5000, bool), 5000, REPLACE, MUCH, random.Random(0))
+    errors, distances = np.abs(y - fitted), np.abs(y - y.mean())
+    clipped = [np.minimum(each, found.clip) ** 2 for each in (errors, distances)]
+    assert found.r2.value == pytest.approx(1.0 - clipped[0].sum() / clipped[1].sum(), abs=1e-4)
+    assert (distances > found.clip).mean() < 0.001
+    assert found.clip <= 1.0 + abs(y.mean()) + 1e-6
+    assert found.r2.value == pytest.approx(1.0 - (errors**2).sum() / (distances**2).sum(), abs=0.01)
+
+
+def test_rows_without_a_target_count_nowhere() -> None:
+    y, fitted = population(5000)
+    known = np.arange(5000) % 3 > 0
+    hidden = np.where(known, y, np.nan)
+    a = r2_of_numbers(hidden, fitted, known, None, REPLACE, MUCH, random.Random(0))
+    b = r2_of_numbers(y[known], fitted[known], known[known], None, REPLACE, MUCH, random.Random(0))
+    assert a == b
+
+
+@pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
+def test_intervals_of_r2_hold_the_truth_as_often_as_they_say(relation: str) -> None:
+    y, fitted = population(200_000)
+    errors, distances = np.abs(y - fitted), np.abs(y - y.mean())
+    rng, held, runs, n = np.random.default_rng(1), 0, 300, 1500
+    for seed in range(runs):
+        rows = rng.integers(0, len(y), n)
+        public = n if relation == "replace-one" else None
+        found = r2_of_numbers(
+            y[rows],
+            fitted[rows],
+            np.ones(n, bool),
+            public,
+            relation,
+            Fraction(1),
+            random.Random(seed),
+        )
+        truth = [(np.minimum(each, found.clip) ** 2).sum() for each in (errors, distances)]
+        held += found.r2.low <= 1.0 - truth[0] / truth[1] <= found.r2.high
+    assert 0.86 <= held / runs <= 0.97
+
+
+def test_intervals_of_classes_hold_the_truth_as_often_as_they_say() -> None:
+    rng = np.random.default_rng(2)
+    logits = rng.normal(size=200_000) - 0.7
+    y = np.where(rng.random(200_000) < 1.0 / (1.0 + np.exp(-logits)), 1.0, -1.0)
+    truth = {
+        "AUC": roc_auc_score(y, logits),
+        "accuracy": float(((logits > 0.0) == (y > 0.0)).mean()),
+        "share of the second class": float((y > 0.0).mean()),
+        "predicted share of the second class": float((logits > 0.0).mean()),
+    }
+    held, runs = dict.fromkeys(truth, 0), 300
+    for seed in range(runs):
+        rows = rng.integers(0, len(y), 1500)
+        found = quality_of_classes(
+            y[rows], logits[rows], "replace-one", Fraction(1), random.Random(seed)
+        )
+        for one in found.measures:
+            held[one.name] += one.low <= truth[one.name] <= one.high
+    assert all(0.86 <= count / runs <= 0.96 for count in held.values()), held
+
+
+def test_intervals_of_concordance_hold_the_truth_as_often_as_they_say() -> None:
+    y, fitted = population(200_000)
+    rng, held, runs = np.random.default_rng(3), 0, 300
+    # Of two normal variables with correlation r.
+    truth = 0.5 + math.asin(np.corrcoef(y, fitted)[0, 1]) / math.pi
+    for seed in range(runs):
+        rows = rng.integers(0, len(y), 1000)
+        found = concordance_of_numbers(y[rows], fitted[rows], Fraction(1), random.Random(seed))
+        held += found.low <= truth <= found.high
+    assert 0.86 <= held / runs <= 0.96
+
+
+def test_auc_of_exact_counts_is_that_of_the_bins() -> None:
+    rng = np.random.default_rng(0)
+    decisions, second = rng.normal(size=3000), rng.random(3000) < 0.3
+    decisions[second] += 0.8
+    edges = bin_edges(decisions, MUCH, random.Random(0))
+    assert 0.0 in edges
+    counts = cells(decisions, second, edges).astype(float)
+    assert counts.sum() == 3000
+    found = area_under_curve(*counts, 0.0)
+    binned = np.searchsorted(edges, decisions, side="left")
+    assert found.value == pytest.approx(roc_auc_score(second, binned))
+    assert found.value == pytest.approx(roc_auc_score(second, decisions), abs=0.003)
+
+
+def test_accuracy_without_noise_is_exact_at_the_threshold() -> None:
+    rng = np.random.default_rng(0)
+    decisions = np.append(rng.normal(size=2000), [0.0, 0.0, 1e-12, -1e-12])
+    target = np.append(rng.choice([-1.0, 1.0], 2000), [-1.0, -1.0, 1.0, -1.0])
+    found = quality_of_classes(target, decisions, "replace-one", MUCH, random.Random(0))
+    by_name = {one.name: one.value for one in found.measures}
+    right = (decisions > 0.0) == (target > 0.0)
+    assert by_name["accuracy"] == pytest.approx(right.mean())
+    assert by_name["predicted share of the second class"] == pytest.approx((decisions > 0).mean())
+    assert by_name["share of the second class"] == pytest.approx((target > 0).mean())
+    assert found.bins[0].lower == 0.0
+    assert found.bins[-1].upper == 1.0
+    assert all(a.upper == b.lower for a, b in zip(found.bins, found.bins[1:], strict=False))
+
+
+def test_pairs_are_disjoint_and_ties_are_shared() -> None:
+    pairs = random_pairs(7, random.Random(0))
+    assert pairs.shape == (3, 2)
+    assert len(set(pairs.ravel().tolist())) == 6
+    assert random_pairs(1, random.Random(0)).shape == (0, 2)
+    y = np.array([1.0, 2.0, 5.0, 3.0, 1.0, 1.0, 2.0, 1.0])
+    fitted = np.array([0.0, 1.0, 7.0, 9.0, 0.0, 3.0, 4.0, 4.0])
+    assert halves(y, fitted, np.arange(8).reshape(4, 2)) == (3, 3)
+
+
+def test_a_ratio_interval_holds_the_roots_of_its_inequality() -> None:
+    for a, b, va, vb in product((0.0, 3.0, 10.0), (-2.0, 0.1, 5.0, 20.0), (0.5, 4.0), (0.5, 9.0)):
+        low, high = ratio_interval(a, b, va, vb)
+        grid = np.linspace(0.0, 50.0, 5001)
+        inside = (a - grid * b) ** 2 <= 1.6449**2 * (va + grid**2 * vb)
+        if b < 0.0 and math.isinf(high):
+            assert inside[grid >= low].all() or low == 0.0
+            continue
+        assert ((grid >= low - 1e-9) & (grid <= high + 1e-9))[inside].all()
+        assert inside[(grid > low + 1e-9) & (grid < high - 1e-9)].all()
+
+
+@pytest.mark.parametrize("n", [1, 5, 50])
+def test_small_tables_are_never_said_to_be_good(n: int) -> None:
+    """Few rows that are kept apart of 50 or 500, of a model that is no better than the mean."""
+    rng = np.random.default_rng(0)
+    said = 0
+    for seed in range(200):
+        y, useless = np.clip(rng.normal(0.0, 0.3, (2, n)), -1.0, 1.0)
+        known = np.ones(n, bool)
+        found = r2_of_numbers(y, useless, known, n, REPLACE, Fraction(1), random.Random(seed)).r2
+        said += found.low > 0.0
+    assert said <= 0.06 * 200
+
+
+def quality() -> Quality:
+    return Quality(
+        measures=(Measure("AUC", 0.7, 0.6, 0.8), Measure("accuracy", None, 0.0, 1.0)),
+        bins=(ShareInBin(0.0, 1.0, Measure("share of the second class", 0.5, 0.25, 0.75)),),
+        guarantee=Guarantee(0.5, rho=0.1),
+        rows=70,
+        share=0.1,
+    )
+
+
+def test_a_quality_survives_json_and_says_what_it_knows() -> None:
+    open_end = Quality(
+        measures=(Measure("R²", None, -math.inf, 1.0),), guarantee=Guarantee(1.0), clip=0.5
+    )
+    for one in (quality(), open_end):
+        stored = json.dumps(one.to_dict(), allow_nan=False)
+        again = Quality.from_dict(json.loads(stored))
+        assert (again, str(again)) == (one, str(one))
+    assert quality().beats_chance
+    assert quality().verdict.startswith("Better than chance at ordering rows: AUC 0.700 in")
+    assert "of rows with 0 to 100 %: 50 % in [25, 75]" in str(quality())
+    assert not open_end.beats_chance
+    assert open_end.lines[1] == "Errors and distances count up to ±0.5."
+    assert open_end.lines[0] == (
+        "Not known to be better than predicting the mean: R² unknown, at most 1.000 (90 % "
+        "interval)."
+    )
+    assert quality().measure("accuracy").value is None
+    with pytest.raises(InvalidInput, match="no 'R²'"):
+        quality().measure("R²")
+
+
+@pytest.mark.parametrize(
+    "given", [("R²", 0.0, 1.0, 0.0), ("R²", math.inf, 0.0, 1.0), ("R²", 0.0, math.nan, 1.0)]
+)
+def test_what_is_no_measure_is_refused(given: tuple[str, float, float, float]) -> None:
+    with pytest.raises(InvalidInput):
+        Measure(*given)
+
+
+def test_a_quality_begins_with_what_judges_the_model() -> None:
+    with pytest.raises(InvalidInput, match="first measure"):
+        Quality(measures=(Measure("accuracy", 0.5, 0.0, 1.0),), guarantee=Guarantee(1.0))
+
+
+@pytest.mark.parametrize("epsilon", [1e-9, 1e-20, 1e6])
+@pytest.mark.parametrize("n", [0, 1, 30])
+def test_extreme_noise_raises_nothing(epsilon: float, n: int) -> None:
+    y, fitted = np.random.default_rng(n).uniform(-1.0, 1.0, (2, n))
+    for relation in ("replace-one", "add-remove"):
+        for given in ((y, fitted, False, 1.0), (np.sign(y), fitted, True, None)):
+            predictions = Predictions(*given, complete=True)
+            guarantee = Guarantee(epsilon, relation=relation)
+            found = quality_of(predictions, guarantee, random.Random(1))
+            json.dumps(found.to_dict(), allow_nan=False)
+            assert found.verdict

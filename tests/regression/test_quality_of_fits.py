@@ -1,0 +1,274 @@
+"""Fits that keep rows apart, and the quality that these give them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from mipselect import Ledger
+from mipselect.errors import BudgetExceeded, InvalidInput
+from mipselect.quality.draw import within
+from mipselect.regression import (
+    AdaSSPRegressor,
+    BoostedAdaSSPRegressor,
+    ModelRelease,
+    ObjectivePerturbationClassifier,
+    ObjectivePerturbationRegressor,
+    SelectThenRegress,
+    TukeyRegressor,
+    evaluate_model,
+    evaluation,
+)
+from mipselect.regression.evaluation import evaluation_map
+from mipselect.selectors import ExponentialSelector, SISSelector
+from mipselect.tables import PublicMap, TableSchema
+from mipselect.tables.chosen_rows import chosen_rows
+from mipselect.tables.mapping import open_table, read_rows
+
+FIELDS = [
+    {"name": "who", "type": "integer"},
+    {"name": "dose", "type": "number", "constraints": {"minimum": 0, "maximum": 10}},
+    {"name": "ward", "type": "string", "categories": ["a", "b", "c"]},
+    {"name": "effect", "type": "number", "constraints": {"minimum": -20, "maximum": 40}},
+    {"name": "well", "type": "boolean"},
+]
+ROWS = TableSchema.of({"fields": FIELDS[1:]})
+PEOPLE = TableSchema.of({"fields": FIELDS, "csvw-eo:privacyUnit": "who"})
+
+
+def frame(n: int, seed: int = 0) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    dose = rng.uniform(0.0, 10.0, n)
+    effect = 2.0 * dose + rng.normal(size=n)
+    well = rng.random(n) < 1.0 / (1.0 + np.exp(5.0 - dose))
+    ward = rng.choice(list("abc"), n)
+    return pd.DataFrame({"dose": dose, "ward": ward, "effect": effect, "well": well})
+
+
+def of_people(people: int, seed: int = 0) -> pd.DataFrame:
+    """One to three rows of each person, in no order."""
+    rng = np.random.default_rng(seed)
+    who = rng.permutation(np.repeat(np.arange(people), rng.integers(1, 4, people)))
+    return frame(len(who), seed).assign(who=who)
+
+
+def model(regressor: Any = None, relation: str = "replace-one", **more: Any) -> SelectThenRegress:
+    regressor = AdaSSPRegressor(delta=1e-6, relation=relation) if regressor is None else regressor
+    asked = {"epsilon": 4.0, "quality_share": 0.2, **more}
+    return SelectThenRegress(ExponentialSelector(1), regressor, **asked)
+
+
+@pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
+def test_a_table_is_charged_once_and_no_more_than_without_quality(relation: str) -> None:
+    ledger = Ledger(4.0, 1e-6, relation=relation)
+    fitted = model(relation=relation, ledger=ledger)
+    fitted.fit_table(frame(8000), ROWS, target="effect", never=["well"])
+    (entry,) = ledger.entries
+    quality = fitted.quality_
+    assert quality == fitted.release_.quality
+    assert entry.guarantee == fitted.release_.guarantee
+    assert entry.guarantee.epsilon == 4.0
+    assert quality.guarantee == within(entry.guarantee)
+    assert quality.guarantee.epsilon <= entry.guarantee.epsilon
+    assert quality.guarantee.concentrated <= entry.guarantee.rho
+    assert (quality.rows, quality.share) == (1600 if relation == "replace-one" else None, 0.2)
+    assert quality.beats_chance
+    assert quality.first.value == pytest.approx(0.97, abs=0.1)
+    assert "Better than predicting the mean" in str(fitted.release_)
+    stored = json.loads(json.dumps(fitted.release_.to_dict()))
+    assert ModelRelease.from_dict(stored).quality == quality
+
+
+def test_without_a_share_nothing_is_measured() -> None:
+    fitted = model(quality_share=None).fit_table(frame(800), ROWS, target="effect", never=["well"])
+    assert fitted.quality_ is None
+    assert "quality" not in fitted.release_.to_dict()
+
+
+def test_the_rows_of_the_quality_are_not_those_of_the_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The fit on rows with a dose, and its quality, see every row once between them."""
+    seen: list[int] = []
+    found = evaluation.predictions_of
+
+    def noted(*given: Any) -> Any:
+        predictions = found(*given)
+        seen.append(len(predictions.target))
+        return predictions
+
+    monkeypatch.setattr(evaluation, "predictions_of", noted)
+    data = frame(1000)
+    parts = open_table(pa.Table.from_pandas(data), PublicMap.of(ROWS, target="effect"))
+    apart = chosen_rows(parts, PublicMap.of(ROWS, target="effect"), lambda n: np.arange(n) % 7 == 0)
+    public = PublicMap.of(ROWS, target="effect")
+    one, other = (read_rows(rows.opened(), public, "first")[1] for rows in (apart, ~apart))
+    assert (len(apart), len(one), len(other)) == (143, 143, 857)
+    assert sorted([*one, *other]) == sorted(read_rows(parts, public, "first")[1])
+    fitted = model().fit_table(data, ROWS, target="effect", never=["well"])
+    assert fitted.release_.bounds["rows"] == 800.0
+    assert seen == [200]
+
+
+def test_all_rows_of_a_person_stay_together() -> None:
+    data = of_people(500)
+    public = PublicMap.of(PEOPLE, target="effect", never=["well"])
+    parts = open_table(data, public)
+
+    def every_fifth(people: int) -> np.ndarray:
+        assert people == 500
+        return np.arange(people) % 5 == 0
+
+    apart = chosen_rows(parts, public, every_fifth)
+    here, there = set(data["who"][apart.chosen]), set(data["who"][~apart.chosen])
+    assert (len(here), len(there)) == (100, 400)
+    assert not here & there
+    fitted = model().fit_table(data, PEOPLE, target="effect", never=["well"])
+    assert fitted.release_.bounds["rows"] == 400.0
+    assert fitted.quality_.rows == 100
+
+
+def test_two_classes_of_a_table() -> None:
+    classifier = ObjectivePerturbationClassifier()
+    fitted = model(classifier).fit_table(frame(9000), ROWS, target="well", never=["effect"])
+    names = [one.name for one in fitted.quality_.measures]
+    assert names[:2] == ["AUC", "accuracy"]
+    assert len(fitted.quality_.bins) == 5
+    assert fitted.quality_.beats_chance
+
+
+@pytest.mark.parametrize(
+    ("regressor", "name"),
+    [
+        (AdaSSPRegressor(x_bound=1.0, y_bound=1.0), "R²"),
+        (BoostedAdaSSPRegressor(x_bound=1.0), "concordance"),
+        (ObjectivePerturbationRegressor(x_bound=1.0, y_bound=1.0, coef_bound=2.0), "R²"),
+        (ObjectivePerturbationClassifier(x_bound=1.0), "AUC"),
+    ],
+)
+def test_arrays_have_the_measure_of_their_target(regressor: Any, name: str) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1.0, 1.0, (6000, 4))
+    y = np.clip(0.6 * X[:, 2] + 0.1 * rng.normal(size=6000), -1.0, 1.0)
+    selector = SISSelector(1, x_bound=1.0, y_bound=1.0, relation="replace-one")
+    fitted = SelectThenRegress(selector, regressor, epsilon=4.0, quality_share=0.25)
+    fitted.fit(X, np.sign(y) if name == "AUC" else y)
+    assert fitted.quality_.first.name == name
+    assert fitted.quality_.rows == 1500
+    assert fitted.quality_.beats_chance
+
+
+def test_a_model_without_a_range_is_refused_under_add_remove_before_a_charge() -> None:
+    ledger = Ledger(4.0, 1e-6, relation="add-remove")
+    regressor = BoostedAdaSSPRegressor(x_bound=1.0, relation="add-remove")
+    selector = SISSelector(1, x_bound=1.0, y_bound=1.0, relation="add-remove")
+    fitted = SelectThenRegress(selector, regressor, epsilon=4.0, quality_share=0.2, ledger=ledger)
+    with pytest.raises(InvalidInput, match="y_bound"):
+        fitted.fit(np.zeros((50, 3)), np.zeros(50))
+    assert not ledger.entries
+
+
+def test_where_no_model_is_released_there_is_no_quality() -> None:
+    fitted = model(TukeyRegressor(delta=1e-6)).fit_table(
+        frame(60), ROWS, target="effect", never=["well"]
+    )
+    assert not fitted.release_.has_model
+    assert fitted.quality_ is None
+
+
+@pytest.mark.parametrize("n", [50, 200, 500])
+@pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
+def test_a_useless_model_of_a_small_table_is_not_said_to_be_good(n: int, relation: str) -> None:
+    data = frame(n)
+    data["effect"] = np.random.default_rng(n).permutation(data["effect"].to_numpy())
+    said = sum(
+        model(relation=relation, epsilon=1.0, quality_share=0.1)
+        .fit_table(data, ROWS, target="effect", never=["well"])
+        .quality_.beats_chance
+        for _ in range(8)
+    )
+    assert said <= 2
+
+
+@pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
+def test_one_row_or_none_apart_is_no_error(relation: str) -> None:
+    asked = model(relation=relation, quality_share=1e-9, epsilon=1.0)
+    fitted = asked.fit_table(frame(20), ROWS, target="effect", never=["well"])
+    assert not fitted.quality_.beats_chance
+
+
+def released(schema: TableSchema, data: pd.DataFrame) -> ModelRelease:
+    fitted = model(quality_share=None).fit_table(data, schema, target="effect", never=["well"])
+    return fitted.release_
+
+
+def test_a_model_alone_is_charged_before_a_row_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    release, ledger = released(ROWS, frame(4000)), Ledger(1.0)
+    charged: list[float] = []
+    found = evaluation.predictions_of
+
+    def noted(*given: Any) -> Any:
+        charged.append(ledger.remaining.epsilon)
+        return found(*given)
+
+    monkeypatch.setattr(evaluation, "predictions_of", noted)
+    quality = evaluate_model(release, frame(3000, 1), epsilon=0.75, ledger=ledger)
+    assert charged == [0.25]
+    assert (quality.rows, quality.share) == (3000, None)
+    assert quality.guarantee.epsilon == 0.75
+    assert quality.beats_chance
+    with pytest.raises(BudgetExceeded):
+        evaluate_model(release, frame(3000, 1), epsilon=0.75, ledger=ledger)
+    assert charged == [0.25]
+    missing = frame(10).drop(columns="effect")
+    with pytest.raises(InvalidInput, match="effect"):
+        evaluate_model(release, missing, epsilon=0.1, ledger=ledger)
+    assert ledger.remaining.epsilon == 0.25
+
+
+def test_a_model_of_people_wants_to_know_whose_row_is_whose() -> None:
+    release = released(PEOPLE, of_people(3000))
+    with pytest.raises(InvalidInput, match="one row for each who"):
+        evaluate_model(release, of_people(50), epsilon=1.0)
+    quality = evaluate_model(release, of_people(2000, 3), epsilon=1.0, schema=PEOPLE)
+    assert quality.rows == 2000
+    unit = TableSchema.of({**PEOPLE.content, "csvw-eo:privacyUnit": "dose"})
+    with pytest.raises(InvalidInput, match="the model uses it"):
+        evaluation_map(release.table, unit)
+
+
+def test_models_that_cannot_be_evaluated_are_refused() -> None:
+    X = np.random.default_rng(0).uniform(-1.0, 1.0, (500, 2))
+    of_arrays = AdaSSPRegressor(x_bound=1.0, y_bound=1.0).fit(X, X[:, 0]).release_
+    with pytest.raises(InvalidInput, match="one of arrays"):
+        evaluate_model(of_arrays, frame(10), epsilon=1.0)
+    failed = model(TukeyRegressor(delta=1e-6), quality_share=None)
+    failed.fit_table(frame(60), ROWS, target="effect", never=["well"])
+    with pytest.raises(InvalidInput, match="no model was released"):
+        evaluate_model(failed.release_, frame(10), epsilon=1.0)
+
+
+def test_seeded_draws_are_no_release() -> None:
+    release = released(ROWS, frame(4000))
+    one, other = (
+        evaluate_model(release, frame(500, 1), epsilon=1.0, random_state=3) for _ in range(2)
+    )
+    assert one == other
+    assert not one.guarantee.private
+
+
+def test_hostile_rows_raise_nothing() -> None:
+    release = released(ROWS, frame(4000))
+    hostile = pa.table(
+        {
+            "dose": pa.array(["x", None, "1e999", "nan", "-5"]),
+            "ward": pa.array([None, "?", "a", "b", ""]),
+            "effect": pa.array(["1e999", "-inf", "", "?", "nan"]),
+        }
+    )
+    for relation in ("replace-one", "add-remove"):
+        quality = evaluate_model(release, hostile, epsilon=1.0, relation=relation)
+        assert not quality.beats_chance
