@@ -176,8 +176,7 @@ def test_ranges_see_nothing_of_the_rows_that_are_kept_apart(
     monkeypatch.setattr(private_ranges, "range_of", counted)
     model = pair(quality_share=0.25, size=2).fit_table(table(2000), schema_of(), target="y")
     assert set(seen) == {1500}
-    assert model.quality_.rows == 500
-    assert model.quality_.beats_chance
+    assert (model.quality_.rows, model.quality_.share) == (500, 0.25)
 
 
 def test_the_share_outside_is_public() -> None:
