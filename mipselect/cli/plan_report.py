@@ -17,7 +17,6 @@ from mipselect.planning.lines import (
     REPEATED,
     RIDGE,
     ROWS,
-    TOO_SLOW,
     Line,
     SelectionPlan,
 )
@@ -36,7 +35,7 @@ def plan_table(plan: SelectionPlan) -> Table:
     for epsilon in plan.epsilons:
         table.add_column(f"ε = {epsilon:g}", justify="right")
     before = plan.of_select.setting
-    for line in plan.lines:
+    for line in (line for line in plan.lines if line.tables):
         setting = line.setting
         if (setting.about, setting.score) != (before.about, before.score):
             table.add_section()
@@ -48,7 +47,8 @@ def plan_table(plan: SelectionPlan) -> Table:
 
 def _cell(line: Line, k: int) -> str:
     chance = line.chance(k)
-    return "-" if chance is None else f"{chance.found:.0%} ({chance.all_found:.0%})"
+    assert chance is not None
+    return f"{chance.found:.0%} ({chance.all_found:.0%})"
 
 
 def legend(plan: SelectionPlan) -> str:
@@ -60,15 +60,20 @@ def legend(plan: SelectionPlan) -> str:
     known = [error for error in errors if error is not None]
     if known:
         text += f" Standard errors are at most {max(known):.0%}."
-    if plan.repeated:
+    if any(line.tables for line in plan.about(REPEATED)):
         text += (
             f" Lines with repeats: tables in which {plan.repeated} fields repeat each other "
             f"(correlation {REPEATED_CORRELATION:g}), with an R² of {plan.guesses.repeated:g}, and "
             "count as one right column, whichever of them is drawn. If fields of yours do, a "
             "coef_bound that is too small draws all of them in place of the others."
         )
-    if any(line.remark for line in plan.lines):
-        text += f" - was {TOO_SLOW} (--time-limit); the draw from your table may take as long."
+    counts = [len(line.tables) for line in plan.lines if line.tables]
+    if counts:
+        ends = dict.fromkeys(str(count) for count in (min(counts), max(counts)))
+        text += f" Simulated tables: {' to '.join(ends)} for each line."
+    late = [line.setting.name for line in plan.lines if line.remark]
+    if late:
+        text += f" Left out, for no time was left (--time-limit): {'; '.join(late)}."
     return text
 
 
@@ -164,7 +169,7 @@ def picture(plan: SelectionPlan, target: str) -> Picture:
         if own and lines:
             panels.append(Panel(title, (*(_drawn_line(line, plan) for line in lines), blindly)))
     if not panels:
-        raise InvalidInput("there is nothing to draw: all of it took longer than --time-limit")
+        raise InvalidInput("nothing can be drawn, for there was time for nothing (--time-limit)")
     return Picture(
         title=f"{target} by {plan.support_size} of {plan.features} fields, {plan.rows:,} rows",
         x_label="ε of one draw, under replace-one",

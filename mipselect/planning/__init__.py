@@ -1,16 +1,24 @@
 """Plans of a private selection from public knowledge alone: simulated tables, and answers."""
 
 from mipselect.planning.answers import answers
+from mipselect.planning.fit import plan_fit
+from mipselect.planning.forecasts import ModelLine, ModelPlan, TableScores
 from mipselect.planning.lines import Line, SelectionPlan, Setting, Step
+from mipselect.planning.model_sentences import model_sentences
 from mipselect.planning.plan import plan_selection
 from mipselect.planning.simulation import Guesses
 
 __all__ = [
     "Guesses",
     "Line",
+    "ModelLine",
+    "ModelPlan",
     "SelectionPlan",
     "Setting",
     "Step",
+    "TableScores",
     "answers",
+    "model_sentences",
+    "plan_fit",
     "plan_selection",
 ]

@@ -99,7 +99,7 @@ def _which_bounds(plan: SelectionPlan, start: Line) -> str:
         return f"unknown: the draw was {start.remark}"
     parts = []
     for about, now in ((COEF_BOUND, plan.coef_bound), (RIDGE, plan.ridge)):
-        if not plan.about(about):
+        if not any(line.tables for line in plan.about(about)):
             continue
         best = _best(start, plan.about(about), k)
         value = getattr(best.setting, about)
@@ -114,7 +114,7 @@ def _which_bounds(plan: SelectionPlan, start: Line) -> str:
                     ", if the mean of the target is near the middle of its range (--target-mean)"
                 )
             parts += _where_fields_repeat(plan, best, k)
-    return "; ".join(parts)
+    return "; ".join(parts) or "unknown: there was time for no other"
 
 
 def _where_fields_repeat(plan: SelectionPlan, elsewhere: Line, k: int) -> list[str]:
@@ -126,12 +126,14 @@ def _where_fields_repeat(plan: SelectionPlan, elsewhere: Line, k: int) -> list[s
     there = f"where {plan.repeated} fields repeat each other"
     best = _best(lines[advised], lines.values(), k)
     value = min(bound for bound, line in lines.items() if best.gain(line, k)[0] <= CLOSE)
-    if value == advised:
+    if not _clearly_better(lines[value], lines[advised], k):
         return [f"the same {there}"]
-    by_bound = _by_coef_bound(plan.about(COEF_BOUND, METHOD)[::-1])
+    by_bound = _by_coef_bound(line for line in plan.about(COEF_BOUND, METHOD)[::-1] if line.tables)
     more = f"{_percent(lines[value], k)} in place of {_percent(lines[advised], k)}"
-    cost = f"{_percent(by_bound[value], k)} in place of {_percent(elsewhere, k)}"
-    said = f"{there} {value:.3g} finds more than {advised:.3g} ({more}; elsewhere {cost})"
+    if value in by_bound:
+        cost = f"{_percent(by_bound[value], k)} in place of {_percent(elsewhere, k)}"
+        more += f"; elsewhere {cost}"
+    said = f"{there} {value:.3g} finds more than {advised:.3g} ({more})"
     chance = lines[value].chance(k)
     if value == max(lines) and chance is not None and chance.found < plan.goal:
         said += f", and twice that may find still more (--coef-bound {value:.3g})"

@@ -44,7 +44,10 @@ MOST_WORK = 1 << 27
 """Supports times the cubes of their columns between two looks at the clock."""
 
 DRAWS = 50
-"""From each distribution whose probabilities are not listed."""
+"""From each distribution whose probabilities are not listed,"""
+
+LEAST_DRAWS = 10
+"""and so many at least where time is short."""
 
 
 @dataclass(frozen=True)
@@ -74,12 +77,15 @@ class Scored:
     Attributes
     ----------
     source : Instance or BlockScores
-    time_limit : float
-        Seconds for the values of all supports.
+    clock : Deadline
+        By when the values of all supports must be known.
+    weight : float
+        How many times as many rows the table has as were scored; see `Question.rows_scored`.
     """
 
     source: Instance | BlockScores
-    time_limit: float
+    clock: Deadline
+    weight: float = 1.0
 
     @cached_property
     def listed(self) -> tuple[IntArray, FloatArray]:
@@ -88,22 +94,20 @@ class Scored:
         Raises
         ------
         NotCertified
-            If the values take too long; those of `BlockScores` by their public estimate.
+            If the values take too long.
         """
-        source, clock = self.source, Deadline(self.time_limit)
+        source = self.source
         supports: IntArray = np.array(
             list(combinations(range(source.n_features), source.support_size)), dtype=np.intp
         )
         if isinstance(source, BlockScores):
-            if source.seconds > clock.limit:
-                raise _time_is_up(clock)
             return supports, -source.all_scores
         width = max(map(len, source.groups)) * source.support_size
         chunk = 1 + MOST_WORK // width**3
         values = []
         for start in range(0, len(supports), chunk):
             values.append(source.objectives(supports[start : start + chunk]))
-            require_time(clock)
+            require_time(self.clock)
         return supports, np.concatenate(values)
 
 
@@ -120,8 +124,8 @@ class Case:
     epsilons : tuple of float
     source : random.Random
         For draws, where there are draws.
-    time_limit : float
-        Seconds for each search, each preparation, and all draws from one distribution.
+    clock : Deadline
+        By when all chances must be known.
     most_listed : int
         Up to so many supports probabilities are exact.
     draws : int
@@ -132,7 +136,7 @@ class Case:
     right: tuple[IntArray, ...]
     epsilons: tuple[float, ...]
     source: random.Random
-    time_limit: float
+    clock: Deadline
     most_listed: int = MOST_LISTED
     draws: int = DRAWS
 
@@ -143,19 +147,32 @@ class Case:
         assert isinstance(instance, Instance)
         return instance
 
+    @property
+    def seconds(self) -> float:
+        """Seconds that are left; raise `NotCertified` if none are."""
+        require_time(self.clock)
+        return self.clock.remaining
+
     def lists(self, scored: Scored) -> bool:
         """True if probabilities are exact: supports are few, or draws need all values anyway."""
         source = scored.source
         few = source.number_of_supports <= self.most_listed
         return few or isinstance(source, BlockScores) or source.ridge == 0.0
 
-    def of_draws(self, draw: Callable[[], Support]) -> Chance:
-        """Relative frequencies; raise `NotCertified` if the draws take too long."""
-        clock = Deadline(self.time_limit)
-        drawn = []
-        for _ in range(self.draws):
+    def of_draws(self, draw: Callable[[], Support], share: float = 1.0) -> Chance:
+        """Relative frequencies of as many draws as a share of the time that is left allows.
+
+        Raises
+        ------
+        NotCertified
+            If that is enough for a few of them only.
+        """
+        drawn: list[Support] = []
+        later = (1.0 - share) * self.seconds
+        while len(drawn) < self.draws and self.clock.remaining > later:
             drawn.append(draw())
-            require_time(clock)
+        if len(drawn) < min(LEAST_DRAWS, self.draws):
+            raise _time_is_up(self.clock)
         shares = self.shares(np.array(drawn))
         return Chance(float(shares.mean()), float((shares == 1.0).mean()))
 
@@ -174,14 +191,17 @@ def require_time(clock: Deadline) -> None:
 def by_exact_draws(law: type[ExactDraws], case: Case) -> Chances:
     """A law over all supports: exact where they are listed, else by exact draws."""
     found = []
-    for epsilon, scored in zip(case.epsilons, case.scored, strict=True):
+    for k, (epsilon, scored) in enumerate(zip(case.epsilons, case.scored, strict=True)):
         source = scored.source
         if not case.lists(scored):
-            draws = law(source, epsilon, most_listed=case.most_listed, time_limit=case.time_limit)
-            found.append(case.of_draws(partial(draws.sample, case.source)))
+            share = 1.0 / (len(case.epsilons) - k)
+            limits: dict[str, Any] = {"most_listed": case.most_listed}
+            limits["time_limit"] = share * case.seconds
+            draws = law(source, epsilon * scored.weight, **limits)
+            found.append(case.of_draws(partial(draws.sample, case.source), share))
             continue
         # Refuses what it would refuse of the user's own table.
-        rate = law(source, epsilon).rate
+        rate = law(source, epsilon * scored.weight).rate
         supports, values = scored.listed
         chances = PROBABILITIES[law](-rate * (values - values.min()))
         shares = case.shares(supports)
@@ -220,7 +240,7 @@ def without_privacy(case: Case) -> Chances:
             supports, values = scored.listed
             best = supports[values.argmin()]
         else:
-            best = top_supports(source, 1, time_limit=case.time_limit).supports[0]
+            best = top_supports(source, 1, time_limit=case.seconds).supports[0]
         (share,) = case.shares(best[None, :]).tolist()
         found.append(Chance(share, float(share == 1.0)))
     return tuple(found)
@@ -238,7 +258,7 @@ def by_draws(method: Callable[..., PrivateSelector], case: Case, **options: Any)
 
 def by_search(method: Callable[..., PrivateSelector], case: Case) -> Chances:
     """A method that draws from what a search finds in time, by draws."""
-    return by_draws(method, case, time_limit=case.time_limit)
+    return by_draws(method, case, time_limit=case.seconds)
 
 
 EXACT: Mapping[str, Callable[[Case], Chances]] = {

@@ -17,7 +17,7 @@ METHOD, COEF_BOUND, REPEATED, RIDGE = "method", "coef_bound", "repeated", "ridge
 ROWS, REFERENCE = "rows", "reference"
 """Subjects that a line can have."""
 
-TOO_SLOW = "not done within the time limit"
+TOO_SLOW = "left out, for no time was left"
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Line:
     ----------
     setting : Setting
     tables : tuple of tuple of Chance
-        By table, and in each by ε. Empty where a table took longer than the time limit.
+        By table, and in each by ε; fewer where time was short. Empty where no table was done.
     remark : str
         Why it is empty, or "".
 
@@ -100,9 +100,9 @@ class Line:
     def gain(self, other: Line, k: int) -> tuple[float, float | None]:
         """Return the mean gain in `found` over another line at the k-th ε, and its standard error.
 
-        Both lines are about the same tables; the error is None for a single table.
+        On the tables that both have; the error is None for a single table.
         """
-        pairs = zip(self.tables, other.tables, strict=True)
+        pairs = zip(self.tables, other.tables, strict=False)
         gains = [mine[k].found - theirs[k].found for mine, theirs in pairs]
         return float(np.mean(gains)), _error(gains)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -21,18 +22,15 @@ from mipselect.planning.lines import (
     Setting,
 )
 from mipselect.planning.question import Question
+from mipselect.planning.rows import doublings, require_rows
 from mipselect.planning.simulation import Guesses
 from mipselect.problem.scores import BLOCKS, LOSS
 from mipselect.tables import TableSchema
-from mipselect.validation import checked_integer, checked_share, listed
+from mipselect.validation import checked_share, listed
 
 OTHER_BOUNDS = (0.5, 2.0)
 OTHER_RIDGES = (10.0, 100.0)
-DOUBLINGS = 5
 """Settings that are tried besides those in question, as multiples of them."""
-
-MOST_ENTRIES = 20_000_000
-"""No table with more rows times columns is made up."""
 
 
 def plan_selection(
@@ -48,6 +46,7 @@ def plan_selection(
     tables: int = 20,
     seed: int = 0,
     time_limit: float = 10.0,
+    clock: Callable[[], float] = time.monotonic,
     progress: Progress | None = None,
     **choices: Any,
 ) -> SelectionPlan:
@@ -76,14 +75,15 @@ def plan_selection(
     goal : float
         The share of the right columns that `rows_needed` is for.
     tables : int
-        How many are simulated for every number of rows, and half as many with fields that repeat
-        each other.
+        How many are simulated for every number of rows at most, and half as many with fields that
+        repeat each other.
     seed : int
         The same seed gives the same plan.
     time_limit : float
-        Seconds for each search, each preparation of draws, and the draws from one distribution;
-        what takes longer has no chances. Where permute-and-flip by the loss does, only a larger
-        ridge is tried, which makes exact draws faster.
+        Seconds for all of it. What has no time left is tried on fewer tables, or has no chances
+        and says so; it takes no other line with it.
+    clock : callable
+        The time in seconds, since whenever.
     progress : callable, optional
         See `Progress`.
     **choices
@@ -104,8 +104,9 @@ def plan_selection(
     Where there are few supports the probabilities of exact draws are computed for every table, so
     that the standard errors are those of the tables alone; else they are relative frequencies.
     Block R² depends on ε by the size of its blocks, and is computed for each size. Where it takes
-    more than half a second of a table, fewer partitions are drawn than by `select`, which then
-    finds a little more. A plan guarantees nothing: real columns are correlated otherwise, and their
+    more than half a second of a table, fewer partitions are drawn than by `select`, and where it
+    takes long then, it is computed of some of the rows and counts for all: `select` finds a little
+    more. A plan guarantees nothing: real columns are correlated otherwise, and their
     effects are not equally strong.
 
     Examples
@@ -124,35 +125,20 @@ def plan_selection(
     public = question.public
     guesses = Guesses() if guesses is None else guesses
     guesses.target_law(public)
-    checked_integer(rows, "rows", 2)
-    if rows * len(public.columns) > MOST_ENTRIES:
-        raise InvalidInput(
-            f"rows must be at most {MOST_ENTRIES // len(public.columns):,} for "
-            f"{len(public.columns)} columns, got {rows:,}; plan with fewer: what is found depends "
-            "on epsilon times rows"
-        )
+    require_rows(rows, public)
     checked_share(goal, "goal", closed=False)
-    if methods is None:
-        methods = USUAL if not question.without_range else tuple(EXACT)
-    for name in methods:
-        if name not in METHODS:
-            raise InvalidInput(
-                f"methods: {name!r} is unknown; known to a plan: {', '.join(METHODS)}"
-            )
-        if question.without_range and name not in EXACT:
-            raise InvalidInput(
-                f"methods: {name!r} is planned for tables with ranges, and there is none of "
-                f"{listed(question.without_range)}"
-            )
+    methods = checked_methods(methods, question)
     experiment = Experiment(
-        question, guesses, epsilons, tables=tables, seed=seed, time_limit=time_limit
+        question,
+        guesses,
+        epsilons,
+        tables=tables,
+        seed=seed,
+        time_limit=time_limit,
+        clock=clock,
     )
     first = list(_at_hand(question, rows, methods, experiment.repeated))
-    later = [
-        replace(first[0], about=ROWS, rows=rows * 2**k)
-        for k in range(1, DOUBLINGS + 1)
-        if rows * 2**k * len(public.columns) <= MOST_ENTRIES
-    ]
+    later = [replace(first[0], about=ROWS, rows=more) for more in doublings(rows, public)]
     blocks = tuple(
         question.blocks(rows, epsilon) for epsilon in experiment.epsilons if question.score != LOSS
     )
@@ -170,16 +156,39 @@ def plan_selection(
         guesses=guesses,
         repeated=experiment.repeated,
         seed=seed,
-        lines=tuple(experiment.lines(first, counter)),
+        lines=tuple(experiment.lines_at_hand(first, counter)),
     )
     for setting in later:
         reached = all(plan.rows_needed(k) is not None for k in range(len(plan.epsilons)))
         if reached or not plan.by_rows[-1].tables:
             break
-        plan = replace(plan, lines=(*plan.lines, *experiment.lines([setting], counter)))
+        plan = replace(plan, lines=(*plan.lines, experiment.line(setting, counter)))
     order = (METHOD, COEF_BOUND, REPEATED, RIDGE, ROWS, REFERENCE)
     in_order = sorted(plan.lines, key=lambda line: order.index(line.setting.about))
     return replace(plan, lines=tuple(in_order))
+
+
+def checked_methods(methods: Sequence[str] | None, question: Question) -> tuple[str, ...]:
+    """Return the methods to compare, by default all that a question allows and that are quick.
+
+    Raises
+    ------
+    InvalidInput
+        For a method that is unknown, or that needs ranges where there are none.
+    """
+    if methods is None:
+        return USUAL if not question.without_range else tuple(EXACT)
+    for name in methods:
+        if name not in METHODS:
+            raise InvalidInput(
+                f"methods: {name!r} is unknown; known to a plan: {', '.join(METHODS)}"
+            )
+        if question.without_range and name not in EXACT:
+            raise InvalidInput(
+                f"methods: {name!r} is planned for tables with ranges, and there is none of "
+                f"{listed(question.without_range)}"
+            )
+    return tuple(methods)
 
 
 def _at_hand(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from mipselect.blocks.normalised import ColumnsOfFeatures
 from mipselect.blocks.partitions import Blocks
 from mipselect.blocks.r_squared import ListedFeatures
 from mipselect.blocks.r_squared_choice import BlockR2Choice
@@ -33,6 +34,15 @@ from mipselect.validation import (
 SECONDS_OF_PARTITIONS = 0.5
 """Estimated time of the block R² of one simulated table: fewer partitions are drawn than by
 `select` where all of them take longer."""
+
+SECONDS_OF_SCORES = 2.0
+"""The same of one partition: fewer rows are scored where it takes longer,"""
+
+LEAST_BLOCKS = 20
+"""but at least so many blocks."""
+
+ENTRIES_OF_PARTITIONS = 20_000_000
+"""Rows times columns times partitions of least squares on blocks; fewer partitions beyond."""
 
 
 @dataclass(frozen=True)
@@ -123,23 +133,39 @@ class Question:
     def blocks(self, rows: int, epsilon: float) -> BlockOptions:
         """Return the score from blocks of so many rows at ε, with b by its public rule.
 
-        T is that of `select`, or as many as take `SECONDS_OF_PARTITIONS`, but at least one.
+        Where the loss is in question it is that which blocks would have by default.
+
+        T is that of `select`, or as many as take half a second, but at least one.
 
         Raises
         ------
         InvalidInput
             If block R² was asked for and is too much, or there are too few rows.
         """
-        public = self._unranged
-        asked = (rows, parts_of_table(public), len(public.features), self.support_size)
-        score = BlockOptions(score=self.score, epsilon=epsilon).chosen(*asked)
-        blocks = Blocks()
+        asked = (rows, *self._listed)
+        of_blocks = None if self.score == LOSS else self.score
+        score = BlockOptions(score=of_blocks, epsilon=epsilon).chosen(*asked)
         if score == R2:
             blocks = BlockR2Choice(epsilon=epsilon).settings(*asked).blocks
-            seconds = r_squared_seconds(rows, 1, ListedFeatures(*asked[1:], blocks.rows))
-            in_time = max(1, int(SECONDS_OF_PARTITIONS / seconds))
-            blocks = replace(blocks, partitions=min(blocks.partitions, in_time))
+            in_time = int(SECONDS_OF_PARTITIONS / self._seconds(rows, blocks.rows))
+        else:
+            blocks = Blocks()
+            in_time = ENTRIES_OF_PARTITIONS // (rows * len(self._unranged.columns))
+        blocks = replace(blocks, partitions=min(blocks.partitions, max(1, in_time)))
         return BlockOptions(score=score, **blocks.public())
+
+    def rows_scored(self, rows: int, options: BlockOptions) -> int:
+        """Return of how many of n rows a score from blocks is computed where time is short.
+
+        All of them, or as many as take the block R² of one partition two seconds by its public
+        estimate. The law of a draw depends on ε times the sum over blocks, so that with
+        n' rows in place of n it is that of nε/n' at the same b, with more noise of sampling.
+        """
+        if options.score != R2:
+            return rows
+        assert options.block_rows is not None
+        share = SECONDS_OF_SCORES / self._seconds(rows, options.block_rows)
+        return min(rows, max(LEAST_BLOCKS * options.block_rows, int(share * rows)))
 
     def in_blocks(self, table: Any, options: BlockOptions, seed: int) -> Instance | BlockScores:
         """Ask the question of blocks of a table with one row of each person.
@@ -152,14 +178,27 @@ class Question:
         seed : int
             Of the partitions.
         """
-        schema, fields = self.schema, self._fields
-        if schema.privacy_unit is not None:
-            content = schema.content
-            del content[PRIVACY_UNIT]
-            fields["never"] = (*self.never, schema.privacy_unit)
-            schema = TableSchema.of(content)
-        seeded = replace(options, partition_seed=seed)
-        return seeded.of_table(table, schema, support_size=self.support_size, **fields)
+        one, seeded = self.of_single_rows, replace(options, partition_seed=seed)
+        return seeded.of_table(table, one.schema, support_size=one.support_size, **one._fields)
+
+    @cached_property
+    def of_single_rows(self) -> Question:
+        """The same question of a table with one row of each person."""
+        unit = self.schema.privacy_unit
+        if unit is None:
+            return self
+        content = self.schema.content
+        del content[PRIVACY_UNIT]
+        return replace(self, schema=TableSchema.of(content), never=(*self.never, unit))
+
+    @property
+    def _listed(self) -> tuple[ColumnsOfFeatures, int, int]:
+        public = self._unranged
+        return parts_of_table(public), len(public.features), self.support_size
+
+    def _seconds(self, rows: int, block_rows: int) -> float:
+        """Estimate the seconds of the block R² of one partition."""
+        return r_squared_seconds(rows, 1, ListedFeatures(*self._listed, block_rows))
 
     @cached_property
     def _unranged(self) -> PublicMap:

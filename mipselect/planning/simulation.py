@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -119,8 +119,8 @@ class Simulation:
     All fields are equally correlated normal variables, cut into ranges and categories; numbers
     without a range are not cut, for scores from blocks of rows do not depend on their unit. The
     right columns are drawn uniformly for each table; they and the fields that are always in have
-    effects of the same strength and of random sign, those of categories a random one for every
-    level.
+    effects of random sign, those of categories a random one for every level. All are of the same
+    strength, or each is weaker than the one before by `ratio`, in an order drawn for each table.
 
     With `repeats` some fields with ranges repeat each other and together count as one right column,
     the strongest: each of them says nearly all of it, and they are absent from the same rows.
@@ -134,6 +134,8 @@ class Simulation:
     seed : int
     repeats : bool
         Whether fields repeat each other.
+    ratio : float
+        Of the strengths of an effect and the next, at least 1.
     """
 
     public: PublicMap
@@ -141,6 +143,7 @@ class Simulation:
     support_size: int
     seed: int
     repeats: bool = False
+    ratio: float = 1.0
 
     @property
     def repeated(self) -> int:
@@ -174,6 +177,7 @@ class Simulation:
         alike = {*right[0].tolist()} if self.repeated else set()
         matters = {*np.concatenate(right).tolist()} - alike
         matters |= set(range(len(public.features), len(public.encoders)))
+        strengths = self._strengths(number, matters)
         common = rng.standard_normal(rows)
         of_the_alike = np.random.default_rng([self.seed, number, rows, 1])
         shared, lost = of_the_alike.standard_normal(rows), of_the_alike.random(rows)
@@ -192,7 +196,7 @@ class Simulation:
             if j in alike:
                 repeated += effect
             elif j in matters:
-                rest += rng.choice([-1.0, 1.0]) * effect
+                rest += strengths[j] * rng.choice([-1.0, 1.0]) * effect
         noise = rng.standard_normal(rows)
         mean, sd = guesses.target_law(public)
         first = guesses.repeated if alike else 0.0
@@ -212,6 +216,11 @@ class Simulation:
         """Seed of the partitions of a table into blocks of rows."""
         words = f"{self.seed} {number} {rows} partitions"
         return random.Random(words).getrandbits(SEED_BITS)
+
+    def _strengths(self, number: int, matters: Collection[int]) -> dict[int, float]:
+        """Return ratio⁻ᵏ for the k-th from 0 of those that matter, in an order of the table."""
+        order = np.random.default_rng([self.seed, number, 0, 2]).permutation(sorted(matters))
+        return {j: self.ratio**-k for k, j in enumerate(order.tolist())}
 
     def _that_vary(self) -> Sequence[int]:
         """The features that can matter: those with more than one value, if there are s of them."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from mipselect.errors import InvalidInput
@@ -86,7 +87,7 @@ class Field:
         """True if its values are numbers, be they measured or the codes of categories."""
         return self.type in NUMBERS
 
-    @property
+    @cached_property
     def category_names(self) -> tuple[str, ...]:
         """The categories as texts; those of a boolean are false and true."""
         if self.type == "boolean":

@@ -26,7 +26,18 @@ def schema(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def question(schema: Path) -> tuple[str | Path, ...]:
-    options = ["--target", "y", "--rows", "500", "--support-size", "2", "--tables", "2"]
+    options = [
+        "--target",
+        "y",
+        "--rows",
+        "500",
+        "--support-size",
+        "2",
+        "--tables",
+        "2",
+        "--time-limit",
+        "600",
+    ]
     return ("plan", "--schema", schema, *options)
 
 
@@ -59,9 +70,53 @@ def test_text_and_json_say_the_same(run: Run, question: tuple[str | Path, ...]) 
         factor * report["coef_bound"] for factor in (0.5, 1.0, 2.0)
     ]
     assert "repeats, coef_bound" not in run(*question, "--repeated", "0").out
-    assert "this takes about" in text.err
+    assert "this takes about 600 s at most" in text.err
     assert run(*question, "--json").out == outcome.out
     assert run(*question, "--json", "--seed", "1").out != outcome.out
+
+
+def test_a_model_is_planned_beside_the_features(run: Run, question: tuple[str | Path, ...]) -> None:
+    text = run(*question, "--seed", "3")
+    model = run(*question, "--seed", "3", "--json").report["model"]
+    assert (model["measure"], model["level"], model["goal"]) == ("R²", 0.0, 0.5)
+    rows = [line["rows"] for line in model["lines"]]
+    assert rows[:3] == [250, 500, 1000]
+    assert (model["left_out"], len(model["sentences"])) == ([], 3)
+    yours = model["lines"][1]
+    first = yours["cells"][0]
+    assert (first["epsilon"], yours["tables"]) == (0.5, 2)
+    cell = f"{first['expected']:.2f} ({first['low']:.2f} to {first['high']:.2f})"
+    shown = next(row for row in text.out.splitlines() if "500 rows, yours" in row)
+    assert cell in shown
+    assert f"{yours['without_privacy']:.2f}" in shown
+    for sentence in model["sentences"]:
+        assert sentence in text.out
+    assert "the mean" in text.out
+    again = run(*question, "--seed", "3", "--epsilon", "4", "--effect", "0.9", "--json").report
+    (better,) = again["model"]["lines"][1]["cells"]
+    assert better["expected"] > first["expected"]
+
+
+def test_two_classes_have_an_auc(run: Run, question: tuple[str | Path, ...], schema: Path) -> None:
+    fields = json.loads(schema.read_text())["fields"]
+    fields[-1] = {"name": "y", "type": "boolean"}
+    schema.write_text(json.dumps({"fields": fields}))
+    outcome = run(*question, "--epsilon", "1")
+    assert "a coin" in outcome.out
+    assert "AUC" in outcome.out
+    assert run(*question, "--epsilon", "1", "--json").report["model"]["level"] == 0.5
+
+
+def test_what_has_no_time_left_is_named(run: Run, question: tuple[str | Path, ...]) -> None:
+    outcome = run(*question, "--time-limit", "1e-6")
+    assert outcome.code == 0
+    assert "Left out, for no time was left (--time-limit): permute-and-flip, blocks;" in outcome.out
+    assert "How good a model would be is left out: no time was left." in outcome.out
+    assert "│ permute-and-flip" not in outcome.out
+    report = run(*question, "--time-limit", "1e-6", "--json").report
+    assert {line["remark"] for line in report["lines"]} == {"left out, for no time was left"}
+    assert (report["model"]["lines"], report["model"]["left_out"]) == ([], [500])
+    run(*question, "--time-limit", "0").failed_with(2, "--time-limit")
 
 
 def test_options_reach_the_plan(run: Run, question: tuple[str | Path, ...]) -> None:
@@ -93,10 +148,11 @@ def test_a_schema_without_ranges_is_enough(
     outcome = run(*question)
     assert outcome.code == 0
     assert "no range is used. Lines of the loss need a range of x1, x2, x3, y." in outcome.out
+    assert "A model of fit is left out: its coefficients need a range of x1, x2, x3" in outcome.out
     for word in ("top-r", "sis", "coef_bound", "repeat", "--score loss"):
         assert word not in outcome.out
     report = run(*question, "--json").report
-    assert report["without_range"] == ["x1", "x2", "x3", "y"]
+    assert (report["model"], report["without_range"]) == (None, ["x1", "x2", "x3", "y"])
     assert len(report["answers"]) == 3
     for options in ("--range x1=0:1", "--coef-bound 1", "--method sis"):
         run(*question, *options.split()).failed_with(2, "range")
@@ -170,7 +226,7 @@ def test_an_interrupt_ends_it_with_one_line(question: tuple[str | Path, ...]) ->
         text=True,
     )
     assert process.stderr is not None
-    assert "this takes about" in process.stderr.readline()
+    assert "this takes about 600 s at most" in process.stderr.readline()
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert (process.returncode, out) == (130, "")

@@ -32,6 +32,7 @@ from mipselect.planning.question import Question
 from mipselect.planning.simulation import Guesses, Simulation
 from mipselect.problem import block_scores
 from mipselect.problem.block_options import BlockOptions
+from mipselect.search.progress import Deadline
 from mipselect.tables import PublicMap, TableSchema
 from mipselect.tables.defaults import DEFAULT_RIDGE, default_coef_bound
 
@@ -86,8 +87,8 @@ def case_of(schema: TableSchema, target: str, rows: int, *epsilons: float) -> Ca
 
 
 def case_by(scored: Instance | BlockScores, right: Any, *epsilons: float) -> Case:
-    by_epsilon = (Scored(scored, 60.0),) * len(epsilons)
-    return Case(by_epsilon, right, epsilons, random.Random(1), 60.0)
+    by_epsilon = (Scored(scored, Deadline(60.0)),) * len(epsilons)
+    return Case(by_epsilon, right, epsilons, random.Random(1), Deadline(60.0))
 
 
 def test_a_simulated_table_has_the_ranges_categories_and_missing_shares() -> None:
@@ -117,6 +118,23 @@ def test_the_effect_is_r_squared_of_the_right_columns(effect: float) -> None:
     residuals = frame["y"] - X @ np.linalg.lstsq(X, frame["y"], rcond=None)[0]
     assert abs(1.0 - residuals.var() / frame["y"].var() - effect) < 0.02
     assert abs(np.corrcoef(frame["x0"], frame["x1"])[0, 1] - 0.4) < 0.03
+
+
+def test_effects_are_of_one_strength_or_each_weaker_than_the_one_before() -> None:
+    guesses = {"effect": 1.0, "missing": 0.0, "correlation": 0.0}
+    for ratio in (1.0, 3.0):
+        made = replace(simulation(NUMBERS, "y", 3, **guesses), ratio=ratio)
+        frame = made.table(5, 20_000).to_pandas()
+        right = [f"x{j}" for (j,) in made.right(5)]
+        explained = sorted(_r_squared(frame, [name]) for name in right)
+        weights = np.array([ratio**-4, ratio**-2, 1.0])
+        assert explained == pytest.approx(weights / weights.sum(), abs=0.03)
+    strongest = {
+        max(strengths, key=strengths.__getitem__)
+        for number in range(60)
+        if (strengths := made._strengths(number, range(6)))
+    }
+    assert strongest == set(range(6))
 
 
 def test_right_columns_can_matter_and_differ_between_tables() -> None:
@@ -481,6 +499,7 @@ def test_an_answer_needs_a_clear_difference() -> None:
         ([0.2, 0.3], [0.3, 0.4], [0.9, 1.0], "1 finds more than 0.5 (95% in place of 35%; "
          "elsewhere 40% in place of 50%)"),
         ([0.2, 0.3], [0.3, 0.4], [0.6, 0.7], "elsewhere 40% in place of 50%), and twice that"),
+        ([0.5, 0.6], [0.5, 0.6], [0.53, 0.63], "keep coef_bound 0.5; the same where 4 fields"),
         ([0.9, 1.0], [0.3, 0.4], [0.92, 1.0], "0.25 finds more than 0.5 (95% in place of 35%; "
          "elsewhere 30% in place of 50%)"),
     ],

@@ -1,0 +1,349 @@
+"""`plan_fit`: forecasts of a released model, sentences about them, and work within a time limit."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.metrics import r2_score
+
+from mipselect.cli.app import app  # noqa: F401  (options of the command line are declared by it)
+from mipselect.cli.fit_plan import FitOptions
+from mipselect.cli.method_options import MethodOptions
+from mipselect.cli.options import MethodKind
+from mipselect.cli.plan import default_fit
+from mipselect.cli.plan_model_report import model_legend
+from mipselect.cli.regressions import ModelOptions
+from mipselect.cli.table_options import ScoreOptions
+from mipselect.errors import InvalidInput, NotCertified
+from mipselect.planning import (
+    Guesses,
+    ModelLine,
+    ModelPlan,
+    TableScores,
+    fit,
+    model_sentences,
+    plan_fit,
+)
+from mipselect.planning.question import Question
+from mipselect.planning.simulated_fits import SimulatedFits
+from mipselect.tables import PublicMap, TableSchema
+
+NUMBERS = TableSchema.of_numbers(dict.fromkeys(("a", "b", "c", "d", "e", "y"), (0.0, 10.0)))
+PEOPLE = TableSchema.of(
+    {
+        "csvw-eo:privacyUnit": "id",
+        "fields": [
+            {"name": "id", "type": "string"},
+            *(
+                {"name": name, "type": "number", "constraints": {"minimum": 0, "maximum": 1}}
+                for name in ("a", "b", "c")
+            ),
+            {"name": "kind", "type": "string", "categories": ["u", "v", "w"]},
+            {"name": "ill", "type": "string", "categories": ["no", "yes"]},
+        ],
+    }
+)
+
+
+NUMBERS_OF_PEOPLE = TableSchema.of(
+    {"fields": [field for field in PEOPLE.content["fields"] if field["name"] not in ("id", "kind")]}
+)
+
+
+def planned(schema: TableSchema = NUMBERS, target: str = "y", **more: Any) -> ModelPlan:
+    options: dict[str, Any] = {"rows": 400, "epsilons": [1.0], "tables": 3, "time_limit": 600.0}
+    of_classes = target == "ill"
+    return plan_fit(
+        default_fit(2, of_classes=of_classes), schema, target=target, **{**options, **more}
+    )
+
+
+def test_many_rows_reach_what_is_possible_and_few_are_worse_than_the_mean() -> None:
+    guesses = Guesses(effect=0.5)
+    many = planned(rows=40_000, guesses=guesses, epsilons=[2.0])
+    assert many.of_fit.without_privacy == pytest.approx(0.5, abs=0.04)
+    assert many.of_fit.expected(0) == pytest.approx(0.5, abs=0.05)
+    assert many.reaches(0)
+    assert "without privacy." in model_sentences(many)[0]
+    few = planned(rows=50, guesses=guesses, epsilons=[0.5], tables=6)
+    assert not few.reaches(0)
+    assert few.of_fit.expected(0) < 0.15
+    assert "would do" in model_sentences(few)[0]
+    assert few.further[-1].expected(0) > few.of_fit.expected(0)
+
+
+def test_a_simulated_model_is_one_of_fit() -> None:
+    """Fresh scores of simulated models are those of `fit_table` on the same table."""
+    model, question = default_fit(2, of_classes=False), Question(NUMBERS, "y", 2)
+    fits = SimulatedFits(model, question, Guesses(effect=0.6), 0)
+    simulated = np.ravel([fits.scores(3, 2000, 40.0, 60.0) for _ in range(2)])
+    made = fits._made(3, 2000)
+    fresh = fits._simulation.table(3, 4000).slice(2000)
+    released = clone(model).set_params(epsilon=40.0)
+    scores = []
+    for seed in range(4):
+        released.selector.random_state = released.regressor.random_state = seed
+        released.fit_table(made.table, NUMBERS, target="y")
+        scores.append(r2_score(fresh["y"].to_numpy(), released.predict(fresh)))
+    # At so large an ε both are private in name only, and nearly the same model.
+    assert max(simulated) == pytest.approx(max(scores), abs=0.02)
+    assert made.without_privacy > max(*simulated, *scores) - 0.02
+
+
+@pytest.mark.parametrize(
+    ("schema", "target", "in_blocks"),
+    [(NUMBERS, "y", True), (PEOPLE, "ill", False), (NUMBERS_OF_PEOPLE, "ill", True)],
+)
+def test_the_default_of_a_plan_is_the_default_of_fit(
+    schema: TableSchema, target: str, in_blocks: bool
+) -> None:
+    of_classes = target == "ill"
+    options = FitOptions(
+        method=MethodKind.PERMUTE_AND_FLIP,
+        of_the_method=MethodOptions(),
+        model=ModelOptions(),
+        epsilon=0.7,
+        delta=None,
+        selection_share=None,
+        range_share=None,
+        quality_share=None,
+        in_blocks=in_blocks,
+        scores=ScoreOptions(),
+        scales={},
+        relation="replace-one",
+        seed=None,
+        ledger=None,
+    )
+    public = PublicMap.of(schema, target=target)
+    of_fit = options.plan(schema, public, 2, fit_intercept=True).drawn
+    question = Question(schema, target, 2).of_single_rows
+    simulated = SimulatedFits(default_fit(2, of_classes=of_classes), question, Guesses(), 0)
+    assert len(simulated.scores(0, 500, 0.7, 60.0)) == 2
+    plan = simulated._plan(500, 0.7, 60.0)
+    assert type(plan.method) is type(of_fit.method)
+    assert plan.method.get_params()["epsilon"] == pytest.approx(options.selection().epsilon)
+    mine, theirs = (p.model_on(p.widest).get_params() for p in (plan, of_fit))
+    assert mine.pop("epsilon") == pytest.approx(theirs.pop("epsilon"), rel=1e-9)
+    assert {k: str(v) for k, v in mine.items()} == {k: str(v) for k, v in theirs.items()}
+    assert (plan.blocks is None) == (of_fit.blocks is None)
+    assert plan.range_share == of_fit.range_share
+
+
+def test_a_model_gets_what_its_selection_does_not_cost() -> None:
+    model, question = default_fit(2, of_classes=False), Question(NUMBERS, "y", 2)
+    model.regressor.set_params(relation="add-remove")
+    plan = SimulatedFits(model, question, Guesses(), 0)._plan(500, 0.8, 60.0)
+    assert plan.blocks is None
+    spent = plan.method.guarantees["add-remove"].epsilon
+    assert spent < 0.4
+    assert plan.regressor.get_params()["epsilon"] + spent == pytest.approx(0.8)
+
+
+def test_two_classes_are_scored_by_auc() -> None:
+    plan = planned(PEOPLE, "ill", rows=20_000, epsilons=[4.0], guesses=Guesses(effect=0.5))
+    assert (plan.measure, plan.level) == ("AUC", 0.5)
+    assert 0.75 < plan.of_fit.expected(0) <= plan.of_fit.without_privacy + 0.02
+    assert "would have an AUC of 0." in model_sentences(plan)[0]
+    nothing = planned(PEOPLE, "ill", epsilons=[4.0], guesses=Guesses(effect=0.0), tables=8)
+    assert abs(nothing.of_fit.expected(0) - 0.5) < 0.05
+    assert "a coin" in model_sentences(nothing)[0]
+
+
+def test_a_plan_is_the_same_every_time() -> None:
+    assert planned(rows=60) == planned(rows=60)
+    assert planned(rows=60) != planned(rows=60, seed=1)
+
+
+class Clock:
+    """A clock that simulated work moves on."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def counted(
+    monkeypatch: pytest.MonkeyPatch, seconds_per_row: float, time_limit: float, **more: Any
+) -> tuple[ModelPlan, list[tuple[int, int, float]], Clock]:
+    """Plan with models that take so long and are scored by εn alone; also what was fitted."""
+    clock, fitted = Clock(), []
+
+    class Fits:
+        def __init__(self, *_: object) -> None:
+            pass
+
+        def scores(self, number: int, rows: int, epsilon: float, time_limit: float) -> list[float]:
+            assert time_limit > 0.0
+            fitted.append((number, rows, epsilon))
+            clock.now += seconds_per_row * rows
+            return [0.4 - 400.0 / (rows * epsilon)] * 2
+
+        def without_privacy(self, *_: int) -> float:
+            return 0.4
+
+    monkeypatch.setattr(fit, "SimulatedFits", Fits)
+    plan = planned(rows=1000, tables=20, time_limit=time_limit, clock=clock, **more)
+    return plan, fitted, clock
+
+
+def test_time_enough_is_every_table_of_every_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan, fitted, _ = counted(monkeypatch, 1e-6, 1000.0, epsilons=[0.5, 1.0, 4.0])
+    assert [line.rows for line in plan.lines] == [1000, 500, 2000, 4000]
+    assert {len(line.tables) for line in plan.lines} == {20}
+    assert plan.further == ()
+    assert len(fitted) == 4 * 3 * 20
+    assert (plan.left_out, plan.epsilon_needed) == ((), pytest.approx(2.0, rel=0.3))
+    assert [plan.rows_needed(k) for k in (0, 1, 2)] == [4000, 2000, 500]
+
+
+@pytest.mark.parametrize(("seconds", "models"), [(0.5, 12), (1.0, 6), (3.0, 3)])
+def test_tables_are_simulated_while_time_lasts(
+    monkeypatch: pytest.MonkeyPatch, seconds: float, models: int
+) -> None:
+    plan, fitted, clock = counted(monkeypatch, seconds / 1000, 12.0, epsilons=[1.0, 2.0, 4.0])
+    assert len([one for one in fitted if one[1] == 1000]) == models
+    assert len(plan.of_fit.tables) == models // 3
+    assert clock.now <= 12.0
+
+
+def test_what_no_time_is_left_for_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan, fitted, clock = counted(monkeypatch, 1e-3, 5.0, epsilons=[1.0, 4.0])
+    assert plan.left_out == (2000,)
+    assert [line.rows for line in plan.by_rows] == [500, 1000]
+    assert 2000 not in {rows for _, rows, _ in fitted}
+    assert "Left out, for no time was left (--time-limit): 2,000 rows." in model_legend(plan)
+    assert clock.now <= 5.0
+
+
+def test_a_plan_without_time_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan, fitted, _ = counted(monkeypatch, 1.0, 5.0, epsilons=[0.1, 4.0])
+    # The first table is simulated however long it takes.
+    assert fitted == [(0, 1000, 0.1), (0, 1000, 4.0)]
+    assert (len(plan.of_fit.tables), plan.left_out) == (1, (500, 2000))
+    first, second = model_sentences(plan)
+    assert first.endswith("worse than the mean (R² -3.60); ε = 3.6 would do.")
+    assert second.endswith("75% of what is possible without privacy.")
+
+    def never(*_: object) -> None:
+        raise NotCertified("time limit reached", bound=0.0, incumbent=0.0)
+
+    monkeypatch.setattr(SimulatedFits, "scores", never)
+    monkeypatch.setattr(fit, "SimulatedFits", SimulatedFits)
+    plan = planned()
+    assert (plan.of_fit.tables, plan.further, len(plan.lines)) == ((), (), 1)
+    assert model_sentences(plan) == ("How good a model would be is left out: no time was left.",)
+
+
+def line_of(rows: int, *means: float, epsilons: Sequence[float] = (1.0,)) -> ModelLine:
+    tables = [
+        TableScores(0.4, tuple((mean - 0.01 * sign, mean) for mean in means)) for sign in (1, -1)
+    ]
+    return ModelLine(rows, tuple(epsilons), tuple(tables))
+
+
+def plan_of(*lines: ModelLine, further: tuple[ModelLine, ...] = (), **more: Any) -> ModelPlan:
+    asked: dict[str, Any] = {"rows": 500, "support_size": 1, "features": 4, "measure": "R²"}
+    asked |= {"goal": 0.5, "guesses": Guesses(), "seed": 0, **more}
+    return ModelPlan(**asked, epsilons=lines[0].epsilons, lines=lines, further=further)
+
+
+def test_sentences_say_what_a_model_would_be_and_what_would_do() -> None:
+    few, more = line_of(500, -0.24), line_of(2000, 0.3)
+    larger = line_of(500, 0.3, epsilons=(4.0,))
+    (said,) = model_sentences(plan_of(few, more, further=(larger,)))
+    assert said == (
+        "At ε = 1 the model would be worse than the mean (R² -0.24); about 1,500 rows or ε = 3.1 "
+        "would do."
+    )
+    (said,) = model_sentences(plan_of(few, more))
+    assert said.endswith("; about 1,500 rows would do.")
+    (said,) = model_sentences(plan_of(few, line_of(2000, 0.1)))
+    assert said.endswith("; neither 2,000 rows nor ε = 1 would do.")
+    larger = line_of(500, -0.1, -0.05, epsilons=(1.0, 2.0))
+    for said in model_sentences(plan_of(larger)):
+        assert said.endswith("no time was left to say what would do.")
+    just = line_of(500, 0.193, epsilons=(1.0,))
+    (said,) = model_sentences(plan_of(just))
+    assert said.endswith("48% of what is possible without privacy; no time was left to say what "
+                         "would do.")  # fmt: skip
+    (said,) = model_sentences(plan_of(line_of(500, 0.1995)))
+    assert said.endswith("50% of what is possible without privacy.")
+    (said,) = model_sentences(plan_of(few))
+    assert said.endswith("; no time was left to say what would do.")
+    (said,) = model_sentences(plan_of(line_of(500, 0.12)))
+    assert "would have an R² of 0.12, 30% of what is possible without privacy; no time" in said
+    (said,) = model_sentences(plan_of(line_of(500, 0.38)))
+    assert said == (
+        "At ε = 1 the model would have an R² of 0.38, 95% of what is possible without privacy."
+    )
+    (said,) = model_sentences(plan_of(line_of(500, -0.004)))
+    assert "worse than the mean (R² 0.00)" in said
+    (said,) = model_sentences(plan_of(line_of(500, 0.006)))
+    assert "would hardly be better than the mean (R² 0.01)" in said
+    mixed = (TableScores(0.4, ((-0.1, 0.4, 0.4),)), TableScores(0.4, ((0.4, 0.4, 0.3),)))
+    (said,) = model_sentences(plan_of(ModelLine(500, (1.0,), mixed)))
+    assert said.endswith("without privacy, but no better than the mean in 17% of cases.")
+
+
+def test_what_is_needed_lies_between_what_was_tried() -> None:
+    plan = plan_of(line_of(500, 0.1), line_of(1000, 0.3), line_of(250, 0.0))
+    assert plan.rows_needed(0) == pytest.approx(500 * 2**0.5)
+    assert plan.epsilon_needed is None
+    assert plan_of(line_of(500, 0.3), line_of(250, 0.3)).rows_needed(0) == 250
+    assert plan_of(line_of(500, 0.1), line_of(1000, 0.1)).rows_needed(0) is None
+    unsorted = line_of(500, 0.3, 0.1, epsilons=(2.0, 1.0))
+    assert plan_of(unsorted).epsilon_needed == pytest.approx(2.0**0.5)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"rows": 1}, "rows must be"),
+        ({"rows": 10**9}, "plan with fewer"),
+        ({"epsilons": []}, "at least one"),
+        ({"epsilons": [0.0]}, "epsilons must be"),
+        ({"goal": 1.0}, "goal must be"),
+        ({"tables": 0}, "tables must be"),
+        ({"time_limit": 0.0}, "time_limit must be"),
+        ({"target": "z"}, "no field 'z'"),
+        ({"guesses": Guesses(target_mean=99.0)}, "target_mean must be inside"),
+    ],
+)
+def test_what_is_wrong_is_said(wrong: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        planned(**wrong)
+
+
+def test_a_model_needs_ranges() -> None:
+    fields = [{"name": name, "type": "number"} for name in ("a", "b", "c", "y")]
+    bare = TableSchema.of({"fields": fields})
+    with pytest.raises(InvalidInput, match="a model needs a range of a, b, c, y"):
+        planned(bare)
+    known = dict.fromkeys(("a", "b", "c", "y"), (0.0, 1.0))
+    assert planned(bare, ranges=known, rows=60).of_fit.tables
+
+
+def test_draws_by_the_scores_of_some_rows_have_the_weight_of_all(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    question = Question(NUMBERS, "y", 2)
+    fits = SimulatedFits(default_fit(2, of_classes=False), question, Guesses(), 0)
+    whole = fits._plan(20_000, 1.0, 60.0)
+    monkeypatch.setattr("mipselect.planning.question.SECONDS_OF_SCORES", 1e-9)
+    part = fits._plan(20_000, 1.0, 60.0)
+    assert part.blocks is not None
+    assert part.blocks == whole.blocks
+    few = question.rows_scored(20_000, part.blocks)
+    assert few == 20 * part.blocks.block_rows  # type: ignore[operator]
+    ratio = part.method.get_params()["epsilon"] / whole.method.get_params()["epsilon"]
+    assert ratio == pytest.approx(20_000 / few)
+    law = part.pair(fits._made(0, 20_000).fitted, random.Random(0), private=False,
+                    scored=fits._scored(part, 0, 20_000))  # fmt: skip
+    assert law.pair.selection.log_probability((0, 1)) <= 0.0
