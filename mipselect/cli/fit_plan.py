@@ -49,8 +49,6 @@ class FitOptions:
         None for that of a public rule.
     range_share : float or None
         The same of the model's ε, for the ranges of its numbers; 0 for none.
-    private_ranges : bool
-        True if ranges that nobody stated are drawn.
     quality_share : float or None
         Share of the rows that is kept apart, to measure the model by.
     in_blocks : bool
@@ -61,6 +59,8 @@ class FitOptions:
     relation : str
     seed : int or None
     ledger : Ledger or None
+    private_ranges : bool
+        True if ranges that nobody stated are drawn.
     """
 
     method: MethodKind
@@ -70,7 +70,6 @@ class FitOptions:
     delta: float | None
     selection_share: float | None
     range_share: float | None
-    private_ranges: bool
     quality_share: float | None
     in_blocks: bool
     scores: ScoreOptions
@@ -78,6 +77,7 @@ class FitOptions:
     relation: str
     seed: int | None
     ledger: Ledger | None
+    private_ranges: bool = False
 
     def __post_init__(self) -> None:
         require_positive("--epsilon", self.epsilon)
