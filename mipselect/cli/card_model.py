@@ -41,9 +41,19 @@ def of_a_model(model: ModelRelease, about: str) -> list[Entry]:
             Entry(name, "; ".join(words for _, words in rows))
             for name, rows in groupby(described, key=itemgetter(0))
         ),
+        *_private_ranges(model),
         Entry("How to read a coefficient", " ".join(table.notes())),
         *([] if model.quality is None else of_a_quality(model.quality)),
     ]
+
+
+def _private_ranges(model: ModelRelease) -> list[Entry]:
+    """Ranges that nobody stated and that were drawn from the rows."""
+    drawn = [
+        f"{each['field']}: {each['minimum']:g} to {each['maximum']:g}, ε = {each['epsilon']:.6g}"
+        for each in model.drawn_ranges
+    ]
+    return [Entry("Private ranges", "; ".join(drawn))] if drawn else []
 
 
 def _heading(term: Term) -> str:

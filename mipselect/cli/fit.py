@@ -15,6 +15,7 @@ from mipselect.cli.options import PRIVACY_PANEL, Delivery, MethodKind, stated
 from mipselect.cli.output import check_output
 from mipselect.cli.regressions import ModelOptions
 from mipselect.cli.releasing import default_method
+from mipselect.cli.streams import say
 from mipselect.cli.table_options import (
     BOUNDS_PANEL,
     HAS_SCHEMA,
@@ -31,10 +32,14 @@ from mipselect.cli.table_options import (
 from mipselect.cli.task import deliver_task
 from mipselect.errors import InvalidInput
 from mipselect.problem.scores import LOSS
+from mipselect.regression.private_ranges import ADVICE, PRIVATE, WAYS
 from mipselect.regression.shares import fields_from_blocks
 from mipselect.selectors import BY_NAME
 from mipselect.selectors.problem import ProblemSelector
 from mipselect.tables.schema import TableSchema
+from mipselect.validation import checked_choice
+
+NO_RANGES = "ranges that nobody stated are drawn with a part of epsilon, and released"
 
 EXAMPLES = """Examples:
 
@@ -50,6 +55,8 @@ mipselect fit patients.parquet --schema patients.schema.json \\
 
 mipselect fit patients.csv --target score --support-size 3 --epsilon 2 \\
     --x-bound 1 --y-bound 2 --dry-run
+
+mipselect fit patients.csv --target score --support-size 3 --epsilon 2
 
 mipselect predict model.json new_patients.parquet --output predictions.csv
 """
@@ -79,6 +86,14 @@ class BudgetOptions:
         "0 takes ranges as they are. For --regression objective.",
         metavar="A",
         show_default="0.04 for each number of the model, 0.16 at most",
+    )
+    ranges: str | None = option(
+        "--ranges",
+        "private: draw the ranges of drawn fields and of the target that nobody stated, and "
+        "release them with the model. They cost a fifth of ε, and do well where rows times ε is "
+        "5,000 or more; typical ranges that are stated do better.",
+        metavar="public|private",
+        show_default="public; private without --schema, --x-bound and --y-bound",
     )
     quality_share: float | None = option(
         "--quality-share",
@@ -171,7 +186,8 @@ def fit(arguments: FitArguments) -> None:
 
     With --schema, a public description of the table (see 'mipselect describe'),
     target, size and ε are enough. Without it the table holds numbers only, and
-    --x-bound and --y-bound say between which ends they lie.
+    --x-bound and --y-bound say between which ends they lie; without them too, or
+    with --ranges private, the ranges of what was drawn are drawn as well.
     """
     drawing, delivery = arguments.drawing, arguments.delivery
     schema = None if arguments.table.schema is None else TableSchema.read(arguments.table.schema)
@@ -183,6 +199,8 @@ def fit(arguments: FitArguments) -> None:
     table = _table(arguments, schema)
     check_output(delivery.output, [Path(table.data), *table.files, *drawing.ledger.files])
     plan = table.plan(options, arguments.support_size, problem)
+    if plan.drawn.ranges is not None:
+        say(f"note: {NO_RANGES}. {ADVICE}.")
     note_of_the_target(table.schema, arguments.table.target)
     task = FitTask.of(table, plan, problem, all_terms=arguments.all_terms)
     deliver_task(task, delivery, dry_run=drawing.dry_run)
@@ -196,11 +214,20 @@ def _options(arguments: FitArguments, schema: TableSchema | None) -> FitOptions:
     relation = budget.relation or ("replace-one" if ledger is None else ledger.relation)
     scales = stated(**asdict(arguments.regularisation))
     target, never = arguments.table.target, arguments.question.keywords.get("never", ())
-    of_rows = bool(scales) or not fields_from_blocks(
+    private = _ranges_are_private(arguments)
+    in_general = fields_from_blocks(
         relation=relation,
         classes=schema is not None and of_two_classes(schema, target),
         numbers_only=schema is None or numbers_only(schema, {target, *never}),
     )
+    of_rows = not private and (bool(scales) or not in_general)
+    in_blocks = _in_blocks(arguments.scores, method, of_rows=of_rows)
+    if private and not in_blocks:
+        raise InvalidInput(
+            "ranges that nobody stated can be drawn only where features are drawn from blocks: "
+            "leave out --score loss, --loss and other methods, or state the ranges, by --schema or "
+            "by --x-bound and --y-bound"
+        )
     return FitOptions(
         method=method,
         of_the_method=drawing.of_the_method,
@@ -209,14 +236,24 @@ def _options(arguments: FitArguments, schema: TableSchema | None) -> FitOptions:
         delta=budget.delta,
         selection_share=budget.selection_share,
         range_share=budget.range_share,
+        private_ranges=private,
         quality_share=budget.quality_share,
-        in_blocks=_in_blocks(arguments.scores, method, of_rows=of_rows),
+        in_blocks=in_blocks,
         scores=arguments.scores,
         scales=scales,
         relation=relation,
         seed=drawing.seed,
         ledger=ledger,
     )
+
+
+def _ranges_are_private(arguments: FitArguments) -> bool:
+    """Tell whether ranges are drawn: where it is asked, or none is given and there is no schema."""
+    asked, numbers = arguments.budget.ranges, arguments.numbers
+    if asked is not None:
+        return checked_choice(asked, "--ranges", WAYS) == PRIVATE
+    stated = (arguments.table.schema, numbers.x_bound, numbers.y_bound)
+    return all(bound is None for bound in stated)
 
 
 def _in_blocks(scores: ScoreOptions, method: MethodKind, *, of_rows: bool) -> bool:
@@ -244,4 +281,5 @@ def _table(arguments: FitArguments, schema: TableSchema | None) -> FitTable:
         numbers.y_bound,
         numbers.target_shift,
         read=not arguments.drawing.dry_run,
+        private=_ranges_are_private(arguments),
     )

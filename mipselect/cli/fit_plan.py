@@ -17,7 +17,8 @@ from mipselect.errors import InvalidInput, about
 from mipselect.privacy import Guarantee, Ledger
 from mipselect.privacy.decimals import exact, round_down
 from mipselect.privacy.guarantee import RELATIONS
-from mipselect.regression.shares import default_selection_share
+from mipselect.regression.private_ranges import PRIVATE, PrivateRanges
+from mipselect.regression.shares import SHARE_OF_PRIVATE_RANGES, default_selection_share
 from mipselect.regression.table_pair import TablePlan
 from mipselect.selectors.base import PrivateSelector
 from mipselect.selectors.exact_draws import ExactDrawSelector
@@ -58,6 +59,8 @@ class FitOptions:
     relation : str
     seed : int or None
     ledger : Ledger or None
+    private_ranges : bool
+        True if ranges that nobody stated are drawn.
     """
 
     method: MethodKind
@@ -74,6 +77,7 @@ class FitOptions:
     relation: str
     seed: int | None
     ledger: Ledger | None
+    private_ranges: bool = False
 
     def __post_init__(self) -> None:
         require_positive("--epsilon", self.epsilon)
@@ -90,6 +94,16 @@ class FitOptions:
         if self.quality_share is not None:
             checked_share(self.quality_share, "--quality-share", closed=False)
         checked_choice(self.relation, "--relation", RELATIONS)
+        if self.private_ranges and self.relation != "replace-one":
+            raise InvalidInput(
+                f"--relation {self.relation}: private ranges go with features from blocks of rows, "
+                "under replace-one"
+            )
+        if self.private_ranges and self.share + SHARE_OF_PRIVATE_RANGES >= 1.0:
+            raise InvalidInput(
+                f"--selection-share must be below {1.0 - SHARE_OF_PRIVATE_RANGES:g}, for private "
+                f"ranges cost {SHARE_OF_PRIVATE_RANGES:g} of epsilon; got {self.share:g}"
+            )
         if self.seed is not None:
             checked_integer(self.seed, "--seed", 0)
         if self.delta is not None:
@@ -157,8 +171,20 @@ class FitOptions:
         assert self.delta is not None
         return round_down(exact(self.delta) / self.parts_of_delta)
 
+    @property
+    def epsilon_of_ranges(self) -> float:
+        """What private ranges cost; 0 where none is drawn."""
+        share = SHARE_OF_PRIVATE_RANGES if self.private_ranges else 0.0
+        return round_down(exact(self.epsilon) * exact(share))
+
     def plan(
-        self, schema: TableSchema, public: PublicMap, size: int, *, fit_intercept: bool
+        self,
+        schema: TableSchema,
+        public: PublicMap,
+        size: int,
+        *,
+        fit_intercept: bool,
+        ranges: PrivateRanges | None = None,
     ) -> FitPlan:
         """Divide ε and δ, and check them against the ledger.
 
@@ -174,6 +200,7 @@ class FitOptions:
             size = max(method.sizes)
         # What the selection does not need of its share goes to the model.
         rest: Fraction = exact(self.epsilon) - exact(method.guarantees[self.relation].epsilon)
+        rest -= exact(self.epsilon_of_ranges)
         model = self.model.model(
             of_classes=public.units.classes is not None,
             epsilon=round_down(rest),
@@ -187,7 +214,7 @@ class FitOptions:
         if blocks is not None and self.seed is not None:
             blocks = replace(blocks, partition_seed=self.seed)
         with about("--epsilon and --delta"):
-            drawn = TablePlan(schema, public, method, model, size, blocks, self.range_share)
+            drawn = TablePlan(schema, public, method, model, size, blocks, self.range_share, ranges)
             plan = FitPlan(self, drawn, drawn.promise)
         # Where ρ is counted the mechanism may state one that only the data's shape settles.
         ledger = self.ledger
@@ -226,9 +253,10 @@ class FitPlan:
 
     @property
     def parts(self) -> dict[str, Guarantee]:
-        """Guarantees of the two parts, by name: the selection and the model."""
-        selection = self.method.guarantees[self.options.relation]
-        return {"selection": selection, "model": self.drawn.model_promise}
+        """Guarantees of the parts, by name: the selection, ranges that are drawn, the model."""
+        selection, ranges = self.method.guarantees[self.options.relation], self.drawn.ranges
+        drawn = {} if ranges is None else {"ranges": ranges.guarantee}
+        return {"selection": selection, **drawn, "model": self.drawn.model_promise}
 
     def sources(self) -> tuple[random.Random, random.Random]:
         """Return generators for the two draws: the operating system's, or one seeded for both."""
@@ -252,8 +280,13 @@ class FitPlan:
             "epsilon": self.options.epsilon,
             "delta": self.options.delta or 0.0,
             "selection_share": self.options.share,
+            **self._of_ranges,
             **self._of_quality,
         }
+
+    @property
+    def _of_ranges(self) -> Mapping[str, Any]:
+        return {"ranges": PRIVATE} if self.options.private_ranges else {}
 
     @property
     def _of_quality(self) -> Mapping[str, float]:
@@ -273,16 +306,18 @@ class FitPlan:
         largest = self.drawn.model_on(self.drawn.widest)
         params = largest.get_params(deep=False)
         loss = params.get("loss")
-        units = self.drawn.public.units
+        units, ranges = self.drawn.public.units, self.drawn.ranges
+        drawn = ranges is not None and units.target_name in ranges.open
         bounded = ("coef_bound", "residual_bound", "rounds")
         return {
             "method": self.options.method.value,
             "regression": self.options.model.regression.value,
             "selection_share": self.options.share,
             "range_share": self.options.range_share,
+            **self._of_ranges,
             **self._of_quality,
-            "target_scale": units.target_scale,
-            "target_offset": units.target_offset,
+            "target_scale": None if drawn else units.target_scale,
+            "target_offset": None if drawn else units.target_offset,
             "model_loss": loss,
             **{f"model_{name}": params[name] for name in bounded if name in params},
         }

@@ -15,6 +15,7 @@ from mipselect.problem.block_scores import BlockScores
 from mipselect.problem.instance import Instance
 from mipselect.problem.problem import Problem
 from mipselect.problem.stored.headers import header
+from mipselect.regression.private_ranges import private_ranges
 from mipselect.tables.chosen_rows import ChosenRows
 from mipselect.tables.mapping import open_table
 from mipselect.tables.numbers import read_table
@@ -68,6 +69,7 @@ class FitTable:
         target_shift: float,
         *,
         read: bool,
+        private: bool = False,
     ) -> FitTable:
         """A table of numbers, read whole unless only its header is wanted.
 
@@ -76,21 +78,15 @@ class FitTable:
         InvalidInput
             For what is wrong with a bound, and then with the file.
         """
-        if x_bound is None or y_bound is None:
+        ends = ends_of_bounds(x_bound, y_bound, target_shift)
+        if None in ends and not private:
             raise InvalidInput(
                 "--schema (begin one with 'mipselect describe') or, for a table of numbers, "
                 "--x-bound and --y-bound must be given: the bounds are public assumptions, chosen "
-                "without looking at the data"
+                "without looking at the data; or none of them, or --ranges private, and ranges are "
+                "drawn with a part of epsilon"
             )
-        checked_scale(x_bound, "--x-bound")
-        checked_scale(y_bound, "--y-bound")
-        within = f"a number between ±{LARGEST_SCALE:g}"
-        checked_number(target_shift, "--target-shift", within, lambda v: abs(v) <= LARGEST_SCALE)
-        if not target_shift - y_bound < target_shift < target_shift + y_bound:
-            raise InvalidInput(
-                f"--target-shift {target_shift:g} is so far from 0 that --y-bound {y_bound:g} is "
-                "lost beside it; choose other units"
-            )
+        of_features, of_target = ends
         source: Any = None
         if read:
             import pyarrow as pa
@@ -99,11 +95,10 @@ class FitTable:
             source = pa.table({**{name: X[:, j] for j, name in enumerate(names)}, target: y})
         else:
             names = header(Path(data), target, features)
-        ends = dict.fromkeys(names, (-x_bound, x_bound))
-        ends[target] = (target_shift - y_bound, target_shift + y_bound)
         head = {"command": "fit", "data": data, "target": target}
         with about(data):
-            schema = TableSchema.of_numbers(ends)
+            ranges = {**dict.fromkeys(names, of_features), target: of_target}
+            schema = TableSchema.of_numbers(ranges)
         return cls(data, source, schema, {"target": target}, head)
 
     @property
@@ -136,13 +131,21 @@ class FitTable:
         """
         chosen = ("target", "always", "never", "ranges")
         asked = {key: value for key, value in self.question.items() if key in chosen}
-        public = PublicMap.of(self.schema, **asked)
+        ranges = None
+        if not options.private_ranges:
+            public = PublicMap.of(self.schema, **asked)
+        else:
+            stated = asked.pop("ranges", None)
+            rule = self.question.get("unit_rule", "first")
+            spent = options.epsilon_of_ranges
+            ranges = private_ranges(self.schema, asked, stated, spent, rule)
+            public = ranges.public
         k = len(public.features)
         size = 1
         if support_size is not None:
             size = checked_integer(support_size, f"{self.data}: --support-size", 1, k)
         intercept = self.question.get("intercept", True)
-        plan = options.plan(self.schema, public, size, fit_intercept=intercept)
+        plan = options.plan(self.schema, public, size, fit_intercept=intercept, ranges=ranges)
         check_sizes(plan.method, k, self.data)
         bounds = [name for name in problem if name != "loss"]
         refuse_bounds(bounds, plan.method, options.method.value)
@@ -171,3 +174,31 @@ class FitTable:
         of_loss = given if plan.drawn.blocks is None else {}
         settings = {"support_size": plan.drawn.size, **of_loss}
         return Instance.from_table(self.source, self.schema, **self.question, **settings)
+
+
+def ends_of_bounds(
+    x_bound: float | None, y_bound: float | None, target_shift: float
+) -> tuple[tuple[float, float] | None, tuple[float, float] | None]:
+    """Return the ranges of the features and of the target of a table of numbers.
+
+    Raises
+    ------
+    InvalidInput
+    """
+    for bound, option in ((x_bound, "--x-bound"), (y_bound, "--y-bound")):
+        if bound is not None:
+            checked_scale(bound, option)
+    within = f"a number between ±{LARGEST_SCALE:g}"
+    checked_number(target_shift, "--target-shift", within, lambda v: abs(v) <= LARGEST_SCALE)
+    of_features = None if x_bound is None else (-x_bound, x_bound)
+    if y_bound is None:
+        if target_shift:
+            raise InvalidInput("--target-shift goes with --y-bound, which is meant around it")
+        return of_features, None
+    low, high = target_shift - y_bound, target_shift + y_bound
+    if not low < target_shift < high:
+        raise InvalidInput(
+            f"--target-shift {target_shift:g} is so far from 0 that --y-bound {y_bound:g} is "
+            "lost beside it; choose other units"
+        )
+    return of_features, (low, high)

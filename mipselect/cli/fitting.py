@@ -17,13 +17,11 @@ from mipselect.cli.output import NOT_PRIVATE, banner, heading, line
 from mipselect.cli.quality import show_quality
 from mipselect.cli.task import Task
 from mipselect.privacy import Guarantee, Ledger
-from mipselect.problem.instance import Instance
 from mipselect.problem.problem import Problem
 from mipselect.problem.stored.files import StoredData
 from mipselect.regression import ModelRelease
 from mipselect.regression.coefficients import CoefficientTable
 from mipselect.regression.evaluation import HeldOut
-from mipselect.regression.pair import promised_together
 from mipselect.search.progress import ProgressCallback
 
 NO_MODEL = (
@@ -110,7 +108,7 @@ class FitTask(Task):
 
     def total(self, stated: Mapping[str, Guarantee]) -> Guarantee:
         """See `Task`."""
-        return promised_together(stated, self.plan.drawn.model_promise)
+        return self.plan.drawn.promised(stated)
 
     def planned_report(self, stated: Mapping[str, Guarantee]) -> Mapping[str, Any]:
         """See `Task`."""
@@ -136,13 +134,15 @@ class FitTask(Task):
         """See `Task`."""
         sources, private = self.plan.sources(), self.seed is None
         scored, drawn = data.drawn_from(), self.plan.drawn
-        made = scored if drawn.blocks is None else self.fitted.instance(self.plan, self.given)
-        assert isinstance(made, Instance)
+        made: Any = scored
+        if drawn.blocks is not None:
+            ranged = drawn.ranges is not None
+            made = None if ranged else self.fitted.instance(self.plan, self.given)
         with without_numbers(self.method, NOT_SPENT):
             pair = drawn.pair(made, sources[0], private=private, scored=scored, progress=progress)
             pair.pair.selection.prepare()
         with without_numbers(self.method, spent_by(ledger)):
-            model = pair.release(ledger, sources)
+            model = pair.release(ledger, sources, self.fitted.source)
             if self.apart is not None:
                 model = self.apart.measured(model, self.table.schema, self.table.unit_rule)
         return FittedModel(self, model)
@@ -154,13 +154,14 @@ class FitTask(Task):
 
     def _show_parts(self, console: Console) -> None:
         parts, options = self.plan.parts, self.plan.options
+        ranges = f"{amount(parts['ranges'])} for ranges, " if "ranges" in parts else ""
         what = "the coefficients"
         if self.plan.drawn.looks_for_ranges:
             what = "the ranges of numbers and the coefficients"
         line(
             console,
             f"Cost: {amount(parts['selection'])} for the features by {options.method.value}, "
-            f"{amount(parts['model'])} for {what} by {options.model.regression.value}.",
+            f"{ranges}{amount(parts['model'])} for {what} by {options.model.regression.value}.",
         )
         if options.quality_share is not None:
             apart = f"{100.0 * options.quality_share:.6g} % of the rows"
@@ -212,6 +213,7 @@ class FittedModel:
             "model": model.to_dict(),
             "in_units": None if table is None else table.rule.to_dict(),
             "intervals": None if intervals is None else intervals.to_dict(),
+            **({"drawn_ranges": model.drawn_ranges} if model.drawn_ranges else {}),
         }
 
     def show(self, console: Console, unit: str) -> None:
@@ -228,6 +230,12 @@ class FittedModel:
             notes = table.notes(ALL_TERMS, all_terms=all_terms)
             for text in (*table.lines(all_terms=all_terms), *notes):
                 line(console, text)
+        for drawn in model.drawn_ranges:
+            line(
+                console,
+                f"Range of {drawn['field']}: {drawn['minimum']:g} to {drawn['maximum']:g}, "
+                f"private, drawn with ε = {drawn['epsilon']:.6g}.",
+            )
         if model.quality is not None:
             show_quality(console, model.quality)
         for note in model.footnotes:

@@ -47,6 +47,9 @@ REACH = 3.0
 FAR = 60.0
 """The same where the slope of the loss is bounded: no bound in practice, for the ridge decides."""
 
+OUTLYING = 2.0**10
+"""Targets are clipped to so many of their bounds where a bounded slope makes it no dearer."""
+
 STEPS = 2.0**20
 """Released coefficients are multiples of coef_bound / STEPS."""
 
@@ -131,6 +134,13 @@ class _ObjectivePerturbation(PrivateLinearModel):
             return FAR * self._target_bound() / self._rows(size).norm
         return float(self._public("coef_bound")["coef_bound"])
 
+    @property
+    def _clip_bound(self) -> float:
+        """Where targets are clipped: far out if the loss is nowhere steeper than at their bound."""
+        near, loss = self._target_bound(), self._loss()
+        far = OUTLYING * near
+        return far if loss.slope(far, math.inf) <= loss.slope(near, 0.0) else near
+
     def _change(self, size: int) -> tuple[Balls, float]:
         """The balls in whose norm noise is drawn, and Γ: how far a gradient moves in it.
 
@@ -138,7 +148,7 @@ class _ObjectivePerturbation(PrivateLinearModel):
         whole rows, in which two gradients may be nearer than that, those with less noise.
         """
         loss, rows = self._loss(), self._rows(size)
-        y_bound, radius = self._target_bound(), self._radius(size)
+        y_bound, radius = self._clip_bound, self._radius(size)
         whole = Balls((rows.columns,), (rows.norm,))
         apart = whole_apart = loss.slope(y_bound, radius * rows.norm)
         if self.relation == "replace-one":
@@ -175,7 +185,12 @@ class _ObjectivePerturbation(PrivateLinearModel):
         balls, _ = self._change(size)
         noise = product_laplace(source, balls, chosen.noise_scale)
         theta = perturbed_minimiser(
-            self._loss(), rows(X), np.clip(y, -y_bound, y_bound), chosen.ridge, noise, radius
+            self._loss(),
+            rows(X),
+            np.clip(y, -self._clip_bound, self._clip_bound),
+            chosen.ridge,
+            noise,
+            radius,
         )
         return Drawn(
             np.trunc(theta / radius * STEPS) / STEPS * radius,

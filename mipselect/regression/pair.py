@@ -57,6 +57,7 @@ class Pair:
         classes: Classes | None = None,
         table: Callable[[Support], ModelTable] | None = None,
         narrowed: Callable[[Support, FloatArray, random.Random], FloatArray] | None = None,
+        ranged: Callable[[Support], tuple[FloatArray, FloatArray]] | None = None,
     ) -> tuple[ModelRelease, tuple[int, ...]]:
         """Charge the ledger once, draw the features, then the coefficients.
 
@@ -75,6 +76,9 @@ class Pair:
         narrowed : callable, optional
             From the features and the columns of the model to those that it is fitted to; may draw,
             and what that costs is part of the guarantee.
+        ranged : callable, optional
+            From the features to the columns of the model and the target, in place of those of X and
+            y; may draw too.
 
         Returns
         -------
@@ -90,10 +94,11 @@ class Pair:
             support = features_of(self.selection.sample(source))
             columns = columns_of(self.layout, support)
             model = self.model_on(support, columns)
-            rows = X[:, list(columns)]
+            rows, target = (X[:, list(columns)], y) if ranged is None else ranged(support)
             if narrowed is not None:
                 rows = narrowed(support, rows, model_source)
-            drawn = model._draw(rows, y, model_source, self.guarantee.private)
+            drawn = model._draw(rows, target, model_source, self.guarantee.private)
+        remembered = None if table is None else table(support)
         drawn = replace(drawn, mechanism=f"{self.selection.name}, then {drawn.mechanism}")
         names = self.layout.feature_names
         release = released(
@@ -102,8 +107,8 @@ class Pair:
             tuple(names[j] for j in support),
             replace(self.guarantee, conditions=promised.conditions),
             classes,
-            columns=self._named(columns) if table is None else self._all_named(columns),
-            table=None if table is None else table(support),
+            columns=self._named(columns) if remembered is None else self._all_named(columns),
+            table=remembered,
         )
         return release, columns
 
@@ -115,7 +120,9 @@ class Pair:
         return tuple(self.layout.column_names[c] for c in columns)
 
 
-def promised_together(stated: Mapping[str, Guarantee], model: Guarantee) -> Guarantee:
+def promised_together(
+    stated: Mapping[str, Guarantee], model: Guarantee, *more: Guarantee
+) -> Guarantee:
     """Add up the guarantees of a draw of columns and a model on them, under the model's relation.
 
     Parameters
@@ -124,6 +131,8 @@ def promised_together(stated: Mapping[str, Guarantee], model: Guarantee) -> Guar
         Of the selection, by relation.
     model : Guarantee
         Of the model, whatever columns were drawn.
+    *more : Guarantee
+        Of what else is drawn of them.
 
     Raises
     ------
@@ -142,7 +151,7 @@ def promised_together(stated: Mapping[str, Guarantee], model: Guarantee) -> Guar
             f"the regressor is private under {model.relation}, the selector under "
             f"{', '.join(stated)} only: give both the same relation"
         )
-    return compose([selection, model], model.relation)
+    return compose([selection, *more, model], model.relation)
 
 
 def require_within(together: Guarantee, epsilon: float) -> None:

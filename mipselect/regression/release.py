@@ -297,6 +297,18 @@ class ModelRelease(Release):
             return target.offset + target.scale * decisions
 
     @property
+    def drawn_ranges(self) -> list[dict[str, Any]]:
+        """The ranges that nobody stated, as the model uses them, with ε; ready for JSON."""
+        if self.table is None:
+            return []
+        found = []
+        for name, epsilon in self.table.private_ranges.items():
+            of_field = self.table.schema.field(name, "private ranges")
+            ends = {"minimum": of_field.minimum, "maximum": of_field.maximum}
+            found.append({"field": name, **ends, "epsilon": epsilon, "private": self.private})
+        return found
+
+    @property
     def column_names(self) -> tuple[str, ...]:
         """The names of the columns of the model: those of features that are one column each."""
         return self.columns or self.feature_names or tuple(map(str, self.support))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any, Self
 
 import numpy as np
@@ -33,7 +34,12 @@ from mipselect.regression.base import NumberPredictor, PrivateLinearModel
 from mipselect.regression.evaluation import HeldOut
 from mipselect.regression.objective_perturbation import ObjectivePerturbationClassifier
 from mipselect.regression.pair import Pair, most_columns, promised_together, require_within
-from mipselect.regression.shares import default_selection_share, fields_from_blocks
+from mipselect.regression.private_ranges import PRIVATE, PUBLIC, WAYS, PrivateRanges, private_ranges
+from mipselect.regression.shares import (
+    SHARE_OF_PRIVATE_RANGES,
+    default_selection_share,
+    fields_from_blocks,
+)
 from mipselect.regression.table_pair import TablePlan
 from mipselect.selectors import MCMCSelector
 from mipselect.selectors.base import PrivateSelector
@@ -44,7 +50,7 @@ from mipselect.tables.joined import with_column
 from mipselect.tables.public_map import PublicMap
 from mipselect.tables.schema import TableSchema
 from mipselect.tables.sources import read_again
-from mipselect.validation import checked_budget, checked_share
+from mipselect.validation import checked_budget, checked_choice, checked_share
 
 
 def checked_part(kind: type[Any]) -> Check:
@@ -170,6 +176,14 @@ class SelectThenRegress(NumberPredictor):
     never: Sequence[str] = parameter(
         "sequence of str", "Fields of the schema that are left out.", default=()
     )
+    ranges: str = parameter(
+        '{"public", "private"}',
+        "Private: of a table, the ranges that its schema does not state are drawn for the fields "
+        "that were selected and the target, and released with the model; needs `epsilon`, of which "
+        "they cost a fifth, and fields that are drawn from blocks of rows.",
+        default=PUBLIC,
+        check=lambda ranges, name: checked_choice(ranges, name, WAYS),
+    )
     ledger: Ledger | None = parameter(
         "Ledger, optional",
         "Pays for each fit, once for both. Those of the two estimators must be None.",
@@ -188,6 +202,7 @@ class SelectThenRegress(NumberPredictor):
             return self._fit_frame(X, y, self.schema)
         fields = ("target", "always", "never", "range_share")
         stated = [name for name in fields if getattr(self, name)]
+        stated += ["ranges"] if self.ranges != PUBLIC else []
         if stated:
             raise InvalidInput(f"{' and '.join(stated)} need a schema: they are about its fields")
         selector, regressor = self.check()._parts(_scores_blocks(self.selector))
@@ -283,9 +298,12 @@ class SelectThenRegress(NumberPredictor):
             From the ledger, before anything is drawn.
         """
         asked: dict[str, Any] = {"target": target, "always": always, "never": never}
-        public = PublicMap.of(schema, ranges=ranges, **asked)
-        in_blocks = _scores_blocks_of_table(self.selector, self.regressor, public)
-        selector, regressor = self.check()._parts(in_blocks)
+        drawn = self.check()._private_ranges(schema, asked, ranges, unit_rule)
+        public = PublicMap.of(schema, ranges=ranges, **asked) if drawn is None else drawn.public
+        in_blocks = _scores_blocks_of_table(
+            self.selector, self.regressor, public, ranged=drawn is not None
+        )
+        selector, regressor = self._parts(in_blocks)
         sources, private = _sources(selector, regressor)
         selector._check_number(len(public.features))
         of_the_problem = _of_the_problem(selector)
@@ -298,6 +316,7 @@ class SelectThenRegress(NumberPredictor):
             _largest(selector),
             blocks,
             self.range_share,
+            drawn,
         )
         promised = plan.promise
         if self.epsilon is not None:
@@ -309,19 +328,21 @@ class SelectThenRegress(NumberPredictor):
             source = ~apart.apart
         # Scores from blocks are of rows as they are, and the model is of rows within ranges.
         table = read_again(source) if in_blocks else source
-        instance = Instance.from_table(
-            table,
-            schema,
-            support_size=plan.size,
-            intercept=bool(regressor.fit_intercept),
-            ranges=ranges,
-            unit_rule=unit_rule,
-            **asked,
-            **({} if in_blocks else of_the_problem),
-        )
+        instance = None
+        if drawn is None:
+            instance = Instance.from_table(
+                table,
+                schema,
+                support_size=plan.size,
+                intercept=bool(regressor.fit_intercept),
+                ranges=ranges,
+                unit_rule=unit_rule,
+                **asked,
+                **({} if in_blocks else of_the_problem),
+            )
         scored = plan.scored(table, unit_rule) if in_blocks else None
         pair = plan.pair(instance, sources[0], private=private, scored=scored)
-        release = pair.release(self.ledger, sources)
+        release = pair.release(self.ledger, sources, table)
         if apart is not None:
             release = apart.measured(release, schema, unit_rule)
         size = len(release.columns)
@@ -411,7 +432,26 @@ class SelectThenRegress(NumberPredictor):
         # Under add-remove an exact draw costs half of its ε: the model gets what is left.
         stated = selector.guarantees.get(regressor.relation)
         spent = first if stated is None else min(first, stated.epsilon)
-        return selector, regressor.set_params(epsilon=round_down(whole - exact(spent)))
+        rest = whole - exact(spent) - self._of_ranges
+        return selector, regressor.set_params(epsilon=round_down(rest))
+
+    @property
+    def _of_ranges(self) -> Fraction:
+        """The part of ε that private ranges cost."""
+        if self.ranges == PUBLIC:
+            return Fraction(0)
+        share = exact(SHARE_OF_PRIVATE_RANGES)
+        return exact(round_down(exact(self.epsilon or 0.0) * share))
+
+    def _private_ranges(
+        self, schema: TableSchema, asked: Mapping[str, Any], ranges: Any, unit_rule: str
+    ) -> PrivateRanges | None:
+        """The ranges to draw; None where they are public."""
+        if self.ranges != PRIVATE:
+            return None
+        if self.epsilon is None:
+            raise InvalidInput("private ranges need epsilon, of which they cost a part")
+        return private_ranges(schema, asked, ranges, float(self._of_ranges), unit_rule)
 
 
 def _sources(
@@ -433,12 +473,15 @@ def _scores_blocks(selector: PrivateSelector) -> bool:
 
 
 def _scores_blocks_of_table(
-    selector: PrivateSelector, regressor: PrivateLinearModel, public: PublicMap
+    selector: PrivateSelector, regressor: PrivateLinearModel, public: PublicMap, *, ranged: bool
 ) -> bool:
-    """Return the same for a table, by a public rule where it is not asked."""
+    """Return the same for a table, by a public rule where it is not asked.
+
+    Where ranges are to be drawn there is nothing else.
+    """
     if not isinstance(selector, ProblemSelector) or selector.asked_score is not None:
         return _scores_blocks(selector)
-    return fields_from_blocks(
+    return ranged or fields_from_blocks(
         relation=regressor.relation,
         classes=public.units.classes is not None,
         numbers_only=all(isinstance(encoder, Scaled) for encoder in public.encoders),

@@ -5,6 +5,9 @@ from __future__ import annotations
 SHARE_OF_BLOCKS = 0.3
 SHARE_OF_OTHERS = 0.5
 
+SHARE_OF_PRIVATE_RANGES = 0.2
+"""Of the whole ε: ranges that nobody stated."""
+
 SHARE_OF_A_RANGE = 0.04
 SHARE_OF_ALL_RANGES = 0.16
 """Of the ε of a model: for each number, and for all of them together at most."""

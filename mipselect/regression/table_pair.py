@@ -21,6 +21,7 @@ from mipselect.problem.instance import Instance
 from mipselect.regression.base import PrivateLinearModel
 from mipselect.regression.objective_perturbation import ObjectivePerturbationClassifier
 from mipselect.regression.pair import Pair, counted, promised_together
+from mipselect.regression.private_ranges import PrivateRanges
 from mipselect.regression.release import ModelRelease
 from mipselect.regression.shares import default_range_share
 from mipselect.regression.typical_range import NARROWEST, TypicalRange, within
@@ -58,6 +59,8 @@ class TablePlan:
     range_share : float or None
         The part of the regressor's ε that first finds where most values of the numbers lie within
         their ranges; None for that of a public rule.
+    ranges : PrivateRanges or None
+        Ranges that are drawn after the fields, from blocks alone; `public` has placeholders then.
     """
 
     schema: TableSchema
@@ -67,8 +70,14 @@ class TablePlan:
     size: int
     blocks: BlockOptions | None = None
     range_share: float | None = None
+    ranges: PrivateRanges | None = None
 
     def __post_init__(self) -> None:
+        if self.ranges is not None and self.blocks is None:
+            raise InvalidInput(
+                "private ranges are drawn after the fields, which must be drawn from blocks of "
+                "rows: no loss, bound or ridge of the selection, and a method that knows blocks"
+            )
         if self.classifies and self.public.units.classes is None:
             raise InvalidInput(
                 f"a classifier needs a target of two classes; {self.public.units.target_name!r} is "
@@ -98,7 +107,12 @@ class TablePlan:
     @property
     def promise(self) -> Guarantee:
         """Guarantee of selection and model together; raises what `promised_together` does."""
-        return promised_together(self.method.guarantees, self.model_promise)
+        return self.promised(self.method.guarantees)
+
+    def promised(self, stated: Mapping[str, Guarantee]) -> Guarantee:
+        """Add the guarantees of ranges and model to those of a selection, by relation."""
+        ranges = () if self.ranges is None else (self.ranges.guarantee,)
+        return promised_together(stated, self.model_promise, *ranges)
 
     @property
     def widest(self) -> Support:
@@ -222,7 +236,7 @@ class TablePlan:
 
     def pair(
         self,
-        instance: Instance,
+        instance: Instance | None,
         source: random.Random,
         *,
         private: bool,
@@ -234,7 +248,8 @@ class TablePlan:
         Parameters
         ----------
         instance : Instance
-            Made of the table by `Instance.from_table`, with an intercept if the model has one.
+            Made of the table by `Instance.from_table`, with an intercept if the model has one; None
+            where ranges are to be drawn.
         source : random.Random
             For choices that do not depend on the data and are not part of the law.
         private : bool
@@ -244,11 +259,13 @@ class TablePlan:
         progress : callable, optional
             See `top_supports`.
         """
-        selection = self._law(instance if scored is None else scored, source, progress)
-        guarantee = promised_together(selection.guarantees, self.model_promise)
+        drawn_from = instance if scored is None else scored
+        assert drawn_from is not None
+        selection = self._law(drawn_from, source, progress)
+        guarantee = self.promised(selection.guarantees)
         pair = Pair(
             selection,
-            instance.layout,
+            (drawn_from if instance is None else instance).problem.layout,
             lambda support, _: self.model_on(support),
             replace(guarantee, private=private),
             type(self.regressor).__name__,
@@ -273,26 +290,46 @@ class TablePair:
     """A law of selections from a table, and what is fitted to what it draws; sensitive."""
 
     plan: TablePlan
-    instance: Instance
+    instance: Instance | None
     pair: Pair
 
     def release(
-        self, ledger: Ledger | None, sources: tuple[random.Random, random.Random]
+        self,
+        ledger: Ledger | None,
+        sources: tuple[random.Random, random.Random],
+        source: Any = None,
     ) -> ModelRelease:
-        """Charge the ledger once, draw the fields, then the coefficients; see `Pair.release`."""
-        instance, plan = self.instance, self.plan
-        ranges: dict[str, tuple[float, float]] = {}
+        """Charge the ledger once, draw the fields, then the coefficients; see `Pair.release`.
 
-        def narrowed(support: Support, X: FloatArray, source: random.Random) -> FloatArray:
-            ranges.update(plan.drawn_ranges(support, X, source))
-            return plan.rows_within(support, X, ranges)
+        `source` is the table, where ranges are drawn from it in between.
+        """
+        instance, plan = self.instance, self.plan
+        X: FloatArray = np.empty((0, 0))
+        y: FloatArray = np.empty(0)
+        if instance is not None:
+            X = instance.X
+            y = counted(X, instance.y) if instance.of_classes else instance.y
+        classes = plan.whole.classes if plan.classifies else None
+        parts: dict[str, tuple[float, float]] = {}
+        spent: dict[str, float] = {}
+
+        def ranged(support: Support) -> tuple[FloatArray, FloatArray]:
+            nonlocal plan
+            assert plan.ranges is not None
+            rows = plan.ranges.rows(source, support, sources[1])
+            plan = replace(plan, public=rows.public)
+            spent.update(rows.spent)
+            return rows.X, rows.y
+
+        def narrowed(support: Support, X: FloatArray, generator: random.Random) -> FloatArray:
+            parts.update(plan.drawn_ranges(support, X, generator))
+            return plan.rows_within(support, X, parts)
 
         def table(support: Support) -> ModelTable:
-            return plan.table_within(support, ranges)
+            return replace(plan.table_within(support, parts), private_ranges=spent)
 
-        y = counted(instance.X, instance.y) if instance.of_classes else instance.y
-        classes = plan.whole.classes if plan.classifies else None
-        return self.pair.release(instance.X, y, ledger, sources, classes, table, narrowed)[0]
+        drawn = None if plan.ranges is None else ranged
+        return self.pair.release(X, y, ledger, sources, classes, table, narrowed, drawn)[0]
 
 
 def _may_be_narrowed(encoder: Scaled) -> bool:

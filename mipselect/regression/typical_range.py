@@ -1,7 +1,7 @@
 """`TypicalRange`: the part of a range where most values of a number lie, drawn with pure ε.
 
 A coefficient costs as much noise as its column has range, and people state ranges in which all
-values are possible. Most of them lie in a small part (docs/mathematics/regression.md, (8)).
+values are possible. Most of them lie in a small part (docs/mathematics/regression.md, (10)).
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class TypicalRange:
 
     References
     ----------
-    docs/mathematics/regression.md, (8).
+    docs/mathematics/regression.md, (10).
 
     Examples
     --------

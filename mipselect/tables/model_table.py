@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -16,7 +16,7 @@ from mipselect.tables.equation import TableEquation, equation
 from mipselect.tables.mapping import mapped_batches
 from mipselect.tables.public_map import PublicMap
 from mipselect.tables.schema import TableSchema
-from mipselect.validation import checked_name, checked_names, set_fields
+from mipselect.validation import checked_epsilon, checked_name, checked_names, set_fields
 
 OF_A_FIELD = (
     *("name", "type", "categories", "categoriesOrdered", "missingValues"),
@@ -39,6 +39,8 @@ class ModelTable:
         The fields that are always in.
     unit : str
         What one row was about: "row", or the field of the privacy unit.
+    private_ranges : mapping of str to float
+        ε of the fields whose ranges were drawn from the data; empty where all were stated.
 
     Raises
     ------
@@ -57,9 +59,13 @@ class ModelTable:
     target: str
     always: tuple[str, ...]
     unit: str
+    private_ranges: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         set_fields(self, always=checked_names(self.always))
+        for name, epsilon in self.private_ranges.items():
+            self.schema.field(name, "private ranges")
+            checked_epsilon(epsilon)
         checked_name(self.unit, "the unit")
         _ = self.public
 
@@ -141,6 +147,7 @@ class ModelTable:
             "target": self.target,
             "always": list(self.always),
             "unit": self.unit,
+            **({"private_ranges": dict(self.private_ranges)} if self.private_ranges else {}),
         }
 
     @classmethod
@@ -150,4 +157,5 @@ class ModelTable:
             schema = TableSchema.of(stored["schema"])
         except InvalidInput as error:
             raise InvalidInput(f"table.schema: {error}") from error
-        return cls(schema, stored["target"], tuple(stored["always"]), stored["unit"])
+        ranges = dict(stored.get("private_ranges", {}))
+        return cls(schema, stored["target"], tuple(stored["always"]), stored["unit"], ranges)

@@ -108,13 +108,13 @@ class TableSchema:
         return cls(fields, unit, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
 
     @classmethod
-    def of_numbers(cls, ranges: Mapping[str, tuple[float, float]]) -> TableSchema:
+    def of_numbers(cls, ranges: Mapping[str, tuple[float, float] | None]) -> TableSchema:
         """The schema of fields that are always there, numbers with these ranges.
 
         Parameters
         ----------
-        ranges : mapping of str to (float, float)
-            Public ranges by field, in the units of the fields.
+        ranges : mapping of str to (float, float) or None
+            Public ranges by field, in the units of the fields; None where nobody knows one.
         """
         return cls.of(
             {
@@ -122,9 +122,12 @@ class TableSchema:
                     {
                         "name": name,
                         "type": "number",
-                        "constraints": {"minimum": low, "maximum": high, "required": True},
+                        "constraints": {
+                            **({} if ends is None else {"minimum": ends[0], "maximum": ends[1]}),
+                            "required": True,
+                        },
                     }
-                    for name, (low, high) in ranges.items()
+                    for name, ends in ranges.items()
                 ]
             }
         )

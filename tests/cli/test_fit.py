@@ -246,10 +246,67 @@ def test_numbers_without_a_schema(run: Run, folder: Path) -> None:
     planned = run(*command, "--dry-run", "--json").report
     assert planned["features"] == report["features"] == ["a", "b", "c"]
     assert run(*command, "--features", "b,c", "--json").report["features"] == ["b", "c"]
-    refused = command[: command.index("--x-bound")]
+    refused = command[: command.index("--y-bound")]
     run(*refused).failed_with(2, "error: --schema (begin", "--x-bound and --y-bound must be given")
     (folder / "data.csv").write_text("a,b,y\n1,2,3\n1,red,3\n")
     run(*command).failed_with(2, "(sensitive)", "line 3, column 'b' holds text")
+
+
+def test_no_range_at_all(run: Run, folder: Path) -> None:
+    output, ledger = folder / "model.json", folder / "study.ledger"
+    Ledger.create(ledger, epsilon=200.0)
+    command = ("fit", folder / "data.csv", *PLAIN)
+    planned = run(*command, "--dry-run", "--json", "--ledger", ledger).report
+    assert planned["ranges"] == "private"
+    assert (planned["target_scale"], planned["guarantee_of_ranges"]["epsilon"]) == (None, 40.0)
+    assert Ledger.open(ledger).remaining.epsilon == 200.0
+    outcome = run(*command, "--json", "--output", output, "--ledger", ledger)
+    report = outcome.report
+    assert "State typical ranges if anyone knows them" in outcome.err
+    assert "rows times epsilon is 5,000 or more" in outcome.err
+    assert report["guarantee"]["epsilon"] == 200.0
+    parts = [report[f"guarantee_of_{part}"]["epsilon"] for part in ("selection", "ranges", "model")]
+    assert parts == [60.0, 40.0, 100.0]
+    assert Ledger.open(ledger).remaining.epsilon == 0.0
+    drawn = {each["field"]: each for each in report["drawn_ranges"]}
+    assert set(drawn) == {*report["model"]["feature_names"], "y"}
+    assert all(each["private"] and each["epsilon"] == 20.0 for each in drawn.values())
+    assert ModelRelease.load(output).drawn_ranges == report["drawn_ranges"]
+    card = run("card", output).out
+    assert "Private ranges" in card
+    assert "ε = 20" in card
+    text = run(*command, "--seed", "1").out
+    for words in ("ε = 40 for ranges", "Range of y: ", "private, drawn with ε = 20."):
+        assert words in text
+
+
+def test_ranges_that_a_schema_does_not_state(run: Run, tmp_path: Path) -> None:
+    path = written(tmp_path / "t.csv", rows(600))
+    schema = path.with_name("schema.json")
+    content = json.loads(schema.read_text())
+    for entry in content["fields"]:
+        if entry["name"] in ("stay", "age"):
+            del entry["constraints"]["minimum"]
+    schema.write_text(json.dumps(content))
+    fit(run, path).failed_with(2, "says too little", "constraints.minimum")
+    report = fit(run, path, "--ranges", "private", "--json").report
+    assert [each["field"] for each in report["drawn_ranges"]] == ["stay"]
+    more = ("--ranges", "private", "--range", "stay=0:60", "--range", "age=0:100")
+    fit(run, path, *more).failed_with(2, "none is to be drawn")
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (("--ranges", "secret"), "--ranges must be"),
+        (("--ranges", "private", "--selection-share", "0.8"), "private ranges cost 0.2"),
+        (("--ranges", "private", "--relation", "add-remove"), "under replace-one"),
+        (("--ranges", "private", "--method", "kendall"), "drawn from blocks"),
+        (("--ranges", "private", "--score", "loss"), "drawn from blocks"),
+    ],
+)
+def test_bad_ways_to_ranges(run: Run, tmp_path: Path, more: tuple[str, ...], words: str) -> None:
+    fit(run, written(tmp_path / "t.csv", rows(9)), *more).failed_with(2, words)
 
 
 @pytest.mark.parametrize(

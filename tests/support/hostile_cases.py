@@ -484,7 +484,7 @@ CASES: list[Case] = [
         Case(f"no schema: {command[0]}", (command[0], "data.csv", *ASKED, *more),
              ("error: --schema (begin one with 'mipselect describe') or, for a table of numbers",
               "--x-bound", "must be given"))
-        for command, more in ((SELECT, ("--score", "loss")), (FIT, ()))
+        for command, more in ((SELECT, ("--score", "loss")), (FIT, ("--ranges", "public")))
     ),
     tables("text without a schema", "a,b,y\n1,red,3\n", "(sensitive)", "describe the table in a "
            "schema", "'mipselect describe', then --schema"),
@@ -523,7 +523,7 @@ CASES: list[Case] = [
     *options("--seed", "1" * 5000, to=FIT),
     Case("fit: a target far from its bound", (*FIT, "--target-shift", "1e24"),
          ("--target-shift", "--y-bound")),
-    Case("fit: no bounds", FIT[:-4], ("--x-bound and --y-bound", "--schema")),
+    Case("fit: one bound", FIT[:-2], ("--x-bound and --y-bound", "--schema")),
     Case("fit: text", FIT, ("(sensitive)", "line 2, column 'b' holds text"),
          {"data.csv": "a,b,y\n1,red,3\n"}),
     Case("fit: a long name", FIT, ("200",),

@@ -1,0 +1,132 @@
+"""What `mipselect fit` reaches with private ranges and with stated ones: mean test R².
+
+python -m benchmarks.private_ranges FOLDER [--draws 8] [--rows 5000]
+
+FOLDER is that of `benchmarks.real_tables`; of its tables those with a target that is a number. The
+fields are drawn as by default, with the same part of ε whatever the ranges are. "2 × span" are
+stated ranges twice as wide as the span of the rows, and so on. Four fifths of the rows are fitted,
+n, and the others are the test; R² below -1 counts as -1. Seeded, and the spans are looked up in the
+rows: nothing here is private.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from sklearn.metrics import r2_score
+
+from benchmarks.tables_at_hand import Table, tables_of
+from mipselect import Instance
+from mipselect.problem.block_options import BlockOptions
+from mipselect.problem.block_scores import BlockScores
+from mipselect.regression import ObjectivePerturbationRegressor
+from mipselect.regression.private_ranges import private_ranges
+from mipselect.regression.shares import SHARE_OF_BLOCKS, SHARE_OF_PRIVATE_RANGES
+from mipselect.regression.table_pair import TablePlan
+from mipselect.selectors import PermuteAndFlipSelector
+from mipselect.tables import TableSchema
+from mipselect.tables.public_map import PublicMap
+
+TEST_SHARE = 0.2
+PRODUCTS = (1000, 2000, 5000, 10_000, 20_000)
+SPANS = (1.0, 2.0, 5.0, 20.0)
+
+Ranges = dict[str, tuple[float, float]]
+
+
+def without_ranges(schema: TableSchema) -> TableSchema:
+    content = schema.content
+    for entry in content["fields"]:
+        if "categories" not in entry:
+            for end in ("minimum", "maximum"):
+                entry.get("constraints", {}).pop(end, None)
+    return TableSchema.of(content)
+
+
+def of_span(table: Table, names: tuple[str, ...], factor: float) -> Ranges:
+    found = {}
+    for name in names:
+        values = table.frame[name].to_numpy(dtype=float)
+        low, high = float(np.nanmin(values)), float(np.nanmax(values))
+        middle, half = 0.5 * (low + high), 0.5 * factor * ((high - low) or 1.0)
+        found[name] = (middle - half, middle + half)
+    return found
+
+
+def r_squared(
+    plan: TablePlan,
+    train: Table,
+    test: Table,
+    scored: Instance | BlockScores,
+    ranges: Ranges | None,
+    draws: int,
+) -> list[float]:
+    """Test R² of so many models; ranges of None are drawn."""
+    instance = None
+    if ranges is not None:
+        instance = Instance.from_table(
+            train.frame, plan.schema, support_size=plan.size, ranges=ranges, **train.question
+        )
+    pair = plan.pair(instance, random.Random(0), private=False, scored=scored)
+    truth = test.frame[test.target].to_numpy()
+    sources = random.Random(1), random.Random(2)
+    models = (pair.release(None, sources, train.frame) for _ in range(draws))
+    return [max(-1.0, float(r2_score(truth, model.predict(test.frame)))) for model in models]
+
+
+def of_table(table: Table, product: float, draws: int) -> dict[str, list[float]]:
+    order = np.random.default_rng(0).permutation(len(table.frame))
+    cut = int(TEST_SHARE * len(order))
+    test, train = (
+        replace(table, frame=table.frame.iloc[part].reset_index(drop=True))
+        for part in (order[:cut], order[cut:])
+    )
+    epsilon = product / len(train.frame)
+    schema, question, size = without_ranges(table.schema), table.question, table.support_size
+    of_ranges = SHARE_OF_PRIVATE_RANGES * epsilon
+    asked = private_ranges(schema, question, None, of_ranges)
+    method = PermuteAndFlipSelector(size, epsilon=SHARE_OF_BLOCKS * epsilon)
+    blocks = BlockOptions(epsilon=SHARE_OF_BLOCKS * epsilon, partition_seed=0)
+    rest = (1.0 - SHARE_OF_BLOCKS) * epsilon
+    model = ObjectivePerturbationRegressor(loss="huber(0.25)", epsilon=rest)
+    less = ObjectivePerturbationRegressor(loss="huber(0.25)", epsilon=rest - of_ranges)
+    plan = TablePlan(schema, asked.public, method, less, size, blocks, None, asked)
+    scored = plan.scored(train.frame, "first")
+    found = {"private": r_squared(plan, train, test, scored, None, draws)}
+    for factor in SPANS:
+        ranges = of_span(table, asked.open, factor)
+        public = PublicMap.of(schema, ranges=ranges, **question)
+        stated = TablePlan(schema, public, method, model, size, blocks)
+        name = f"{factor:g} × span"
+        found[name] = r_squared(stated, train, test, scored, ranges, draws)
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--draws", type=int, default=8)
+    parser.add_argument("--rows", type=int, default=5000)
+    options = parser.parse_args()
+    tables = [table.drawn(options.rows, 0) for table in tables_of(options.folder)]
+    ways = ["private", *(f"{factor:g} × span" for factor in SPANS)]
+    print("| nε |", " | ".join(ways), "|")
+    print("| --- " * (len(ways) + 1) + "|")
+    for product in PRODUCTS:
+        found: dict[str, list[float]] = {way: [] for way in ways}
+        for table in tables:
+            for way, values in of_table(table, product, options.draws).items():
+                found[way] += values
+            print(table.name, product, file=sys.stderr)
+        print(f"| {product:,} |", " | ".join(f"{np.mean(found[way]):.2f}" for way in ways), "|")
+
+
+if __name__ == "__main__":
+    main()

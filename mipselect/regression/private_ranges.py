@@ -1,0 +1,200 @@
+"""Private ranges: those of the numbers that were selected, where nobody can state them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mipselect.arrays import FloatArray
+from mipselect.errors import InvalidInput
+from mipselect.mechanisms.base import Support
+from mipselect.privacy.decimals import exact, round_down
+from mipselect.privacy.guarantee import Guarantee
+from mipselect.regression.typical_intervals import PARTS, IntervalLaw
+from mipselect.tables.encoders import Scaled, Unscaled
+from mipselect.tables.input_map import Ranges
+from mipselect.tables.mapping import map_table, open_table, read_rows
+from mipselect.tables.public_map import PublicMap
+from mipselect.tables.schema import TableSchema
+
+PRIVATE, PUBLIC = "private", "public"
+WAYS = (PUBLIC, PRIVATE)
+"""Whether ranges that a schema does not state are drawn or refused."""
+
+TAIL = 40.0
+"""About so many values over ε are left outside of an interval, within `FEWEST` and `MOST`."""
+
+FEWEST, MOST = 2, 6
+"""Twentieths of the values that are left outside."""
+
+WIDER = 2.0
+"""Half width of a range in half widths of its interval."""
+
+PLACEHOLDER = (-1.0, 1.0)
+"""Stands for a range that is not drawn yet, where nothing depends on it."""
+
+ADVICE = (
+    "State typical ranges if anyone knows them: private ones take a fifth of epsilon, and come "
+    "near ranges twice the span of the data only where rows times epsilon is 5,000 or more and no "
+    "number has a long tail"
+)
+
+
+def outside_of(epsilon: float, rows: int) -> int:
+    """Return how many twentieths of n values should lie outside of a drawn interval: public."""
+    return min(max(round(PARTS * TAIL / (epsilon * max(rows, 1))), FEWEST), MOST)
+
+
+def range_of(values: FloatArray, epsilon: float, source: random.Random) -> tuple[float, float]:
+    """Draw the range of one column of numbers, shape (n,), NaN where missing; ε under replace-one.
+
+    References
+    ----------
+    docs/mathematics/regression.md, (11).
+    """
+    drawn = IntervalLaw(values, epsilon, outside_of(epsilon, len(values))).sample(source)
+    reach = WIDER * drawn.half_width
+    return drawn.centre - reach, drawn.centre + reach
+
+
+@dataclass(frozen=True, eq=False)
+class RangedRows:
+    """Rows of the selected fields by ranges that were drawn; sensitive but for the table.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n, k)
+    y : ndarray of shape (n,)
+        A number is in units of its range and not clipped to it; a missing one is 0.
+    public : PublicMap
+        With the ranges that were drawn, of all fields; others have placeholders still.
+    spent : mapping of str to float
+        ε of each range that was drawn.
+    """
+
+    X: FloatArray
+    y: FloatArray
+    public: PublicMap
+    spent: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class PrivateRanges:
+    """Ranges to draw after the fields are selected; all of it is public.
+
+    Attributes
+    ----------
+    schema : TableSchema
+    question : mapping
+        target, always and never.
+    stated : mapping of str to (float, float)
+        Ranges in place of those of the schema.
+    epsilon : float
+        Of all ranges together, under replace-one; it is divided evenly.
+    unit_rule : str
+    """
+
+    schema: TableSchema
+    question: Mapping[str, Any]
+    stated: Ranges
+    epsilon: float
+    unit_rule: str = "first"
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """Guarantee of all ranges, whatever fields were selected."""
+        return Guarantee(self.epsilon)
+
+    @property
+    def open(self) -> tuple[str, ...]:
+        """The used fields of numbers without a range; nothing is drawn of others."""
+        public = PublicMap.without_ranges(self.schema, **self.question)
+        used = (*public.encoders, public.target.encoder)
+        fields = [encoder.field for encoder in used if isinstance(encoder, Unscaled)]
+        return tuple(f.name for f in fields if f.gap and f.name not in self.stated)
+
+    @property
+    def public(self) -> PublicMap:
+        """The map of the table, with a placeholder for each range that is to be drawn."""
+        return self._public({})
+
+    def _public(self, drawn: Ranges) -> PublicMap:
+        ranges = {**self.stated, **dict.fromkeys(self.open, PLACEHOLDER), **drawn}
+        return PublicMap.of(self.schema, **self.question, ranges=ranges)
+
+    def rows(self, source: Any, support: Support, generator: random.Random) -> RangedRows:
+        """Draw the ranges of the selected fields and of the target, and map the rows by them.
+
+        Parameters
+        ----------
+        source : path or table
+            It was read before, so that its header is known to be right.
+        support : tuple of int
+            The selected fields.
+        generator : random.Random
+        """
+        public = self.public
+        target = public.target.encoder.field.name
+        kept = [*(public.features[j] for j in support), *public.always]
+        used = {target, *(encoder.field.name for encoder in kept)}
+        question = {**self.question, "never": self._all_but(used)}
+        unscaled = PublicMap.without_ranges(self.schema, **question)
+        X, y = read_rows(open_table(source, unscaled), unscaled, self.unit_rule)
+        columns = {
+            encoder.field.name: X[:, block.start]
+            for encoder, block in zip(unscaled.encoders, unscaled.blocks, strict=True)
+        }
+        columns[target] = y
+        drawn = [name for name in self.open if name in used]
+        each = round_down(exact(self.epsilon) / max(len(drawn), 1))
+        ranges = {name: range_of(columns[name], each, generator) for name in drawn}
+        of_used = {name: ends for name, ends in self.stated.items() if name in used} | ranges
+        final = self._public(ranges)
+        mapped = map_table(
+            source, self.schema, **question, ranges=of_used, unit_rule=self.unit_rule
+        )
+        return RangedRows(
+            mapped.X, _in_units(y, final, mapped.y), final, dict.fromkeys(drawn, each)
+        )
+
+    def _all_but(self, used: set[str]) -> Sequence[str]:
+        kept = {*used, self.schema.privacy_unit}
+        return [field.name for field in self.schema.fields if field.name not in kept]
+
+
+def private_ranges(
+    schema: TableSchema,
+    question: Mapping[str, Any],
+    stated: Ranges | None,
+    epsilon: float,
+    unit_rule: str = "first",
+) -> PrivateRanges:
+    """Return the ranges to draw, with the question checked against the schema.
+
+    Raises
+    ------
+    InvalidInput
+        As `PublicMap.of`, but for ranges that are not stated.
+    """
+    found = PrivateRanges(schema, question, stated or {}, epsilon, unit_rule)
+    if not found.open:
+        raise InvalidInput(
+            "ranges: none is to be drawn, for the schema states those of all fields that are "
+            "used; leave out private, or take the ranges that you do not trust out of the schema"
+        )
+    _ = found.public
+    return found
+
+
+def _in_units(y: FloatArray, public: PublicMap, mapped: FloatArray) -> FloatArray:
+    """A target of numbers in units of its range, not clipped; others as they are mapped."""
+    target = public.target
+    if not isinstance(target.encoder, Scaled):
+        return mapped
+    with np.errstate(all="ignore"):
+        scaled = (y - target.offset) / target.scale
+    return np.where(np.isfinite(scaled), scaled, 0.0)

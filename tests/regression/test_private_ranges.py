@@ -1,0 +1,233 @@
+"""Private ranges of a table: what is drawn, what it costs, and that nothing else is seen of it."""
+
+from __future__ import annotations
+
+import json
+import random
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+
+from mipselect import Ledger
+from mipselect.errors import BudgetExceeded, InvalidInput
+from mipselect.regression import (
+    AdaSSPRegressor,
+    ModelRelease,
+    ObjectivePerturbationClassifier,
+    ObjectivePerturbationRegressor,
+    SelectThenRegress,
+    private_ranges,
+)
+from mipselect.regression.private_ranges import outside_of, range_of
+from mipselect.regression.typical_intervals import IntervalLaw
+from mipselect.selectors import PermuteAndFlipSelector
+from mipselect.tables import TableSchema
+
+HUBER = ObjectivePerturbationRegressor(loss="huber(0.25)", random_state=2)
+FIELDS = ("age", "year", "dose", "group", "y")
+
+
+def schema_of(**stated: tuple[float, float]) -> TableSchema:
+    """Numbers without ranges but for those that are stated, and a field of categories."""
+    entries: list[dict[str, Any]] = []
+    for name in FIELDS:
+        entry: dict[str, Any] = {"name": name, "type": "number"}
+        if name == "group":
+            entry = {"name": name, "type": "string", "categories": ["a", "b"]}
+        elif name in stated:
+            low, high = stated[name]
+            entry["constraints"] = {"minimum": low, "maximum": high}
+        entries.append(entry)
+    return TableSchema.of({"fields": entries, "missingValues": ["", "NA"]})
+
+
+def table(n: int = 4000) -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    age, year = rng.normal(50.0, 15.0, n), rng.integers(1990, 2021, n)
+    frame = pd.DataFrame({"age": age, "year": year, "dose": rng.lognormal(0.0, 1.0, n)})
+    frame["group"] = rng.choice(["a", "b"], n)
+    effect = 2000.0 * age + 3000.0 * (year - 2005.0) + 20_000.0 * (frame["group"] == "b")
+    frame["y"] = 1e5 + effect + rng.normal(0.0, 5000.0, n)
+    return frame
+
+
+def pair(epsilon: float = 8.0, size: int = 3, **more: Any) -> SelectThenRegress:
+    selector = PermuteAndFlipSelector(size, random_state=1)
+    regressor = more.pop("regressor", HUBER)
+    return SelectThenRegress(selector, regressor, epsilon=epsilon, ranges="private", **more)
+
+
+def test_ranges_of_the_drawn_fields_are_drawn_and_released() -> None:
+    frame, ledger = table(), Ledger(8.0)
+    model = pair(ledger=ledger).fit_table(frame, schema_of(), target="y")
+    release = model.release_
+    assert release.feature_names == ("age", "year", "group")
+    assert ledger.remaining.epsilon == 0.0
+    assert release.guarantee.epsilon == 8.0
+    drawn = {each["field"]: each for each in release.drawn_ranges}
+    assert set(drawn) == {"age", "year", "y"}  # A category needs no range, "dose" was not drawn.
+    assert sum(each["epsilon"] for each in drawn.values()) <= 0.2 * 8.0
+    for name, each in drawn.items():
+        assert each["private"] is False  # Seeded.
+        assert each["minimum"] < np.quantile(frame[name], 0.2)
+        assert each["maximum"] > np.quantile(frame[name], 0.8)
+        fields = {field.name: field for field in release.table.schema.fields}
+        assert (fields[name].minimum, fields[name].maximum) == (each["minimum"], each["maximum"])
+    assert model.score(frame, frame["y"]) > 0.8
+    again = ModelRelease.from_dict(json.loads(json.dumps(release.to_dict())))
+    assert again == release
+    assert again.drawn_ranges == release.drawn_ranges
+
+
+def test_stated_ranges_are_kept_and_cost_nothing() -> None:
+    schema = schema_of(year=(1990.0, 2020.0), y=(0.0, 300_000.0))
+    release = pair().fit_table(table(), schema, target="y").release_
+    assert [each["field"] for each in release.drawn_ranges] == ["age"]
+    assert release.drawn_ranges[0]["epsilon"] == pytest.approx(1.6)
+    ends = {field.name: (field.minimum, field.maximum) for field in release.table.schema.fields}
+    assert ends["year"] == (1990.0, 2020.0)
+    more = {"year": (1980.0, 2030.0)}
+    release = pair().fit_table(table(), schema_of(), target="y", ranges=more).release_
+    assert {each["field"] for each in release.drawn_ranges} == {"age", "y"}
+
+
+def test_two_classes_and_other_regressors() -> None:
+    frame = table()
+    frame["ill"] = np.where(frame["age"] > 50.0, "yes", "no")
+    content = schema_of().content
+    content["fields"].append({"name": "ill", "type": "string", "categories": ["no", "yes"]})
+    schema = TableSchema.of(content)
+    logistic = ObjectivePerturbationClassifier(random_state=2)
+    model = pair(size=1, regressor=logistic)
+    model.fit_table(frame, schema, target="ill", never=["y"])
+    assert [each["field"] for each in model.release_.drawn_ranges] == ["age"]
+    assert model.score(frame, frame["ill"]) > 0.8
+    adassp = AdaSSPRegressor(delta=1e-6, random_state=2)
+    model = pair(regressor=adassp).fit_table(frame, schema, target="y", never=["ill"])
+    assert model.release_.guarantee.delta == 1e-6
+
+
+def test_the_ledger_is_charged_before_a_range_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Stop(Exception):
+        pass
+
+    def stop(*_: object) -> None:
+        raise Stop
+
+    monkeypatch.setattr(private_ranges, "range_of", stop)
+    ledger = Ledger(8.0)
+    with pytest.raises(Stop):
+        pair(ledger=ledger).fit_table(table(500), schema_of(), target="y")
+    assert ledger.remaining.epsilon == 0.0
+    small = Ledger(7.9)
+    with pytest.raises(BudgetExceeded):
+        pair(ledger=small).fit_table(table(500), schema_of(), target="y")
+    assert small.remaining.epsilon == 7.9
+
+
+HOSTILE = [
+    ["text"] * 60,
+    ["NA"] * 60,
+    ["inf", "-inf"] * 30,
+    ["1e308", "-1e308", "1e-320"] * 20,
+    ["7"] * 60,
+    ["7"] + [""] * 59,
+]
+
+
+@pytest.mark.parametrize("values", HOSTILE)
+@pytest.mark.parametrize("seed", range(3))
+def test_nothing_is_raised_or_said_because_of_the_rows(values: list[str], seed: int) -> None:
+    frame = pd.DataFrame(dict.fromkeys(FIELDS, values))
+    model = pair(regressor=clone(HUBER).set_params(random_state=seed))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        release = model.fit_table(frame, schema_of(), target="y").release_
+    assert release.has_model
+    assert all(np.isfinite([e["minimum"], e["maximum"]]).all() for e in release.drawn_ranges)
+    assert np.isfinite(release.predict(frame)).all()
+
+
+def test_one_row_of_each_person() -> None:
+    content = schema_of().content
+    content["fields"].append({"name": "who", "type": "string"})
+    schema = TableSchema.of({**content, "csvw-eo:privacyUnit": "who"})
+    frame = table(1000)
+    frame["who"] = [f"p{k // 2}" for k in range(1000)]
+    for rule in ("first", "mean"):
+        model = pair(size=2).fit_table(frame, schema, target="y", unit_rule=rule)
+        assert len(model.release_.drawn_ranges) == 3
+        assert model.release_.table.unit == "who"
+
+
+def test_ranges_see_nothing_of_the_rows_that_are_kept_apart(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen = []
+
+    def counted(values: np.ndarray, epsilon: float, source: random.Random) -> tuple[float, float]:
+        seen.append(len(values))
+        return range_of(values, epsilon, source)
+
+    monkeypatch.setattr(private_ranges, "range_of", counted)
+    model = pair(quality_share=0.25, size=2).fit_table(table(2000), schema_of(), target="y")
+    assert set(seen) == {1500}
+    assert (model.quality_.rows, model.quality_.share) == (500, 0.25)
+
+
+def test_the_share_outside_is_public() -> None:
+    assert outside_of(1.0, 10**6) == 2
+    assert outside_of(0.05, 4000) == 4
+    assert outside_of(1e-9, 100) == outside_of(1.0, 0) == 6
+    values = np.random.default_rng(0).normal(size=500)
+    drawn = IntervalLaw(values, 1.0, 2).sample(random.Random(3))
+    reach = 2.0 * drawn.half_width
+    found = range_of(values, 1.0, random.Random(3))
+    assert found == (drawn.centre - reach, drawn.centre + reach)
+
+
+def test_targets_beyond_their_range_count_where_a_slope_is_bounded() -> None:
+    bounds = {"x_bound": 1.0, "y_bound": 1.0}
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1.0, 1.0, (4000, 1))
+    y = np.where(rng.random(4000) < 0.2, 1.5, -0.5) + X[:, 0]
+    slopes = {}
+    for loss, clip in (("huber(0.25)", 1024.0), ("huber(5)", 1.0), ("squared", 1.0)):
+        model = ObjectivePerturbationRegressor(
+            epsilon=50.0, loss=loss, coef_bound=9.0, random_state=0, **bounds
+        )
+        assert model._clip_bound == clip
+        slopes[loss] = model.fit(X, y).coef_[0]
+        if clip > 1.0:  # A gradient is bounded by the loss, whatever the target is.
+            assert model._loss().slope(clip, np.inf) == model._loss().slope(1.0, 0.0)
+    assert slopes["huber(0.25)"] == pytest.approx(1.0, abs=0.1)
+    assert slopes["squared"] < 0.9
+
+
+@pytest.mark.parametrize(
+    ("more", "asked", "words"),
+    [
+        ({"epsilon": None}, {}, "need epsilon"),
+        ({"selector": PermuteAndFlipSelector(1, score="loss")}, {}, "drawn from blocks"),
+        ({"ranges": "secret"}, {}, "ranges must be"),
+        ({}, {"ranges": {"group": (0.0, 1.0)}}, "numbers without categories"),
+        (
+            {},
+            {"never": ["age", "year", "dose"], "ranges": {"y": (0.0, 1.0)}},
+            "none is to be drawn",
+        ),
+    ],
+)
+def test_bad_questions(more: dict[str, Any], asked: dict[str, Any], words: str) -> None:
+    model = pair(size=1).set_params(**more)
+    with pytest.raises(InvalidInput, match=words):
+        model.fit_table(table(50), schema_of(), target="y", **asked)
+
+
+def test_private_ranges_are_of_tables() -> None:
+    with pytest.raises(InvalidInput, match="ranges need a schema"):
+        pair().fit(np.zeros((4, 4)), np.zeros(4))
