@@ -83,7 +83,7 @@ class BudgetOptions:
     range_share: float | None = option(
         "--range-share",
         "What part of the model's ε finds where most values of each number lie within its range; "
-        "0 takes ranges as they are. For --regression objective.",
+        "0 takes ranges as they are. Not for --regression tukey.",
         metavar="A",
         show_default="0.04 for each number of the model, 0.16 at most",
     )

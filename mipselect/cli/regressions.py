@@ -88,7 +88,7 @@ class ModelOptions:
     @property
     def looks_for_ranges(self) -> bool:
         """True if a part of ε may find where most values of a number lie."""
-        return self.regression is Regression.OBJECTIVE
+        return self.regression is not Regression.TUKEY
 
     def model(
         self, *, of_classes: bool, epsilon: float, delta: float | None, **shared: Any

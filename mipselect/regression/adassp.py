@@ -52,6 +52,8 @@ class _AdaSSP(PrivateRegressor):
     _sizes_share: ClassVar[float] = 0.0
     """Share of μ² that the sum of squares of the target and the number of rows cost."""
 
+    noise_grows_with_ranges: ClassVar[bool] = True
+
     def _promise(self, size: int) -> Guarantee:
         """(ε, δ), and ρ = μ²/2."""
         self._target_bound()

@@ -8,12 +8,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
 from mipselect.mechanisms.base import Mechanism, Support
 from mipselect.privacy.decimals import exact, round_down
-from mipselect.privacy.guarantee import Guarantee
+from mipselect.privacy.guarantee import Guarantee, compose
 from mipselect.privacy.ledger import Ledger
 from mipselect.problem.block_options import BlockOptions
 from mipselect.problem.block_scores import BlockScores
@@ -99,10 +100,20 @@ class TablePlan:
 
     @property
     def model_promise(self) -> Guarantee:
-        """Guarantee of ranges and coefficients together, whatever fields were selected."""
+        """Guarantee of ranges and coefficients together, whatever fields were selected.
+
+        ε and δ are the same for any number of ranges; ρ is the largest.
+        """
         widths = self._widths(self.widest)
-        self.model_on(self.widest).promise(sum(widths))
-        return self.regressor.for_features(widths).promise(sum(widths))
+        model = self.regressor.for_features(widths)
+        whole = model.promise(sum(widths))
+        found = [whole.rho]
+        for numbers in range(1, self._most_ranges + 1):
+            each = Guarantee(self._epsilon_each(numbers), relation=model.relation)
+            rest = self._within_the_rest(clone(model), numbers).promise(sum(widths))
+            found.append(compose([each.times(numbers), rest], model.relation).rho)
+        known = [rho for rho in found if rho is not None]
+        return replace(whole, rho=max(known) if len(known) == len(found) else None)
 
     @property
     def promise(self) -> Guarantee:
@@ -124,7 +135,11 @@ class TablePlan:
     def model_on(self, support: Support) -> PrivateLinearModel:
         """The estimator of the coefficients for some selected fields."""
         model = self.regressor.for_features(self._widths(support))
-        ranges = exact(self.epsilon_of_a_range(support)) * len(self._narrowed_fields(support))
+        return self._within_the_rest(model, len(self._narrowed_fields(support)))
+
+    def _within_the_rest(self, model: PrivateLinearModel, numbers: int) -> PrivateLinearModel:
+        """The model, with what so many ranges leave of its ε."""
+        ranges = exact(self._epsilon_each(numbers)) * numbers
         model.set_params(epsilon=round_down(exact(model.epsilon) - ranges))
         return model
 
@@ -135,11 +150,25 @@ class TablePlan:
 
     def epsilon_of_a_range(self, support: Support) -> float:
         """What the range of each number costs; 0 where none is looked for."""
-        numbers = len(self._narrowed_fields(support))
+        return self._epsilon_each(len(self._narrowed_fields(support)))
+
+    def _epsilon_each(self, numbers: int) -> float:
+        """What each of so many ranges costs."""
         share = default_range_share(numbers) if self.range_share is None else self.range_share
         if numbers == 0 or share == 0.0:
             return 0.0
         return round_down(exact(self.regressor.epsilon) * exact(share) / numbers)
+
+    @property
+    def _most_ranges(self) -> int:
+        """As many ranges as may be drawn."""
+        if not self.looks_for_ranges:
+            return 0
+        free, fixed = (
+            sum(_may_be_narrowed(encoder) for encoder in encoders)
+            for encoders in (self.public.features, self.public.always)
+        )
+        return min(free, self.size) + fixed
 
     def _encoders(self, support: Support) -> list[Encoder]:
         return [*(self.public.features[j] for j in support), *self.public.always]
@@ -156,7 +185,7 @@ class TablePlan:
         return {
             encoder.field.name: start
             for encoder, start in zip(encoders, starts, strict=True)
-            if isinstance(encoder, Scaled) and _may_be_narrowed(encoder)
+            if _may_be_narrowed(encoder)
         }
 
     def drawn_ranges(
@@ -332,8 +361,10 @@ class TablePair:
         return self.pair.release(X, y, ledger, sources, classes, table, narrowed, drawn)[0]
 
 
-def _may_be_narrowed(encoder: Scaled) -> bool:
-    """True if every part that may be drawn is a range that doubles can tell apart."""
+def _may_be_narrowed(encoder: Encoder) -> bool:
+    """True for a number of whose range doubles can tell apart every part that may be drawn."""
+    if not isinstance(encoder, Scaled):
+        return False
     narrowest = 0.25 * NARROWEST * (encoder.high - encoder.low)
     largest = max(abs(encoder.low), abs(encoder.high))
     return narrowest >= max(SMALLEST_SCALE, SMALLEST_PART * largest)

@@ -321,8 +321,8 @@ def test_bad_ways_to_ranges(run: Run, tmp_path: Path, more: tuple[str, ...], wor
         (("--range-share", "1"), "--range-share must be"),
         (("--range-share", "-0.1"), "--range-share must be"),
         (
-            ("--range-share", "0.1", "--regression", "adassp", "--delta", "1e-6"),
-            "--range-share does not apply to --regression adassp",
+            ("--range-share", "0.1", "--regression", "tukey", "--delta", "1e-6"),
+            "--range-share does not apply to --regression tukey",
         ),
         (("--relation", "both"), "--relation must be"),
         (("--relation", "add-remove", "--method", "mcmc", "--delta", "1e-6"), "only"),

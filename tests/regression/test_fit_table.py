@@ -239,8 +239,27 @@ def test_ranges_cost_a_part_of_the_model() -> None:
             assert planned.epsilon_of_a_range(support) == pytest.approx(spent)
             assert planned.model_on(support).epsilon == pytest.approx(1.0 - spent)
     # A regression whose noise does not follow from ranges takes them as they are.
-    planned = TablePlan(schema, public, ExponentialSelector(1), REGRESSORS["adassp"], 1)
+    planned = TablePlan(schema, public, ExponentialSelector(1), REGRESSORS["tukey"], 1)
     assert planned.epsilon_of_a_range((0,)) == 0.0
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 3.0, 40.0])
+@pytest.mark.parametrize("share", [None, 0.9])
+def test_rho_is_that_of_any_number_of_ranges(epsilon: float, share: float | None) -> None:
+    """A model of the whole ε has more than one of the rest, but for much spent on ranges."""
+    _, schema = aged(20)
+    public = PublicMap.of(schema, target="stay")
+    regressor = AdaSSPRegressor(epsilon=epsilon, delta=1e-6)
+    planned = TablePlan(schema, public, ExponentialSelector(1), regressor, 1, range_share=share)
+    stated = planned.model_promise
+    assert (stated.epsilon, stated.delta) == (epsilon, 1e-6)
+    rhos = []
+    for support in ((0,), (1,)):
+        ranges = planned.epsilon_of_a_range(support)
+        rest = planned.model_on(support).promise(2)
+        assert ranges + rest.epsilon <= epsilon * (1.0 + 1e-12)
+        rhos.append(0.5 * ranges**2 + rest.rho)
+    assert stated.rho == pytest.approx(max(rhos), rel=1e-9)
 
 
 def test_a_range_that_doubles_cannot_divide_stays_as_it_is() -> None:
