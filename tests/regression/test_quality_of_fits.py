@@ -67,7 +67,7 @@ def model(regressor: Any = None, relation: str = "replace-one", **more: Any) -> 
 def test_a_table_is_charged_once_and_no_more_than_without_quality(relation: str) -> None:
     ledger = Ledger(4.0, 1e-6, relation=relation)
     fitted = model(relation=relation, ledger=ledger)
-    fitted.fit_table(frame(8000), ROWS, target="effect", never=["well"])
+    fitted.fit_table(frame(40_000), ROWS, target="effect", never=["well"])
     (entry,) = ledger.entries
     quality = fitted.quality_
     assert quality == fitted.release_.quality
@@ -76,9 +76,9 @@ def test_a_table_is_charged_once_and_no_more_than_without_quality(relation: str)
     assert quality.guarantee == within(entry.guarantee)
     assert quality.guarantee.epsilon <= entry.guarantee.epsilon
     assert quality.guarantee.concentrated <= entry.guarantee.rho
-    assert (quality.rows, quality.share) == (1600 if relation == "replace-one" else None, 0.2)
+    assert (quality.rows, quality.share) == (8000 if relation == "replace-one" else None, 0.2)
     assert quality.beats_chance
-    assert quality.first.value == pytest.approx(0.97, abs=0.1)
+    assert quality.first.value == pytest.approx(0.97, abs=0.2)
     assert "Better than predicting the mean" in str(fitted.release_)
     stored = json.loads(json.dumps(fitted.release_.to_dict()))
     assert ModelRelease.from_dict(stored).quality == quality
