@@ -196,7 +196,7 @@ def fit(arguments: FitArguments) -> None:
     if (arguments.support_size is None) == (drawing.of_the_method.sizes is None):
         raise InvalidInput("--support-size or --sizes must be given: one of them")
     problem = stated(**asdict(arguments.regularisation), loss=arguments.scores.loss)
-    table = _table(arguments, schema)
+    table = _table(arguments, schema, private=options.private_ranges)
     check_output(delivery.output, [Path(table.data), *table.files, *drawing.ledger.files])
     plan = table.plan(options, arguments.support_size, problem)
     if plan.drawn.ranges is not None:
@@ -264,7 +264,7 @@ def _in_blocks(scores: ScoreOptions, method: MethodKind, *, of_rows: bool) -> bo
     return asked_score(scores, stated=of_rows) != LOSS
 
 
-def _table(arguments: FitArguments, schema: TableSchema | None) -> FitTable:
+def _table(arguments: FitArguments, schema: TableSchema | None, *, private: bool) -> FitTable:
     """Read a table of numbers, but for a dry run its header alone; of a schema nothing else."""
     table, numbers = arguments.table, arguments.numbers
     if table.schema is not None and schema is not None:
@@ -281,5 +281,5 @@ def _table(arguments: FitArguments, schema: TableSchema | None) -> FitTable:
         numbers.y_bound,
         numbers.target_shift,
         read=not arguments.drawing.dry_run,
-        private=_ranges_are_private(arguments),
+        private=private,
     )

@@ -18,7 +18,12 @@ from mipselect.privacy import Guarantee, Ledger
 from mipselect.privacy.decimals import exact, round_down
 from mipselect.privacy.guarantee import RELATIONS
 from mipselect.regression.private_ranges import PRIVATE, PrivateRanges
-from mipselect.regression.shares import SHARE_OF_PRIVATE_RANGES, default_selection_share
+from mipselect.regression.shares import (
+    SHARE_OF_PRIVATE_RANGES,
+    checked_range_share,
+    default_selection_share,
+    epsilon_of_private_ranges,
+)
 from mipselect.regression.table_pair import TablePlan
 from mipselect.selectors.base import PrivateSelector
 from mipselect.selectors.exact_draws import ExactDrawSelector
@@ -89,8 +94,7 @@ class FitOptions:
                     "--range-share does not apply to --regression "
                     f"{self.model.regression.value}: it takes ranges as they are"
                 )
-            if self.range_share != 0.0:
-                checked_share(self.range_share, "--range-share", closed=False)
+            checked_range_share(self.range_share, "--range-share")
         if self.quality_share is not None:
             checked_share(self.quality_share, "--quality-share", closed=False)
         checked_choice(self.relation, "--relation", RELATIONS)
@@ -174,8 +178,7 @@ class FitOptions:
     @property
     def epsilon_of_ranges(self) -> float:
         """What private ranges cost; 0 where none is drawn."""
-        share = SHARE_OF_PRIVATE_RANGES if self.private_ranges else 0.0
-        return round_down(exact(self.epsilon) * exact(share))
+        return epsilon_of_private_ranges(self.epsilon) if self.private_ranges else 0.0
 
     def plan(
         self,

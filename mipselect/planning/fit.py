@@ -16,6 +16,7 @@ from mipselect.planning.rows import DOUBLINGS, doublings, require_rows
 from mipselect.planning.simulated_fits import SimulatedFits
 from mipselect.planning.simulation import Guesses
 from mipselect.regression import SelectThenRegress
+from mipselect.regression.pair import most_features
 from mipselect.search.progress import Deadline
 from mipselect.tables import TableSchema
 from mipselect.validation import (
@@ -116,7 +117,7 @@ def plan_fit(
     asked = tuple(dict.fromkeys(checked_epsilon(e, "epsilons") for e in epsilons))
     if not asked:
         raise InvalidInput("epsilons must have at least one ε")
-    size = _most_features(model)
+    size = most_features(model.selector)
     question = Question(
         schema,
         target,
@@ -165,12 +166,6 @@ def plan_fit(
 def all_done(lines: Sequence[ModelLine]) -> bool:
     """True if there was time for each line."""
     return all(line.tables for line in lines)
-
-
-def _most_features(model: SelectThenRegress) -> int:
-    """The most features that the selector may draw."""
-    sizes = getattr(model.selector, "sizes", None)
-    return int(model.selector.n_features_to_select) if sizes is None else max(map(int, sizes))
 
 
 class Trials:

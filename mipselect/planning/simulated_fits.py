@@ -17,13 +17,10 @@ from mipselect.planning.question import Question
 from mipselect.planning.simulation import Guesses, Simulation
 from mipselect.problem.block_scores import BlockScores
 from mipselect.problem.instance import Instance
-from mipselect.problem.scores import LOSS
 from mipselect.regression import ModelRelease, SelectThenRegress
-from mipselect.regression.pair import columns_of
-from mipselect.regression.shares import default_selection_share, fields_from_blocks
-from mipselect.regression.table_pair import TablePlan
-from mipselect.selectors.problem import ProblemSelector
-from mipselect.tables.encoders import Scaled
+from mipselect.regression.pair import columns_of, divided
+from mipselect.regression.shares import default_selection_share
+from mipselect.regression.table_pair import TablePlan, scores_blocks_of_table
 
 FRESH_ROWS = 2_000
 """Rows that no model was fitted to, on which it is scored."""
@@ -122,35 +119,18 @@ class SimulatedFits:
         target = self.question.public.target
         return np.asarray((release.predict(table) - target.offset) / target.scale)
 
-    @cached_property
-    def _in_blocks(self) -> bool:
-        """True if features are drawn from blocks of rows: as asked, or as `fit` does."""
-        selector, public = self.model.selector, self.question.public
-        if not isinstance(selector, ProblemSelector):
-            return False
-        if selector.asked_score is not None:
-            return selector.asked_score != LOSS
-        return fields_from_blocks(
-            relation=self.model.regressor.relation,
-            classes=public.units.classes is not None,
-            numbers_only=all(isinstance(encoder, Scaled) for encoder in public.encoders),
-        )
-
     def _plan(self, rows: int, epsilon: float, time_limit: float) -> TablePlan:
         """Divide ε; what draws from the scores of fewer rows has so much more of it."""
         question, model = self.question, self.model
-        share = model.selection_share
+        in_blocks = scores_blocks_of_table(model.selector, model.regressor, question.public)
+        share, blocks = model.selection_share, None
         if share is None:
-            share = default_selection_share(in_blocks=self._in_blocks)
-        of_selection, blocks = share * epsilon, None
-        selector = clone(model.selector).set_params(epsilon=of_selection)
-        stated = selector.guarantees.get(model.regressor.relation)
-        spent = of_selection if stated is None else min(of_selection, stated.epsilon)
-        regressor = clone(model.regressor).set_params(epsilon=epsilon - spent)
-        if self._in_blocks:
-            blocks = question.blocks(rows, of_selection)
-            of_selection *= rows / question.rows_scored(rows, blocks)
-        selector.set_params(epsilon=of_selection)
+            share = default_selection_share(in_blocks=in_blocks)
+        selector, regressor = divided(clone(model.selector), clone(model.regressor), epsilon, share)
+        if in_blocks:
+            blocks = question.blocks(rows, selector.epsilon)
+            more = rows / question.rows_scored(rows, blocks)
+            selector.set_params(epsilon=selector.epsilon * more)
         if "time_limit" in selector.get_params(deep=False):
             selector.set_params(time_limit=time_limit)
         public, size = question.public, question.support_size

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from fractions import Fraction
 from typing import Any, Self
 
 import numpy as np
@@ -21,30 +20,33 @@ from mipselect.losses import HingeLoss, checked_loss
 from mipselect.losses.classes import SIGNS
 from mipselect.mechanisms.base import Mechanism
 from mipselect.parameters import Check, estimator, parameter
-from mipselect.privacy.decimals import exact, round_down
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.ledger import Ledger, checked_ledger
 from mipselect.privacy.randomness import source_of
 from mipselect.problem.instance import Instance
 from mipselect.problem.layout import Layout
-from mipselect.problem.scores import LOSS
 from mipselect.quality.draw import Predictions, quality_of, require_measurable, within
 from mipselect.quality.held_out import held_out
 from mipselect.regression.base import NumberPredictor, PrivateLinearModel
 from mipselect.regression.evaluation import HeldOut
 from mipselect.regression.objective_perturbation import ObjectivePerturbationClassifier
-from mipselect.regression.pair import Pair, most_columns, promised_together, require_within
+from mipselect.regression.pair import (
+    Pair,
+    divided,
+    most_columns,
+    most_features,
+    promised_together,
+    require_within,
+)
 from mipselect.regression.private_ranges import PRIVATE, PUBLIC, WAYS, PrivateRanges, private_ranges
 from mipselect.regression.shares import (
-    SHARE_OF_PRIVATE_RANGES,
+    checked_range_share,
     default_selection_share,
-    fields_from_blocks,
+    epsilon_of_private_ranges,
 )
-from mipselect.regression.table_pair import TablePlan
+from mipselect.regression.table_pair import TablePlan, scores_blocks, scores_blocks_of_table
 from mipselect.selectors import MCMCSelector
 from mipselect.selectors.base import PrivateSelector
-from mipselect.selectors.problem import ProblemSelector
-from mipselect.tables.encoders import Scaled
 from mipselect.tables.input_map import checked_schema
 from mipselect.tables.joined import with_column
 from mipselect.tables.public_map import PublicMap
@@ -63,11 +65,6 @@ def checked_part(kind: type[Any]) -> Check:
             raise InvalidInput(f"the {name} has a ledger; give it to SelectThenRegress")
 
     return check
-
-
-def _checked_range_share(share: Any, name: str) -> None:
-    if share != 0.0:
-        checked_share(share, name, closed=False)
 
 
 @estimator
@@ -149,7 +146,7 @@ class SelectThenRegress(NumberPredictor):
         "values of each number of the model lie, where the regressor's noise grows with ranges; 0 "
         "takes ranges as they are. Default: 0.04 for each number, 0.16 at most; by experiment.",
         default=None,
-        check=_checked_range_share,
+        check=checked_range_share,
     )
     quality_share: float | None = parameter(
         "float, optional",
@@ -205,7 +202,7 @@ class SelectThenRegress(NumberPredictor):
         stated += ["ranges"] if self.ranges != PUBLIC else []
         if stated:
             raise InvalidInput(f"{' and '.join(stated)} need a schema: they are about its fields")
-        selector, regressor = self.check()._parts(_scores_blocks(self.selector))
+        selector, regressor = self.check()._parts(scores_blocks(self.selector))
         sources, private = _sources(selector, regressor)
         table, given = self._validated(X, y)
         if getattr(regressor, "classes", None) is not None:
@@ -300,7 +297,7 @@ class SelectThenRegress(NumberPredictor):
         asked: dict[str, Any] = {"target": target, "always": always, "never": never}
         drawn = self.check()._private_ranges(schema, asked, ranges, unit_rule)
         public = PublicMap.of(schema, ranges=ranges, **asked) if drawn is None else drawn.public
-        in_blocks = _scores_blocks_of_table(
+        in_blocks = scores_blocks_of_table(
             self.selector, self.regressor, public, ranged=drawn is not None
         )
         selector, regressor = self._parts(in_blocks)
@@ -313,7 +310,7 @@ class SelectThenRegress(NumberPredictor):
             public,
             selector.check(),
             regressor,
-            _largest(selector),
+            most_features(selector),
             blocks,
             self.range_share,
             drawn,
@@ -424,24 +421,17 @@ class SelectThenRegress(NumberPredictor):
         regressor.random_state = self.regressor.random_state
         if self.epsilon is None:
             return selector, regressor
-        whole, share = exact(self.epsilon), self.selection_share
+        share = self.selection_share
         if share is None:
             share = default_selection_share(in_blocks=in_blocks)
-        first = round_down(whole * exact(share))
-        selector.set_params(epsilon=first)
-        # Under add-remove an exact draw costs half of its ε: the model gets what is left.
-        stated = selector.guarantees.get(regressor.relation)
-        spent = first if stated is None else min(first, stated.epsilon)
-        rest = whole - exact(spent) - self._of_ranges
-        return selector, regressor.set_params(epsilon=round_down(rest))
+        return divided(selector, regressor, self.epsilon, share, self._epsilon_of_ranges)
 
     @property
-    def _of_ranges(self) -> Fraction:
+    def _epsilon_of_ranges(self) -> float:
         """The part of ε that private ranges cost."""
-        if self.ranges == PUBLIC:
-            return Fraction(0)
-        share = exact(SHARE_OF_PRIVATE_RANGES)
-        return exact(round_down(exact(self.epsilon or 0.0) * share))
+        if self.ranges == PUBLIC or self.epsilon is None:
+            return 0.0
+        return epsilon_of_private_ranges(self.epsilon)
 
     def _private_ranges(
         self, schema: TableSchema, asked: Mapping[str, Any], ranges: Any, unit_rule: str
@@ -451,7 +441,7 @@ class SelectThenRegress(NumberPredictor):
             return None
         if self.epsilon is None:
             raise InvalidInput("private ranges need epsilon, of which they cost a part")
-        return private_ranges(schema, asked, ranges, float(self._of_ranges), unit_rule)
+        return private_ranges(schema, asked, ranges, self._epsilon_of_ranges, unit_rule)
 
 
 def _sources(
@@ -467,38 +457,11 @@ def _classifies(regressor: object) -> bool:
     return isinstance(regressor, ObjectivePerturbationClassifier)
 
 
-def _scores_blocks(selector: PrivateSelector) -> bool:
-    """True if it draws from scores from blocks of rows of X and y."""
-    return isinstance(selector, ProblemSelector) and selector.asked_score != LOSS
-
-
-def _scores_blocks_of_table(
-    selector: PrivateSelector, regressor: PrivateLinearModel, public: PublicMap, *, ranged: bool
-) -> bool:
-    """Return the same for a table, by a public rule where it is not asked.
-
-    Where ranges are to be drawn there is nothing else.
-    """
-    if not isinstance(selector, ProblemSelector) or selector.asked_score is not None:
-        return _scores_blocks(selector)
-    return ranged or fields_from_blocks(
-        relation=regressor.relation,
-        classes=public.units.classes is not None,
-        numbers_only=all(isinstance(encoder, Scaled) for encoder in public.encoders),
-    )
-
-
 def _take_signs(selector: PrivateSelector) -> None:
     """Let a loss of classes take them as -1 and +1, and 0 for a row without one."""
     loss = getattr(selector, "loss", None)
     if loss is not None and isinstance(known := checked_loss(loss), HingeLoss):
         selector.set_params(loss=replace(known, classes=SIGNS))
-
-
-def _largest(selector: PrivateSelector) -> int:
-    """The most features that may be drawn."""
-    sizes = getattr(selector, "sizes", None)
-    return int(selector.n_features_to_select) if sizes is None else max(map(int, sizes))
 
 
 def _of_the_problem(selector: PrivateSelector) -> dict[str, Any]:
@@ -534,7 +497,7 @@ def _promise_on_some_columns(
     """
     size = len(layout.column_names)
     widths = [len(group) for group in layout.groups], [len(part) for part in layout.always]
-    width = min(most_columns(*widths, _largest(selector)), size)
+    width = min(most_columns(*widths, most_features(selector)), size)
     for start in range(0, size, width):
         support = tuple(range(min(start, size - width), min(start + width, size)))
         promised = regressor.for_columns(support, size).promise(width)

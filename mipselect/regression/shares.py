@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from mipselect.privacy.decimals import exact, round_down
+from mipselect.validation import checked_share
+
 SHARE_OF_BLOCKS = 0.3
 SHARE_OF_OTHERS = 0.5
 
@@ -40,6 +45,17 @@ def default_selection_share(*, in_blocks: bool) -> float:
         True if features are drawn from scores from blocks of rows, which need less of it.
     """
     return SHARE_OF_BLOCKS if in_blocks else SHARE_OF_OTHERS
+
+
+def epsilon_of_private_ranges(epsilon: float) -> float:
+    """Return what ranges that nobody stated cost of the whole ε."""
+    return round_down(exact(epsilon) * exact(SHARE_OF_PRIVATE_RANGES))
+
+
+def checked_range_share(share: Any, what: str) -> None:
+    """Raise `InvalidInput` unless 0 ≤ share < 1."""
+    if share != 0.0:
+        checked_share(share, what, closed=False)
 
 
 def default_range_share(numbers: int) -> float:

@@ -19,12 +19,13 @@ from mipselect.privacy.ledger import Ledger
 from mipselect.problem.block_options import BlockOptions
 from mipselect.problem.block_scores import BlockScores
 from mipselect.problem.instance import Instance
+from mipselect.problem.scores import LOSS
 from mipselect.regression.base import PrivateLinearModel
 from mipselect.regression.objective_perturbation import ObjectivePerturbationClassifier
 from mipselect.regression.pair import Pair, counted, promised_together
 from mipselect.regression.private_ranges import PrivateRanges
 from mipselect.regression.release import ModelRelease
-from mipselect.regression.shares import default_range_share
+from mipselect.regression.shares import default_range_share, fields_from_blocks
 from mipselect.regression.typical_range import NARROWEST, TypicalRange, within
 from mipselect.search.progress import ProgressCallback
 from mipselect.selectors.base import PrivateSelector
@@ -359,6 +360,31 @@ class TablePair:
 
         drawn = None if plan.ranges is None else ranged
         return self.pair.release(X, y, ledger, sources, classes, table, narrowed, drawn)[0]
+
+
+def scores_blocks(selector: PrivateSelector) -> bool:
+    """Return whether it draws from scores from blocks of rows of X and y."""
+    return isinstance(selector, ProblemSelector) and selector.asked_score != LOSS
+
+
+def scores_blocks_of_table(
+    selector: PrivateSelector,
+    regressor: PrivateLinearModel,
+    public: PublicMap,
+    *,
+    ranged: bool = False,
+) -> bool:
+    """Return the same for a table, by a public rule where it is not asked.
+
+    Where ranges are to be drawn there is nothing else.
+    """
+    if not isinstance(selector, ProblemSelector) or selector.asked_score is not None:
+        return scores_blocks(selector)
+    return ranged or fields_from_blocks(
+        relation=regressor.relation,
+        classes=public.units.classes is not None,
+        numbers_only=all(isinstance(encoder, Scaled) for encoder in public.encoders),
+    )
 
 
 def _may_be_narrowed(encoder: Encoder) -> bool:
