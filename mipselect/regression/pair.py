@@ -28,6 +28,29 @@ ModelOn = Callable[[Support, tuple[int, ...]], PrivateLinearModel]
 
 
 @dataclass(frozen=True, eq=False)
+class ModelRows:
+    """Rows that a model is fitted to; sensitive but for the table.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n, k), finite
+        The columns of the model.
+    y : ndarray of shape (n,), finite
+        Classes as -1 and +1; 0 for a row that does not count.
+    table : ModelTable or None
+        What a model of a table remembers of it.
+    """
+
+    X: FloatArray
+    y: FloatArray
+    table: ModelTable | None = None
+
+
+RowsOf = Callable[[Support, tuple[int, ...], random.Random], ModelRows]
+"""The same to its rows. It may draw, and what that costs is part of the guarantee of the pair."""
+
+
+@dataclass(frozen=True, eq=False)
 class Pair:
     """A law of supports, and what is fitted to the columns of what it draws.
 
@@ -51,35 +74,21 @@ class Pair:
 
     def release(
         self,
-        X: FloatArray,
-        y: FloatArray,
+        rows_of: RowsOf,
         ledger: Ledger | None,
         sources: tuple[random.Random, random.Random],
         classes: Classes | None = None,
-        table: Callable[[Support], ModelTable] | None = None,
-        narrowed: Callable[[Support, FloatArray, random.Random], FloatArray] | None = None,
-        ranged: Callable[[Support], tuple[FloatArray, FloatArray]] | None = None,
     ) -> tuple[ModelRelease, tuple[int, ...]]:
         """Charge the ledger once, draw the features, then the coefficients.
 
         Parameters
         ----------
-        X : ndarray of shape (n, p), finite
-        y : ndarray of shape (n,), finite
-            Classes as -1 and +1; 0 for a row that does not count.
+        rows_of : callable
         ledger : Ledger or None
         sources : (random.Random, random.Random)
             For the selection and for the model.
         classes : tuple, optional
             The two classes.
-        table : callable, optional
-            From the features to what a model of a table remembers of it.
-        narrowed : callable, optional
-            From the features and the columns of the model to those that it is fitted to; may draw,
-            and what that costs is part of the guarantee.
-        ranged : callable, optional
-            From the features to the columns of the model and the target, in place of those of X and
-            y; may draw too.
 
         Returns
         -------
@@ -95,11 +104,8 @@ class Pair:
             support = features_of(self.selection.sample(source))
             columns = columns_of(self.layout, support)
             model = self.model_on(support, columns)
-            rows, target = (X[:, list(columns)], y) if ranged is None else ranged(support)
-            if narrowed is not None:
-                rows = narrowed(support, rows, model_source)
-            drawn = model._draw(rows, target, model_source, self.guarantee.private)
-        remembered = None if table is None else table(support)
+            rows = rows_of(support, columns, model_source)
+            drawn = model._draw(rows.X, rows.y, model_source, self.guarantee.private)
         drawn = replace(drawn, mechanism=f"{self.selection.name}, then {drawn.mechanism}")
         names = self.layout.feature_names
         release = released(
@@ -108,8 +114,8 @@ class Pair:
             tuple(names[j] for j in support),
             replace(self.guarantee, conditions=promised.conditions),
             classes,
-            columns=self._named(columns) if remembered is None else self._all_named(columns),
-            table=remembered,
+            columns=self._named(columns) if rows.table is None else self._all_named(columns),
+            table=rows.table,
         )
         return release, columns
 

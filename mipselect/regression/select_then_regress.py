@@ -31,6 +31,7 @@ from mipselect.regression.base import NumberPredictor, PrivateLinearModel
 from mipselect.regression.evaluation import HeldOut
 from mipselect.regression.objective_perturbation import ObjectivePerturbationClassifier
 from mipselect.regression.pair import (
+    ModelRows,
     Pair,
     divided,
     most_columns,
@@ -235,7 +236,10 @@ class SelectThenRegress(NumberPredictor):
             type(regressor).__name__,
         )
         release, columns = pair.release(
-            table[~apart], target[~apart], self.ledger, sources, regressor._classes()
+            lambda _, columns, __: ModelRows(table[~apart][:, list(columns)], target[~apart]),
+            self.ledger,
+            sources,
+            regressor._classes(),
         )
         if share is not None and release.has_model:
             found = release.decision(table[apart][:, list(columns)])

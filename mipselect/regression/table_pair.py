@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from mipselect.problem.instance import Instance
 from mipselect.problem.scores import LOSS
 from mipselect.regression.base import PrivateLinearModel
 from mipselect.regression.objective_perturbation import ObjectivePerturbationClassifier
-from mipselect.regression.pair import Pair, counted, promised_together
+from mipselect.regression.pair import ModelRows, Pair, counted, promised_together
 from mipselect.regression.private_ranges import PrivateRanges
 from mipselect.regression.release import ModelRelease
 from mipselect.regression.shares import default_range_share, fields_from_blocks
@@ -177,15 +178,14 @@ class TablePlan:
     def _widths(self, support: Support) -> list[int]:
         return [len(encoder.columns()) for encoder in self._encoders(support)]
 
-    def _narrowed_fields(self, support: Support) -> dict[str, int]:
+    def _narrowed_fields(self, support: Support) -> dict[str, slice]:
         """The numbers whose ranges are looked for, with their columns in the model."""
         if not self.looks_for_ranges:
             return {}
-        encoders, widths = self._encoders(support), self._widths(support)
-        starts = np.cumsum([0, *widths[:-1]]).tolist()
+        encoders, ends = self._encoders(support), np.cumsum([0, *self._widths(support)]).tolist()
         return {
-            encoder.field.name: start
-            for encoder, start in zip(encoders, starts, strict=True)
+            encoder.field.name: slice(*places)
+            for encoder, places in zip(encoders, pairwise(ends), strict=True)
             if _may_be_narrowed(encoder)
         }
 
@@ -205,10 +205,8 @@ class TablePlan:
         if epsilon == 0.0:
             return {}
         return {
-            name: TypicalRange(
-                _without_missing(X, column, self._width_of(name)), epsilon, self.regressor.relation
-            ).draw(source)
-            for name, column in self._narrowed_fields(support).items()
+            name: TypicalRange(_values(X[:, field]), epsilon, self.regressor.relation).draw(source)
+            for name, field in self._narrowed_fields(support).items()
         }
 
     def rows_within(
@@ -216,11 +214,10 @@ class TablePlan:
     ) -> FloatArray:
         """Map the columns of the model as their encoders do with narrower ranges; shape (n, k)."""
         rows = np.array(X, dtype=np.float64)
-        columns = self._narrowed_fields(support)
+        fields = self._narrowed_fields(support)
         for name, (low, high) in ranges.items():
-            column = columns[name]
-            there = ~np.isnan(_without_missing(rows, column, self._width_of(name)))
-            rows[:, column] = np.where(there, within(rows[:, column], low, high), 0.0)
+            values = _values(rows[:, fields[name]])
+            rows[:, fields[name].start] = np.nan_to_num(within(values, low, high))
         return rows
 
     def table_within(
@@ -234,9 +231,6 @@ class TablePlan:
             always=tuple(_narrowed(encoder, ranges) for encoder in public.always),
         )
         return ModelTable.of(self.schema, narrowed, support)
-
-    def _width_of(self, name: str) -> int:
-        return next(len(e.columns()) for e in self.public.encoders if e.field.name == name)
 
     @property
     def asked(self) -> dict[str, Any]:
@@ -333,33 +327,31 @@ class TablePair:
 
         `source` is the table, where ranges are drawn from it in between.
         """
-        instance, plan = self.instance, self.plan
-        X: FloatArray = np.empty((0, 0))
-        y: FloatArray = np.empty(0)
-        if instance is not None:
-            X = instance.X
-            y = counted(X, instance.y) if instance.of_classes else instance.y
-        classes = plan.whole.classes if plan.classifies else None
-        parts: dict[str, tuple[float, float]] = {}
-        spent: dict[str, float] = {}
+        classes = self.plan.whole.classes if self.plan.classifies else None
 
-        def ranged(support: Support) -> tuple[FloatArray, FloatArray]:
-            nonlocal plan
-            assert plan.ranges is not None
-            rows = plan.ranges.rows(source, support, sources[1])
-            plan = replace(plan, public=rows.public)
-            spent.update(rows.spent)
-            return rows.X, rows.y
+        def rows_of(
+            support: Support, columns: tuple[int, ...], generator: random.Random
+        ) -> ModelRows:
+            plan = self.plan
+            spent: Mapping[str, float] = {}
+            if plan.ranges is None:
+                X, y = self._mapped(columns)
+            else:
+                ranged = plan.ranges.rows(source, support, generator)
+                plan, spent = replace(plan, public=ranged.public), ranged.spent
+                X, y = ranged.X, ranged.y
+            parts = plan.drawn_ranges(support, X, generator)
+            table = replace(plan.table_within(support, parts), private_ranges=spent)
+            return ModelRows(plan.rows_within(support, X, parts), y, table)
 
-        def narrowed(support: Support, X: FloatArray, generator: random.Random) -> FloatArray:
-            parts.update(plan.drawn_ranges(support, X, generator))
-            return plan.rows_within(support, X, parts)
+        return self.pair.release(rows_of, ledger, sources, classes)[0]
 
-        def table(support: Support) -> ModelTable:
-            return replace(plan.table_within(support, parts), private_ranges=spent)
-
-        drawn = None if plan.ranges is None else ranged
-        return self.pair.release(X, y, ledger, sources, classes, table, narrowed, drawn)[0]
+    def _mapped(self, columns: tuple[int, ...]) -> tuple[FloatArray, FloatArray]:
+        """Some columns of the instance, and its target."""
+        instance = self.instance
+        assert instance is not None
+        y = counted(instance.X, instance.y) if instance.of_classes else instance.y
+        return instance.X[:, list(columns)], y
 
 
 def scores_blocks(selector: PrivateSelector) -> bool:
@@ -406,7 +398,6 @@ def _narrowed(encoder: Encoder, ranges: Mapping[str, tuple[float, float]]) -> En
     return replace(encoder, low=max(low, encoder.low), high=min(high, encoder.high))
 
 
-def _without_missing(X: FloatArray, column: int, width: int) -> FloatArray:
-    """A number, NaN where one of the other columns of its field says that it is missing."""
-    others = X[:, column + 1 : column + width]
-    return np.where(others.any(axis=1), np.nan, X[:, column])
+def _values(field: FloatArray) -> FloatArray:
+    """A number, NaN where another column of its field says that it is missing; (n, w) to (n,)."""
+    return np.where(field[:, 1:].any(axis=1), np.nan, field[:, 0])

@@ -78,7 +78,7 @@ def test_a_table_is_charged_once_and_no_more_than_without_quality(relation: str)
     assert quality.guarantee.concentrated <= entry.guarantee.rho
     assert (quality.rows, quality.share) == (8000 if relation == "replace-one" else None, 0.2)
     assert quality.beats_chance
-    assert quality.first.value == pytest.approx(0.97, abs=0.2)
+    assert quality.first.value == pytest.approx(0.97, abs=0.1)
     assert "Better than predicting the mean" in str(fitted.release_)
     stored = json.loads(json.dumps(fitted.release_.to_dict()))
     assert ModelRelease.from_dict(stored).quality == quality

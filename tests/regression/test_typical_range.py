@@ -10,7 +10,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from mipselect.mechanisms.scores.permute_and_flip import permute_and_flip_log_probability
 from mipselect.regression import typical_range
 from mipselect.regression.typical_range import (
     GAINS,
@@ -88,10 +87,7 @@ def test_half_of_the_spread_would_not_do(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def logs_of(law: TypicalRange) -> np.ndarray:
-    exponents = law._exponents
-    best = max(exponents)
-    utilities = np.array([float(one - best) for one in exponents])
-    return np.array([permute_and_flip_log_probability(utilities, k) for k in range(len(utilities))])
+    return np.array([law.log_probability(k) for k in range(len(law.scores))])
 
 
 def test_draws_have_their_probabilities() -> None:
