@@ -54,7 +54,7 @@ def streamed_row_tops(
         Called before every block; may raise to stop.
     width, height : int
     memory : int
-        Bytes that scaled columns may take; they are scaled anew for every block where they are more.
+        Bytes that scaled columns may take; where they are more, every block scales them anew.
 
     Returns
     -------
