@@ -166,6 +166,17 @@ class PersonCheck:
         In all, of the person with most of them, and without an identity.
     repeated : int
         People with several rows.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from mipselect.tables import TableSchema, check_table
+    >>> age = {"name": "age", "type": "integer", "constraints": {"minimum": 0, "maximum": 99}}
+    >>> fields = [{"name": "id", "type": "string"}, age]
+    >>> schema = TableSchema.of({"csvw-eo:privacyUnit": "id", "fields": fields})
+    >>> people = check_table(pa.table({"id": ["a", "b", "a"], "age": [3, 4, 5]}), schema).people
+    >>> people.people, people.most_rows, people.repeated
+    (2, 2, 1)
     """
 
     field: str

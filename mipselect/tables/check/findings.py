@@ -36,6 +36,12 @@ class Finding:
         Name of the field, or "the table".
     text : str
         The sentence, without the name and without a full stop.
+
+    Examples
+    --------
+    >>> from mipselect.tables import Finding
+    >>> print(Finding("charges", "93 % of values are above the maximum 1,000"))
+    charges: 93 % of values are above the maximum 1,000
     """
 
     about: str

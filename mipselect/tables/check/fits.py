@@ -64,6 +64,16 @@ class TrialFit:
         Rows of the products that they are of.
     beyond : float or None
         Share of the rows with predictions at or beyond `reach`.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from mipselect.tables import TableSchema, check_table
+    >>> schema = TableSchema.of_numbers({"dose": (0, 10), "effect": (0, 10)})
+    >>> rows = pa.table({"dose": [0, 5, 10] * 9, "effect": [0, 5, 10] * 9})
+    >>> (fit,) = check_table(rows, schema, target="effect").fits
+    >>> fit.fields, fit.is_bound, fit.reach
+    (('dose',), True, 1.25)
     """
 
     fields: tuple[str, ...]

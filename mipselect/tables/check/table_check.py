@@ -107,13 +107,14 @@ lie, such as from the codebook
 
     def _of_bounds(self) -> list[Finding]:
         lines = []
+        bound = [fit.what for fit in self.fits if fit.is_bound]
+        if bound:
+            lines.append(
+                f"the bound on the length of the coefficients binds for {' and for '.join(bound)}: "
+                "effects are shrunk; --coef-bound is public, and a larger one lets effects in, "
+                "and noise"
+            )
         for fit in self.fits:
-            if fit.is_bound:
-                lines.append(
-                    f"the bound on the length of the coefficients binds for {fit.what}: effects "
-                    "are shrunk; --coef-bound is public, and a larger one lets effects in, and "
-                    "noise"
-                )
             if fit.beyond is not None and fit.beyond > BEYOND:
                 lines.append(
                     f"{percent(fit.beyond)} of rows have predictions from {fit.what} at or beyond "
@@ -223,7 +224,7 @@ def check_table(
     parts = _opened(again, schema, rules)
     pass_one = _Counted.of(parts, schema, rules, encoders, progress)
     fits: tuple[TrialFit, ...] = ()
-    if aim is not None and aim in encoders and pass_one.sums.rows:
+    if aim is not None and aim in encoders and not pass_one.fields[aim].is_constant:
         fits = _fits(again, pass_one.sums, encoders, rules, aim, kept_in, options)
     places = list(encoders)
     known = {rule.name for rule in rules} | {field.name for field in schema.fields}
