@@ -20,7 +20,7 @@ from mipselect.privacy.randomness import source_of
 from mipselect.quality.measures import LEVEL, Measure
 from mipselect.quality.noisy_sums import noisy
 from mipselect.quality.ratios import ratio_interval
-from mipselect.tables.check.findings import Finding, does_not_fit, is_finding, percent, share_of
+from mipselect.tables.check.findings import Finding, does_not_fit, is_finding, percent
 from mipselect.tables.check.kinds import FINE, KINDS, FieldRule, rules_of
 from mipselect.tables.check.one_each import kind_counts
 from mipselect.tables.input_map import Ranges
@@ -84,8 +84,9 @@ class FieldShares:
         lines = []
         for k, low in zip(self.rule.kinds, self.at_least, strict=True):
             if k != FINE and is_finding(self.rule, k, low):
-                at_least = share_of(low) if low >= 1.0 else f"at least {percent(low)} of values"
-                lines.append(Finding(self.name, does_not_fit(self.rule, k, at_least)))
+                what = self.rule.what
+                at_least = "all" if low >= 1.0 else f"at least {percent(low)} of"
+                lines.append(Finding(self.name, does_not_fit(self.rule, k, f"{at_least} {what}")))
         return tuple(lines)
 
     def to_dict(self) -> dict[str, Any]:

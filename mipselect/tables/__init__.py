@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from mipselect.tables.check.field_check import FieldCheck, PersonCheck
 from mipselect.tables.check.findings import Finding
 from mipselect.tables.check.fits import TrialFit
-from mipselect.tables.check.table_check import TableCheck, check_table
+from mipselect.tables.check.passes import check_table
+from mipselect.tables.check.table_check import TableCheck
 from mipselect.tables.encoders import Column
 from mipselect.tables.equation import TableEquation, Term
 from mipselect.tables.fields import Field

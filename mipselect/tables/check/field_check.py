@@ -100,7 +100,7 @@ class FieldCheck:
             lines.append(without_rows(absent))
         if self.is_target:
             lines += self._lines_of_target()
-        elif self.is_constant:
+        elif self.is_constant and not self.odd:
             lines.append("is constant: all values that can be read become the same; leave it out")
         return tuple(Finding(self.name, text) for text in lines if text)
 
@@ -127,7 +127,7 @@ class FieldCheck:
         present = self.rows - self.kinds[KINDS[MISSING]]
         if kind == UNLISTED and self.kinds[KINDS[kind]] >= NEARLY_ALL * present:
             share = 1.0
-        said = does_not_fit(self.rule, kind, share_of(share))
+        said = does_not_fit(self.rule, kind, share_of(share, self.rule.what))
         if kind not in (UNLISTED, UNREADABLE):
             return said
         frequent = ", ".join(f"'{text}' ({count:,} rows)" for text, count in self.odd)

@@ -69,7 +69,6 @@ def share_of(share: float, what: str = "values") -> str:
 
 def does_not_fit(rule: FieldRule, kind: int, share: str) -> str:
     """Say that a share of the values of a field is of a kind that does not fit."""
-    what = "weights" if rule.is_weight else "values"
     if kind == MISSING and rule.field.required:
         return (
             f"{share} are missing, and the field is required: they count as the middle of the "
@@ -102,7 +101,7 @@ def does_not_fit(rule: FieldRule, kind: int, share: str) -> str:
         return f"{share} are text that is no number and not in missingValues, and count as missing"
     if rule.is_listed or rule.field.type == "string":
         return f"{share} have bytes that are no UTF-8; save the file as UTF-8"
-    return f"{share} are no {rule.field.type} as {what} of ISO 8601, such as 2020-01-31"
+    return f"{share} are no {rule.field.type} of ISO 8601, such as 2020-01-31"
 
 
 def looks_like(rule: FieldRule, odd: Sequence[tuple[str, int]]) -> str:

@@ -55,6 +55,11 @@ class FieldRule:
         return self.field.name
 
     @property
+    def what(self) -> str:
+        """What its values are called."""
+        return "weights" if self.is_weight else "values"
+
+    @property
     def is_measured(self) -> bool:
         """True for a number without categories."""
         return self.field.is_number and self.field.categories is None

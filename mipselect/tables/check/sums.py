@@ -36,6 +36,9 @@ MOST_ENTRIES = 1 << 22
 REPEATS = 0.999
 """Absolute correlation from which on two columns say the same."""
 
+LEAST_ROWS = 10
+"""Fewer rows say nothing of correlations and coefficients."""
+
 LARGEST = 1e300
 
 
@@ -123,6 +126,11 @@ class ColumnSums:
         return int(self.products[0, 0])
 
     @property
+    def has_enough_rows(self) -> bool:
+        """True if there are so many rows that correlations say something."""
+        return self.rows >= LEAST_ROWS
+
+    @property
     def rows_at_a_time(self) -> int:
         """Rows of columns that are in memory together."""
         return max(1, MOST_ENTRIES // len(self.products))
@@ -163,7 +171,9 @@ class ColumnSums:
 
     def repeats(self) -> tuple[tuple[int, int], ...]:
         """Pairs of encoders whose columns say the same, by absolute correlations."""
-        n = max(self.rows, 1)
+        if not self.has_enough_rows:
+            return ()
+        n = self.rows
         mean = self.products[0, 1:] / n
         covariance = self.products[1:, 1:] / n - np.outer(mean, mean)
         deviation = np.sqrt(np.maximum(np.diag(covariance), 0.0))
