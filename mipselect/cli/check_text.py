@@ -50,7 +50,9 @@ def notes_of(check: TableCheck) -> tuple[str, ...]:
         lines.append(check.people.summary)
     if check.fits:
         fit = check.fits[-1]
-        active = "binds" if fit.is_bound else "does not bind"
+        active = "does not bind"
+        if fit.is_bound:
+            active = f"binds, and takes {_percent(fit.lost)} % of what they explain"
         beyond = 0.0 if fit.beyond is None else fit.beyond
         lines.append(
             f"least squares on {', '.join(fit.fields)}: the bound on the coefficients {active}; "

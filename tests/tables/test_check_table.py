@@ -124,6 +124,20 @@ def test_the_bound_binds_where_the_fit_of_an_instance_has_a_multiplier(
             predicted = predicted + (beta.always[-1] if intercept else 0.0)
             share = float(np.mean(np.abs(predicted) >= U))
             assert fit.beyond == pytest.approx(share, abs=1e-9)
+            errors = [_squares(one, support, intercept) for one in (instance, free)]
+            spread = free.y - (free.y.mean() if intercept else 0.0)
+            explained = float(spread @ spread) - errors[1]
+            assert fit.lost == pytest.approx((errors[0] - errors[1]) / explained, abs=1e-6)
+            assert (fit.lost > 0.0) == fit.is_bound
+
+
+def _squares(instance: Instance, support: list[int], intercept: bool) -> float:
+    """Σ(y - xβ)² at the coefficients that the restricted solver proves."""
+    found = instance.fit(support)
+    columns = [c for j in support for c in instance.groups[j]]
+    errors = instance.y - instance.X[:, columns] @ found.coef
+    errors = errors - (found.always[-1] if intercept else 0.0)
+    return float(errors @ errors)
 
 
 def test_the_greedy_search_finds_what_explains_the_target() -> None:

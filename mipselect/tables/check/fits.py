@@ -10,6 +10,12 @@ import numpy as np
 from mipselect.arrays import FloatArray
 from mipselect.tables.defaults import default_coef_bound
 
+LEAST_RIDGE = 1e-9
+"""Penalty in rows that keeps a fit of fields that repeat one another from being arbitrary."""
+
+HALVINGS = 100
+"""Of the interval that the penalty lies in."""
+
 ALL, BEST = "all fields", "the best fields of a greedy search"
 
 
@@ -56,6 +62,8 @@ class TrialFit:
         The way in which they were chosen.
     is_bound : bool
         Whether the bound on the length of the coefficients is active.
+    lost : float
+        Share of the squares that the fit explains which a fit within the bound does not.
     reach : float
         The largest prediction that the bound admits, in halves of the range of the target.
     coef : float array
@@ -79,6 +87,7 @@ class TrialFit:
     fields: tuple[str, ...]
     what: str
     is_bound: bool
+    lost: float
     reach: float
     coef: FloatArray = field(repr=False)
     places: tuple[int, ...] = field(repr=False)
@@ -120,11 +129,14 @@ def trial_fits(
         places = [*base, *(j for k in used for j in blocks[k])]
         coef = ridge_fit(gram, places, target, options.ridge)
         count, kept = len(chosen), len(always)
+        radius = options.radius(count, kept)
+        is_bound = bool(np.linalg.norm(coef) > radius)
         fits.append(
             TrialFit(
                 fields=tuple(names[k] for k in used),
                 what=what,
-                is_bound=bool(np.linalg.norm(coef) > options.radius(count, kept)),
+                is_bound=is_bound,
+                lost=_lost(gram, places, target, coef, radius, options) if is_bound else 0.0,
                 reach=options.reach(count, kept),
                 coef=coef,
                 places=tuple(places),
@@ -135,9 +147,48 @@ def trial_fits(
 
 def ridge_fit(gram: FloatArray, places: Sequence[int], target: int, ridge: float) -> FloatArray:
     """Coefficients of some columns by least squares, with a penalty λ on all of them."""
-    inside = gram[np.ix_(places, places)] + max(ridge, 1e-9) * np.eye(len(places))
+    inside = gram[np.ix_(places, places)] + max(ridge, LEAST_RIDGE) * np.eye(len(places))
     result: FloatArray = np.linalg.lstsq(inside, gram[places, target], rcond=None)[0]
     return result
+
+
+def fit_within(
+    gram: FloatArray, places: Sequence[int], target: int, ridge: float, radius: float
+) -> FloatArray:
+    """The same within a ball that the free fit is outside of: the penalty that ends on its edge."""
+    curvatures, directions = np.linalg.eigh(gram[np.ix_(places, places)])
+    moment = directions.T @ gram[places, target]
+    curvatures = np.maximum(curvatures, 0.0) + max(ridge, LEAST_RIDGE)
+    # ‖β‖ ≤ ‖Xᵀy‖/μ, so that the penalty lies below the upper end.
+    low, high = 0.0, float(np.linalg.norm(moment)) / radius
+    for _ in range(HALVINGS):
+        middle = 0.5 * (low + high)
+        outside = np.linalg.norm(moment / (curvatures + middle)) > radius
+        low, high = (middle, high) if outside else (low, middle)
+    result: FloatArray = directions @ (moment / (curvatures + high))
+    return result
+
+
+def _lost(
+    gram: FloatArray,
+    places: Sequence[int],
+    target: int,
+    coef: FloatArray,
+    radius: float,
+    options: FitOptions,
+) -> float:
+    """Share of the squares that a free fit explains which one within the radius does not."""
+    within = fit_within(gram, places, target, options.ridge, radius)
+    total = gram[target, target]
+    if options.intercept:
+        total = total - gram[0, target] ** 2 / gram[0, 0]
+    inside, moment = gram[np.ix_(places, places)], gram[places, target]
+    free, bound = (
+        float(gram[target, target] - 2.0 * moment @ beta + beta @ inside @ beta)
+        for beta in (coef, within)
+    )
+    explained = float(total) - free
+    return min(max((bound - free) / explained, 0.0), 1.0) if explained > 0.0 else 0.0
 
 
 def _greedy(
@@ -168,7 +219,7 @@ def _greedy(
 
 def _gain(gram: FloatArray, own: list[int], left: FloatArray, options: FitOptions) -> float:
     """Squares that the columns of a field explain of what is left, around their means."""
-    inside = gram[np.ix_(own, own)] + max(options.ridge, 1e-9) * np.eye(len(own))
+    inside = gram[np.ix_(own, own)] + max(options.ridge, LEAST_RIDGE) * np.eye(len(own))
     if options.intercept:
         inside -= np.outer(gram[own, 0], gram[0, own]) / max(gram[0, 0], 1.0)
     return float(left @ np.linalg.lstsq(inside, left, rcond=None)[0])

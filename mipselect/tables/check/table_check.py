@@ -9,6 +9,9 @@ from mipselect.tables.check.field_check import FieldCheck, PersonCheck
 from mipselect.tables.check.findings import Finding, percent
 from mipselect.tables.check.fits import TrialFit
 
+LOST = 0.2
+"""Share of what a fit explains, lost to the bound on its coefficients, that is a finding."""
+
 BEYOND = 0.01
 """Share of predictions beyond their bound that is a finding."""
 
@@ -88,14 +91,14 @@ lie, such as from the codebook
 
     def _of_bounds(self) -> list[Finding]:
         lines = []
-        bound = [fit.what for fit in self.fits if fit.is_bound]
-        if bound:
-            lines.append(
-                f"the bound on the length of the coefficients binds for {' and for '.join(bound)}: "
-                "effects are shrunk; --coef-bound is public, and a larger one lets effects in, "
-                "and noise"
-            )
         for fit in self.fits:
+            if fit.lost > LOST:
+                lines.append(
+                    f"the bound on the length of the coefficients takes {percent(fit.lost)} of "
+                    f"what {fit.what} would explain; --coef-bound is public, and a larger one "
+                    "lets effects in, and noise; where the target is far from the middle of its "
+                    "range the intercept takes most of the bound"
+                )
             if fit.beyond is not None and fit.beyond > BEYOND:
                 lines.append(
                     f"{percent(fit.beyond)} of rows have predictions from {fit.what} at or beyond "
@@ -118,6 +121,7 @@ lie, such as from the codebook
                     "what": fit.what,
                     "fields": list(fit.fields),
                     "coef_bound_binds": fit.is_bound,
+                    "share_lost_to_coef_bound": fit.lost,
                     "prediction_bound": fit.reach,
                     "share_at_prediction_bound": fit.beyond,
                 }
