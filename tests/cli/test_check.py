@@ -240,3 +240,16 @@ def test_a_draw_from_a_table_that_does_not_fit_says_nothing_of_it(run: Run, tmp_
         draw = ("--support-size", "1", "--epsilon", "1")
         words.append([run(command, *asked, *draw).err for command in ("select", "fit")])
     assert words == [["", ""], ["", ""]]
+
+
+def test_the_page_of_the_manual_shows_what_the_command_prints(
+    run: Run, repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(repository)
+    page = (repository / "docs" / "how-to" / "check-a-table.md").read_text(encoding="utf-8")
+    commands = re.findall(r"```sh\n(.*?)```", page, re.DOTALL)
+    printed, reminder = re.findall(r"```text\n(.*?)```", page, re.DOTALL)
+    out = run(*commands[0].split()[1:]).out
+    for line in printed.splitlines():
+        assert line in out
+    assert reminder.startswith("Expects that the curator has looked at: mipselect check ")
