@@ -97,6 +97,11 @@ class CheckArguments:
     )
 
     @property
+    def source(self) -> str:
+        """The table."""
+        return self.data
+
+    @property
     def head(self) -> dict[str, Any]:
         """First entries of a report."""
         return {
@@ -155,7 +160,7 @@ def _deliver_check(arguments: CheckArguments, schema: TableSchema) -> None:
     )
     with Spinner(f"reading {arguments.data}") as spinner:
         found = check_table(
-            arguments.data,
+            arguments.source,
             schema,
             progress=lambda rows: spinner.tick(f"{arguments.data}: {rows:,} rows"),
             **asked,
@@ -196,7 +201,7 @@ def _deliver_shares(arguments: CheckArguments, schema: TableSchema, epsilon: flo
     with told_of_the_ledger(ledger):
         with Spinner(f"reading {arguments.data}"):
             shares = release_shares(
-                arguments.data,
+                arguments.source,
                 schema,
                 epsilon=epsilon,
                 relation=relation,

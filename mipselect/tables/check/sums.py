@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,15 +17,7 @@ from numpy.typing import NDArray
 from mipselect.arrays import FloatArray
 from mipselect.tables import values
 from mipselect.tables.check.kinds import FieldRule
-from mipselect.tables.encoders import (
-    Column,
-    Encoder,
-    Indicators,
-    Ranked,
-    Scaled,
-    Unscaled,
-    encoder_of,
-)
+from mipselect.tables.encoders import MISSING_COLUMN, Column, Encoder, encoder_of
 from mipselect.tables.fields import Field
 
 MOST_COLUMNS = 2000
@@ -52,23 +45,27 @@ class Squeezed:
         """The number alone."""
         return (Column(self.field.name),)
 
-    def encode(self, column: pa.Array, out: NDArray[np.floating]) -> None:
+    def encode(self, column: pa.Array, out: NDArray[np.floating[Any]]) -> None:
         """Write the number."""
         v = np.nan_to_num(values.numbers(column, self.field), posinf=LARGEST, neginf=-LARGEST)
         out[:, 0] = np.sign(v) * np.log1p(np.minimum(np.abs(v), LARGEST))
 
 
-def comparable(rules: Sequence[FieldRule]) -> tuple[dict[int, Encoder], tuple[str, ...]]:
+Comparable = Encoder | Squeezed
+"""A way from the values of a field to columns."""
+
+
+def comparable(rules: Sequence[FieldRule]) -> tuple[dict[int, Comparable], tuple[str, ...]]:
     """Choose how fields become columns.
 
     Returns
     -------
-    encoders : dict of int to Encoder
+    encoders : dict of int to Comparable
         By the place of the rule; fields of which the schema says too little have none.
     left_out : tuple of str
         Names of fields that would have too many columns.
     """
-    known: dict[int, Encoder] = {}
+    known: dict[int, Comparable] = {}
     for k, rule in enumerate(rules):
         if rule.is_weight:
             continue
@@ -96,13 +93,13 @@ class ColumnSums:
 
     Attributes
     ----------
-    encoders : tuple of Encoder
+    encoders : tuple of Comparable
     products : float array, shape (q + 1, q + 1)
     shift : float array, shape (q,)
         The first row; a column that is constant has products of zero beyond it.
     """
 
-    encoders: tuple[Encoder, ...]
+    encoders: tuple[Comparable, ...]
     products: FloatArray = field(init=False)
     shift: FloatArray | None = None
 
@@ -181,7 +178,12 @@ class ColumnSums:
         scale = np.where(moves, deviation, 1.0)
         same = (np.abs(covariance / np.outer(scale, scale)) > REPEATS) & np.outer(moves, moves)
         own = [
-            [j - 1 for j in block if not _is_of_missing(encoder, j - block.start) and moves[j - 1]]
+            [
+                j - 1
+                for j, column in zip(block, encoder.columns(), strict=True)
+                # Several fields may be missing together.
+                if moves[j - 1] and column.name != f"{encoder.field.name}={MISSING_COLUMN}"
+            ]
             for encoder, block in zip(self.encoders, self.blocks, strict=True)
         ]
         owner = np.full(len(same), -1)
@@ -191,17 +193,6 @@ class ColumnSums:
             (int(owner[i]), int(owner[j])) for i, j in np.argwhere(same) if 0 <= owner[i] < owner[j]
         }
         return tuple((a, b) for a, b in sorted(near) if _say_the_same(same, own[a], own[b]))
-
-
-def _is_of_missing(encoder: Encoder, place: int) -> bool:
-    """Return whether a column of an encoder is `=missing`, which several fields may share."""
-    match encoder:
-        case Scaled() | Ranked() | Unscaled():
-            return place == 1
-        case Indicators():
-            return place == encoder.levels
-        case _:
-            return False
 
 
 def _say_the_same(same: NDArray[np.bool_], one: Collection[int], other: Collection[int]) -> bool:
