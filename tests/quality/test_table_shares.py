@@ -254,6 +254,20 @@ def test_intervals_hold_the_shares_as_often_as_they_say(relation: str) -> None:
     assert alarms / 300 < 0.1
 
 
+def test_a_share_of_nearly_all_rows_knows_that_it_is_in_the_number_of_rows() -> None:
+    """The error of c/(c + others) near 1 is that of the others alone: three cells of four."""
+    rules = rules_of(TableSchema.of({"fields": [CONTENT["fields"][2]]}))
+    counts = np.zeros((1, len(KINDS)), np.int64)
+    counts[0, KINDS.index("unlisted")] = 100_000
+    guarantee = Guarantee(1.0, relation="add-remove")
+    found = shares_of(100_000, counts, rules, guarantee, "row", random.Random(0))
+    share = found.fields[0].share("unlisted")
+    deviation = np.sqrt(0.5) / np.sinh(0.5)
+    reach = np.log(10.0) / np.sqrt(2.0) * np.sqrt(3.0) * deviation / 100_000
+    assert share.value is not None
+    assert 0.8 * reach < share.value - share.low < 1.2 * reach  # The upper end is cut off at 1.
+
+
 def test_under_add_remove_nothing_tells_the_number_of_rows() -> None:
     found = release_shares(table(ROWS), SCHEMA, epsilon=1.0, relation="add-remove")
     assert found.rows is None

@@ -64,6 +64,8 @@ def test_a_table_that_fits_has_no_findings() -> None:
         (("c", ["x", "y", "z"]), ("d", ["q", "q", "p"]), False),
         (("a", [5.0, 5.0, 5.0]), ("b", [5.0, 5.0, 5.0]), False),
         (("u", [1e6, 2e9, 4e3]), ("v", [1e6, 2e9, 4e3]), True),
+        # Missing where the other one is in the middle.
+        (("a", [1.0, 5.0, 4.0]), ("e", [1.0, None, 4.0]), True),
     ],
 )
 def test_fields_that_say_the_same(
@@ -74,6 +76,7 @@ def test_fields_that_say_the_same(
         "b": {"name": "b", **between(-10, 10)},
         "c": {"name": "c", "type": "string", "categories": ["x", "y", "z"]},
         "d": {"name": "d", "type": "string", "categories": ["p", "q", "r"]},
+        "e": {"name": "e", **between(0, 10)},
         "u": {"name": "u", "type": "number"},
         "v": {"name": "v", "type": "number"},
     }
@@ -198,6 +201,37 @@ def test_a_stream_that_can_be_read_once_is_enough() -> None:
     reader = pa.table(frame).to_reader()
     again = check_table(reader, SCHEMA, target="stay").to_dict()
     assert again == check_table(frame, SCHEMA, target="stay").to_dict()
+
+
+def test_how_many_rows_are_in_memory_together_changes_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from mipselect.tables.check import sums
+
+    schema = schema_of(
+        {"name": "id", "type": "string"},
+        *SCHEMA.content["fields"],
+        **{"csvw-eo:privacyUnit": "id"},
+    )
+    frame = patients(500).assign(id=[f"p{k % 350}" for k in range(500)])
+    whole = check_table(frame, schema, target="stay")
+    monkeypatch.setattr(sums, "MOST_ENTRIES", 200)
+    parts = check_table(frame, schema, target="stay")
+    assert [field.to_dict() for field in parts.fields] == [f.to_dict() for f in whole.fields]
+    assert (parts.rows, parts.people, parts.repeats) == (whole.rows, whole.people, whole.repeats)
+    for one, other in zip(parts.fits, whole.fits, strict=True):
+        assert (one.fields, one.is_bound, one.beyond) == (
+            other.fields,
+            other.is_bound,
+            other.beyond,
+        )
+        np.testing.assert_allclose(one.coef, other.coef, atol=1e-9)
+    assert whole.fits[0].beyond is not None
+    monkeypatch.undo()
+    # Only in the fits a person counts once, by the first row.
+    once = check_table(frame[:350], schema, target="stay")
+    assert [fit.is_bound for fit in once.fits] == [fit.is_bound for fit in whole.fits]
+    np.testing.assert_allclose(once.fits[0].coef, whole.fits[0].coef, atol=1e-9)
 
 
 def test_a_field_with_too_many_columns_is_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
