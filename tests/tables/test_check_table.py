@@ -8,8 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
@@ -201,6 +203,33 @@ def test_a_stream_that_can_be_read_once_is_enough() -> None:
     reader = pa.table(frame).to_reader()
     again = check_table(reader, SCHEMA, target="stay").to_dict()
     assert again == check_table(frame, SCHEMA, target="stay").to_dict()
+
+
+@pytest.mark.parametrize("kind", ["polars", "lazy", "duckdb", "csv", "csv.gz", "folder", "arrow"])
+def test_every_source_gives_the_same(kind: str, tmp_path: Path) -> None:
+    frame = patients(400)
+    frame.loc[3:9, "sex"], frame.loc[20:40, "stay"] = "x", "1,5"
+    wanted = check_table(frame, SCHEMA, target="stay")
+    source: Any = tmp_path / f"t.{kind}"
+    match kind:
+        case "polars" | "lazy":
+            source = pl.DataFrame(frame.to_dict(orient="list"))
+            source = source.lazy() if kind == "lazy" else source
+        case "duckdb":
+            source = duckdb.from_arrow(pa.table(frame))
+        case "folder":
+            source.mkdir()
+            for k in range(4):
+                frame[100 * k : 100 * k + 100].to_parquet(source / f"{k}.parquet")
+        case "arrow":
+            with pa.ipc.new_file(source, pa.table(frame).schema) as writer:
+                writer.write_table(pa.table(frame))
+        case _:
+            frame.to_csv(source, index=False)
+    found = check_table(source, SCHEMA, target="stay")
+    assert found.findings == wanted.findings
+    assert [field.kinds for field in found.fields] == [field.kinds for field in wanted.fields]
+    assert found.rows == 400
 
 
 def test_how_many_rows_are_in_memory_together_changes_nothing(
