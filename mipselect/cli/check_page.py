@@ -29,7 +29,7 @@ table { border-collapse: collapse }
 th, td { border: 1px solid #bbb; padding: .3rem .6rem; text-align: right; vertical-align: top }
 th:first-child, td:first-child { text-align: left; overflow-wrap: anywhere }
 th { background: #f4f4f4 }
-li { overflow-wrap: anywhere; margin-bottom: .3rem }
+h1, li { overflow-wrap: anywhere; margin-bottom: .3rem }
 """
 
 

@@ -178,6 +178,16 @@ def test_categories_in_other_letters(run: Run, tmp_path: Path) -> None:
     assert "in capital letters or blanks only" in line
 
 
+def test_codes_that_are_written_as_other_numbers(run: Run, tmp_path: Path) -> None:
+    codes = {**SMOKER, "categories": ["0", "1"]}
+    write(tmp_path, [AGE, codes], {"smoker": ["0.0", "1.0", "01", ""] * 100})
+    (line,) = lines(run, tmp_path)
+    assert "they are the numbers of the list, written in another way" in line
+    write(tmp_path, [AGE, codes], {"smoker": ["2", "no", "yes", "true"] * 100})
+    (line,) = lines(run, tmp_path)
+    assert "written in another way" not in line
+
+
 def test_weights_of_zero_and_above_their_maximum(run: Run, tmp_path: Path) -> None:
     cells = {"weight": ["0"] * 40 + ["-1"] * 20 + ["5.5"] * 20 + ["1.5"] * 320}
     write(tmp_path, [AGE, CHARGES, WEIGHT], cells)

@@ -52,6 +52,10 @@ LABELS = (
     "or write the values"
 )
 LETTERS = "they differ from the categories in capital letters or blanks only"
+NUMBERS = (
+    "they are the numbers of the list, written in another way, such as 1.0 for 1: give the field "
+    "the type integer, with numbers as categories"
+)
 MOST_OF_THEM = 0.5
 """Share of the values that do not fit from which on a hint is given."""
 
@@ -79,9 +83,15 @@ def hint_of_categories(rule: FieldRule, odd: Sequence[tuple[str, int]]) -> str:
     """Say how values that are in no list relate to the categories and their labels, or ""."""
     plain = {name.strip().casefold() for name in rule.field.category_names}
     labels = {label.strip().casefold() for label in rule.labels.values()}
-    for known, words in ((labels - plain, LABELS), (plain, LETTERS)):
-        total = sum(count for _, count in odd)
-        found = sum(count for text, count in odd if text.strip().casefold() in known)
+    numbers = {rule.field.number(text) for text in plain} - {None}
+    ways: tuple[tuple[Callable[[str], bool], str], ...] = (
+        (lambda text: text in labels - plain, LABELS),
+        (lambda text: text in plain, LETTERS),
+        (lambda text: rule.field.number(text) in numbers, NUMBERS),
+    )
+    total = sum(count for _, count in odd)
+    for matches, words in ways:
+        found = sum(count for text, count in odd if matches(text.strip().casefold()))
         if total and found >= MOST_OF_THEM * total:
             return words
     return ""
