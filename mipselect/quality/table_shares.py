@@ -29,7 +29,7 @@ from mipselect.tables.people import checked_rule
 from mipselect.tables.schema import TableSchema
 from mipselect.validation import checked_budget
 
-Interval = Callable[[int, float], tuple[float | None, float, float]]
+ShareOfCount = Callable[[int, float], tuple[float | None, float, float]]
 """From a noisy count and a probability: a share, and an interval that misses it that often."""
 
 WIDE = 0.05
@@ -270,7 +270,7 @@ def half_width(scale: Fraction, outside: float) -> int:
     return max(0, math.ceil(t * math.log(2.0 / ((1.0 + q) * outside)) - 1.0))
 
 
-def _of_rows(rows: int, scale: Fraction) -> Interval:
+def _of_rows(rows: int, scale: Fraction) -> ShareOfCount:
     """Intervals of shares of a public number of rows."""
 
     def interval(count: int, outside: float) -> tuple[float | None, float, float]:
@@ -285,7 +285,7 @@ def _of_rows(rows: int, scale: Fraction) -> Interval:
     return interval
 
 
-def _of_estimate(drawn: Sequence[Sequence[int]], scale: Fraction) -> Interval:
+def _of_estimate(drawn: Sequence[Sequence[int]], scale: Fraction) -> ShareOfCount:
     """Intervals of shares of a number of rows that is the mean of what the fields say of it."""
     fields, cells = len(drawn), sum(map(len, drawn))
     size = sum(map(sum, drawn)) / fields

@@ -20,7 +20,7 @@ ALL, BEST = "all fields", "the best fields of a greedy search"
 
 
 @dataclass(frozen=True)
-class FitOptions:
+class TrialBounds:
     """Public bounds of the fits.
 
     Attributes
@@ -100,7 +100,7 @@ def trial_fits(
     target: int,
     names: Sequence[str],
     always: Collection[int],
-    options: FitOptions,
+    options: TrialBounds,
 ) -> tuple[TrialFit, ...]:
     """Fit the target on all fields, and on a few that a greedy search finds.
 
@@ -116,7 +116,7 @@ def trial_fits(
         Of the fields.
     always : collection of int
         Fields that are always in, by their places.
-    options : FitOptions
+    options : TrialBounds
     """
     base = [0] if options.intercept else []
     free = [k for k in range(len(blocks)) if k not in always]
@@ -175,7 +175,7 @@ def _lost(
     target: int,
     coef: FloatArray,
     radius: float,
-    options: FitOptions,
+    options: TrialBounds,
 ) -> float:
     """Share of the squares that a free fit explains which one within the radius does not."""
     within = fit_within(gram, places, target, options.ridge, radius)
@@ -197,7 +197,7 @@ def _greedy(
     target: int,
     free: Sequence[int],
     always: Collection[int],
-    options: FitOptions,
+    options: TrialBounds,
 ) -> list[int]:
     """Choose fields one after another: the one that explains most of what is left."""
     chosen: list[int] = []
@@ -217,7 +217,7 @@ def _greedy(
     return chosen
 
 
-def _gain(gram: FloatArray, own: list[int], left: FloatArray, options: FitOptions) -> float:
+def _gain(gram: FloatArray, own: list[int], left: FloatArray, options: TrialBounds) -> float:
     """Squares that the columns of a field explain of what is left, around their means."""
     inside = gram[np.ix_(own, own)] + max(options.ridge, LEAST_RIDGE) * np.eye(len(own))
     if options.intercept:

@@ -11,7 +11,7 @@ import numpy as np
 from mipselect.errors import InvalidInput
 from mipselect.tables.check.counts import FieldCounts, PersonCounts
 from mipselect.tables.check.field_check import FieldCheck, PersonCheck
-from mipselect.tables.check.fits import FitOptions, TrialFit, trial_fits
+from mipselect.tables.check.fits import TrialBounds, TrialFit, trial_fits
 from mipselect.tables.check.kinds import FieldRule, rules_of
 from mipselect.tables.check.sums import ColumnSums, Comparable, Squeezed, comparable
 from mipselect.tables.check.table_check import TableCheck
@@ -91,7 +91,7 @@ def check_table(
     """
     size = checked_integer(support_size, "support_size", 1)
     bound = None if coef_bound is None else checked_positive(coef_bound, "coef_bound")
-    options = FitOptions(size, bound, checked_nonnegative(ridge, "ridge"), intercept)
+    options = TrialBounds(size, bound, checked_nonnegative(ridge, "ridge"), intercept)
     rules = rules_of(schema, never, ranges)
     kept_in = checked_fields(schema, always, "always", target)
     aim = None if target is None else _place_of(schema, rules, target)
@@ -212,7 +212,7 @@ def _fits(
     counted: _Counted,
     aim: int,
     always: frozenset[str],
-    options: FitOptions,
+    options: TrialBounds,
 ) -> tuple[TrialFit, ...]:
     """Fit the target on the fields with a range or categories, where there is something to fit."""
     sums, encoders = counted.sums, counted.encoders
