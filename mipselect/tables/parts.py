@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 
@@ -36,6 +37,11 @@ class Part:
         From some of the names to batches with these columns in this order.
     places : tuple of Place
         The files that it is read from, as far as they are known.
+    public : tuple of mapping
+        What the header says of each column besides, as properties of a field of a Table Schema;
+        empty where it says nothing of any.
+    notes : tuple of str
+        What else a person should know of the header.
     """
 
     label: str
@@ -44,6 +50,8 @@ class Part:
     rows: int | None
     read: Read
     places: tuple[Place, ...] = ()
+    public: tuple[Mapping[str, Any], ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def total_rows(counts: Iterable[int | None]) -> int | None:
@@ -54,8 +62,8 @@ def total_rows(counts: Iterable[int | None]) -> int | None:
 
 def near_column(name: str, columns: Sequence[str]) -> str:
     """A hint for the end of a message that there is no such column."""
-    commas = " (values must be separated by commas)" if len(columns) == 1 else ""
-    return did_you_mean(name, columns) + commas
+    hint = " (is --delimiter what separates the values?)" if len(columns) == 1 else ""
+    return did_you_mean(name, columns) + hint
 
 
 def require_columns(label: str, names: Iterable[str], columns: Sequence[str]) -> None:
