@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from mipselect.cli.declared import argument, command, group, option, options
+from mipselect.cli.dialect import DialectOptions
 from mipselect.cli.options import Delivery
 from mipselect.cli.output import check_output, deliver, line, table_of, write_whole
 from mipselect.cli.streams import say
@@ -43,8 +44,11 @@ class DescribeArguments:
     """Arguments of `describe`."""
 
     data: str = argument(
-        "DATA", "A .csv, .csv.gz, .parquet, .arrow or .feather file, a folder or a pattern."
+        "DATA",
+        "A .csv, .parquet, .arrow, .sav, .dta, .sas7bdat, .xpt or .xlsx file, a folder or a "
+        "pattern.",
     )
+    dialect: DialectOptions = group(DialectOptions)
     schema: Path | None = option(
         "--schema", "Check this schema in place of a new one.", metavar="FILE"
     )
@@ -65,7 +69,7 @@ def describe(arguments: DescribeArguments) -> None:
     check_output(output)
     if output is not None and output.exists():
         raise InvalidInput(f"--output {output}: exists, and may hold what somebody has filled in")
-    skeleton = TableSchema.skeleton(data)
+    skeleton = TableSchema.skeleton(arguments.dialect.source(data))
     described = skeleton if schema is None else TableSchema.read(schema)
     there = {field.name for field in skeleton.fields}
     absent = [field.name for field in described.fields if field.name not in there]
