@@ -6,19 +6,36 @@ from pathlib import Path
 
 from rich.console import Console
 from rich.markup import escape
+from rich.table import Table
 
 from mipselect.cli.declared import argument, command, group, option, options
 from mipselect.cli.dialect import DialectOptions
 from mipselect.cli.options import Delivery
-from mipselect.cli.output import check_output, deliver, line, table_of, write_whole
+from mipselect.cli.output import (
+    SENSITIVE,
+    banner,
+    check_output,
+    deliver,
+    line,
+    table_of,
+    write_whole,
+)
 from mipselect.cli.streams import say
 from mipselect.errors import InvalidInput
+from mipselect.tables.codebooks import NO_CODEBOOK
+from mipselect.tables.described import Described, described
 from mipselect.tables.fields import Field
+from mipselect.tables.proposed_types import proposed_types
 from mipselect.tables.schema import TableSchema
+from mipselect.tables.table_file import TableFile
 
 EXAMPLES = """Examples:
 
 mipselect describe patients.parquet --output patients.schema.json
+
+mipselect describe survey.sav --output survey.schema.json
+
+mipselect describe survey.csv --delimiter ";" --codebook codebook.xml
 
 mipselect describe patients.parquet --schema patients.schema.json
 """
@@ -34,8 +51,13 @@ TYPICAL = (
     "can be drawn without, and 'mipselect fit --ranges private' draws the ranges of those too."
 )
 NO_TYPES = (
-    "A CSV file has no types, so every field begins as a string: make it an integer, number or "
-    "boolean where it is one."
+    "A CSV file has no types, nor has a sheet of Excel, so every field begins as a string: make it "
+    "an integer, number or boolean where it is one. --codebook reads them from a codebook, and "
+    "--types-from-data proposes them from the rows."
+)
+PROPOSED_TYPES = (
+    "Types marked with ? were proposed from the data. Where each is known without them, 'mipselect "
+    "schema confirm {}' removes the marks; select, fit and all others refuse the schema before."
 )
 
 
@@ -52,6 +74,19 @@ class DescribeArguments:
     schema: Path | None = option(
         "--schema", "Check this schema in place of a new one.", metavar="FILE"
     )
+    codebook: Path | None = option(
+        "--codebook",
+        "Labels, categories and codes of no value from this file: a Table Schema or data package "
+        "of Frictionless, metadata of CSVW (JSON), or a DDI codebook (XML).",
+        metavar="FILE",
+        show_default="a data package or CSVW metadata next to DATA",
+    )
+    types_from_data: bool = option(
+        "--types-from-data",
+        "Of CSV and Excel: propose integer, number, boolean or string from the rows. SENSITIVE "
+        "until 'mipselect schema confirm'.",
+        default=False,
+    )
     delivery: Delivery = group(
         Delivery,
         help={"--output": "Write the schema to FILE, which must be new, for you to fill in."},
@@ -62,52 +97,85 @@ class DescribeArguments:
 def describe(arguments: DescribeArguments) -> None:
     """Begin the public schema of DATA, and list what you must fill in.
 
-    Only names and stored types are looked at: no range, no category and no number
-    of rows is taken from the data.
+    What the header says is taken: names and stored types; of SPSS, Stata and SAS also
+    labels, categories and codes of no value. --codebook adds what somebody wrote down.
+    No range, no category and no number of rows is taken from the data, and no type
+    without --types-from-data.
     """
     data, schema, output = arguments.data, arguments.schema, arguments.delivery.output
-    check_output(output)
+    source, sensitive = arguments.dialect.source(data), arguments.types_from_data
+    check_output(output, [Path(data), *filter(None, (schema, arguments.codebook))])
     if output is not None and output.exists():
         raise InvalidInput(f"--output {output}: exists, and may hold what somebody has filled in")
-    skeleton = TableSchema.skeleton(arguments.dialect.source(data))
-    described = skeleton if schema is None else TableSchema.read(schema)
-    there = {field.name for field in skeleton.fields}
-    absent = [field.name for field in described.fields if field.name not in there]
-    if absent and schema is not None:
+    if schema is not None and (sensitive or arguments.codebook is not None):
+        given = "--types-from-data" if sensitive else "--codebook"
+        raise InvalidInput(
+            f"{given} begins a new schema, and --schema checks one: give one of them"
+        )
+    begun = _begun(arguments, source)
+    columns = [field.name for field in begun.schema.fields]
+    found = begun.schema if schema is None else TableSchema.read(schema)
+    absent = [field.name for field in found.fields if field.name not in columns]
+    if absent:
         raise InvalidInput(f"{schema}: {data} has no column {', '.join(absent)}")
     if output is not None:
-        write_whole(output, described.text.encode(), sensitive=False)
+        write_whole(output, found.text.encode(), sensitive=sensitive)
+    notes = begun.notes if schema is None else ()
 
     def render(console: Console) -> None:
-        titles = ("field", "type", "becomes", "to fill in")
-        table = table_of(*titles, fold=titles)
-        for field in described.fields:
-            is_unit = field.name == described.privacy_unit
-            becomes = "whose row it is" if is_unit else _becomes(field)
-            table.add_row(escape(field.name), field.type, becomes, "" if is_unit else field.gap)
-        console.print(table)
-        if schema is None and all(field.type == "string" for field in described.fields):
+        if sensitive:
+            banner(console, SENSITIVE)
+        console.print(_table(found))
+        if schema is None and not begun.has_types and not sensitive:
             console.print(NO_TYPES, soft_wrap=True)
+        for note in notes:
+            line(console, f"note: {note}.")
+        if any(field.type_proposed for field in found.fields):
+            line(console, PROPOSED_TYPES.format(schema or output or "FILE"))
         console.print(FROM_WHERE, soft_wrap=True)
         console.print(TYPICAL, soft_wrap=True)
         if output is not None:
             line(console, f"Written to {output}.")
 
     report = {
-        "sensitive": False,
+        "sensitive": sensitive,
         "command": "describe",
         "data": data,
+        **arguments.dialect.keywords,
         "fields": [
             {"name": field.name, "type": field.type, "to_fill_in": field.gap}
-            for field in described.fields
+            for field in found.fields
         ],
-        "schema": described.content,
+        "schema": found.content,
+        "notes": list(notes),
         "advice": f"{FROM_WHERE} {TYPICAL}",
     }
     deliver(report, render, as_json=arguments.delivery.as_json, output=None)
-    ignored = len(skeleton.fields) - len(described.fields)
+    ignored = len(columns) - len(found.fields)
     if schema is not None and ignored:
         say(f"note: {ignored} columns of {data} are not in the schema and will be ignored")
+
+
+def _begun(arguments: DescribeArguments, source: TableFile) -> Described:
+    """Begin a schema of the header, of a codebook, and where it is asked of the rows."""
+    if arguments.schema is not None:
+        return described(source)
+    types = proposed_types(source) if arguments.types_from_data else None
+    return described(source, NO_CODEBOOK, types)
+
+
+def _table(schema: TableSchema) -> Table:
+    """The fields, with what is lacking."""
+    labels = [entry.get("title", "") for entry in schema.content["fields"]]
+    titles = ("field", *(("label",) if any(labels) else ()), "type", "becomes", "to fill in")
+    table = table_of(*titles, fold=titles)
+    for field, label in zip(schema.fields, labels, strict=True):
+        is_unit = field.name == schema.privacy_unit
+        becomes = "whose row it is" if is_unit else _becomes(field)
+        said = (escape(label),) if any(labels) else ()
+        kind = f"{field.type} ?" if field.type_proposed else field.type
+        table.add_row(escape(field.name), *said, kind, becomes, "" if is_unit else field.gap)
+    return table
 
 
 def _becomes(field: Field) -> str:

@@ -57,7 +57,7 @@ def excel_part(path: str, label: str, sheet: str | None) -> Part:
                 columns = [arrow_cells(_value(row[k]) for row in rows) for k in positions]
                 yield pa.record_batch(columns, list(chosen))
 
-    return Part(label, names, ("string",) * width, None, read)
+    return Part(label, names, ("string",) * width, None, read, has_types=False)
 
 
 @contextmanager

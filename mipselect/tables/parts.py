@@ -42,6 +42,8 @@ class Part:
         empty where it says nothing of any.
     notes : tuple of str
         What else a person should know of the header.
+    has_types : bool
+        False where all columns are stored as texts, or cell by cell.
     """
 
     label: str
@@ -52,6 +54,7 @@ class Part:
     places: tuple[Place, ...] = ()
     public: tuple[Mapping[str, Any], ...] = ()
     notes: tuple[str, ...] = ()
+    has_types: bool = True
 
 
 def total_rows(counts: Iterable[int | None]) -> int | None:
@@ -82,7 +85,28 @@ def require_columns(label: str, names: Iterable[str], columns: Sequence[str]) ->
 
 def arrow_part(label: str, schema: pa.Schema, rows: int | None, read: Read) -> Part:
     """A part whose columns are those of an Arrow schema."""
-    return Part(label, tuple(schema.names), tuple(kind_of(t) for t in schema.types), rows, read)
+    kinds = tuple(kind_of(t) for t in schema.types)
+    return Part(label, tuple(schema.names), kinds, rows, read, public=labels_of(schema))
+
+
+WORDS_OF_FIELDS = {"title": ("label", "title"), "description": ("description", "comment")}
+"""Properties of a Table Schema, and the keys in the metadata of an Arrow field that say them."""
+
+
+def labels_of(schema: pa.Schema) -> tuple[dict[str, str], ...]:
+    """What the metadata of every field say in words; empty where none says anything."""
+    found: list[dict[str, str]] = []
+    for field in schema:
+        said = {
+            key.decode("utf-8", "replace").lower(): text.decode("utf-8", "replace").strip()
+            for key, text in (field.metadata or {}).items()
+        }
+        words = {
+            name: next((said[key] for key in keys if said.get(key)), "")
+            for name, keys in WORDS_OF_FIELDS.items()
+        }
+        found.append({name: text for name, text in words.items() if text})
+    return tuple(found) if any(found) else ()
 
 
 def kind_of(kind: pa.DataType) -> str:

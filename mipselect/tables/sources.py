@@ -17,6 +17,7 @@ import pyarrow as pa
 from mipselect.errors import InvalidInput
 from mipselect.tables.chosen_rows import ChosenRows
 from mipselect.tables.frame_columns import pandas_column, polars_batches, polars_type
+from mipselect.tables.frame_types import pandas_categories, polars_categories
 from mipselect.tables.parts import ROWS, Part, arrow_part, kind_of, pieces
 from mipselect.tables.places import Once, places_of_dataset
 from mipselect.tables.stored_files import stored_parts
@@ -139,16 +140,18 @@ def _pandas_part(frame: Any) -> Part:
             columns = [pandas_column(one.iloc[start : start + ROWS]) for one in series]
             yield pa.record_batch(columns, list(chosen))
 
-    return Part("the data frame", tuple(label for label, _ in labels), kinds, len(frame), read)
+    public = tuple(pandas_categories(frame.dtypes.iloc[k]) for _, k in labels)
+    names = tuple(label for label, _ in labels)
+    return Part("the data frame", names, kinds, len(frame), read, public=public)
 
 
 def _polars_part(frame: Any) -> Part:
     def read(names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         return polars_batches(frame, names)
 
-    return Part(
-        "the data frame", tuple(frame.columns), _polars_kinds(frame.schema), frame.height, read
-    )
+    kinds, public = _polars_kinds(frame.schema), _polars_public(frame.schema)
+    names = tuple(frame.columns)
+    return Part("the data frame", names, kinds, frame.height, read, public=public)
 
 
 def _lazy_part(frame: Any) -> Part:
@@ -165,11 +168,16 @@ def _lazy_part(frame: Any) -> Part:
             raise InvalidInput(f"the lazy frame {FAILED}") from None
         return polars_batches(computed, names)
 
-    return Part("the lazy frame", tuple(schema.names()), _polars_kinds(schema), None, read)
+    kinds, public = _polars_kinds(schema), _polars_public(schema)
+    return Part("the lazy frame", tuple(schema.names()), kinds, None, read, public=public)
 
 
 def _polars_kinds(schema: Any) -> tuple[str, ...]:
     return tuple(kind_of(polars_type(kind)) for kind in schema.dtypes())
+
+
+def _polars_public(schema: Any) -> tuple[dict[str, Any], ...]:
+    return tuple(polars_categories(kind) for kind in schema.dtypes())
 
 
 def _reader_part(label: str, reader: pa.RecordBatchReader) -> Part:

@@ -91,12 +91,8 @@ def properties(
     if none:
         entries = [_entry(_as_text(code), label) for code, label in none.items()]
         found["missingValues"] = [{"value": ""}, *entries]
-    listed = {
-        code: label
-        for code, label in codes.items()
-        if code not in none and not any(low <= code <= high for low, high in missing.ranges)
-    }
-    if listed and kind.kind in ("string", "integer", "number"):
+    listed = _values(codes, missing)
+    if len(listed) > 1 and kind.kind in ("string", "integer", "number"):
         categories = [_entry(_plain(code), label) for code, label in listed.items()]
         whole = all(isinstance(entry["value"], int) for entry in categories)
         found["type"] = "integer" if whole else kind.kind
@@ -104,6 +100,28 @@ def properties(
         if ordered:
             found["categoriesOrdered"] = True
     return found
+
+
+def lone_label(name: str, kind: StatType, labels: Mapping[Any, str], missing: Missing) -> list[str]:
+    """Say of a column where one value only has a label that it is no category."""
+    listed = _values({code: text for code, text in labels.items() if _is_code(code, kind)}, missing)
+    if len(listed) != 1:
+        return []
+    code, label = next(iter(listed.items()))
+    return [
+        f"{shown(name)}: one value only has a label, {_as_text(code)} ({shown(label)}), so it is no "
+        "category; if it stands for no value, write it into missingValues"
+    ]
+
+
+def _values(codes: Mapping[Any, str], missing: Missing) -> dict[Any, str]:
+    """The labels of codes that stand for a value."""
+    return {
+        code: label
+        for code, label in codes.items()
+        if code not in missing.codes
+        and not any(low <= code <= high for low, high in missing.ranges)
+    }
 
 
 def _is_code(code: Any, kind: StatType) -> bool:

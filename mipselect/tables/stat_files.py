@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from mipselect.errors import InvalidInput
 from mipselect.tables.parts import ROWS, Part
-from mipselect.tables.stat_codebook import Missing, missing_codes, properties
+from mipselect.tables.stat_codebook import Missing, lone_label, missing_codes, properties
 from mipselect.tables.stat_types import StatType, type_of
 from mipselect.tables.transcoded import UTF8, checked_encoding, in_utf8
 
@@ -48,6 +48,7 @@ class StatColumn:
         Values that the file declares to be none.
     public : dict
         Properties of a field of a Table Schema.
+    notes : tuple of str
     """
 
     stored_name: str
@@ -55,6 +56,7 @@ class StatColumn:
     type: StatType
     missing: Missing
     public: dict[str, Any]
+    notes: tuple[str, ...]
 
 
 def stat_part(path: str, label: str, encoding: str | None) -> Part:
@@ -89,7 +91,7 @@ def stat_part(path: str, label: str, encoding: str | None) -> Part:
         rows if isinstance(rows, int) and rows >= 0 else None,
         read,
         public=tuple(column.public for column in columns),
-        notes=tuple(note for column in columns for note in column.missing.notes(column.name)),
+        notes=tuple(note for column in columns for note in column.notes),
     )
 
 
@@ -181,7 +183,9 @@ def _columns(header: Any, encoding: str, path: str) -> Iterator[StatColumn]:
         }
         ordered = header.variable_measure.get(stored) == "ordinal"
         public = properties(kind, text(labels.get(stored)), listed, missing, ordered=ordered)
-        yield StatColumn(stored, text(stored), kind, missing, public)
+        name = text(stored)
+        notes = (*missing.notes(name), *lone_label(name, kind, listed, missing))
+        yield StatColumn(stored, name, kind, missing, public, notes)
 
 
 def _decoded(stored: str, encoding: str) -> str:

@@ -195,7 +195,8 @@ def _csv_part(file: TableFile, system: fs.FileSystem, path: str, label: str) -> 
     )
     if not any(rows.header):
         raise InvalidInput(f"{label}: the file has no header in its first line")
-    return Part(label, rows.header, ("string",) * len(rows.header), None, rows.batches)
+    kinds = ("string",) * len(rows.header)
+    return Part(label, rows.header, kinds, None, rows.batches, has_types=False)
 
 
 def _parquet_part(system: fs.FileSystem, path: str, label: str) -> Part:
