@@ -88,7 +88,10 @@ def _kind(value: Any) -> str:
     number = PLAIN_NUMBER.number(text)
     if number is None:
         return "string"
-    return "integer" if text.lstrip("+-").isdigit() else "number"
+    digits = text.lstrip("+-")
+    if digits.isdigit() and digits.startswith("0") and len(digits) > 1:
+        return "string"  # A code: as a number 007 would be 7.
+    return "integer" if digits.isdigit() else "number"
 
 
 def _together(one: str, other: str) -> str:

@@ -129,7 +129,7 @@ def _unknown_ending(path: str, known: Iterable[str]) -> InvalidInput:
 
 def require_way(file: TableFile, kind: str) -> None:
     """Raise `InvalidInput` for a delimiter, an encoding or a sheet that a kind has not."""
-    article = "an" if kind in (IPC, EXCEL) else "a"
+    article = "a" if kind in (CSV, PARQUET) else "an"
     for name, given, kinds in (
         ("delimiter", file.delimiter != COMMA, (CSV,)),
         ("encoding", not file.is_utf8, (CSV, STAT)),

@@ -29,9 +29,12 @@ from typing import Any
 
 import duckdb
 import numpy as np
+import openpyxl
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyreadstat
+from openpyxl.cell import WriteOnlyCell
 from pyarrow import parquet
 
 from mipselect.tables import PublicMap, TableSchema, map_table
@@ -93,6 +96,9 @@ ODD: list[Any] = [
 ]
 
 
+_SHEET = openpyxl.Workbook(write_only=True).create_sheet()
+
+
 class CannotHold(Exception):
     """A storage has no place for a table."""
 
@@ -135,6 +141,15 @@ def truths_with_numbers(cells: Cells, numbers: bool) -> bool:
 def all_texts(cells: Cells, numbers: bool) -> bool:
     """By the one who wrote the file: numbers with points, dates with times."""
     return not numbers or not {_kind(value) for value in cells} <= {"number", "text", "truth", None}
+
+
+def all_texts_but_numbers(cells: Cells, numbers: bool) -> bool:
+    """Beside anything else numbers are written as texts."""
+    return mixed(cells, numbers)
+
+
+def dates_and_others(cells: Cells, numbers: bool) -> bool:
+    return False
 
 
 def _kind(value: Any) -> str | None:
@@ -226,6 +241,52 @@ def plainly(value: Any) -> str:
     return str(value)
 
 
+def in_excel(table: Table, folder: Path) -> Path:
+    """Every value in a cell of its own kind."""
+    book = openpyxl.Workbook(write_only=True)
+    sheet = book.create_sheet()
+    sheet.append(list(table))
+    for row in zip(*table.values(), strict=True):
+        sheet.append([_cell(value) for value in row])
+    book.save(folder / "t.xlsx")
+    return folder / "t.xlsx"
+
+
+def _cell(value: Any) -> Any:
+    """A value that a cell can hold; numbers in 16 digits, and none beyond all doubles."""
+    if isinstance(value, str):
+        if any(ord(letter) < 32 for letter in value):
+            raise CannotHold
+        # A text is no formula and no error.
+        cell = WriteOnlyCell(_SHEET, value)
+        cell.data_type = "s"
+        return cell
+    if isinstance(value, int | float | Decimal) and not abs(value) < 2**53:
+        raise CannotHold
+    return value
+
+
+def in_spss(table: Table, folder: Path) -> Path:
+    pyreadstat.write_sav(_typed(table), folder / "t.sav")
+    return folder / "t.sav"
+
+
+def in_stata(table: Table, folder: Path) -> Path:
+    pyreadstat.write_dta(_typed(table), folder / "t.dta")
+    return folder / "t.dta"
+
+
+def _typed(table: Table) -> pd.DataFrame:
+    """Columns of numbers or of texts: there is nothing else in such a file."""
+    columns = {}
+    for name, cells in table.items():
+        if {_kind(value) for value in cells} <= {"number", None}:
+            columns[name] = pd.Series([np.nan if v is None else float(v) for v in cells])
+        else:
+            columns[name] = pd.Series([plainly(value) for value in cells], dtype=object)
+    return pd.DataFrame(columns)
+
+
 def csv_of_pandas(table: Table, folder: Path) -> Path:
     of_pandas(table).to_csv(folder / "t.csv", index=False)
     return folder / "t.csv"
@@ -287,6 +348,9 @@ STORAGES = [
     Storage("Parquet of Arrow", parquet_of_arrow, mixed),
     Storage("CSV", as_csv),
     Storage("CSV of pandas", csv_of_pandas, all_texts),
+    Storage("Excel", in_excel, dates_and_others),
+    Storage("SPSS", in_spss, all_texts_but_numbers),
+    Storage("Stata", in_stata, all_texts_but_numbers),
     Storage("DuckDB", of_duckdb, several_types),
     Storage("DuckDB of Arrow", of_duckdb_by_arrow, mixed),
 ]
