@@ -109,8 +109,8 @@ def lone_label(name: str, kind: StatType, labels: Mapping[Any, str], missing: Mi
         return []
     code, label = next(iter(listed.items()))
     return [
-        f"{shown(name)}: one value only has a label, {_as_text(code)} ({shown(label)}), so it makes "
-        "no category; if it stands for no value, write it into missingValues"
+        f"{shown(name)}: one value only has a label, {_as_text(code)} ({shown(label)}), so it "
+        "makes no category; if it stands for no value, write it into missingValues"
     ]
 
 
