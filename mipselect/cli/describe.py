@@ -22,7 +22,7 @@ from mipselect.cli.output import (
 )
 from mipselect.cli.streams import say
 from mipselect.errors import InvalidInput
-from mipselect.tables.codebooks import NO_CODEBOOK
+from mipselect.tables.codebook_files import codebook_beside, read_codebook
 from mipselect.tables.described import Described, described
 from mipselect.tables.fields import Field
 from mipselect.tables.proposed_types import proposed_types
@@ -161,7 +161,9 @@ def _begun(arguments: DescribeArguments, source: TableFile) -> Described:
     if arguments.schema is not None:
         return described(source)
     types = proposed_types(source) if arguments.types_from_data else None
-    return described(source, NO_CODEBOOK, types)
+    if arguments.codebook is not None:
+        return described(source, read_codebook(arguments.codebook, source), types)
+    return described(source, codebook_beside(source), types)
 
 
 def _table(schema: TableSchema) -> Table:
