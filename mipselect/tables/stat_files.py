@@ -206,7 +206,7 @@ def _array(column: StatColumn, cells: list[Any], encoding: str) -> pa.Array:
 
 def _texts(cells: list[Any], encoding: str) -> pa.Array:
     """Texts as bytes in UTF-8; those that cannot be decoded are no UTF-8."""
-    encoded = pa.array(cells, pa.string()).dictionary_encode()
+    encoded = pa.array(cells, pa.string(), from_pandas=True).dictionary_encode()
     known = [text.encode("latin-1") for text in encoded.dictionary.to_pylist()]
     if encoding != UTF8:
         known = [in_utf8(text, encoding) for text in known]

@@ -1,13 +1,13 @@
 """Text of any encoding as UTF-8; what cannot be decoded becomes bytes that are no UTF-8.
 
-A line is decoded by itself, so that a byte in one row changes no other row.
+Of the encodings that are taken none has letters in which a line end is a part, and none remembers
+anything beyond a line end: so a byte in one row changes no other row.
 """
 
 from __future__ import annotations
 
 import codecs
 import io
-import re
 from typing import IO
 
 from mipselect.errors import InvalidInput
@@ -15,7 +15,7 @@ from mipselect.validation import shown
 
 UTF8 = "utf-8"
 WIDE = ("utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be")
-"""Encodings in which the byte of a line end may be a part of another letter."""
+"""Encodings of two or four bytes a letter, in which the byte of a line end may be a part of one."""
 
 STATEFUL = ("utf-7", "hz", "iso2022")
 """Encodings in which a byte can change what all bytes behind it stand for."""
@@ -107,9 +107,4 @@ class Transcoded(io.RawIOBase):
         whole = self._line + content
         end = max(whole.rfind(b"\n"), whole.rfind(b"\r")) + 1 if content else len(whole)
         lines, self._line = whole[:end], whole[end:]
-        try:
-            return lines.decode(self._encoding).encode(UTF8)
-        except UnicodeError:
-            # Line ends by themselves, for half a letter before one must not take it in.
-            each = re.split(rb"([\r\n])", lines)
-            return b"".join(in_utf8(part, self._encoding) for part in each)
+        return in_utf8(lines, self._encoding)

@@ -145,6 +145,13 @@ def test_pieces_are_one_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     np.testing.assert_array_equal(map_table(path, SCHEMA, target="y").X, whole)
 
 
+def test_what_a_sheet_says_of_its_size_need_not_be_right(tmp_path: Path) -> None:
+    path = saved(tmp_path / "t.xlsx", [HEAD, [1] * 4, [2] * 4])
+    X = mapped(path)
+    replace_in_sheet(path, b'<dimension ref="A1:D3"', b'<dimension ref="A1:B2"')
+    np.testing.assert_array_equal(mapped(path), X)
+
+
 def test_a_sheet_by_its_name(tmp_path: Path) -> None:
     path = saved(tmp_path / "t.xlsx", [HEAD, [1] * 4], "first")
     book = openpyxl.load_workbook(path)

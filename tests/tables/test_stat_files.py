@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import struct
 import sys
 import warnings
 from pathlib import Path
@@ -137,6 +138,19 @@ def test_old_files_of_stata_are_not_in_utf8(tmp_path: Path) -> None:
     assert [text.strip() for text in batch.column(0).to_pylist()] == ["é".encode(), b"x"]
 
 
+def test_old_files_of_spss_do_not_say_their_letters(tmp_path: Path) -> None:
+    pyreadstat.write_sav(pd.DataFrame({"s": ["e#", "x"], "y": [0.0, 1.0]}), tmp_path / "t.sav")
+    content = (tmp_path / "t.sav").read_bytes().replace(b"e#", b"\xe9 ")
+    # The records of the encoding, 20, and of its number, 3, become such as nobody knows.
+    for kind, size, count in ((20, 1, 5), (3, 4, 8)):
+        record = struct.pack("<4i", 7, kind, size, count)
+        assert content.count(record) == 1
+        content = content.replace(record, struct.pack("<4i", 7, 90 + kind, size, count))
+    (tmp_path / "t.sav").write_bytes(content)
+    batch = next(iter(open_source(tmp_path / "t.sav")[0].read(("s",))))
+    assert batch.column(0).to_pylist() == ["é".encode(), b"x"]
+
+
 WHEN = datetime.datetime(2020, 1, 31, 12, 30)
 
 
@@ -157,7 +171,7 @@ def test_dates_are_dates_and_beyond_the_calendar_there_is_none(tmp_path: Path) -
         expected = [WHEN.date(), datetime.date(1900, 5, 5), None]
         assert batch.column(0).to_pylist() == expected, ending
         assert batch.column(1).to_pylist() == [WHEN, datetime.datetime(1900, 5, 5), None]
-    odd = pd.DataFrame({"day": [0.0, 1e300, -1e300, 1e12, 86400.0]})
+    odd = pd.DataFrame({"day": [0.0, 1e300, -1e300, 1e12, 86400.75 + 86399]})
     pyreadstat.write_sav(odd, tmp_path / "t.sav", variable_format={"day": "DATE11"})
     batch = next(iter(open_source(tmp_path / "t.sav")[0].read(("day",))))
     days = [datetime.date(1582, 10, 14), None, None, None, datetime.date(1582, 10, 15)]
@@ -173,6 +187,17 @@ def test_a_long_range_of_codes_is_no_value(tmp_path: Path) -> None:
     assert "all values up to -1 to be none" in part.notes[0]
     batch = next(iter(part.read(("income",))))
     assert batch.column(0).to_pylist() == [100.0, None, None, None, 0.0]
+
+
+def test_a_code_of_no_value_may_be_a_category(tmp_path: Path) -> None:
+    """The schema decides; the file only says what to begin it with."""
+    stored = as_sav(columns(), tmp_path / "t.sav")
+    content = SCHEMA.content
+    content["fields"][3] = {"name": "smoking", "type": "integer", "categories": [1, 2, 3, -9]}
+    table = map_table(stored, TableSchema.of(content), target="y")
+    refused = [column.name for column in table.units.columns].index("smoking=-9")
+    expected = [float(code == -9) for code in columns()["smoking"]]
+    assert table.X[:, refused].tolist() == expected
 
 
 def test_a_table_of_numbers_without_a_schema(tmp_path: Path) -> None:
@@ -207,6 +232,14 @@ def test_a_damaged_file_is_one_line(ending: str, tmp_path: Path) -> None:
             map_table(stored, SCHEMA, target="y")
         assert str(stored) in str(caught.value)
         assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("ending", [*STAT, ".sas7bdat"])
+def test_what_is_no_such_file(ending: str, tmp_path: Path) -> None:
+    for content in (b"", b"age,y\n1,2\n" * 100, bytes(5000)):
+        (tmp_path / f"t{ending}").write_bytes(content)
+        with pytest.raises(InvalidInput, match="cannot be read"):
+            open_source(tmp_path / f"t{ending}")
 
 
 def test_a_package_that_is_not_there_is_named(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import warnings
+from encodings.aliases import aliases
 from pathlib import Path
 from typing import Any
 
@@ -123,6 +125,27 @@ def test_bytes_that_cannot_be_decoded_change_their_row_only(
             after = found()
             assert len(after) == 9
             np.testing.assert_array_equal(np.delete(after, 4, 0), np.delete(before, 4, 0))
+
+
+def taken() -> list[str]:
+    """All encodings of Python in which a table can be."""
+    found = set()
+    for name in aliases.values():
+        with contextlib.suppress(InvalidInput):
+            found.add(reading.checked_encoding(name))
+    return sorted(found - set(reading.WIDE))
+
+
+@pytest.mark.parametrize("encoding", taken())
+def test_no_byte_takes_in_the_line_end_behind_it(encoding: str) -> None:
+    assert len(taken()) > 60
+    ends = [chr(code).encode(encoding) for code in (10, 13)]
+    for end in ends:
+        for first in range(256):
+            for second in (b"", b"\x81", b"\x30", b"\x8e", b"\xa1"):
+                row = bytes([first]) + second
+                text = reading.in_utf8(row + end + "A".encode(encoding), encoding)
+                assert text.endswith(end.decode(encoding).encode() + b"A"), (row, end)
 
 
 def test_half_a_letter_of_utf16_changes_its_row_only(tmp_path: Path) -> None:
