@@ -28,6 +28,7 @@ from mipselect.tables.fields import Field
 from mipselect.tables.proposed_types import proposed_types
 from mipselect.tables.schema import TableSchema
 from mipselect.tables.table_file import TableFile
+from mipselect.validation import printable
 
 EXAMPLES = """Examples:
 
@@ -77,7 +78,8 @@ class DescribeArguments:
     codebook: Path | None = option(
         "--codebook",
         "Labels, categories and codes of no value from this file: a Table Schema or data package "
-        "of Frictionless, metadata of CSVW (JSON), or a DDI codebook (XML).",
+        "of Frictionless, metadata of CSVW (JSON), a DDI codebook (XML), or a file of SPSS, Stata "
+        "or SAS.",
         metavar="FILE",
         show_default="a data package or CSVW metadata next to DATA",
     )
@@ -168,7 +170,7 @@ def _begun(arguments: DescribeArguments, source: TableFile) -> Described:
 
 def _table(schema: TableSchema) -> Table:
     """The fields, with what is lacking."""
-    labels = [entry.get("title", "") for entry in schema.content["fields"]]
+    labels = [printable(str(entry.get("title", ""))) for entry in schema.content["fields"]]
     titles = ("field", *(("label",) if any(labels) else ()), "type", "becomes", "to fill in")
     table = table_of(*titles, fold=titles)
     for field, label in zip(schema.fields, labels, strict=True):

@@ -1,4 +1,4 @@
-"""Codebooks in files: Frictionless, CSVW and DDI, each as properties of the fields of a table."""
+"""Codebooks in files, of every format, as properties of the fields of a table."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ MOST_BYTES = 1 << 26
 PACKAGE, METADATA = "datapackage.json", "csv-metadata.json"
 """Names that the standards give to files beside the data."""
 
+OF_HEADERS = (".sav", ".zsav", ".dta", ".sas7bdat", ".xpt")
+
 KNOWN = (
     "a Table Schema or a data package of Frictionless, metadata of CSVW (JSON), or a codebook of "
     "DDI (XML)"
@@ -32,7 +34,7 @@ def read_codebook(path: str | Path, source: TableFile) -> Codebook:
     Parameters
     ----------
     path : str or Path
-        Of a codebook: .json or .xml.
+        Of a codebook: .json or .xml; or a file of SPSS, Stata or SAS, whose header has one.
     source : TableFile
         The table, of which the header is looked at.
 
@@ -42,6 +44,8 @@ def read_codebook(path: str | Path, source: TableFile) -> Codebook:
         Naming the file, and what is wrong in it.
     """
     path = Path(path)
+    if path.name.lower().endswith(OF_HEADERS):
+        return _of_header(path)
     names = [name for part in open_source(source)[:1] for name in part.names]
     if path.suffix.lower() == ".xml":
         return ddi_codebook(path, names)
@@ -49,6 +53,13 @@ def read_codebook(path: str | Path, source: TableFile) -> Codebook:
     file = PurePosixPath(str(source.path)).name
     with about(str(path)):
         return _of_json(content, path, file, names)
+
+
+def _of_header(path: Path) -> Codebook:
+    (part,) = open_source(path)
+    described = zip(part.names, part.kinds, part.public, strict=True)
+    fields = {name: {"type": kind, **public} for name, kind, public in described}
+    return Codebook(str(path), fields, notes=part.notes)
 
 
 def codebook_beside(source: TableFile) -> Codebook:

@@ -12,6 +12,7 @@ from mipselect.errors import InvalidInput
 from mipselect.tables import TableFile
 from mipselect.tables.codebook_files import codebook_beside, read_codebook
 from mipselect.tables.described import Described, described
+from tests.support.stored_tables import as_sav, columns
 
 TABLE = "age,smoking,region,y\n1,2,n,3\n"
 
@@ -239,6 +240,15 @@ def test_one_that_is_not_there(table: Path) -> None:
     for name in ("none.xml", "none.json"):
         with pytest.raises(InvalidInput, match="no such file"):
             read_codebook(table.with_name(name), TableFile(table))
+
+
+def test_the_header_of_another_file_is_a_codebook(table: Path) -> None:
+    stored = as_sav(columns(), table.with_name("c.sav"))
+    source = TableFile(table)
+    found = fields(described(source, read_codebook(stored, source)))
+    from_itself = fields(described(stored))
+    assert found == {**{name: from_itself[name] for name in ("age", "smoking", "y")},
+                     "region": {"type": "string"}}  # fmt: skip
 
 
 def test_codebooks_beside_the_table(table: Path) -> None:
