@@ -105,37 +105,21 @@ def describe(arguments: DescribeArguments) -> None:
     and no type without --types-from-data.
     """
     data, schema, output = arguments.data, arguments.schema, arguments.delivery.output
-    source, sensitive = arguments.dialect.source(data), arguments.types_from_data
-    check_output(output, [Path(data), *filter(None, (schema, arguments.codebook))])
-    if output is not None and output.exists():
-        raise InvalidInput(f"--output {output}: exists, and may hold what somebody has filled in")
-    if schema is not None and (sensitive or arguments.codebook is not None):
-        given = "--types-from-data" if sensitive else "--codebook"
-        raise InvalidInput(
-            f"{given} begins a new schema, and --schema checks one: give one of them"
-        )
-    begun = _begun(arguments, source)
+    _check(arguments)
+    begun = _begun(arguments, arguments.dialect.source(data))
     columns = [field.name for field in begun.schema.fields]
-    found = begun.schema if schema is None else TableSchema.read(schema)
-    absent = [field.name for field in found.fields if field.name not in columns]
+    found = begun if schema is None else Described(TableSchema.read(schema), (), has_types=True)
+    absent = [field.name for field in found.schema.fields if field.name not in columns]
     if absent:
         raise InvalidInput(f"{schema}: {data} has no column {', '.join(absent)}")
+    sensitive = any(field.type_proposed for field in found.schema.fields)
     if output is not None:
-        write_whole(output, found.text.encode(), sensitive=sensitive)
-    notes = begun.notes if schema is None else ()
+        write_whole(output, found.schema.text.encode(), sensitive=sensitive)
 
     def render(console: Console) -> None:
         if sensitive:
             banner(console, SENSITIVE)
-        console.print(_table(found))
-        if schema is None and not begun.has_types and not sensitive:
-            console.print(NO_TYPES, soft_wrap=True)
-        for note in notes:
-            line(console, f"note: {note}.")
-        if any(field.type_proposed for field in found.fields):
-            line(console, PROPOSED_TYPES.format(schema or output or "FILE"))
-        console.print(FROM_WHERE, soft_wrap=True)
-        console.print(TYPICAL, soft_wrap=True)
+        _show(console, found, schema or output)
         if output is not None:
             line(console, f"Written to {output}.")
 
@@ -146,16 +130,41 @@ def describe(arguments: DescribeArguments) -> None:
         **arguments.dialect.keywords,
         "fields": [
             {"name": field.name, "type": field.type, "to_fill_in": field.gap}
-            for field in found.fields
+            for field in found.schema.fields
         ],
-        "schema": found.content,
-        "notes": list(notes),
+        "schema": found.schema.content,
+        "notes": list(found.notes),
         "advice": f"{FROM_WHERE} {TYPICAL}",
     }
     deliver(report, render, as_json=arguments.delivery.as_json, output=None)
-    ignored = len(columns) - len(found.fields)
-    if schema is not None and ignored:
+    ignored = len(columns) - len(found.schema.fields)
+    if ignored:
         say(f"note: {ignored} columns of {data} are not in the schema and will be ignored")
+
+
+def _check(arguments: DescribeArguments) -> None:
+    """Raise `InvalidInput` for options that do not go together, before anything is read."""
+    schema, codebook, output = arguments.schema, arguments.codebook, arguments.delivery.output
+    check_output(output, [Path(arguments.data), *filter(None, (schema, codebook))])
+    if output is not None and output.exists():
+        raise InvalidInput(f"--output {output}: exists, and may hold what somebody has filled in")
+    if schema is not None and (arguments.types_from_data or codebook is not None):
+        given = "--types-from-data" if arguments.types_from_data else "--codebook"
+        raise InvalidInput(f"{given} begins a new schema, and --schema checks one: not both")
+
+
+def _show(console: Console, found: Described, file: Path | None) -> None:
+    """Print the fields, and what a person should do."""
+    fields = found.schema.fields
+    console.print(_table(found.schema))
+    if not found.has_types and all(field.type == "string" for field in fields):
+        console.print(NO_TYPES, soft_wrap=True)
+    for note in found.notes:
+        line(console, f"note: {note}.")
+    if any(field.type_proposed for field in fields):
+        line(console, PROPOSED_TYPES.format(file or "FILE"))
+    console.print(FROM_WHERE, soft_wrap=True)
+    console.print(TYPICAL, soft_wrap=True)
 
 
 def _begun(arguments: DescribeArguments, source: TableFile) -> Described:
