@@ -78,6 +78,10 @@ OWN = {
         "ledger",
         "Keep a privacy budget in a file: create, show, verify, export.",
     ),
+    "schema": (
+        "schema",
+        "Fill in a public schema, in a form or a spreadsheet: edit, to-csv, from-csv.",
+    ),
 }
 """Their modules in `mipselect.cli`, and the first lines of their help, in the order of --help."""
 
@@ -117,10 +121,13 @@ class CommandGroup(TyperGroup):
 
 
 def imported(name: str) -> Any:
-    """Import the module of a command, which takes NumPy and SciPy along, and make the command."""
+    """Import the module of a command, which takes NumPy and SciPy along, and make the command.
+
+    A module with an `app` is a group of commands.
+    """
     module = import_module(known_commands()[name][0])
     alone = typer.Typer()
-    if name == "ledger":
+    if hasattr(module, "app"):
         alone.add_typer(module.app, name=name)
     else:
         epilog = getattr(module, "EXAMPLES", None)

@@ -1,0 +1,190 @@
+// The page: its rows, what a person does to them, and the file that comes of it.
+
+const page = JSON.parse(byId("schema").textContent);
+const schema = withWideNumbers(page.content, page.mark);
+const tableMissing = { first: linesOfEntries(schema.missingValues ?? [], false) };
+tableMissing.text = tableMissing.first;
+
+const rows = schema.fields.map((original) => {
+  const first = { ...cellsOf(original, schema[PERSON]), used: true };
+  return { original, first, cells: { ...first } };
+});
+const elements = rows.map(rowElement);
+let isSaved = true;
+
+// Check everything, show it beside the cells, and return what there is to do.
+function checked() {
+  const { content, faults } = contentOf(schema, rows, tableMissing);
+  const missing = content.missingValues ?? [""];
+  let lacking = 0;
+  let mistakes = 0;
+  rows.forEach((row, place) => {
+    const messages = messagesOf(content, faults, missing, place);
+    const wrong = messages.filter((message) => message.level === "mistake").length;
+    mistakes += wrong;
+    lacking += messages.length > wrong ? 1 : 0;
+    showMessages(elements[place], messages);
+    elements[place].classList.toggle("open", messages.length > 0);
+  });
+  const ofTable = faults.filter((fault) => fault.place < 0);
+  showMessage(byId("message-table"), ofTable.map((fault) => ({ ...fault, level: "mistake" })));
+  mistakes += ofTable.length;
+  const unused = rows.filter((row) => !row.cells.used);
+  const proposed = rows.filter((row) => !row.cells.confirmed).length;
+  byId("summary").textContent = summaryOf({
+    ...{ fields: rows.length, lacking, mistakes, proposed, unused: unused.length },
+  });
+  byId("summary").classList.toggle("mistake", mistakes > 0);
+  byId("never").hidden = unused.length === 0;
+  byId("never-text").textContent = neverOption(unused.map((row) => row.original.name));
+  byId("confirm-all").checked = proposed === 0;
+  return { content, mistakes };
+}
+
+function messagesOf(content, faults, missing, place) {
+  const field = content.fields[place];
+  const isPerson = field.name === content[PERSON];
+  const unreadable = faults.filter((fault) => fault.place === place);
+  // A cell that cannot be read has been left out of the field, which is no second mistake.
+  const wrong = [...unreadable, ...faultsOfField(field, missing, isPerson)];
+  const messages = wrong.map((fault) => ({ ...fault, level: "mistake" }));
+  if (unreadable.length || !rows[place].cells.used) return messages;
+  return [...messages, ...lackOf(field, gapOf(field, isPerson))];
+}
+
+function changed(event) {
+  const { cell } = event.target.dataset;
+  if (cell === undefined) return;
+  fitRows(event.target);
+  isSaved = false;
+  const element = event.target.closest("tr");
+  if (cell === "tableMissing") {
+    tableMissing.text = event.target.value;
+    hintAtMissing();
+  } else {
+    const row = rows[element.dataset.place];
+    row.cells[cell] = valueOfControl(event.target);
+    showKind(element, row.cells);
+  }
+  checked();
+}
+
+// A field without codes of its own has those of the table; an empty list in the file has none.
+function hintAtMissing() {
+  const ofTable = tableMissing.text.trim().split("\n").join("\n") || '""';
+  rows.forEach(({ original }, place) => {
+    const hint = original.missingValues?.length === 0 ? "none" : `of the table:\n${ofTable}`;
+    controlOf(elements[place], "missing").placeholder = hint;
+  });
+}
+
+function confirmAll(event) {
+  rows.forEach((row, place) => {
+    row.cells.confirmed = event.target.checked || row.first.confirmed;
+    fillRow(elements[place], row);
+  });
+  isSaved = false;
+  checked();
+}
+
+function showFields() {
+  const wanted = byId("filter").value.trim().toLowerCase();
+  const state = byId("state").value;
+  const isShown = (row, place) =>
+    [row.original.name, row.cells.title].some((text) => text.toLowerCase().includes(wanted)) &&
+    (state !== "open" || elements[place].classList.contains("open")) &&
+    (state !== "proposed" || !row.cells.confirmed);
+  rows.forEach((row, place) => (elements[place].hidden = !isShown(row, place)));
+  const shownCount = elements.filter((element) => !element.hidden).length;
+  byId("none").hidden = shownCount > 0;
+  for (const button of byId("fields").querySelectorAll(".copy-row"))
+    button.hidden = shownCount === rows.length || shownCount < 2;
+}
+
+const COPIED = [
+  ...["type", "minimum", "maximum", "unit", "categories", "ordered", "trueTexts", "falseTexts"],
+  ...["missing", "required", "decimal", "group"],
+];
+
+// Give the fields that are shown what one of them has, but for its name, label and role.
+function copyRow(event) {
+  if (!event.target.classList.contains("copy-row")) return;
+  const place = Number(event.target.closest("tr").dataset.place);
+  const others = rows.filter((row, other) => other !== place && !elements[other].hidden);
+  const what = `type, range, categories and codes of ${rows[place].original.name}`;
+  if (!confirm(`Copy ${what} to ${counted(others.length, "other field")}?`)) return;
+  for (const row of others) {
+    for (const cell of COPIED) row.cells[cell] = rows[place].cells[cell];
+    fillRow(elements[rows.indexOf(row)], row);
+  }
+  isSaved = false;
+  checked();
+}
+
+function save() {
+  const { content, mistakes } = checked();
+  if (mistakes) {
+    const first = document.querySelector("[aria-invalid]") ?? controlOf(document, "tableMissing");
+    first.closest("tr")?.removeAttribute("hidden");
+    first.focus();
+    return;
+  }
+  const text = textOfJson(content);
+  download(text);
+  byId("saved").hidden = false;
+  byId("file").textContent = page.file;
+  byId("json").value = text;
+  byId("json").focus();
+  isSaved = true;
+}
+
+function download(text) {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([text], { type: "application/json" }));
+  link.download = page.file;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+}
+
+async function copy(text, button) {
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    const area = document.createElement("textarea");
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    document.execCommand("copy");
+    area.remove();
+    button.focus();
+  }
+  button.textContent = "Copied";
+  setTimeout(() => (button.textContent = "Copy"), 2000);
+}
+
+function begin() {
+  byId("fields").append(...elements);
+  const ofTable = controlOf(document, "tableMissing");
+  ofTable.value = tableMissing.text;
+  ofTable.placeholder = '""';
+  byId("confirm-all-label").hidden = rows.every((row) => row.first.confirmed);
+  const features = schema[FEATURES];
+  byId("features").hidden = features === undefined;
+  const lines = Array.isArray(features) ? features : [features];
+  byId("features").querySelector("pre").textContent = lines.map((each) => JSON.stringify(each)).join("\n");
+  document.addEventListener("input", changed);
+  byId("confirm-all").addEventListener("change", confirmAll);
+  byId("filter").addEventListener("input", showFields);
+  byId("state").addEventListener("change", showFields);
+  byId("fields").addEventListener("click", copyRow);
+  byId("save").addEventListener("click", save);
+  byId("copy-json").addEventListener("click", (event) => copy(byId("json").value, event.target));
+  byId("copy-never").addEventListener("click", (event) =>
+    copy(byId("never-text").textContent, event.target),
+  );
+  addEventListener("beforeunload", (event) => isSaved || event.preventDefault());
+  hintAtMissing();
+  checked();
+}
+
+begin();

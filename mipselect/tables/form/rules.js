@@ -1,0 +1,184 @@
+// The rules of a schema, those of mipselect/tables/fields.py and schema.py; a test compares both.
+// A fault is {cell, text}: the cell of the form that it is about, and what would be right.
+
+const NUMBERS = ["integer", "number"];
+const MAPPED = [...NUMBERS, "boolean", "string"];
+const TRUE = ["true", "True", "TRUE", "1"];
+const FALSE = ["false", "False", "FALSE", "0"];
+const LAST_INTEGER = 2 ** 53;
+const LARGEST_BOUND = 1e25;
+const LONGEST_NAME = 200;
+const NO_NAME = "must be one printable line of 1 to 200 characters";
+const PERSON = "csvw-eo:privacyUnit";
+const ROLE = "mipselect:role";
+const PROPOSED = "mipselect:typeProposed";
+const FEATURES = "mipselect:features";
+
+const isNumberType = (field) => NUMBERS.includes(field.type);
+
+// A number of JSON; one that JavaScript would round is a WideNumber (cells.js).
+const isNumber = (value) => typeof value === "number" || value instanceof WideNumber;
+
+const isObject = (value) =>
+  value !== null && typeof value === "object" && !Array.isArray(value) && !(value instanceof WideNumber);
+
+const strip = (text) => text.replace(/^[ \t\r\n\v\f]+|[ \t\r\n\v\f]+$/g, "");
+
+const isPrintable = (text) => !/(?! )[\p{C}\p{Z}]/u.test(text);
+
+const isName = (text) =>
+  isPrintable(text) && text !== "" && [...text].length <= LONGEST_NAME;
+
+const valueOf = (entry) => (isObject(entry) ? entry.value : entry);
+
+const valuesOf = (entries) => entries.map(valueOf);
+
+// The number that a text of the table stands for, or null.
+function numberOfText(text, field) {
+  let written = strip(text);
+  const truth = { true: 1, false: 0 }[written.toLowerCase()];
+  if (truth !== undefined) return truth;
+  if (field.groupChar) written = written.replaceAll(field.groupChar, "");
+  if ((field.decimalChar ?? ".") !== ".") written = written.replaceAll(field.decimalChar, ".");
+  const found = /^([+-]?)(?:((?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?)|inf|infinity)$/i.exec(written);
+  if (!found) return null;
+  const size = found[2] === undefined ? Infinity : Number(found[2]);
+  return found[1] === "-" ? -size : size;
+}
+
+// The values of a field as the rules see them, or null where it has none.
+function categoriesOf(field) {
+  const entries = field.categories ?? field.constraints?.enum;
+  if (entries === undefined || field.type === "boolean" || !MAPPED.includes(field.type)) return null;
+  return valuesOf(entries);
+}
+
+// What a person has to write before the field can be used; "" if nothing.
+function gapOf(field, isPerson) {
+  const kind = field.type ?? "any";
+  const { minimum, maximum } = field.constraints ?? {};
+  if (isPerson) return "";
+  if (field[ROLE] === "weight" && isNumberType(field))
+    return maximum === undefined ? "constraints.maximum" : "";
+  if (kind === "boolean" || categoriesOf(field) !== null) return "";
+  if (kind === "string") return "categories";
+  if (kind === "any") return "type (integer, number, boolean or string), then a range or categories";
+  if (!MAPPED.includes(kind)) return `nothing helps: a field of type ${kind} cannot be used`;
+  const ends = { "constraints.minimum": minimum, "constraints.maximum": maximum };
+  const needed = Object.keys(ends).filter((name) => ends[name] === undefined);
+  return needed.length ? `${needed.join(" and ")}, or categories` : "";
+}
+
+function faultsOfField(field, tableMissing, isPerson) {
+  return [
+    ...(isName(field.name) ? [] : [{ cell: "name", text: NO_NAME }]),
+    ...rangeFaults(field, isPerson),
+    ...categoryFaults(field),
+    ...writtenFaults(field),
+    ...missingFaults(field, tableMissing),
+    ...weightFaults(field),
+  ];
+}
+
+function rangeFaults(field, isPerson) {
+  const { minimum, maximum } = field.constraints ?? {};
+  if (!isNumberType(field)) return [];
+  const faults = [];
+  for (const [cell, end] of Object.entries({ minimum, maximum })) {
+    if (end === undefined) continue;
+    const size = Math.abs(Number(end));
+    if (!(size <= LARGEST_BOUND)) faults.push({ cell, text: "must be a number between -1e25 and 1e25" });
+    else if (isPerson && size >= LAST_INTEGER)
+      faults.push({ cell, text: "identities as large as this must be texts: take the type string" });
+  }
+  if (minimum !== undefined && maximum !== undefined && !(Number(minimum) < Number(maximum)))
+    faults.push({ cell: "minimum", text: "must be below the maximum" });
+  return faults;
+}
+
+function categoryFaults(field) {
+  const faults = [];
+  const seen = new Set();
+  for (const value of categoriesOf(field) ?? []) {
+    const fault = categoryFault(field, value);
+    const same = typeof value === "string" ? strip(value) : Number(value);
+    if (fault) faults.push({ cell: "categories", text: `${shown(value)} ${fault}` });
+    else if (seen.has(same))
+      faults.push({ cell: "categories", text: `${shown(value)} is listed twice` });
+    seen.add(same);
+  }
+  return faults;
+}
+
+function categoryFault(field, value) {
+  if (field.type === "string") {
+    if (typeof value !== "string") return "must be a text, as the field is";
+    return isName(strip(value)) ? "" : NO_NAME;
+  }
+  if (!isNumber(value)) return "must be a number, as the field is";
+  return Math.abs(Number(value)) <= LAST_INTEGER ? "" : "is beyond 2⁵³; take the type string";
+}
+
+function writtenFaults(field) {
+  const faults = [];
+  const decimal = field.decimalChar ?? ".";
+  const group = field.groupChar ?? "";
+  if (field.bareNumber === false)
+    faults.push({ cell: "decimal", text: "bareNumber must be true in the file: no letters around numbers" });
+  if (decimal === group) faults.push({ cell: "group", text: "must differ from the decimal character" });
+  for (const [cell, written] of Object.entries({ decimal, group })) {
+    if ([...written].length > 1) faults.push({ cell, text: "must be one character" });
+    else if (written && "+-0123456789eE".includes(written))
+      faults.push({ cell, text: "must be no part of a number" });
+  }
+  const yes = (field.trueValues ?? TRUE).map(strip);
+  const both = (field.falseValues ?? FALSE).map(strip).find((text) => yes.includes(text));
+  if (both !== undefined)
+    faults.push({ cell: "falseTexts", text: `${shown(both)} stands for true and for false` });
+  return faults;
+}
+
+function missingFaults(field, tableMissing) {
+  const texts = valuesOf(field.missingValues ?? tableMissing).map(strip);
+  const numbers = texts.map((text) => numberOfText(text, field));
+  const isMissing = (value) =>
+    typeof value === "string"
+      ? texts.includes(strip(value))
+      : isNumberType(field) && numbers.includes(Number(value));
+  return (categoriesOf(field) ?? [])
+    .filter(isMissing)
+    .map((value) => ({ cell: "missing", text: `${shown(value)} is a category too; one of both must go` }));
+}
+
+function weightFaults(field) {
+  if (field[ROLE] !== "weight") return [];
+  if (!isNumberType(field)) return [{ cell: "role", text: "a weight must be of type number or integer" }];
+  const { minimum, maximum } = field.constraints ?? {};
+  const faults = [];
+  if (maximum !== undefined && !(Number(maximum) > 0))
+    faults.push({ cell: "maximum", text: "the maximum of a weight must be above 0" });
+  if (minimum !== undefined && !(Number(minimum) >= 0))
+    faults.push({ cell: "minimum", text: "the minimum of a weight must be 0 or more" });
+  return faults;
+}
+
+// All faults and gaps of a schema, each with the place of its field.
+function verdict(content) {
+  const missing = content.missingValues ?? [""];
+  const names = content.fields.map((field) => field.name);
+  const person = content[PERSON];
+  const faults = content.fields.flatMap((field, place) =>
+    faultsOfField(field, missing, field.name === person).map((fault) => ({ place, ...fault })),
+  );
+  names.forEach((name, place) => {
+    if (names.indexOf(name) !== place) faults.push({ place, cell: "name", text: "stands twice" });
+  });
+  if (person !== undefined && !names.includes(person))
+    faults.push({ place: 0, cell: "role", text: `there is no field ${shown(person)}` });
+  return { faults, gaps: content.fields.map((field) => gapOf(field, field.name === person)) };
+}
+
+function shown(value) {
+  const text = typeof value === "string" ? `“${value}”` : String(value);
+  return text.length <= 40 ? text : `${text.slice(0, 38)}…`;
+}
