@@ -58,24 +58,13 @@ function changed(event) {
   fitRows(event.target);
   isSaved = false;
   const element = event.target.closest("tr");
-  if (cell === "tableMissing") {
-    tableMissing.text = event.target.value;
-    hintAtMissing();
-  } else {
+  if (cell === "tableMissing") tableMissing.text = event.target.value;
+  else {
     const row = rows[element.dataset.place];
     row.cells[cell] = valueOfControl(event.target);
     showKind(element, row.cells);
   }
   checked();
-}
-
-// A field without codes of its own has those of the table; an empty list in the file has none.
-function hintAtMissing() {
-  const ofTable = tableMissing.text.trim().split("\n").join("\n") || '""';
-  rows.forEach(({ original }, place) => {
-    const hint = original.missingValues?.length === 0 ? "none" : `of the table:\n${ofTable}`;
-    controlOf(elements[place], "missing").placeholder = hint;
-  });
 }
 
 function confirmAll(event) {
@@ -183,7 +172,6 @@ function begin() {
     copy(byId("never-text").textContent, event.target),
   );
   addEventListener("beforeunload", (event) => isSaved || event.preventDefault());
-  hintAtMissing();
   checked();
 }
 

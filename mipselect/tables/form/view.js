@@ -18,6 +18,7 @@ function rowElement(row, place) {
   addRole(element, row.first.role);
   element.querySelector(".proposed").hidden = row.first.confirmed;
   controlOf(element, "categories").placeholder = hintOfCategories(row.original);
+  controlOf(element, "missing").placeholder = hintOfMissing(row.original);
   fillRow(element, row);
   return element;
 
@@ -38,8 +39,11 @@ function addRole(element, role) {
 
 function hintOfCategories(field) {
   const values = field.categories ? [] : (field.constraints?.enum ?? []);
-  return values.length ? `of constraints.enum:\n${linesOfEntries(values, isNumberType(field))}` : "f = female";
+  return values.length ? `of constraints.enum:\n${linesOfEntries(values, isNumberType(field))}` : "value = label";
 }
+
+// An empty list in the file says that there are none.
+const hintOfMissing = (field) => (field.missingValues?.length === 0 ? "none" : "as the table");
 
 function fillRow(element, row) {
   for (const control of element.querySelectorAll("[data-cell]")) {
