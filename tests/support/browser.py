@@ -56,8 +56,16 @@ def save_downloads_to(driver: Any, folder: Path) -> None:
 
 
 def addresses(driver: Any) -> set[str]:
-    """Addresses of all requests since the last call, but for files that a page makes itself."""
+    """Addresses that pages asked for since the last call, but for files that they make themselves.
+
+    What the policy of a page holds back is not among them.
+    """
     messages = [json.loads(entry["message"])["message"] for entry in driver.get_log("performance")]
-    sent = [m["params"] for m in messages if m["method"] == "Network.requestWillBeSent"]
-    found = {each["request"]["url"] for each in sent}
-    return {address for address in found if not address.startswith("blob:")}
+    asked = {}
+    for message in messages:
+        words = message["params"]
+        if message["method"] == "Network.requestWillBeSent":
+            asked[words["requestId"]] = words["request"]["url"]
+        elif message["method"] == "Network.loadingFailed" and words.get("blockedReason") == "csp":
+            del asked[words["requestId"]]
+    return {address for address in asked.values() if not address.startswith("blob:")}

@@ -16,6 +16,11 @@ from tests.support.browser import resize, save_downloads_to
 
 SECONDS = 10.0
 
+ROW = """
+return [...document.querySelectorAll("#fields tr")].find((row) =>
+  row.querySelector(".name").textContent === arguments[0]);
+"""
+
 TOO_WIDE = """
 const wide = [...document.querySelectorAll("body *")].filter((e) => e.checkVisibility()
   && !e.closest(".unseen, .repeated")
@@ -42,13 +47,15 @@ class Form:
         return self.driver.find_element("css selector", selector)
 
     def row(self, name: str) -> Any:
-        for row in self.driver.find_elements("css selector", "#fields tr"):
-            if row.find_element("css selector", ".name").get_attribute("textContent") == name:
-                return row
-        raise AssertionError(f"no row {name}")
+        row: Any = self.driver.execute_script(ROW, name)
+        assert row is not None, f"no row {name}"
+        return row
 
     def control(self, name: str, cell: str) -> Any:
-        return self.row(name).find_element("css selector", f'[data-cell="{cell}"]')
+        """A control of a field, scrolled to the middle of the window."""
+        found = self.row(name).find_element("css selector", f'[data-cell="{cell}"]')
+        self.driver.execute_script("arguments[0].scrollIntoView({ block: 'center' })", found)
+        return found
 
     def tick(self, name: str, cell: str) -> None:
         self.control(name, cell).click()
@@ -58,15 +65,15 @@ class Form:
         for cell, text in cells.items():
             control = self.control(name, cell)
             if control.tag_name == "select":
-                options = control.find_elements("css selector", "option")
-                next(each for each in options if each.get_property("value") == text).click()
+                control.find_element("xpath", f".//option[text()='{text}']").click()
             else:
                 select_all = "arguments[0].focus(); arguments[0].select()"
                 self.driver.execute_script(select_all, control)
                 control.send_keys(text or "\ue003")
 
     def message(self, name: str, cell: str) -> str:
-        return str(self.row(name).find_element("css selector", f'[data-of="{cell}"]').text)
+        place = self.row(name).find_element("css selector", f'[data-of="{cell}"]')
+        return str(place.get_property("textContent"))
 
     @property
     def summary(self) -> str:

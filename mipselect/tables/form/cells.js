@@ -161,17 +161,27 @@ function readLines(text, numbers, known) {
   return entries.length ? entries : undefined;
 }
 
+// Cells that a type has no use for are not shown, and stay as they were in the file.
+const OF_NUMBERS = ["minimum", "maximum", "decimal", "group"];
+const OF_LISTS = ["categories", "ordered"];
+const OF_TRUTHS = ["trueTexts", "falseTexts"];
+
+function isOfUse(cell, type) {
+  if (OF_NUMBERS.includes(cell)) return NUMBERS.includes(type);
+  if (OF_LISTS.includes(cell)) return type !== "boolean";
+  return !OF_TRUTHS.includes(cell) || type === "boolean";
+}
+
 // The field that the cells of a row say, and what cannot be read of them.
 function fieldOfRow({ original, first, cells }) {
   const field = { ...original };
   const faults = [];
   const numbers = NUMBERS.includes(cells.type);
-  const isOtherKind = numbers !== isNumberType(original);
+  // A number is no text, so these are read anew where a field becomes one or the other.
+  const readAnew = numbers === isNumberType(original) ? [] : ["categories", "minimum", "maximum"];
   for (const [cell, { path, read }] of Object.entries(PROPERTIES)) {
-    const isEnd = cell === "minimum" || cell === "maximum";
-    const isReadAnew = isOtherKind && (cell === "categories" || isEnd);
-    if (cells[cell] === first[cell] && !isReadAnew) continue;
-    if (isEnd && !numbers) continue;
+    const isTouched = cells[cell] !== first[cell] || readAnew.includes(cell);
+    if (!isTouched || !isOfUse(cell, cells.type)) continue;
     try {
       setProperty(field, path, read(cells[cell], numbers, original[path[0]] ?? []));
     } catch (error) {

@@ -161,7 +161,7 @@ function begin() {
   byId("features").hidden = features === undefined;
   const lines = Array.isArray(features) ? features : [features];
   byId("features").querySelector("pre").textContent = lines.map((each) => JSON.stringify(each)).join("\n");
-  document.addEventListener("input", changed);
+  for (const event of ["input", "change"]) document.addEventListener(event, changed);
   byId("confirm-all").addEventListener("change", confirmAll);
   byId("filter").addEventListener("input", showFields);
   byId("state").addEventListener("change", showFields);

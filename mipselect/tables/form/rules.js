@@ -179,6 +179,6 @@ function verdict(content) {
 }
 
 function shown(value) {
-  const text = typeof value === "string" ? `“${value}”` : String(value);
-  return text.length <= 40 ? text : `${text.slice(0, 38)}…`;
+  const characters = [...(typeof value === "string" ? `“${value}”` : String(value))];
+  return characters.length <= 40 ? characters.join("") : `${characters.slice(0, 38).join("")}…`;
 }
