@@ -84,9 +84,8 @@ class Form:
         path = self.folder / "t.schema.json"
         path.unlink(missing_ok=True)
         self.find("#save").click()
-        self.wait_for(path.exists)
-        text = path.read_text(encoding="utf-8")
-        assert self.find("#json").get_property("value") == text
+        text = self.find("#json").get_property("value")
+        self.wait_for(lambda: path.exists() and path.read_text(encoding="utf-8") == text)
         content = json.loads(text)
         TableSchema.of(content)
         return content
