@@ -36,13 +36,16 @@ FULL = {
     **HOSPITAL,
     "csvw-eo:privacyUnit": "age",
     "csvw-eo:maxContributions": 3,
-    "mipselect:features": [{"name": "log_dose", "from": "dose", "transform": "log", "x": 2**70}],
+    "mipselect:features": [
+        {"name": "root_dose", "from": "dose", "transform": "sqrt"},
+        {"name": "month", "from": "day", "part": "month"},
+    ],
     "number:": "number:7",
     "10": 1,
     "2": {"__proto__": [1e300, -1e999, 12345678901234567890, None, "\u2028😀"]},
     "fields": [
         *HOSPITAL["fields"],
-        {"name": "sample", "type": "number", "mipselect:role": "stratum", "unit": 5, "title": {}},
+        {"name": "sample", "type": "number", "title": {}, "bareNumber": True, "x:note": 2**70},
         {"name": "day", "type": "date", "constraints": {"minimum": "2020-01-01", "pattern": "x"}},
         {"name": "code", "type": "integer", "constraints": {"enum": [1, 2]}, "missingValues": []},
         {
@@ -79,7 +82,7 @@ def test_names_do_not_break_out_of_the_page_nor_make_it_wide(
 def test_what_nobody_touches_stays_as_it_was(opened: Any) -> None:
     form = opened(FULL)
     assert form.save() == FULL
-    assert "log_dose" in form.find("#features pre").get_attribute("textContent")
+    assert "root_dose" in form.find("#features pre").get_attribute("textContent")
     assert form.control("code", "categories").get_attribute("placeholder").endswith("1\n2")
     form.write("more", categories='" a = b" = A\n= x')
     assert form.message("more", "categories") == "no value before = in “= x”"
@@ -200,12 +203,16 @@ def test_roles(opened: Any) -> None:
     assert form.message("z", "role") == "one field can be the person: id is it already"
     form.write("z", role="none", categories="x")
     form.write("w", role="survey weight")
-    assert form.message("w", "role") == "a weight must be of type number or integer"
-    form.write("w", type="number")
-    assert form.message("w", "minimum") == "lacks maximum"
-    form.write("w", maximum="0", minimum="-1")
-    assert form.message("w", "maximum") == "the maximum of a weight must be above 0"
+    assert form.message("w", "role").startswith("a weight must be of type number or integer")
+    form.write("w", type="number", categories="1")
+    assert form.message("w", "maximum").startswith("a weight needs a maximum above 0")
+    assert form.message("w", "categories") == "a weight has no categories"
+    form.write("w", maximum="0", minimum="-1", categories="")
+    assert form.message("w", "maximum").startswith("a weight needs a maximum above 0")
     assert form.message("w", "minimum") == "the minimum of a weight must be 0 or more"
+    form.write("id", role="survey weight")
+    assert form.message("w", "role") == "one field can be the weight: id is it already"
+    form.write("id", role="person")
     form.write("w", maximum="8.5", minimum="")
     assert form.summary == "3 fields: nothing is left to do"
     saved = form.save()

@@ -82,15 +82,14 @@ def fields(draw: st.DrawFn, name: str) -> dict[str, Any]:
         constraints |= draw(st.fixed_dictionaries({}, optional={"minimum": json_values}))
     optional = {
         "title": json_values,
-        "unit": texts,
+        "unit": names,
         "constraints": st.just(constraints),
         "categories": entries(values),
         "categoriesOrdered": st.booleans(),
         "missingValues": entries(texts.map(lambda text: f"?{text}") | st.just(""), 0),
         "decimalChar": st.sampled_from([",", ".", "|"]),
         "groupChar": st.sampled_from(["'", "\u00a0", " ", "="]),
-        "mipselect:role": st.sampled_from(["weight", "person", 3, "", "=x"]),
-        "mipselect:typeProposed": json_values,
+        "mipselect:typeProposed": st.booleans(),
         "trueValues": st.lists(st.just("ja") | texts.map(lambda text: f"={text}"), min_size=1),
         "rdfs:label": json_values,
     }
@@ -103,13 +102,18 @@ def contents(draw: st.DrawFn) -> dict[str, Any]:
     called = draw(st.lists(names, min_size=1, max_size=3, unique=True))
     optional = {
         "missingValues": entries(texts.map(lambda text: f"?{text}"), 0),
-        "mipselect:features": json_values,
+        "mipselect:note": json_values,
         "name": json_values,
         "title": json_values,
         "csvw-eo:privacyUnit": st.sampled_from(called),
     }
     table: dict[str, Any] = draw(st.fixed_dictionaries({}, optional=optional))
-    return {**table, "fields": [draw(fields(name)) for name in called]}
+    listed = [draw(fields(name)) for name in called]
+    if draw(st.booleans()) and called[0] != table.get("csvw-eo:privacyUnit"):
+        ends = {"minimum": 0, "maximum": 8.5}
+        weight = {"type": "number", "mipselect:role": "weight", "constraints": ends}
+        listed[0] = {key: v for key, v in listed[0].items() if key != "categories"} | weight
+    return {**table, "fields": listed}
 
 
 def exactly(content: Any) -> str:
@@ -146,11 +150,11 @@ def cells_of(content: dict[str, Any], delimiter: str = ",") -> list[dict[str, st
 
 def test_a_hospital_is_readable() -> None:
     table, age, sex, systolic, _, nyha, *_ = cells_of(
-        {**HOSPITAL, "csvw-eo:privacyUnit": "age", "mipselect:features": [{"name": "a"}]}
+        {**HOSPITAL, "csvw-eo:privacyUnit": "age", "mipselect:features": []}
     )
     assert ",".join(table) == HEADER
     assert (table["name"], table["missing values"]) == ("", '"" | NA | -99')
-    assert json.loads(table["other"]) == {"mipselect:features": [{"name": "a"}]}
+    assert json.loads(table["other"]) == {"mipselect:features": []}
     assert (age["type"], age["minimum"], age["maximum"], age["role"]) == (
         *("integer", "18", "100", "person"),
     )

@@ -14,42 +14,35 @@ let isSaved = true;
 
 // Check everything, show it beside the cells, and return what there is to do.
 function checked() {
-  const { content, faults } = contentOf(schema, rows, tableMissing);
-  const missing = content.missingValues ?? [""];
+  const { content, faults: unreadable } = contentOf(schema, rows, tableMissing);
+  const { faults, gaps } = verdict(content);
+  const mistakes = [...unreadable, ...faults];
   let lacking = 0;
-  let mistakes = 0;
   rows.forEach((row, place) => {
-    const messages = messagesOf(content, faults, missing, place);
-    const wrong = messages.filter((message) => message.level === "mistake").length;
-    mistakes += wrong;
-    lacking += messages.length > wrong ? 1 : 0;
-    showMessages(elements[place], messages);
-    elements[place].classList.toggle("open", messages.length > 0);
+    const wrong = mistakes.filter((fault) => fault.place === place);
+    // What cannot be read is not in the field, so that it would seem to be lacking too.
+    const isJudged = row.cells.used && !unreadable.some((fault) => fault.place === place);
+    const lack = isJudged ? lackOf(content.fields[place], gaps[place]) : [];
+    lacking += lack.length;
+    showMessages(elements[place], [...wrong.map(asMistake), ...lack]);
+    elements[place].classList.toggle("open", wrong.length + lack.length > 0);
   });
-  const ofTable = faults.filter((fault) => fault.place < 0);
-  showMessage(byId("message-table"), ofTable.map((fault) => ({ ...fault, level: "mistake" })));
-  mistakes += ofTable.length;
-  const unused = rows.filter((row) => !row.cells.used);
-  const proposed = rows.filter((row) => !row.cells.confirmed).length;
-  byId("summary").textContent = summaryOf({
-    ...{ fields: rows.length, lacking, mistakes, proposed, unused: unused.length },
-  });
-  byId("summary").classList.toggle("mistake", mistakes > 0);
-  byId("never").hidden = unused.length === 0;
-  byId("never-text").textContent = neverOption(unused.map((row) => row.original.name));
-  byId("confirm-all").checked = proposed === 0;
+  showMessage(byId("message-table"), mistakes.filter((fault) => fault.place < 0).map(asMistake));
+  showSummary(lacking, mistakes.length);
   return { content, mistakes };
 }
 
-function messagesOf(content, faults, missing, place) {
-  const field = content.fields[place];
-  const isPerson = field.name === content[PERSON];
-  const unreadable = faults.filter((fault) => fault.place === place);
-  // A cell that cannot be read has been left out of the field, which is no second mistake.
-  const wrong = [...unreadable, ...faultsOfField(field, missing, isPerson)];
-  const messages = wrong.map((fault) => ({ ...fault, level: "mistake" }));
-  if (unreadable.length || !rows[place].cells.used) return messages;
-  return [...messages, ...lackOf(field, gapOf(field, isPerson))];
+const asMistake = (fault) => ({ ...fault, level: "mistake" });
+
+function showSummary(lacking, mistakes) {
+  const unused = rows.filter((row) => !row.cells.used).map((row) => row.original.name);
+  const proposed = rows.filter((row) => !row.cells.confirmed).length;
+  const counts = { fields: rows.length, lacking, mistakes, proposed, unused: unused.length };
+  byId("summary").textContent = summaryOf(counts);
+  byId("summary").classList.toggle("mistake", mistakes > 0);
+  byId("never").hidden = unused.length === 0;
+  byId("never-text").textContent = neverOption(unused);
+  byId("confirm-all").checked = proposed === 0;
 }
 
 function changed(event) {
@@ -112,7 +105,7 @@ function copyRow(event) {
 
 function save() {
   const { content, mistakes } = checked();
-  if (mistakes) {
+  if (mistakes.length) {
     const first = document.querySelector("[aria-invalid]") ?? controlOf(document, "tableMissing");
     first.closest("tr")?.removeAttribute("hidden");
     first.focus();

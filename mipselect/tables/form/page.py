@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from mipselect.disk import regular_file, unreadable
+from mipselect.tables.fields import Field
 from mipselect.tables.schema import TableSchema
 from mipselect.validation import LAST_INTEGER
 
@@ -87,9 +88,30 @@ def _embedded(content: dict[str, Any], file_name: str) -> str:
     plain, mark = json.dumps(content), "number:"
     while mark in plain:
         mark += ":"
-    page = {"file": file_name, "mark": mark, "content": _marked(content, mark)}
+    gaps = _gaps()
+    page = {
+        "file": file_name,
+        "mark": mark,
+        "content": _marked(content, mark),
+        "types": list(gaps),
+        "gaps": gaps,
+    }
     escapes = {ord(character): f"\\u{ord(character):04x}" for character in "<>&"}
     return json.dumps(page).translate(escapes)
+
+
+def _gaps() -> dict[str, list[str]]:
+    """Return what fields without categories lack, by their types.
+
+    Of each type there are four: without ends, with a minimum, a maximum, and both.
+    """
+    text = resources.files("mipselect.tables").joinpath("table_schema.json").read_text("utf-8")
+    types = json.loads(text)["$defs"]["field"]["properties"]["type"]["enum"]
+    ends = [(None, None), (0.0, None), (None, 1.0), (0.0, 1.0)]
+    return {
+        kind: [Field("field", kind, minimum=low, maximum=high).gap for low, high in ends]
+        for kind in types
+    }
 
 
 def _marked(value: Any, mark: str) -> Any:

@@ -29,6 +29,8 @@ const isPrintable = (text) => !/(?! )[\p{C}\p{Z}]/u.test(text);
 const isName = (text) =>
   isPrintable(text) && text !== "" && [...text].length <= LONGEST_NAME;
 
+const isUnit = (unit) => typeof unit !== "string" || isName(unit);
+
 const valueOf = (entry) => (isObject(entry) ? entry.value : entry);
 
 const valuesOf = (entries) => entries.map(valueOf);
@@ -53,30 +55,28 @@ function categoriesOf(field) {
   return valuesOf(entries);
 }
 
-// What a person has to write before the field can be used; "" if nothing.
-function gapOf(field, isPerson) {
+// What a person has to write before the field can be used; "" if nothing. The page has the words for
+// fields without categories, by their type and by the ends that they have.
+function gapOf(field, content) {
   const kind = field.type ?? "any";
   const { minimum, maximum } = field.constraints ?? {};
-  if (isPerson) return "";
-  if (field[ROLE] === "weight" && isNumberType(field))
-    return maximum === undefined ? "constraints.maximum" : "";
-  if (kind === "boolean" || categoriesOf(field) !== null) return "";
-  if (kind === "string") return "categories";
-  if (kind === "any") return "type (integer, number, boolean or string), then a range or categories";
-  if (!MAPPED.includes(kind)) return `nothing helps: a field of type ${kind} cannot be used`;
-  const ends = { "constraints.minimum": minimum, "constraints.maximum": maximum };
-  const needed = Object.keys(ends).filter((name) => ends[name] === undefined);
-  return needed.length ? `${needed.join(" and ")}, or categories` : "";
+  if (field.name === content[PERSON] || field[ROLE] === "weight") return "";
+  if (categoriesOf(field) !== null || (!MAPPED.includes(kind) && isSource(field, content))) return "";
+  return page.gaps[kind][(minimum === undefined ? 0 : 1) + (maximum === undefined ? 0 : 2)];
 }
+
+// A date is used where a feature is made of it.
+const isSource = (field, content) =>
+  [content[FEATURES] ?? []].flat().some((each) => isObject(each) && each.from === field.name);
 
 function faultsOfField(field, tableMissing, isPerson) {
   return [
-    ...(isName(field.name) ? [] : [{ cell: "name", text: NO_NAME }]),
+    ...faultsOf({ name: isName(field.name) ? "" : NO_NAME, unit: isUnit(field.unit) ? "" : NO_NAME }),
     ...rangeFaults(field, isPerson),
     ...categoryFaults(field),
     ...writtenFaults(field),
     ...missingFaults(field, tableMissing),
-    ...weightFaults(field),
+    ...weightFaults(field, isPerson),
   ];
 }
 
@@ -150,32 +150,55 @@ function missingFaults(field, tableMissing) {
     .map((value) => ({ cell: "missing", text: `${shown(value)} is a category too; one of both must go` }));
 }
 
-function weightFaults(field) {
+function weightFaults(field, isPerson) {
   if (field[ROLE] !== "weight") return [];
-  if (!isNumberType(field)) return [{ cell: "role", text: "a weight must be of type number or integer" }];
   const { minimum, maximum } = field.constraints ?? {};
-  const faults = [];
-  if (maximum !== undefined && !(Number(maximum) > 0))
-    faults.push({ cell: "maximum", text: "the maximum of a weight must be above 0" });
-  if (minimum !== undefined && !(Number(minimum) >= 0))
-    faults.push({ cell: "minimum", text: "the minimum of a weight must be 0 or more" });
-  return faults;
+  const size = Number(maximum);
+  const rules = {
+    role: isNumberType(field) && !isPerson ? "" : "a weight must be of type number or integer, and not the person",
+    categories: categoriesOf(field) === null ? "" : "a weight has no categories",
+    minimum: minimum === undefined || Number(minimum) >= 0 ? "" : "the minimum of a weight must be 0 or more",
+    maximum:
+      size >= 1 / LARGEST_BOUND && size <= LARGEST_BOUND
+        ? ""
+        : "a weight needs a maximum above 0: the most that one row may count",
+  };
+  return faultsOf(rules);
 }
 
-// All faults and gaps of a schema, each with the place of its field.
-function verdict(content) {
-  const missing = content.missingValues ?? [""];
+// Faults of an object that has "" or a text for each cell.
+const faultsOf = (rules) =>
+  Object.entries(rules)
+    .filter(([, text]) => text !== "")
+    .map(([cell, text]) => ({ cell, text }));
+
+// Faults that are about several fields.
+function faultsOfTable(content) {
   const names = content.fields.map((field) => field.name);
+  const weights = content.fields.filter((field) => field[ROLE] === "weight");
   const person = content[PERSON];
-  const faults = content.fields.flatMap((field, place) =>
-    faultsOfField(field, missing, field.name === person).map((fault) => ({ place, ...fault })),
-  );
+  const faults = weights.slice(1).map((field) => {
+    const text = `one field can be the weight: ${weights[0].name} is it already`;
+    return { place: content.fields.indexOf(field), cell: "role", text };
+  });
   names.forEach((name, place) => {
     if (names.indexOf(name) !== place) faults.push({ place, cell: "name", text: "stands twice" });
   });
   if (person !== undefined && !names.includes(person))
     faults.push({ place: 0, cell: "role", text: `there is no field ${shown(person)}` });
-  return { faults, gaps: content.fields.map((field) => gapOf(field, field.name === person)) };
+  return faults;
+}
+
+// All faults of a schema, each with the place of its field, and what each field lacks.
+function verdict(content) {
+  const missing = content.missingValues ?? [""];
+  const ofFields = content.fields.flatMap((field, place) =>
+    faultsOfField(field, missing, field.name === content[PERSON]).map((fault) => ({ place, ...fault })),
+  );
+  return {
+    faults: [...ofFields, ...faultsOfTable(content)],
+    gaps: content.fields.map((field) => gapOf(field, content)),
+  };
 }
 
 function shown(value) {

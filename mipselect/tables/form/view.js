@@ -15,6 +15,8 @@ function rowElement(row, place) {
     if (message) control.setAttribute("aria-describedby", message.id);
   }
   element.querySelector(".copy-row").setAttribute("aria-label", `Copy ${name} to the fields shown`);
+  const others = page.types.filter((type) => !MAPPED.includes(type));
+  element.querySelector(".others").prepend(...others.map((type) => new Option(type, type)));
   addRole(element, row.first.role);
   element.querySelector(".proposed").hidden = row.first.confirmed;
   controlOf(element, "categories").placeholder = hintOfCategories(row.original);
