@@ -1,5 +1,5 @@
-// Between the JSON of a field and the texts of its cells. A property whose cell is not touched stays
-// exactly as it was in the file, and so do properties that have no cell.
+// Between the JSON of a field and the texts of its cells. A property whose cell is not touched
+// stays exactly as it was in the file, and so do properties that have no cell.
 
 // A number that JavaScript would round: it is shown, and written again, as it stood in the file.
 class WideNumber {
@@ -22,7 +22,8 @@ const JSON_STRING = /^"(?:[^"\\]|\\.)*"/;
 // The content of the page, in which numbers that JavaScript would round are marked texts.
 function withWideNumbers(value, mark) {
   const within = (inner) => withWideNumbers(inner, mark);
-  if (typeof value === "string" && value.startsWith(mark)) return new WideNumber(value.slice(mark.length));
+  const isMarked = typeof value === "string" && value.startsWith(mark);
+  if (isMarked) return new WideNumber(value.slice(mark.length));
   if (Array.isArray(value)) return value.map(within);
   if (!isObject(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, within(inner)]));
@@ -76,7 +77,8 @@ function entriesOfLines(text, numbers, known) {
     if (value === "") throw new Error(`no value before = in ${shown(line.trim())}`);
     const entry = numbers ? numberOfLine(value) : textOfLine(value);
     if (label === undefined) return entry;
-    const { label: _, ...kept } = known.find((other) => isObject(other) && other.value === entry) ?? {};
+    const before = known.find((other) => isObject(other) && other.value === entry);
+    const { label: _, ...kept } = before ?? {};
     return { ...kept, value: entry, ...(label === "" ? {} : { label: textOfLine(label) }) };
   });
 }
@@ -85,7 +87,8 @@ function partsOfLine(line) {
   const quoted = JSON_STRING.exec(line)?.[0] ?? "";
   const end = line.indexOf("=", quoted.length);
   const value = (end < 0 ? line : line.slice(0, end)).trim();
-  if (quoted && value !== quoted) throw new Error(`${shown(line)} goes on after its quotation mark`);
+  if (quoted && value !== quoted)
+    throw new Error(`${shown(line)} goes on after its quotation mark`);
   return [value, end < 0 ? undefined : line.slice(end + 1).trim()];
 }
 
@@ -210,7 +213,8 @@ function contentOf(table, rows, tableMissing) {
   const faults = [];
   if (tableMissing.text !== tableMissing.first) {
     try {
-      setProperty(content, ["missingValues"], readLines(tableMissing.text, false, table.missingValues ?? []));
+      const entries = readLines(tableMissing.text, false, table.missingValues ?? []);
+      setProperty(content, ["missingValues"], entries);
     } catch (error) {
       faults.push({ place: -1, cell: "tableMissing", text: error.message });
     }

@@ -152,8 +152,8 @@ function begin() {
   byId("confirm-all-label").hidden = rows.every((row) => row.first.confirmed);
   const features = schema[FEATURES];
   byId("features").hidden = features === undefined;
-  const lines = Array.isArray(features) ? features : [features];
-  byId("features").querySelector("pre").textContent = lines.map((each) => JSON.stringify(each)).join("\n");
+  const lines = [features].flat().map((each) => JSON.stringify(each));
+  byId("features").querySelector("pre").textContent = lines.join("\n");
   for (const event of ["input", "change"]) document.addEventListener(event, changed);
   byId("confirm-all").addEventListener("change", confirmAll);
   byId("filter").addEventListener("input", showFields);

@@ -20,7 +20,10 @@ const isNumberType = (field) => NUMBERS.includes(field.type);
 const isNumber = (value) => typeof value === "number" || value instanceof WideNumber;
 
 const isObject = (value) =>
-  value !== null && typeof value === "object" && !Array.isArray(value) && !(value instanceof WideNumber);
+  value !== null &&
+  typeof value === "object" &&
+  !Array.isArray(value) &&
+  !(value instanceof WideNumber);
 
 const strip = (text) => text.replace(/^[ \t\r\n\v\f]+|[ \t\r\n\v\f]+$/g, "");
 
@@ -35,6 +38,9 @@ const valueOf = (entry) => (isObject(entry) ? entry.value : entry);
 
 const valuesOf = (entries) => entries.map(valueOf);
 
+const TEXT_OF_NUMBER =
+  /^([+-]?)(?:((?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?)|inf|infinity)$/i;
+
 // The number that a text of the table stands for, or null.
 function numberOfText(text, field) {
   let written = strip(text);
@@ -42,7 +48,7 @@ function numberOfText(text, field) {
   if (truth !== undefined) return truth;
   if (field.groupChar) written = written.replaceAll(field.groupChar, "");
   if ((field.decimalChar ?? ".") !== ".") written = written.replaceAll(field.decimalChar, ".");
-  const found = /^([+-]?)(?:((?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?)|inf|infinity)$/i.exec(written);
+  const found = TEXT_OF_NUMBER.exec(written);
   if (!found) return null;
   const size = found[2] === undefined ? Infinity : Number(found[2]);
   return found[1] === "-" ? -size : size;
@@ -51,17 +57,18 @@ function numberOfText(text, field) {
 // The values of a field as the rules see them, or null where it has none.
 function categoriesOf(field) {
   const entries = field.categories ?? field.constraints?.enum;
-  if (entries === undefined || field.type === "boolean" || !MAPPED.includes(field.type)) return null;
-  return valuesOf(entries);
+  const isListed = field.type === "string" || isNumberType(field);
+  return isListed && entries !== undefined ? valuesOf(entries) : null;
 }
 
-// What a person has to write before the field can be used; "" if nothing. The page has the words for
-// fields without categories, by their type and by the ends that they have.
+// What a person has to write before the field can be used; "" if nothing. The page has the words
+// for fields without categories, by their type and by the ends that they have.
 function gapOf(field, content) {
   const kind = field.type ?? "any";
   const { minimum, maximum } = field.constraints ?? {};
   if (field.name === content[PERSON] || field[ROLE] === "weight") return "";
-  if (categoriesOf(field) !== null || (!MAPPED.includes(kind) && isSource(field, content))) return "";
+  if (categoriesOf(field) !== null) return "";
+  if (!MAPPED.includes(kind) && isSource(field, content)) return "";
   return page.gaps[kind][(minimum === undefined ? 0 : 1) + (maximum === undefined ? 0 : 2)];
 }
 
@@ -71,7 +78,7 @@ const isSource = (field, content) =>
 
 function faultsOfField(field, tableMissing, isPerson) {
   return [
-    ...faultsOf({ name: isName(field.name) ? "" : NO_NAME, unit: isUnit(field.unit) ? "" : NO_NAME }),
+    ...faultsOf({ name: isName(field.name) || NO_NAME, unit: isUnit(field.unit) || NO_NAME }),
     ...rangeFaults(field, isPerson),
     ...categoryFaults(field),
     ...writtenFaults(field),
@@ -87,9 +94,10 @@ function rangeFaults(field, isPerson) {
   for (const [cell, end] of Object.entries({ minimum, maximum })) {
     if (end === undefined) continue;
     const size = Math.abs(Number(end));
-    if (!(size <= LARGEST_BOUND)) faults.push({ cell, text: "must be a number between -1e25 and 1e25" });
+    if (!(size <= LARGEST_BOUND))
+      faults.push({ cell, text: "must be a number between -1e25 and 1e25" });
     else if (isPerson && size >= LAST_INTEGER)
-      faults.push({ cell, text: "identities as large as this must be texts: take the type string" });
+      faults.push({ cell, text: "identities this large must be texts: take the type string" });
   }
   if (minimum !== undefined && maximum !== undefined && !(Number(minimum) < Number(maximum)))
     faults.push({ cell: "minimum", text: "must be below the maximum" });
@@ -124,8 +132,9 @@ function writtenFaults(field) {
   const decimal = field.decimalChar ?? ".";
   const group = field.groupChar ?? "";
   if (field.bareNumber === false)
-    faults.push({ cell: "decimal", text: "bareNumber must be true in the file: no letters around numbers" });
-  if (decimal === group) faults.push({ cell: "group", text: "must differ from the decimal character" });
+    faults.push({ cell: "decimal", text: "bareNumber must be true: no letters around numbers" });
+  if (decimal === group)
+    faults.push({ cell: "group", text: "must differ from the decimal character" });
   for (const [cell, written] of Object.entries({ decimal, group })) {
     if ([...written].length > 1) faults.push({ cell, text: "must be one character" });
     else if (written && "+-0123456789eE".includes(written))
@@ -147,29 +156,27 @@ function missingFaults(field, tableMissing) {
       : isNumberType(field) && numbers.includes(Number(value));
   return (categoriesOf(field) ?? [])
     .filter(isMissing)
-    .map((value) => ({ cell: "missing", text: `${shown(value)} is a category too; one of both must go` }));
+    .map((value) => `${shown(value)} is a category too; one of both must go`)
+    .map((text) => ({ cell: "missing", text }));
 }
 
 function weightFaults(field, isPerson) {
   if (field[ROLE] !== "weight") return [];
   const { minimum, maximum } = field.constraints ?? {};
-  const size = Number(maximum);
-  const rules = {
-    role: isNumberType(field) && !isPerson ? "" : "a weight must be of type number or integer, and not the person",
-    categories: categoriesOf(field) === null ? "" : "a weight has no categories",
-    minimum: minimum === undefined || Number(minimum) >= 0 ? "" : "the minimum of a weight must be 0 or more",
-    maximum:
-      size >= 1 / LARGEST_BOUND && size <= LARGEST_BOUND
-        ? ""
-        : "a weight needs a maximum above 0: the most that one row may count",
-  };
-  return faultsOf(rules);
+  const most = Number(maximum);
+  const isScale = 1 / LARGEST_BOUND <= most && most <= LARGEST_BOUND;
+  return faultsOf({
+    role: (isNumberType(field) && !isPerson) || "a weight must be a number, and not the person",
+    categories: categoriesOf(field) === null || "a weight has no categories",
+    minimum: minimum === undefined || Number(minimum) >= 0 || "must be 0 or more for a weight",
+    maximum: isScale || "must be above 0 for a weight: the most that one row may count",
+  });
 }
 
-// Faults of an object that has "" or a text for each cell.
+// Faults of an object that has true, or what is wrong, for each cell.
 const faultsOf = (rules) =>
   Object.entries(rules)
-    .filter(([, text]) => text !== "")
+    .filter(([, rule]) => rule !== true)
     .map(([cell, text]) => ({ cell, text }));
 
 // Faults that are about several fields.
@@ -192,9 +199,10 @@ function faultsOfTable(content) {
 // All faults of a schema, each with the place of its field, and what each field lacks.
 function verdict(content) {
   const missing = content.missingValues ?? [""];
-  const ofFields = content.fields.flatMap((field, place) =>
-    faultsOfField(field, missing, field.name === content[PERSON]).map((fault) => ({ place, ...fault })),
-  );
+  const ofFields = content.fields.flatMap((field, place) => {
+    const isPerson = field.name === content[PERSON];
+    return faultsOfField(field, missing, isPerson).map((fault) => ({ place, ...fault }));
+  });
   return {
     faults: [...ofFields, ...faultsOfTable(content)],
     gaps: content.fields.map((field) => gapOf(field, content)),

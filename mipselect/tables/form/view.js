@@ -36,12 +36,14 @@ const controlOf = (element, cell) => element.querySelector(`[data-cell="${cell}"
 // A role that only others know stays to be chosen.
 function addRole(element, role) {
   const select = controlOf(element, "role");
-  if (![...select.options].some((option) => option.value === role)) select.append(new Option(role, role));
+  const isThere = [...select.options].some((option) => option.value === role);
+  if (!isThere) select.append(new Option(role, role));
 }
 
 function hintOfCategories(field) {
   const values = field.categories ? [] : (field.constraints?.enum ?? []);
-  return values.length ? `of constraints.enum:\n${linesOfEntries(values, isNumberType(field))}` : "value = label";
+  const lines = linesOfEntries(values, isNumberType(field));
+  return values.length ? `of constraints.enum:\n${lines}` : "value = label";
 }
 
 // An empty list in the file says that there are none.
@@ -102,7 +104,8 @@ function lackOf(field, gap) {
   if (gap === "") return [];
   const cell = isNumberType(field) ? "minimum" : field.type === "string" ? "categories" : "type";
   const words = gap.replaceAll("constraints.", "");
-  return [{ cell, level: "lack", text: words.startsWith("nothing helps") ? words : `lacks ${words}` }];
+  const text = words.startsWith("nothing helps") ? words : `lacks ${words}`;
+  return [{ cell, level: "lack", text }];
 }
 
 // "8 fields: 3 lack something; 1 mistake; 2 types to confirm"
