@@ -19,7 +19,6 @@ from mipselect.errors import InvalidInput, about
 from mipselect.tables.fields import NUMBERS
 from mipselect.tables.schema import MOST_BYTES, PRIVACY_UNIT, TableSchema
 from mipselect.tables.spreadsheet_columns import (
-    COLUMNS,
     OF_TABLE,
     OTHER,
     PERSON,
@@ -47,6 +46,7 @@ PLACES = {
     "required": "required",
     "minimum": "minimum",
     "maximum": "maximum",
+    ROLE: "role",
     ".type": "type",
     ".name": "name",
 }
@@ -72,7 +72,9 @@ def spreadsheet_of(schema: TableSchema, delimiter: str = ",") -> bytes:
     content = schema.content
     fields, person = content.pop("fields"), content.pop(PRIVACY_UNIT, None)
     rows = [cells_of(content, OF_TABLE)] if content else []
-    rows += [_field_cells(field, is_person=field["name"] == person) for field in fields]
+    for field in fields:
+        role = {"role": PERSON} if field["name"] == person else {}
+        rows.append(cells_of(field) | role)
     text = io.StringIO(newline="")
     writer = csv.writer(text, delimiter=delimiter)
     writer.writerow(TITLES)
@@ -120,13 +122,6 @@ def read_spreadsheet(path: Path) -> TableSchema:
             return TableSchema.of({**content, "fields": fields})
         except InvalidInput as error:
             raise InvalidInput(_placed(str(error), lines)) from error
-
-
-def _field_cells(field: Mapping[str, Any], *, is_person: bool) -> dict[str, str]:
-    if not is_person:
-        return cells_of(field)
-    columns = [column for column in COLUMNS if column.path != (ROLE,)]
-    return {**cells_of(field, columns), "role": PERSON}
 
 
 def _field(row: Row) -> tuple[dict[str, Any], bool]:

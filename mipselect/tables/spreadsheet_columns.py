@@ -64,7 +64,7 @@ class SheetColumn:
             again = self.read(text, kind)
         except InvalidInput:
             return ""
-        return text if json.dumps(again) == json.dumps(value) else ""
+        return text if again == value else ""
 
 
 def shielded(cell: str) -> str:
@@ -84,13 +84,6 @@ def _text(value: Any, kind: Kind) -> str | None:
 
 def _text_of(cell: str, kind: Kind) -> str:
     return text_of_cell(cell)
-
-
-def _role_of(cell: str, kind: Kind) -> str:
-    role = text_of_cell(cell)
-    if role == PERSON:
-        raise InvalidInput("the person is a property of the table")
-    return role
 
 
 def _end(value: Any, kind: Kind) -> str | None:
@@ -145,7 +138,7 @@ COLUMNS = (
     SheetColumn("missing values", ("missingValues",), _texts, _texts_of),
     SheetColumn("required", ("constraints", "required"), _truth, _truth_of),
     SheetColumn("unit", ("unit",), _text, _text_of),
-    SheetColumn("role", (ROLE,), _text, _role_of),
+    SheetColumn("role", (ROLE,), _text, _text_of),
     SheetColumn("decimal", ("decimalChar",), _text, _text_of),
     SheetColumn("group characters", ("groupChar",), _text, _text_of),
     SheetColumn("proposed", ("mipselect:typeProposed",), _truth, _truth_of),

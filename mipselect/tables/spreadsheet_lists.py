@@ -86,13 +86,11 @@ def entries_of_cell(text: str, *, numbers: bool) -> list[Any]:
 def _entry_cell(entry: Any, numbers: bool) -> str | None:
     if not isinstance(entry, dict):
         return _value_cell(entry, numbers)
-    if "value" not in entry or not entry.keys() <= {"value", "label"}:
-        return None
     value = _value_cell(entry["value"], numbers)
-    label = entry.get("label", "")
-    if value is None or not isinstance(label, str):
+    if value is None:
         return None
-    return f"{value} = {text_cell(label, SEPARATOR)}" if "label" in entry else f"{value} ="
+    label = text_cell(entry["label"], SEPARATOR) if "label" in entry else ""
+    return f"{value} = {label}".rstrip()
 
 
 def _value_cell(value: Any, numbers: bool) -> str | None:

@@ -18,8 +18,9 @@ from tests.support.one_row_at_a_time import HOSPITAL
 def schema(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     path = Path("t.schema.json")
-    content = {**HOSPITAL, "csvw-eo:privacyUnit": "icd"}
+    content = {**HOSPITAL, "csvw-eo:privacyUnit": "id"}
     content["fields"] = [
+        {"name": "id", "type": "string"},
         *HOSPITAL["fields"],
         {"name": "[red]", "type": "string", "mipselect:typeProposed": True},
         {"name": "when", "type": "date"},
@@ -32,7 +33,7 @@ def test_edit_writes_a_page_beside_the_schema(run: Run, schema: Path) -> None:
     done = run("schema", "edit", schema)
     assert (done.code, done.err) == (0, "")
     assert done.out.startswith(
-        "t.schema.html: a form for 10 fields; to fill in: [red], when; types to confirm: [red]\n"
+        "t.schema.html: a form for 11 fields; to fill in: [red], when; types to confirm: [red]\n"
     )
     page = Path("t.schema.html").read_text(encoding="utf-8")
     assert "<title>t.schema.json</title>" in page
@@ -45,7 +46,7 @@ def test_edit_writes_a_page_beside_the_schema(run: Run, schema: Path) -> None:
         "schema": "t.schema.json",
         "page": "form.html",
         "opened": False,
-        "fields": 10,
+        "fields": 11,
         "to_fill_in": {"[red]": "categories", "when": report["to_fill_in"]["when"]},
         "to_confirm": ["[red]"],
     }
@@ -80,10 +81,10 @@ def test_edit_opens_a_browser_only_if_told(
 def test_a_spreadsheet_and_back(run: Run, schema: Path) -> None:
     done = run("schema", "to-csv", schema, "t.csv")
     assert (done.code, done.err) == (0, "")
-    assert done.out == "t.csv: 10 fields; to fill in: [red], when; types to confirm: [red]\n"
+    assert done.out == "t.csv: 11 fields; to fill in: [red], when; types to confirm: [red]\n"
     report = run("schema", "from-csv", "t.csv", "again.json", "--json").report
     assert TableSchema.read("again.json").content == TableSchema.read(schema).content
-    assert (report["read"], report["written"], report["fields"]) == ("t.csv", "again.json", 10)
+    assert (report["read"], report["written"], report["fields"]) == ("t.csv", "again.json", 11)
     assert run("schema", "to-csv", schema, "s.csv", "--delimiter", ";").code == 0
     text = Path("s.csv").read_text(encoding="utf-8-sig")
     assert text.startswith("name;title;type;minimum")

@@ -6,7 +6,7 @@ import random
 from typing import Any
 
 TYPES = ["integer", "number", "boolean", "string", "date", "any"]
-ENDS = [0, -1, -9, 5, 5.5, 100, 1e25, -1e25, 2**53]
+ENDS: list[Any] = [0, -1, -9, 5, 5.5, 100, 1e25, -1e25, 2**53, "5", "2020-01-01", 1e26]
 CATEGORIES: list[Any] = [
     ["x", "y"],
     ["x", " x "],

@@ -132,7 +132,7 @@ def test_messages_come_while_one_types(opened: Any) -> None:
     form.write("b", maximum="")
     assert form.message("b", "minimum") == "lacks maximum, or categories"
     form.write("b", maximum="1e26")
-    assert form.message("b", "maximum") == "must be a number between -1e25 and 1e25"
+    assert form.message("b", "maximum") == "the maximum must be a number between -1e25 and 1e25"
     form.write("b", minimum="-5.5", maximum="10", unit="mmHg", title="B", required="yes")
     form.write("b", decimal=",", group=",")
     assert form.message("b", "group") == "must differ from the decimal character"

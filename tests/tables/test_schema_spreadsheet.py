@@ -21,6 +21,7 @@ HEADER = (
     "name,title,type,minimum,maximum,categories,ordered,missing values,required,unit,role,"
     "decimal,group characters,proposed,other"
 )
+DAY = {"name": "day", "type": "year"}
 KINDS = ["string", "number", "integer", "boolean", "date", "any", "year"]
 
 texts = st.text(max_size=6) | st.sampled_from(
@@ -132,12 +133,16 @@ def is_schema(content: Any) -> bool:
 @settings(max_examples=300, deadline=None, suppress_health_check=[*HealthCheck])
 @given(content=contents().filter(is_schema), delimiter=st.sampled_from([",", ";", "\t"]))
 @example(content={**HOSPITAL, "csvw-eo:privacyUnit": "icd"}, delimiter=";")
+@example(content={"fields": [{**DAY, "constraints": {"minimum": "1,5"}}]}, delimiter=";")
+@example(content={"fields": [{"name": "a", "title": "x\x00\r\ny\ud83d"}]}, delimiter=",")
 def test_every_schema_comes_back(
     content: dict[str, Any], delimiter: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     schema = TableSchema.of(content)
     path = tmp_path_factory.getbasetemp() / "schema.csv"
-    path.write_bytes(spreadsheet_of(schema, delimiter))
+    written = spreadsheet_of(schema, delimiter)
+    assert written.decode("utf-8-sig").replace("\r\n", "").replace(delimiter, "").isprintable()
+    path.write_bytes(written)
     again = read_spreadsheet(path)
     assert exactly(again.content) == exactly(content)
     assert again.fields == schema.fields
@@ -158,6 +163,8 @@ def test_a_hospital_is_readable() -> None:
     assert (age["type"], age["minimum"], age["maximum"], age["role"]) == (
         *("integer", "18", "100", "person"),
     )
+    (day,) = cells_of({"fields": [{**DAY, "constraints": {"minimum": "2020", "maximum": 2021}}]})
+    assert (day["minimum"], day["maximum"]) == ('"2020"', "2021")
     assert sex["categories"] == "f = | m ="
     assert (systolic["required"], systolic["other"]) == ("yes", "")
     assert (nyha["categories"], nyha["ordered"]) == ("1 | 2 | 3 | 4", "yes")
@@ -239,6 +246,7 @@ def test_what_programs_for_spreadsheets_write_is_read(tmp_path: Path) -> None:
         ('name,type\n"a"b,any\n', "line 2: no row of CSV"),
         (b"name,title\na,\xe9\n", "line 2 is not UTF-8"),
         ('name,title\n"a\nb",x\nc,\n', "line 2: column name: fields.0..name must be one printable"),
+        ('name,title,type\na,"x\ny",any\nb,,float\n', "line 4: column type: fields.1..type"),
     ],
 )  # fmt: skip
 def test_a_mistake_has_its_line_and_column(tmp_path: Path, text: str | bytes, message: str) -> None:

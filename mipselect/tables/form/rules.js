@@ -89,17 +89,21 @@ function faultsOfField(field, tableMissing, isPerson) {
 
 function rangeFaults(field, isPerson) {
   const { minimum, maximum } = field.constraints ?? {};
-  if (!isNumberType(field)) return [];
+  const numbers = isNumberType(field);
+  // Without a type the ends must be numbers too, though nothing is made of them.
+  if (!numbers && field.type !== undefined) return [];
   const faults = [];
-  for (const [cell, end] of Object.entries({ minimum, maximum })) {
-    if (end === undefined) continue;
-    const size = Math.abs(Number(end));
-    if (!(size <= LARGEST_BOUND))
-      faults.push({ cell, text: "must be a number between -1e25 and 1e25" });
-    else if (isPerson && size >= LAST_INTEGER)
+  for (const [end, value] of Object.entries({ minimum, maximum })) {
+    if (value === undefined) continue;
+    const cell = numbers ? end : "type";
+    const size = Math.abs(Number(value));
+    if (!isNumber(value) || !(size <= LARGEST_BOUND))
+      faults.push({ cell, text: `the ${end} must be a number between -1e25 and 1e25` });
+    else if (numbers && isPerson && size >= LAST_INTEGER)
       faults.push({ cell, text: "identities this large must be texts: take the type string" });
   }
-  if (minimum !== undefined && maximum !== undefined && !(Number(minimum) < Number(maximum)))
+  const areBoth = numbers && minimum !== undefined && maximum !== undefined;
+  if (areBoth && !(Number(minimum) < Number(maximum)))
     faults.push({ cell: "minimum", text: "must be below the maximum" });
   return faults;
 }
