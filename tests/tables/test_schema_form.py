@@ -239,7 +239,9 @@ def test_types_are_confirmed_one_by_one_or_all(opened: Any) -> None:
     form.find("#confirm-all").click()
     assert form.summary == "3 fields: nothing is left to do"
     assert all("mipselect:typeProposed" not in field for field in form.save()["fields"])
+    assert form.find("#saved").is_displayed()
     form.tick("c", "confirmed")
+    assert not form.find("#saved").is_displayed()
     assert form.summary == "3 fields: 1 type to confirm"
     assert not form.find("#confirm-all").is_selected()
     form = opened({"fields": [{"name": "a", "type": "boolean"}]})

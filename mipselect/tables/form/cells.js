@@ -207,9 +207,9 @@ function setProperty(field, path, value) {
 
 // The schema that all rows say; unreadable cells are left as they were.
 function contentOf(table, rows, tableMissing) {
-  const { [PERSON]: _, ...content } = table;
+  const content = { ...table };
   const persons = rows.filter((row) => row.cells.role === "person");
-  if (persons.length) content[PERSON] = persons[0].original.name;
+  setProperty(content, [PERSON], persons[0]?.original.name);
   const faults = [];
   if (tableMissing.text !== tableMissing.first) {
     try {

@@ -38,18 +38,26 @@ function showSummary(lacking, mistakes) {
   const unused = rows.filter((row) => !row.cells.used).map((row) => row.original.name);
   const proposed = rows.filter((row) => !row.cells.confirmed).length;
   const counts = { fields: rows.length, lacking, mistakes, proposed, unused: unused.length };
-  byId("summary").textContent = summaryOf(counts);
-  byId("summary").classList.toggle("mistake", mistakes > 0);
+  const summary = byId("summary");
+  // Written only where it changes: a screen reader speaks whatever is written there.
+  if (summary.textContent !== summaryOf(counts)) summary.textContent = summaryOf(counts);
+  summary.classList.toggle("mistake", mistakes > 0);
   byId("never").hidden = unused.length === 0;
   byId("never-text").textContent = neverOption(unused);
   byId("confirm-all").checked = proposed === 0;
+}
+
+// What was saved is no longer what is shown.
+function touched() {
+  isSaved = false;
+  byId("saved").hidden = true;
+  checked();
 }
 
 function changed(event) {
   const { cell } = event.target.dataset;
   if (cell === undefined) return;
   fitRows(event.target);
-  isSaved = false;
   const element = event.target.closest("tr");
   if (cell === "tableMissing") tableMissing.text = event.target.value;
   else {
@@ -57,7 +65,7 @@ function changed(event) {
     row.cells[cell] = valueOfControl(event.target);
     showKind(element, row.cells);
   }
-  checked();
+  touched();
 }
 
 function confirmAll(event) {
@@ -65,8 +73,7 @@ function confirmAll(event) {
     row.cells.confirmed = event.target.checked || row.first.confirmed;
     fillRow(elements[place], row);
   });
-  isSaved = false;
-  checked();
+  touched();
 }
 
 function showFields() {
@@ -99,8 +106,7 @@ function copyRow(event) {
     for (const cell of COPIED) row.cells[cell] = rows[place].cells[cell];
     fillRow(elements[rows.indexOf(row)], row);
   }
-  isSaved = false;
-  checked();
+  touched();
 }
 
 function save() {
@@ -115,8 +121,11 @@ function save() {
   download(text);
   byId("saved").hidden = false;
   byId("file").textContent = page.file;
-  byId("json").value = text;
-  byId("json").focus();
+  const shownText = byId("json");
+  shownText.value = text;
+  shownText.focus();
+  shownText.setSelectionRange(0, 0);
+  shownText.scrollTop = 0;
   isSaved = true;
 }
 
