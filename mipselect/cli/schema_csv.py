@@ -22,7 +22,6 @@ mipselect schema to-csv patients.schema.json patients.schema.csv --delimiter ';'
 mipselect schema from-csv patients.schema.csv patients.schema.json --replace
 """
 
-
 CHARACTERS = {",": ",", ";": ";", "tab": "\t"}
 
 
@@ -80,7 +79,8 @@ def from_csv(arguments: FromCsvArguments) -> None:
     given, path = arguments.csv, arguments.schema
     _check(path, given, "OUT.json", arguments.replace)
     schema = read_spreadsheet(given)
-    write_whole(path, schema.text.encode(), sensitive=False)
+    # Half a pair of surrogates has no UTF-8; the backslash makes it the escape of JSON.
+    write_whole(path, schema.text.encode("utf-8", "backslashreplace"), sensitive=False)
     _deliver("schema from-csv", given, path, schema, arguments.delivery)
 
 

@@ -121,7 +121,7 @@ def read_spreadsheet(path: Path) -> TableSchema:
         try:
             return TableSchema.of({**content, "fields": fields})
         except InvalidInput as error:
-            raise InvalidInput(_placed(str(error), lines)) from error
+            raise InvalidInput(_placed(str(error), fields, lines)) from error
 
 
 def _field(row: Row) -> tuple[dict[str, Any], bool]:
@@ -197,10 +197,15 @@ def _row(titles: Sequence[str], cells: Sequence[str], number: int, *, decimal_co
     return row
 
 
-def _placed(message: str, lines: Sequence[int]) -> str:
-    """Name the line and the column of a message about a field."""
-    found = re.match(r"fields\[([0-9]+)\]", message)
+def _placed(message: str, fields: Sequence[Mapping[str, Any]], lines: Sequence[int]) -> str:
+    """Name the line and the column of a message about a field, which begins with its path."""
+    found = re.match(r"fields\[([0-9]+)\]([\w.:]*)(.*)", message)
     if not found:
         return message
-    column = next((title for word, title in PLACES.items() if word in message), OTHER)
-    return f"line {lines[int(found[1])]}: column {column}: {message}"
+    place = int(found[1])
+    rest = found[3].replace(f"(field {fields[place]['name']})", "")
+    column = next(
+        (title for part in (found[2], rest) for word, title in PLACES.items() if word in part),
+        OTHER,
+    )
+    return f"line {lines[place]}: column {column}: {message}"

@@ -92,6 +92,15 @@ def test_a_spreadsheet_and_back(run: Run, schema: Path) -> None:
     assert TableSchema.read("s.json").content == TableSchema.read(schema).content
 
 
+def test_texts_without_utf8_survive(run: Run, schema: Path) -> None:
+    content = {"note": "\ud83d\n", "fields": [{"name": "a", "title": "\ud83d"}]}
+    schema.write_text(json.dumps(content))
+    assert run("schema", "to-csv", schema, "t.csv").code == 0
+    assert run("schema", "from-csv", "t.csv", "again.json").code == 0
+    assert TableSchema.read("again.json").content == content
+    assert run("schema", "edit", schema).code == 0
+
+
 def test_no_file_is_replaced_but_by_leave(run: Run, schema: Path) -> None:
     assert run("schema", "to-csv", schema, "t.csv").code == 0
     Path("t.csv").write_text("kept")

@@ -44,7 +44,12 @@ class Form:
         return (self.folder / "t.schema.html").as_uri()
 
     def find(self, selector: str) -> Any:
-        return self.driver.find_element("css selector", selector)
+        """An element, scrolled to the middle of the window."""
+        return self.shown(self.driver.find_element("css selector", selector))
+
+    def shown(self, element: Any) -> Any:
+        self.driver.execute_script("arguments[0].scrollIntoView({ block: 'center' })", element)
+        return element
 
     def row(self, name: str) -> Any:
         row: Any = self.driver.execute_script(ROW, name)
@@ -53,9 +58,7 @@ class Form:
 
     def control(self, name: str, cell: str) -> Any:
         """A control of a field, scrolled to the middle of the window."""
-        found = self.row(name).find_element("css selector", f'[data-cell="{cell}"]')
-        self.driver.execute_script("arguments[0].scrollIntoView({ block: 'center' })", found)
-        return found
+        return self.shown(self.row(name).find_element("css selector", f'[data-cell="{cell}"]'))
 
     def tick(self, name: str, cell: str) -> None:
         self.control(name, cell).click()

@@ -233,6 +233,8 @@ def test_what_programs_for_spreadsheets_write_is_read(tmp_path: Path) -> None:
         ("name,type,categories\na,string,x||y\n", "line 2: column categories: entry 2 has no"),
         ('name,categories\na,"""x | y"\n', "column categories: .*is no JSON string"),
         ('name,categories\na,"""x"" y"\n', "column categories: .*goes on after its closing"),
+        ("name,decimal\ncategories,5\n", "line 2: column decimal: fields.0. .field categories.:"),
+        ("name,type\na,categories\n", "line 2: column type: fields.0..type must be one of"),
         ("name,decimal\na,--\n", "line 2: column decimal: fields.0..decimalChar"),
         ('name,other\na,[1]\n', "line 2: column other: must be a JSON object"),
         ('name,other\na,"{"\n', "line 2: column other: the cell: not valid JSON"),
