@@ -52,6 +52,15 @@ def test_edit_writes_a_page_beside_the_schema(run: Run, schema: Path) -> None:
     }
 
 
+def test_the_name_of_a_file_does_not_break_out_of_the_page(run: Run, schema: Path) -> None:
+    odd = Path("<script>&{{style}}.schema.json")
+    schema.rename(odd)
+    assert run("schema", "edit", odd).code == 0
+    page = odd.with_suffix(".html").read_text(encoding="utf-8")
+    assert page.count("<script>") == 1
+    assert "<title>&lt;script&gt;&amp;{{style}}.schema.json</title>" in page
+
+
 def test_a_page_is_replaced_and_no_other_file(run: Run, schema: Path) -> None:
     page = Path("t.schema.html")
     page.write_text("<!doctype html><title>of somebody else</title>")

@@ -12,7 +12,9 @@ import pytest
 
 from tests.support.wants import skip_for_want_of
 
-CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+CHROMIUM = next(filter(None, map(shutil.which, NAMES)), None)
+DRIVER = shutil.which("chromedriver")
 FLAGS = (
     "--headless=new",
     "--no-sandbox",

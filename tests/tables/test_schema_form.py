@@ -84,6 +84,7 @@ def test_what_nobody_touches_stays_as_it_was(opened: Any) -> None:
     assert form.save() == FULL
     assert "root_dose" in form.find("#features pre").get_attribute("textContent")
     assert form.control("code", "categories").get_attribute("placeholder").endswith("1\n2")
+    assert form.message("day", "type") == ""
     form.write("more", categories='" a = b" = A\n= x')
     assert form.message("more", "categories") == "no value before = in “= x”"
     form.write("more", categories='" a = b" = A\n"= x"')
