@@ -332,5 +332,5 @@ def test_sixty_fields_stay_quick(opened: Any) -> None:
         }
         return (performance.now() - begin) / 50;
     """
-    assert form.driver.execute_script(keys) < 50
+    assert form.driver.execute_script(keys) < 200
     assert form.summary == "60 fields: 59 lack something"

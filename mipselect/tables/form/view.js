@@ -81,8 +81,13 @@ function showKind(element, cells) {
   element.querySelector(".proposed").classList.toggle("done", cells.confirmed);
 }
 
+const shownMessages = new WeakMap();
+
 // Write messages beside the cells that they are about: [{cell, text, level}].
 function showMessages(element, messages) {
+  const written = JSON.stringify(messages);
+  if (shownMessages.get(element) === written) return;
+  shownMessages.set(element, written);
   for (const place of element.querySelectorAll("[data-of]")) {
     const here = messages.filter((message) => message.cell === place.dataset.of);
     showMessage(place, here);
