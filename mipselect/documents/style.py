@@ -25,6 +25,7 @@ th, td { border-bottom: 1px solid var(--line); padding: .38rem .8rem .38rem 0; t
          vertical-align: top; min-width: 3.2rem }
 th { font-weight: 600; color: var(--soft) }
 td:first-child { min-width: 5.5rem }
+td:last-child { min-width: 4.6rem }
 .number { text-align: right; overflow-wrap: normal; font-variant-numeric: tabular-nums }
 .keyed th { width: 32%; color: var(--ink) }
 .blank { background: var(--fill); font-style: italic }

@@ -164,6 +164,6 @@ def _reading(table: CoefficientTable, row: CoefficientRow) -> str:
 
 def _factor(log_odds: float) -> str:
     try:
-        return f"× {math.exp(log_odds):.4g}"
+        return f"×{math.exp(log_odds):.4g}"
     except OverflowError:
-        return "× more than any number"
+        return "×∞"

@@ -93,8 +93,8 @@ def _bound(total: Guarantee, unit: str) -> str:
     if total.epsilon <= STRONG:
         return (
             "Whatever anybody concludes about one person from this report, they would have "
-            f"concluded nearly as well {without}: no result would have been more probable, or less, "
-            f"by more than a factor of {size}."
+            f"concluded nearly as well {without}: no result would have been more probable, or "
+            f"less, by more than a factor of {size}."
         )
     weak = " That is a weak limit." if total.epsilon > WEAK else ""
     return (
