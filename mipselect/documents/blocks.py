@@ -11,11 +11,10 @@ MARGIN = 0.05
 
 @dataclass(frozen=True)
 class Heading:
-    """A heading of level 1 to 6; an `anchor` of letters, digits and hyphens can be linked to."""
+    """A heading of level 1 to 6."""
 
     level: int
     text: str
-    anchor: str = ""
 
 
 @dataclass(frozen=True)

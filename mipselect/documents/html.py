@@ -52,9 +52,8 @@ def html_part(blocks: Iterable[Block]) -> str:
 
 def _block(block: Block) -> str:
     match block:
-        case Heading(level, text, anchor):
-            named = f' id="{escape(anchor)}"' if anchor else ""
-            return f"<h{level}{named}>{_text(text)}</h{level}>"
+        case Heading(level, text):
+            return f"<h{level}>{_text(text)}</h{level}>"
         case Paragraph(text):
             return f"<p>{_text(text)}</p>"
         case Alert(text):

@@ -24,7 +24,7 @@ table { border-collapse: collapse; width: 100%; margin: .7rem 0 1rem; font-size:
 th, td { border-bottom: 1px solid var(--line); padding: .38rem .8rem .38rem 0; text-align: left;
          vertical-align: top; min-width: 3.2rem }
 th { font-weight: 600; color: var(--soft) }
-td:first-child { min-width: 5.5rem }
+td:first-child { min-width: 6.4rem }
 td:last-child { min-width: 4.6rem }
 .number { text-align: right; overflow-wrap: normal; font-variant-numeric: tabular-nums }
 .keyed th { width: 32%; color: var(--ink) }

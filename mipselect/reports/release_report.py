@@ -227,7 +227,7 @@ def _aims(releases: Sequence[ReportedRelease]) -> list[str]:
 
 def _blocks_of(one: ReportedRelease, number: int) -> Iterator[Block]:
     target = one.target or "the target"
-    yield Heading(2, f"{number}. {_what(one)}", f"release-{number}")
+    yield Heading(2, f"{number}. {_what(one)}")
     yield Paragraph(_origin(one))
     if one.model is not None:
         yield from coefficient_blocks(one.model)
