@@ -83,7 +83,7 @@ def report(arguments: ReportArguments) -> None:
     title = arguments.title
     if title is not None:
         checked_line(title, "--title", LONGEST_TITLE)
-    releases, notes = once_each(list(map(read_reported, arguments.files)))
+    releases, notes = read_once_each(arguments.files)
     made = ReleaseReport(
         title=default_title(releases) if title is None else title,
         releases=releases,
@@ -123,20 +123,25 @@ def account_of(file: Path, arguments: ReportArguments) -> LedgerAccount:
     )
 
 
-def once_each(
-    releases: Sequence[ReportedRelease],
+def read_once_each(
+    files: Sequence[Path],
 ) -> tuple[tuple[ReportedRelease, ...], tuple[str, ...]]:
-    """Return each release once, with a note for every file that repeats another."""
-    kept: dict[str, ReportedRelease] = {}
+    """Read each release once; return a note for every file that repeats another."""
+    kept: dict[str, tuple[Path, ReportedRelease]] = {}
     notes = []
-    for one in releases:
-        first = kept.setdefault(one.twin, one)
-        if first is not one:
-            note = f"{one.name} holds the same release as {first.name}: it is counted once."
-            if one.releases and one.ledger is None:
-                note += f" Two draws that came out alike would cost {amount(one.guarantee)} more."
-            notes.append(note)
-    return tuple(kept.values()), tuple(notes)
+    for path in files:
+        one = read_reported(path)
+        first_path, first = kept.setdefault(one.twin, (path, one))
+        if first is one:
+            continue
+        if path.samefile(first_path):
+            notes.append(f"{one.name} was given twice: it is counted once.")
+            continue
+        note = f"{path.name} holds the same release as {first.name}: it is counted once."
+        if one.releases and one.ledger is None:
+            note += f" Two draws that came out alike would cost {amount(one.guarantee)} more."
+        notes.append(note)
+    return tuple(one for _, one in kept.values()), tuple(notes)
 
 
 def report_of(made: ReleaseReport) -> dict[str, Any]:

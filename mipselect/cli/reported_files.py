@@ -79,13 +79,13 @@ def _require_release(report: Mapping[str, Any]) -> None:
     """Refuse what is sensitive or no release. A seeded draw says so itself, and is let through."""
     if report.get("dry_run"):
         raise InvalidInput("is no release: with --dry-run nothing was drawn")
-    private, sensitive = report.get("private"), report.get("sensitive")
-    if sensitive is True and private is not False:
+    if report.get("sensitive") is True and report.get("private") is not False:
         raise InvalidInput(SENSITIVE_FILE)
-    for key, value in (("private", private), ("sensitive", sensitive)):
-        if not isinstance(value, bool):
+    for key in ("private", "sensitive"):
+        given = f"must be true or false, got {shown(report.get(key))}"
+        if not isinstance(report.get(key), bool):
             raise InvalidInput(
-                f"is no release: {key} must be true or false, got {shown(value)}; give what "
+                f"is no release: {key} {given if key in report else 'is missing'}; give what "
                 "'mipselect select', 'release', 'fit' or 'evaluate' wrote with --output"
             )
 

@@ -199,8 +199,7 @@ def _question(releases: Sequence[ReportedRelease]) -> str:
     """Say what was to be found out, of which table, by how many releases."""
     tables = list(dict.fromkeys(one.data for one in releases if one.data is not None))
     targets = _aims(releases)
-    table = f"the table {tables[0]}" if len(tables) == 1 else f"the tables {joined(tables)}"
-    where = f" of {table}" if tables else ""
+    where = f" of the table{'s' if len(tables) > 1 else ''} {joined(tables)}" if tables else ""
     aims = joined(targets) if targets else "a target"
     kinds = {one.kind for one in releases}
     if MODEL in kinds:
@@ -228,6 +227,8 @@ def _aims(releases: Sequence[ReportedRelease]) -> list[str]:
 def _blocks_of(one: ReportedRelease, number: int) -> Iterator[Block]:
     target = one.target or "the target"
     yield Heading(2, f"{number}. {_what(one)}")
+    if not one.private:
+        yield Alert(SEEDED.format(f"{one.name} was"))
     yield Paragraph(_origin(one))
     if one.model is not None:
         yield from coefficient_blocks(one.model)

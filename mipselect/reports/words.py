@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from decimal import ROUND_CEILING, Context, Decimal
 
 from mipselect.privacy import Guarantee
@@ -59,11 +60,6 @@ def number(value: float) -> str:
     return f"{value:.4g}"
 
 
-def times(count: int) -> str:
-    """How often, in words."""
-    return {1: "once", 2: "twice"}.get(count, f"{count} times")
-
-
 def plural(count: int, one: str, many: str = "") -> str:
     """A count with its noun."""
     return f"{count:,} {one if count == 1 else many or one + 's'}"
@@ -87,6 +83,6 @@ def conclusion(epsilon: float, before: float) -> str:
     return f"{min(math.ceil(1000.0 * after) / 10.0, 100.0):g} %"
 
 
-def joined(names: list[str]) -> str:
-    """Names as a list in a sentence."""
+def joined(names: Sequence[str]) -> str:
+    """Names, one or more, as a list in a sentence."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
