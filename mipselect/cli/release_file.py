@@ -132,6 +132,8 @@ def checked_release(report: Mapping[str, Any]) -> ReleaseFile:
     if any(release.guarantee != one for release in releases) or total.epsilon < one.epsilon:
         raise InvalidInput("its guarantees contradict each other")
     features, sizes, solver = (report.get(key) for key in ("features", "sizes", "solver"))
+    if sizes is not None and not sizes:
+        raise InvalidInput("sizes must be None or a list of sizes, got none")
     protected = report.get("protected_unit")
     source = report["data"] if "data" in report else report["instance"]
     return ReleaseFile(

@@ -28,6 +28,7 @@ from mipselect.privacy import Guarantee
 from mipselect.privacy.guarantee import ROW
 from mipselect.quality import Quality
 from mipselect.regression import ModelRelease
+from mipselect.regression.coefficients import CoefficientTable
 from mipselect.regression.stored_models import FORMAT, SHAPE
 from mipselect.reports.release_report import of_object
 from mipselect.reports.released import EVALUATION, MODEL, SELECTION, ReportedRelease
@@ -53,8 +54,13 @@ def read_reported(path: Path) -> ReportedRelease:
         raise InvalidInput(f"{path}: is no release: it must be a JSON object, got {shown(report)}")
     try:
         found = _of_kind(report)
+        if found.model is not None and found.model.has_model:
+            # A file may hold numbers from which no intervals can be computed.
+            CoefficientTable.of(found.model)
     except KeyError as error:
         raise InvalidInput(f"{path}: is no release: {error} is missing") from error
+    except (IndexError, ArithmeticError) as error:
+        raise InvalidInput(f"{path}: the numbers of its model are no release: {error}") from error
     except (MipselectError, TypeError, AttributeError, ValueError, RecursionError) as error:
         raise InvalidInput(f"{path}: {error}") from error
     return replace(

@@ -405,7 +405,10 @@ def test_a_title_of_another_type_is_left_out(run: Run, here: Path) -> None:
         ('{"private": 1, "sensitive": false}', "private must be true or false, got 1"),
         ('{"private": true, "sensitive": false}', "'command' is missing"),
         ('{"private": true, "sensitive": false, "command": "x"}', "'guarantee' is missing"),
-        ('{"private": true, "sensitive": false, "releases": []}', "it has no draws"),
+        (
+            '{"private": true, "sensitive": false, "releases": []}',
+            "'guarantee_of_one_draw' is missing",
+        ),
     ],
 )
 def test_what_is_no_release(run: Run, tmp_path: Path, content: str, words: str) -> None:
@@ -414,9 +417,15 @@ def test_what_is_no_release(run: Run, tmp_path: Path, content: str, words: str) 
     run("report", path).failed_with(2, f"{path}: ", words)
 
 
-def test_private_must_agree_with_its_guarantee(run: Run, here: Path) -> None:
+def test_parts_must_agree(run: Run, here: Path) -> None:
     wrong = changed(here / "seeded.json", private=True, sensitive=False)
     run("report", wrong).failed_with(2, "private contradicts its guarantee")
+    model = json.loads((here / "numbers.json").read_text())["model"]
+    model["statistics"]["gradients"] = []
+    run("report", changed(here / "numbers.json", model=model)).failed_with(
+        2, "numbers.json: the nu"
+    )
+    run("report", changed(here / "fields.json", sizes=[])).failed_with(2, "sizes must be")
     quality = json.loads((here / "quality.json").read_text())["quality"]
     del quality["measures"][0]["low"]
     run("report", changed(here / "quality.json", quality=quality)).failed_with(
