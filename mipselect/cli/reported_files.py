@@ -11,6 +11,7 @@ from typing import Any
 
 from mipselect.cli.card_content import card_of
 from mipselect.cli.card_parts import Card
+from mipselect.cli.field_titles import titles_in_words
 from mipselect.cli.public_fields import public_under
 from mipselect.cli.release_file import (
     LARGEST,
@@ -30,6 +31,7 @@ from mipselect.quality import Quality
 from mipselect.regression import ModelRelease
 from mipselect.regression.coefficients import CoefficientTable
 from mipselect.regression.stored_models import FORMAT, SHAPE
+from mipselect.reports.field_words import field_words
 from mipselect.reports.release_report import of_object
 from mipselect.reports.released import EVALUATION, MODEL, SELECTION, ReportedRelease
 from mipselect.validation import checked_flag, checked_line, checked_name, shown
@@ -114,6 +116,7 @@ def _of_checked(
         model=read.model,
         settings={key: value for key, value in read.settings.items() if key in public},
         candidates=read.features or (),
+        titles=titles_in_words(report) if read.model is None else field_words(read.model),
         near_chance=checked_flag(report.get("nearly_blind") or False, "nearly_blind"),
         unit=read.protected or ROW,
         ledger=read.ledger,

@@ -16,9 +16,9 @@ from mipselect.documents.blocks import (
 from mipselect.regression import ModelRelease
 from mipselect.regression.coefficient_plot import whole_range
 from mipselect.regression.coefficients import OPEN, CoefficientRow, CoefficientTable
+from mipselect.reports.field_words import field_words, unit_of_target
 from mipselect.reports.words import number, plural
 from mipselect.tables.equation import INTERCEPT
-from mipselect.validation import printable
 
 CHANGES, ESTIMATE, ODDS, READING = "what differs", "estimate", "odds", "reading"
 NOT_A_CAUSE = (
@@ -59,33 +59,6 @@ def coefficient_blocks(model: ModelRelease) -> Iterator[Block]:
     why = _reason(table)
     notes = [note for note in table.notes(ELSEWHERE) if note != why]
     yield BulletList(tuple(notes))
-
-
-def field_words(model: ModelRelease) -> dict[str, str]:
-    """Title and unit of the fields of a model, as far as its schema has them."""
-    if model.table is None:
-        return {}
-    return {entry["name"]: _words(entry) for entry in model.table.schema.content["fields"]}
-
-
-def unit_of_target(model: ModelRelease) -> str:
-    """The unit of the target as the end of a phrase; "" for classes, or where none is known."""
-    if model.table is None or model.classes is not None:
-        return ""
-    for entry in model.table.schema.content["fields"]:
-        if entry["name"] == model.table.target and (unit := _line(entry.get("unit"))):
-            return f", in {unit}"
-    return ""
-
-
-def _words(entry: Mapping[str, object]) -> str:
-    title, unit = _line(entry.get("title")), _line(entry.get("unit"))
-    return f"{title}, in {unit}" if title and unit else title or (unit and f"in {unit}")
-
-
-def _line(text: object) -> str:
-    """A text of a schema as one printable line; "" for anything else."""
-    return printable(" ".join(text.split())) if isinstance(text, str) else ""
 
 
 def _plot(model: ModelRelease, table: CoefficientTable, unit: str) -> Iterator[Block]:

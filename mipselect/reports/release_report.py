@@ -23,7 +23,8 @@ from mipselect.privacy.guarantee import ROW
 from mipselect.quality import Quality
 from mipselect.regression import ModelRelease
 from mipselect.reports.citations import citation_blocks
-from mipselect.reports.coefficients import coefficient_blocks, field_words
+from mipselect.reports.coefficients import coefficient_blocks
+from mipselect.reports.field_words import field_words
 from mipselect.reports.guarantees import SEEDED, guarantee_blocks
 from mipselect.reports.qualities import quality_blocks
 from mipselect.reports.released import (
@@ -174,7 +175,13 @@ def of_object(one: Release | Quality, name: str) -> ReportedRelease:
             unit = ROW if one.table is None else one.table.unit
             target = None if one.table is None else one.table.target
             return ReportedRelease(
-                name=name, kind=MODEL, guarantee=one.guarantee, target=target, model=one, unit=unit
+                name=name,
+                kind=MODEL,
+                guarantee=one.guarantee,
+                target=target,
+                model=one,
+                titles=field_words(one),
+                unit=unit,
             )
         case Release():
             return ReportedRelease(
@@ -219,8 +226,7 @@ def _aims(releases: Sequence[ReportedRelease]) -> list[str]:
     found: dict[str, str] = {}
     for one in releases:
         if one.target is not None:
-            told = "" if one.model is None else field_words(one.model).get(one.target, "")
-            found[one.target] = found.get(one.target) or told
+            found[one.target] = found.get(one.target) or one.titles.get(one.target, "")
     return [f"{name} ({words})" if words else name for name, words in found.items()]
 
 

@@ -79,6 +79,8 @@ class ReportedRelease:
         Public numbers and words, by their names in a file.
     candidates : tuple of str
         Fields that could be chosen; empty where they are not known.
+    titles : mapping of str to str
+        Title and unit of fields, in words, as far as the release has them.
     near_chance : bool
         Whether the draw was almost the same whatever the data, by public numbers.
     contents : tuple of Block
@@ -110,6 +112,7 @@ class ReportedRelease:
     quality: Quality | None = None
     settings: Mapping[str, int | float | str | tuple[float, ...]] = field(default_factory=dict)
     candidates: tuple[str, ...] = ()
+    titles: Mapping[str, str] = field(default_factory=dict)
     near_chance: bool = False
     contents: tuple[Block, ...] = ()
     about: str | None = None

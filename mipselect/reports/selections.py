@@ -29,7 +29,7 @@ def selection_blocks(one: ReportedRelease) -> Iterator[Block]:
     counts = Counter(name for each in names for name in each)
     listed = sorted(counts, key=lambda name: -counts[name])
     if draws == 1:
-        yield TextTable(("field that was drawn",), tuple((name,) for name in names[0]))
+        yield TextTable(("field that was drawn",), tuple((_named(one, name),) for name in names[0]))
         yield Paragraph(
             "The draw prefers fields that go with the target, and is random all the same: another "
             "draw may choose others. A field that is missing here need not be unimportant."
@@ -37,7 +37,7 @@ def selection_blocks(one: ReportedRelease) -> Iterator[Block]:
         return
     yield IntervalPlot(
         tuple(
-            PlotRow(name, share, 0.0, share, f"{counts[name]} of {draws}")
+            PlotRow(_named(one, name), share, 0.0, share, f"{counts[name]} of {draws}")
             for name, share in ((name, 100.0 * counts[name] / draws) for name in listed)
         ),
         "percent of the draws that chose the field",
@@ -46,6 +46,12 @@ def selection_blocks(one: ReportedRelease) -> Iterator[Block]:
         "Each draw prefers fields that go with the target, and is random all the same. A field in "
         f"which the draws agree is a safer answer than one that came once.{_by_chance(one, size)}"
     )
+
+
+def _named(one: ReportedRelease, name: str) -> str:
+    """A field by its name, and by its title where the release has it."""
+    words = one.titles.get(name)
+    return f"{name} ({words})" if words else name
 
 
 def _by_chance(one: ReportedRelease, size: int | None) -> str:

@@ -103,7 +103,9 @@ def test_counts_coefficients_and_odds_are_those_of_the_files(run: Run, made: Pat
     drawn = json.loads((made / "fields.json").read_text())["releases"]
     tables = markdown_tables(run("report", *files(made)).out)
     (counts,) = (t for t in tables if t[0][0].startswith("percent of the draws"))
-    for name, _, count in counts[2:]:
+    for label, _, count in counts[2:]:
+        name = label.split(" (")[0]
+        assert (label == name) == (name != "age")
         times = sum(name in release["feature_names"] for release in drawn)
         assert count == f"{times} of 4"
     numbers, classes = (
@@ -425,6 +427,8 @@ def test_parts_must_agree(run: Run, here: Path) -> None:
     run("report", changed(here / "numbers.json", model=model)).failed_with(
         2, "numbers.json: the nu"
     )
+    run("report", changed(here / "fields.json", titles=[1])).failed_with(2, "titles must be")
+    changed(here / "fields.json", titles=None)
     run("report", changed(here / "fields.json", sizes=[])).failed_with(2, "sizes must be")
     quality = json.loads((here / "quality.json").read_text())["quality"]
     del quality["measures"][0]["low"]
