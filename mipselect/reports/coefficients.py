@@ -58,6 +58,11 @@ def coefficient_blocks(model: ModelRelease) -> Iterator[Block]:
     yield Paragraph(NOT_A_CAUSE)
     why = _reason(table)
     notes = [note for note in table.notes(ELSEWHERE) if note != why]
+    notes += [
+        f"The range of {each['field']}, {each['minimum']:.4g} to {each['maximum']:.4g}, was found "
+        f"privately, with ε = {each['epsilon']:.6g} of this release."
+        for each in model.drawn_ranges
+    ]
     yield BulletList(tuple(notes))
 
 

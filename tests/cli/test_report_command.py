@@ -89,6 +89,7 @@ def test_every_kind_has_its_words(run: Run, made: Path) -> None:
         "No intervals: objective perturbation releases coefficients only",
         "## 4. How well stay is predicted", "about the model numbers.json",
         "of the variation of stay", "one of each class", "Do predicted probabilities mean",
+        "The range of age, ", "was found privately, with ε = ",
         "all rows with the same id, made one row, which stands for one patient",
         "arXiv:2010.12603", "arXiv:1803.02596", "arXiv:0912.0071",
         "## Appendix: privacy card of fields.json", "## Appendix: privacy card of classes.json",
