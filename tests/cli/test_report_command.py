@@ -89,7 +89,6 @@ def test_every_kind_has_its_words(run: Run, made: Path) -> None:
         "No intervals: objective perturbation releases coefficients only",
         "## 4. How well stay is predicted", "about the model numbers.json",
         "of the variation of stay", "one of each class", "Do predicted probabilities mean",
-        "The range of age, ", "was found privately, with ε = ",
         "all rows with the same id, made one row, which stands for one patient",
         "arXiv:2010.12603", "arXiv:1803.02596", "arXiv:0912.0071",
         "## Appendix: privacy card of fields.json", "## Appendix: privacy card of classes.json",
@@ -283,6 +282,20 @@ def test_a_release_of_an_instance_and_a_stored_model(run: Run, folder: Path) -> 
     assert "per unit of x0" in done.out
 
 
+def test_ranges_that_nobody_stated_are_told_with_their_cost(run: Run, tmp_path: Path) -> None:
+    table, model = tmp_path / "t.csv", tmp_path / "m.json"
+    x = np.random.default_rng(0).uniform(0.0, 9.0, 2000)
+    table.write_text("\n".join(["x,y", *(f"{v:.3f},{2 * v:.3f}" for v in x)]) + "\n")
+    fit = ("fit", table, "--target", "y", "--support-size", "1", "--epsilon", "8")
+    assert run(*fit, "--output", model).code == 0
+    drawn = ModelRelease.load(tmp_path / "m.json").drawn_ranges
+    assert {each["field"] for each in drawn} == {"x", "y"}
+    text = run("report", model).out
+    for each in drawn:
+        ends = f"{each['minimum']:.4g} to {each['maximum']:.4g}"
+        assert f"The range of {each['field']}, {ends}, was found privately, with ε = " in text
+
+
 UNKNOWN = {
     "command": "check",
     "private": True,
@@ -423,6 +436,7 @@ def test_what_is_no_release(run: Run, tmp_path: Path, content: str, words: str) 
 def test_parts_must_agree(run: Run, here: Path) -> None:
     wrong = changed(here / "seeded.json", private=True, sensitive=False)
     run("report", wrong).failed_with(2, "private contradicts its guarantee")
+    run("card", wrong).failed_with(2, "it has seeded draws")
     model = json.loads((here / "numbers.json").read_text())["model"]
     model["statistics"]["gradients"] = []
     run("report", changed(here / "numbers.json", model=model)).failed_with(

@@ -173,7 +173,8 @@ def test_ticks_are_few_and_round(low: float, high: float) -> None:
 
 
 def test_ticks_of_ratios_say_what_they_are_the_logarithm_of() -> None:
-    ticks = ratio_ticks(-1.0, 5.0)
+    ticks = ratio_ticks(-3.0, 3.0)
+    assert [text[0] for _, text in ticks] == ["÷", "÷", "×", "×", "×"]
     assert (0.0, "×1") in ticks
     for position, text in ticks:
         factor = float(text[1:]) if text[0] == "×" else 1.0 / float(text[1:])
@@ -181,6 +182,14 @@ def test_ticks_of_ratios_say_what_they_are_the_logarithm_of() -> None:
     apart = [b - a for (a, _), (b, _) in pairwise(ticks)]
     assert min(apart) >= 1.0 - 1e-9
     assert ratio_ticks(-1e-3, 1e-3) == [(0.0, "×1")]
+
+
+def test_zero_is_on_the_axis_of_points_far_from_it() -> None:
+    for value in (5.0, -5.0):
+        plot = IntervalPlot((PlotRow("a", value, value - 1.0, value + 1.0),), "change")
+        row, _ = drawn(plot)
+        assert 0.0 < row["zero"][0] < 100.0
+        assert (row["zero"][0] < row["point"][0]) == (value > 0.0)
 
 
 def test_an_empty_span_still_has_an_axis() -> None:
