@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -118,6 +119,7 @@ def account_of(file: Path, arguments: ReportArguments) -> LedgerAccount:
         spent=ledger.spent,
         remaining=ledger.remaining,
         charges=len(ledger.entries),
+        in_parts=any(entry.part is not None for entry in ledger.entries),
         hashes=frozenset(row.hash for row in ledger.rows()),
         checked=not ledger.locked,
     )
@@ -131,11 +133,14 @@ def read_once_each(
     notes = []
     for path in files:
         one = read_reported(path)
+        same = sum(other.name == path.name for other, _ in kept.values())
+        if same:
+            one = replace(one, name=f"{one.name} ({same + 1})")
         first_path, first = kept.setdefault(one.twin, (path, one))
         if first is one:
             continue
         if path.samefile(first_path):
-            notes.append(f"{one.name} was given twice: it is counted once.")
+            notes.append(f"{first.name} was given twice: it is counted once.")
             continue
         note = f"{path.name} holds the same release as {first.name}: it is counted once."
         if one.releases and one.ledger is None:

@@ -39,14 +39,21 @@ from mipselect.reports.spending import spending_blocks, total_of, warnings_of
 from mipselect.reports.words import amount, joined, plural
 
 EXPLAINED = (
-    "A release is an answer with randomness in it, so that nobody can tell from it what one person "
-    "has in the table. Nothing else in this report was computed from the data."
+    "A release is an answer with randomness in it, which limits what can be concluded from it "
+    "about any one person; how far is said below. Nothing else in this report was computed from "
+    "the data."
 )
 
 
 CARD = (
     "For ethics boards and registries of deployments. What only people know is to be filled in by "
     "whoever answers for the release."
+)
+
+
+NEAR_CHANCE = (
+    "Near chance: at this ε, with so few rows, the fields were drawn almost the same whatever the "
+    "data. Take them as nearly random."
 )
 
 
@@ -218,7 +225,8 @@ def _question(releases: Sequence[ReportedRelease]) -> str:
     else:
         question = f"What can be told{where} without telling about anybody?"
     verb = "answers" if len(releases) == 1 else "answer"
-    return f"{question} {plural(len(releases), 'private release')} {verb}."
+    kind = "private release" if all(one.private for one in releases) else "release"
+    return f"{question} {plural(len(releases), kind)} {verb}."
 
 
 def _aims(releases: Sequence[ReportedRelease]) -> list[str]:
@@ -236,6 +244,8 @@ def _blocks_of(one: ReportedRelease, number: int) -> Iterator[Block]:
     if not one.private:
         yield Alert(SEEDED.format(f"{one.name} was"))
     yield Paragraph(_origin(one))
+    if one.near_chance:
+        yield Alert(NEAR_CHANCE)
     if one.model is not None:
         yield from coefficient_blocks(one.model)
         if one.model.quality is not None:

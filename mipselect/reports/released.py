@@ -41,6 +41,8 @@ class LedgerAccount:
         Of its rows.
     checked : bool
         False where the ledger has a key that was not given.
+    in_parts : bool
+        Whether something was charged for a part of the table.
     """
 
     name: str
@@ -52,6 +54,7 @@ class LedgerAccount:
     charges: int
     hashes: frozenset[str]
     checked: bool
+    in_parts: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,14 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from mipselect.documents.blocks import Alert, Block, IntervalPlot, Paragraph, PlotRow, TextTable
+from mipselect.documents.blocks import Block, IntervalPlot, Paragraph, PlotRow, TextTable
 from mipselect.reports.released import ReportedRelease
 from mipselect.reports.words import plural
-
-NEAR_CHANCE = (
-    "Near chance: at this ε, with so few rows, the draw was almost the same whatever the data. "
-    "Take the fields as nearly random."
-)
 
 
 def selection_blocks(one: ReportedRelease) -> Iterator[Block]:
@@ -24,8 +19,6 @@ def selection_blocks(one: ReportedRelease) -> Iterator[Block]:
     whence = f" among {plural(len(one.candidates), 'field')}" if one.candidates else ""
     each = " each" if draws > 1 and size is not None else ""
     yield Paragraph(f"{plural(draws, 'random draw')}{fields}{each}{whence}.")
-    if one.near_chance:
-        yield Alert(NEAR_CHANCE)
     counts = Counter(name for each in names for name in each)
     listed = sorted(counts, key=lambda name: -counts[name])
     if draws == 1:

@@ -100,17 +100,16 @@ def warnings_of(releases: Sequence[ReportedRelease], account: LedgerAccount | No
 
 
 def _account(releases: Sequence[ReportedRelease], account: LedgerAccount) -> Iterator[Block]:
+    amounts = {
+        "budget": account.budget,
+        f"spent, {plural(account.charges, 'charge')}": account.spent,
+        "left": account.remaining,
+    }
+    counted = ("ε", "δ") if account.budget.rho is None else ("ε", "δ", "ρ")
     yield TextTable(
-        (f"ledger {account.name}", "ε", "δ"),
-        tuple(
-            (words, f"{each.epsilon:.15g}", f"{each.delta:.15g}")
-            for words, each in (
-                ("budget", account.budget),
-                (f"spent, {plural(account.charges, 'charge')}", account.spent),
-                ("left", account.remaining),
-            )
-        ),
-        numbers=("ε", "δ"),
+        (f"ledger {account.name}", *counted),
+        tuple((words, *_counted(each)[: len(counted)]) for words, each in amounts.items()),
+        numbers=counted,
     )
     notes = [f"One row stands for one {account.unit}; the ledger is {account.identity}."]
     inside = [one for one in releases if one.ledger and one.ledger.hash in account.hashes]
@@ -122,9 +121,19 @@ def _account(releases: Sequence[ReportedRelease], account: LedgerAccount) -> Ite
             "The ledger counts ρ of zero-concentrated privacy, in which small releases add up to "
             "less: its ε is not the sum above."
         )
+    if account.in_parts:
+        notes.append(
+            "Some charges are for a part of the table. Those of disjoint parts count once, so that "
+            "less may be spent than the sum above."
+        )
     if not account.checked:
         notes.append("The ledger has a key that was not given: its rows were not checked with it.")
     yield BulletList(tuple(notes))
+
+
+def _counted(guarantee: Guarantee) -> tuple[str, str, str]:
+    rho = guarantee.rho or 0.0
+    return f"{guarantee.epsilon:.15g}", f"{guarantee.delta:.15g}", f"{rho:.6g}"
 
 
 def _is(count: int) -> str:

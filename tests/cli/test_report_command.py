@@ -238,6 +238,27 @@ def test_the_same_release_is_counted_once(run: Run, here: Path) -> None:
     assert note.endswith("Two draws that came out alike would cost ε = 4 more.")
 
 
+def test_files_of_one_name_are_told_apart(run: Run, here: Path) -> None:
+    other = here / "other" / "fields.json"
+    other.parent.mkdir()
+    other.write_bytes((here / "numbers.json").read_bytes())
+    report = run("report", here / "fields.json", other, "--json").report
+    assert [one["file"] for one in report["releases"]] == ["fields.json", "fields.json (2)"]
+    assert "other" not in run("report", here / "fields.json", other).out.split("Appendix")[0][:300]
+
+
+def test_a_ledger_of_parts_and_of_rho(run: Run, folder: Path) -> None:
+    books, output = folder / "a.ledger", folder / "r.json"
+    run("ledger", "create", books, "--rho", "1", "--delta", "1e-6")
+    draw = ("release", folder / "instance.toml", "--epsilon", "1", "--ledger", books)
+    assert run(*draw, "--part", "ward=a", "--output", output).code == 0
+    text = run("report", output, "--ledger", books).out
+    (account,) = (t for t in markdown_tables(text) if t[0][0] == "ledger a.ledger")
+    spent = [float(row[3]) for row in account[2:]]
+    assert spent == pytest.approx([1.0, 0.125, 0.875])
+    assert "disjoint parts count once" in text
+
+
 def test_a_seeded_release_is_marked_and_its_report_is_for_its_owner(
     run: Run, made: Path, tmp_path: Path
 ) -> None:

@@ -15,6 +15,8 @@ from mipselect.errors import InvalidInput
 from mipselect.privacy import Guarantee, Release
 from mipselect.privacy.guarantee import compose
 from mipselect.quality import Measure, Quality
+from mipselect.regression import ModelRelease
+from mipselect.regression.rows import RowMap
 from mipselect.reports import ReleaseReport
 from mipselect.reports.citations import AUTHORS, PAPERS, PRIVACY, TITLE
 from mipselect.reports.released import LedgerAccount, LedgerNote, ReportedRelease
@@ -163,6 +165,8 @@ def test_a_seeded_draw_is_shown_big_and_takes_the_guarantee_from_all() -> None:
     seeded = Release((0,), ("age",), Guarantee(1.0), "exponential", False)
     made = ReleaseReport.of([released(), seeded])
     assert not made.total.private
+    assert "2 releases answer" in made.markdown()
+    assert "2 private releases answer" in ReleaseReport.of([released()] * 2).markdown()
     assert made.markdown().split("\n\n")[1].startswith("> **NOT PRIVATE: release 2 was drawn")
     page = made.html()
     checked_page(page)
@@ -198,6 +202,35 @@ def test_the_account_of_a_ledger() -> None:
     unchecked = report(reported(ledger=NOTE), account=account(checked=False, charges=1))
     assert "not checked with it" in unchecked.markdown()
     assert "not in this report" not in unchecked.markdown()
+
+
+def test_a_ledger_of_rho_says_what_it_counts() -> None:
+    of_rho = account(
+        budget=Guarantee(3.0, 1e-6, rho=0.5),
+        spent=Guarantee(1.0, 1e-6, rho=0.125),
+        remaining=Guarantee(0.8, rho=0.375),
+    )
+    text = report(reported(ledger=NOTE), account=of_rho).markdown()
+    (table,) = (t for t in markdown_tables(text) if t[0][0] == "ledger s.ledger")
+    assert [row[3] for row in table] == ["ρ", "---:", "0.5", "0.125", "0.375"]
+    assert "its ε is not the sum above" in text
+
+
+def test_parts_of_a_table_are_told() -> None:
+    told = report(reported(ledger=NOTE), account=account(in_parts=True)).markdown()
+    assert "Those of disjoint parts count once" in told
+    assert "disjoint" not in report(reported(ledger=NOTE), account=account()).markdown()
+
+
+def test_a_model_that_was_not_released() -> None:
+    model = ModelRelease(
+        support=(0,), feature_names=("age",), guarantee=Guarantee(1.0, 1e-6), mechanism="tukey",
+        private=True, coefficients=None, intercept=0.0, rows=RowMap(1, False, row_bound=1.0),
+    )  # fmt: skip
+    text = ReleaseReport.of([model]).markdown()
+    assert "1 field drawn: age." in text
+    assert "No coefficients were released" in text
+    assert "what differs" not in text
 
 
 def test_what_speaks_against_one_account() -> None:
