@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from mipselect.documents.blocks import Block, Heading, KeyedTable, Paragraph, TextTable
@@ -12,10 +12,14 @@ ABOUT = frozenset(
     (
         *("command", "data", "instance", "schema", "target", "sensitive", "private", "warning"),
         *("guarantee", "guarantee_of_one_draw", "guarantee_of_all_draws", "protected_unit"),
+        "unit",
         *("ledger", "mipselect", "method", "model"),
     )
 )
 """Keys that other parts of a report are about."""
+
+INTERVAL = {"value", "low", "high"}
+"""Keys of an estimate with its interval, which are one text."""
 
 LONGEST = 200
 """Characters of a value."""
@@ -60,11 +64,20 @@ def _cells(row: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _flat(value: Any, name: str) -> dict[str, str]:
-    """A value under its name; the parts of an object under names of their own."""
-    if isinstance(value, dict):
-        parts = (_flat(part, f"{name}: {_words(key)}") for key, part in value.items())
-        return {key: text for part in parts for key, text in part.items()}
+    """A value under its name; what has parts with names of their own, under these."""
+    if isinstance(value, dict) and not set(value) >= INTERVAL:
+        return _joined(_flat(part, f"{name}: {_words(key)}") for key, part in value.items())
+    if _is_table(value) and all(isinstance(each.get("name"), str) for each in value):
+        return _joined(_flat(_unnamed(each), f"{name}: {_words(each['name'])}") for each in value)
     return {name: _text(value)}
+
+
+def _joined(parts: Iterable[Mapping[str, str]]) -> dict[str, str]:
+    return {key: text for part in parts for key, text in part.items()}
+
+
+def _unnamed(part: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in part.items() if key != "name"}
 
 
 def _text(value: Any) -> str:
@@ -74,11 +87,15 @@ def _text(value: Any) -> str:
         case bool():
             text = "yes" if value else "no"
         case float():
-            text = f"{value:.6g}"
+            text = f"{value:.4g}"
         case int():
             text = f"{value:,}"
         case list():
-            text = ", ".join(map(_text, value)) or "none"
+            text = "; ".join(map(_text, value)) or "none"
+        case {"value": estimate, "low": low, "high": high}:
+            text = f"{_text(estimate)} in [{_text(low)}, {_text(high)}]"
+        case dict():
+            text = "; ".join(f"{_words(key)} {_text(part)}" for key, part in value.items())
         case _:
             text = str(value)
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"

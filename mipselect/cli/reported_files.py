@@ -42,6 +42,10 @@ SENSITIVE_FILE = (
 )
 
 
+GUARANTEES = {"guarantee", "guarantee_of_all_draws"}
+"""A report with one of these keys is of draws; no other may be sensitive."""
+
+
 def read_reported(path: Path) -> ReportedRelease:
     """Read a release of any kind.
 
@@ -87,7 +91,8 @@ def _require_release(report: Mapping[str, Any]) -> None:
     """Refuse what is sensitive or no release. A seeded draw says so itself, and is let through."""
     if report.get("dry_run"):
         raise InvalidInput("is no release: with --dry-run nothing was drawn")
-    if report.get("sensitive") is True and report.get("private") is not False:
+    is_seeded = report.get("private") is False and not GUARANTEES.isdisjoint(report)
+    if report.get("sensitive") is True and not is_seeded:
         raise InvalidInput(SENSITIVE_FILE)
     for key in ("private", "sensitive"):
         given = f"must be true or false, got {shown(report.get(key))}"

@@ -10,7 +10,7 @@ from mipselect.privacy import Guarantee, Release
 from mipselect.quality import Quality
 from mipselect.regression import ModelRelease
 
-SELECTION, MODEL, EVALUATION = "selection", "model", "evaluation"
+SELECTION, MODEL, EVALUATION, CHECK = "selection", "model", "evaluation", "check"
 """Kinds of releases that a report has words for; any other is named by its command."""
 
 

@@ -281,6 +281,8 @@ def test_what_is_sensitive_is_never_in_a_report(run: Run, folder: Path, made: Pa
     done.failed_with(2, f"{sensitive}: is sensitive")
     assert not output.exists()
     run("report", changed(sensitive, private=True)).failed_with(2, "is sensitive")
+    # A check of a table says that it is not private, and has no guarantee.
+    run("report", changed(sensitive, private=False)).failed_with(2, "is sensitive")
     books = folder / "export.json"
     run("ledger", "export", made / "study.ledger", "--output", books)
     run("report", books).failed_with(2, f"{books}: is sensitive")
@@ -318,7 +320,7 @@ def test_ranges_that_nobody_stated_are_told_with_their_cost(run: Run, tmp_path: 
 
 
 UNKNOWN = {
-    "command": "check",
+    "command": "audit",
     "private": True,
     "sensitive": False,
     "data": f"folder/{EVIL}",
@@ -328,7 +330,13 @@ UNKNOWN = {
     "share_of_all": 0.12345678,
     EVIL: EVIL,
     "fields": [
-        {"name": EVIL, "clipped": {"value": 0.1, "low": 0.05}, "missing": None},
+        {
+            "name": EVIL,
+            "clipped": {"value": 0.1, "low": 0.05, "high": None},
+            "missing": None,
+            "shares": [{"name": "fine", "value": 0.7, "low": 0.6, "high": 0.8}],
+            "found": [{"about": "a", "text": "b"}, "c"],
+        },
         {"name": "b", "unreadable": True},
     ],
     "ledger": None,
@@ -337,15 +345,17 @@ UNKNOWN = {
 
 
 def test_a_private_release_of_a_kind_without_words(run: Run, tmp_path: Path) -> None:
-    path, output = tmp_path / "check.json", tmp_path / "r.html"
+    path, output = tmp_path / "audit.json", tmp_path / "r.html"
     path.write_text(json.dumps(UNKNOWN))
     text = run("report", path).out
-    assert "## 1. Private answer of mipselect check" in text
-    assert "| share of all | 0.123457 |" in text
+    assert "## 1. Private answer of mipselect audit" in text
+    assert "| share of all | 0.1235 |" in text
     (table,) = (t for t in markdown_tables(text) if t[0][0] == "name")
-    assert table[0] == ["name", "clipped: value", "clipped: low", "missing", "unreadable"]
-    assert table[2][1:] == ["0.1", "0.05", "unknown", ""]
-    assert table[3][1:] == ["", "", "", "yes"]
+    assert table[0] == ["name", "clipped", "missing", "shares: fine", "found", "unreadable"]
+    assert [cell.replace("\\", "") for cell in table[2][1:]] == [
+        "0.1 in [0.05, unknown]", "unknown", "0.7 in [0.6, 0.8]", "about a; text b; c", "",
+    ]  # fmt: skip
+    assert table[3][1:] == ["", "", "", "", "yes"]
     assert run("report", path, "--output", output).code == 0
     page = checked_page(output.read_text())
     assert EVIL in page.text
