@@ -18,6 +18,8 @@ ABOUT = frozenset(
 )
 """Keys that other parts of a report are about."""
 
+UNKNOWN = "unknown"
+
 INTERVAL = {"value", "low", "high"}
 """Keys of an estimate with its interval, which are one text."""
 
@@ -51,9 +53,16 @@ def _is_table(value: Any) -> bool:
 def _table(rows: Sequence[Mapping[str, Any]]) -> Iterator[Block]:
     flat = [_cells(row) for row in rows[:MOST]]
     titles = tuple(dict.fromkeys(title for row in flat for title in row))
-    yield TextTable(titles, tuple(tuple(row.get(title, "") for title in titles) for row in flat))
+    numbers = tuple(t for t in titles if all(_is_number(row.get(t, "")) for row in flat))
+    cells = tuple(tuple(row.get(title, "") for title in titles) for row in flat)
+    yield TextTable(titles, cells, numbers)
     if len(rows) > MOST:
         yield Paragraph(f"{len(rows) - MOST:,} more rows are in the file of the release.")
+
+
+def _is_number(text: str) -> bool:
+    """True of a number, an estimate with its interval, and of what is not there."""
+    return text in ("", UNKNOWN) or text.lstrip("-")[:1].isdigit()
 
 
 def _cells(row: Mapping[str, Any]) -> dict[str, str]:
@@ -83,11 +92,11 @@ def _unnamed(part: Mapping[str, Any]) -> dict[str, Any]:
 def _text(value: Any) -> str:
     match value:
         case None:
-            text = "unknown"
+            text = UNKNOWN
         case bool():
             text = "yes" if value else "no"
         case float():
-            text = f"{value:.4g}"
+            text = f"{value:.3g}"
         case int():
             text = f"{value:,}"
         case list():

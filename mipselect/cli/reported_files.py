@@ -67,7 +67,9 @@ def read_reported(path: Path) -> ReportedRelease:
         raise InvalidInput(f"{path}: is no release: {error} is missing") from error
     except (IndexError, ArithmeticError) as error:
         raise InvalidInput(f"{path}: the numbers of its model are no release: {error}") from error
-    except (MipselectError, TypeError, AttributeError, ValueError, RecursionError) as error:
+    except RecursionError:
+        raise InvalidInput(f"{path}: is no release: it is nested too deeply") from None
+    except (MipselectError, TypeError, AttributeError, ValueError) as error:
         raise InvalidInput(f"{path}: {error}") from error
     return replace(
         found,

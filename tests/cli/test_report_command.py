@@ -349,7 +349,7 @@ def test_a_private_release_of_a_kind_without_words(run: Run, tmp_path: Path) -> 
     path.write_text(json.dumps(UNKNOWN))
     text = run("report", path).out
     assert "## 1. Private answer of mipselect audit" in text
-    assert "| share of all | 0.1235 |" in text
+    assert "| share of all | 0.123 |" in text
     (table,) = (t for t in markdown_tables(text) if t[0][0] == "name")
     assert table[0] == ["name", "clipped", "missing", "shares: fine", "found", "unreadable"]
     assert [cell.replace("\\", "") for cell in table[2][1:]] == [
@@ -360,6 +360,13 @@ def test_a_private_release_of_a_kind_without_words(run: Run, tmp_path: Path) -> 
     page = checked_page(output.read_text())
     assert EVIL in page.text
     assert page.links == ["https://doi.org/10.1561/0400000042"]
+
+
+def test_what_is_nested_too_deeply_is_one_line(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "deep.json"
+    deep = '{"a":' * 900 + "1" + "}" * 900
+    path.write_text(json.dumps(UNKNOWN)[:-1] + f', "more": {deep}}}')
+    run("report", path).failed_with(2, f"{path}: is no release: it is nested too deeply")
 
 
 def leaves(content: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
