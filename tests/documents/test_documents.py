@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import re
-from html import escape
+from html import escape, unescape
 from itertools import pairwise
 
 import pytest
+from markdown_it import MarkdownIt
 
 from mipselect.documents.blocks import (
     Alert,
@@ -93,6 +94,17 @@ def test_no_text_leaves_its_place_in_markdown(text: str) -> None:
     paragraphs = [part for part in source.split("\n\n") if not part.startswith(("|", ">", "- "))]
     assert [part.startswith("#") for part in paragraphs] == [True, True, False]
     assert not re.match(r"\s*(-|\d+\.) ", paragraphs[2])
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_a_reader_of_markdown_shows_the_letters(text: str) -> None:
+    """`rich` brings a reader along."""
+    reader = MarkdownIt("commonmark").enable("table")
+    shown, plain = (reader.render(markdown_page(of(each))) for each in (text, "plain"))
+    assert set(re.findall(r"<(\w+)", shown)) == set(re.findall(r"<(\w+)", plain))
+    assert re.findall('href="(.*?)"', shown) == ["https://doi.org/1"]
+    if text.isprintable():
+        assert unescape(shown).count(text) == unescape(plain).count("plain")
 
 
 def test_a_part_for_a_notebook_is_plain() -> None:
