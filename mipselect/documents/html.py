@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from html import escape
 
@@ -20,6 +21,9 @@ from mipselect.documents.blocks import (
 from mipselect.documents.interval_svg import plot_html
 from mipselect.documents.style import STYLE
 from mipselect.validation import printable
+
+LONG = re.compile(r"(\S{24})(?=\S)")
+"""So many letters of a word that has more."""
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 """Forbids a browser to load or run anything, whatever stands in the page."""
@@ -70,15 +74,15 @@ def _block(block: Block) -> str:
 
 def _table(table: TextTable) -> str:
     kinds = ["number" if title in table.numbers else "" for title in table.titles]
-    rows = "".join(_row("td", row, kinds) for row in table.rows)
-    return f"<table>{_row('th', table.titles, kinds)}{rows}</table>"
+    rows = "".join(_row("td", map(_text, row), kinds) for row in table.rows)
+    return f"<table>{_row('th', map(_title, table.titles), kinds)}{rows}</table>"
 
 
-def _row(tag: str, cells: Sequence[str], kinds: Sequence[str]) -> str:
+def _row(tag: str, cells: Iterable[str], kinds: Sequence[str]) -> str:
     made = []
     for cell, kind in zip(cells, kinds, strict=True):
         named = f' class="{kind}"' if kind else ""
-        made.append(f"<{tag}{named}>{_text(cell)}</{tag}>")
+        made.append(f"<{tag}{named}>{cell}</{tag}>")
     return f"<tr>{''.join(made)}</tr>"
 
 
@@ -91,6 +95,11 @@ def _item(item: str | Cited) -> str:
     if isinstance(item, str):
         return _text(item)
     return f'{_text(item.text)} <a href="{escape(item.address)}">{_text(item.words)}</a>'
+
+
+def _title(text: str) -> str:
+    """A title of a column, whose words are whole but for very long ones."""
+    return "<wbr>".join(map(_text, LONG.sub("\\1\0", printable(text)).split("\0")))
 
 
 def _text(text: str) -> str:

@@ -27,7 +27,7 @@ th { font-weight: 600; color: var(--soft) }
 td:first-child { min-width: 6.4rem }
 td:last-child { min-width: 4.6rem }
 .number { text-align: right; overflow-wrap: normal; font-variant-numeric: tabular-nums }
-.keyed th { width: 32%; color: var(--ink) }
+.keyed th { width: 32%; overflow-wrap: anywhere; color: var(--ink) }
 .blank { background: var(--fill); font-style: italic }
 .alert { border: 2px solid var(--alarm); border-radius: .3rem; padding: .7rem .9rem;
          background: var(--alarm-page); color: var(--alarm); font-size: 1.05rem }

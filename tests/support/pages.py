@@ -6,12 +6,12 @@ import re
 from html.parser import HTMLParser
 from typing import Any
 
-VOID = {"meta"}
+VOID = {"meta", "wbr"}
 LOADS = ("src", "srcset", "action", "formaction", "data", "poster", "background", "xlink:href")
 TAGS = {
     *("html", "head", "meta", "title", "style", "body", "main", "h1", "h2", "h3", "p", "strong"),
     *("ul", "li", "a", "table", "tr", "th", "td", "figure", "figcaption", "div", "span"),
-    *("svg", "line", "circle", "text"),
+    *("svg", "line", "circle", "text", "wbr"),
 }
 """What a report is made of."""
 
