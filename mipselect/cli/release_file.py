@@ -129,7 +129,9 @@ def checked_release(report: Mapping[str, Any]) -> ReleaseFile:
         total = guarantee_of(report["guarantee_of_all_draws"])
     if not releases:
         raise InvalidInput("it has no draws")
-    if any(release.guarantee != one for release in releases) or total.epsilon < one.epsilon:
+    least = one.times(len(releases))
+    is_less = total.epsilon < least.epsilon or total.delta < least.delta
+    if is_less or any(release.guarantee != one for release in releases):
         raise InvalidInput("its guarantees contradict each other")
     features, sizes, solver = (report.get(key) for key in ("features", "sizes", "solver"))
     if sizes is not None and not sizes:

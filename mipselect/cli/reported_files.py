@@ -152,12 +152,15 @@ def _of_another(report: Mapping[str, Any]) -> ReportedRelease:
     target, unit, version = (
         None if name is None else checked_name(name, key) for key, name in names.items()
     )
-    guarantee = report["guarantee_of_all_draws" if "draws" in report else "guarantee"]
+    key = "guarantee_of_all_draws" if "guarantee_of_all_draws" in report else "guarantee"
+    guarantee = _agreeing(guarantee_of(report[key]), report)
+    if quality is not None and quality.guarantee != guarantee:
+        raise InvalidInput("is no release: its guarantees contradict each other")
     ledger = report.get("ledger")
     return ReportedRelease(
         name=command,
         kind=command if quality is None else EVALUATION,
-        guarantee=_agreeing(guarantee_of(guarantee), report),
+        guarantee=guarantee,
         data=_file_name(report, "data") or _file_name(report, "instance"),
         target=target,
         quality=quality,

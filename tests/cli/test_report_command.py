@@ -475,6 +475,13 @@ def test_parts_must_agree(run: Run, here: Path) -> None:
     wrong = changed(here / "seeded.json", private=True, sensitive=False)
     run("report", wrong).failed_with(2, "private contradicts its guarantee")
     run("card", wrong).failed_with(2, "it has seeded draws")
+    cheap = Guarantee(3.9).to_dict()
+    less = changed(here / "fields.json", guarantee_of_all_draws=cheap)
+    run("report", less).failed_with(2, "contradict each other")
+    run("card", less).failed_with(2, "contradict each other")
+    changed(here / "fields.json", guarantee_of_all_draws=Guarantee(4.0).to_dict())
+    cheaper = changed(here / "quality.json", guarantee=Guarantee(0.1).to_dict())
+    run("report", cheaper).failed_with(2, "contradict each other")
     model = json.loads((here / "numbers.json").read_text())["model"]
     model["statistics"]["gradients"] = []
     run("report", changed(here / "numbers.json", model=model)).failed_with(
@@ -488,6 +495,17 @@ def test_parts_must_agree(run: Run, here: Path) -> None:
     run("report", changed(here / "quality.json", quality=quality)).failed_with(
         2, "quality.measures[0] lacks low"
     )
+
+
+def test_a_report_is_replaced_whole_or_not_at_all(run: Run, here: Path) -> None:
+    output = here / "r.html"
+    assert run("report", *files(here), "--output", output).code == 0
+    before = output.read_bytes()
+    run("report", *files(here), here / "stays.csv", "--output", output).failed_with(2, "not valid")
+    assert output.read_bytes() == before
+    assert [path.name for path in here.glob(".mipselect-*")] == []
+    (here / "link.html").symlink_to(output)
+    run("report", here / "fields.json", "--output", here / "link.html").failed_with(2, "link")
 
 
 def test_bad_usage(run: Run, here: Path) -> None:
