@@ -352,6 +352,7 @@ def test_a_private_release_of_a_kind_without_words(run: Run, tmp_path: Path) -> 
     assert "| share of all | 0.123 |" in text
     (table,) = (t for t in markdown_tables(text) if t[0][0] == "name")
     assert table[0] == ["name", "clipped", "missing", "shares: fine", "found", "unreadable"]
+    assert [cell == "---:" for cell in table[1]] == [False, True, True, True, False, False]
     assert [cell.replace("\\", "") for cell in table[2][1:]] == [
         "0.1 in [0.05, unknown]", "unknown", "0.7 in [0.6, 0.8]", "about a; text b; c", "",
     ]  # fmt: skip
