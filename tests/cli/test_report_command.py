@@ -17,6 +17,7 @@ import pytest
 from mipselect.cli import main
 from mipselect.privacy import Guarantee, Ledger, Release
 from mipselect.privacy.guarantee import compose
+from mipselect.quality import Measure, Quality
 from mipselect.regression import AdaSSPRegressor, ModelRelease
 from tests.support.commandline import Run
 from tests.support.pages import checked_page, markdown_tables
@@ -555,3 +556,9 @@ def test_objects_in_a_notebook_have_one_style() -> None:
     assert page.tags == {"p", "table", "tr", "th", "td"}
     assert "left1.50" in page.text
     assert EVIL not in page.text
+    poor = Quality(measures=(Measure("R²", 0.1, -0.2, 0.4),), guarantee=Guarantee(1.0))
+    page = checked_page(poor._repr_html_())
+    assert page.tags == {"p", "strong", "table", "tr", "th", "td"}
+    assert page.text.startswith("Not known to be better than predicting the mean")
+    assert "R²0.100-0.2000.400" in page.text
+    assert "1-differentially private" in page.text
