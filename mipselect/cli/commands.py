@@ -78,6 +78,10 @@ OWN = {
         "card",
         "Write the privacy card of a release: what was done, the guarantee, who answers for it.",
     ),
+    "report": (
+        "release_report",
+        "Write a report on releases for everybody: results, guarantee, costs, how to cite.",
+    ),
     "ledger": (
         "ledger",
         "Keep a privacy budget in a file: create, show, verify, export.",
