@@ -15,7 +15,18 @@ from scipy.special import ndtr
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.blocks.partitions import SEED_BITS
 from mipselect.errors import InvalidInput
+from mipselect.planning.derived_columns import (
+    contribution,
+    curved,
+    inverse,
+    point_of,
+    points_in_time,
+    stored_points,
+)
+from mipselect.tables.derivations import DerivedField, Transformed
+from mipselect.tables.derived_encoders import BrokenLine, Interaction
 from mipselect.tables.encoders import Encoder, Indicators, Ranked, Scaled, Unscaled
+from mipselect.tables.fields import POINTS
 from mipselect.tables.public_map import PublicMap
 from mipselect.validation import checked_number, checked_positive, checked_share
 
@@ -149,7 +160,7 @@ class Simulation:
     def repeated(self) -> int:
         """Number of fields repeating each other: 4 if there are as many; 0 if fewer than 2 can."""
         vary = self._that_vary()
-        ranges = sum(isinstance(self.public.features[j], Scaled) for j in vary)
+        ranges = sum(_may_repeat(self.public.features[j]) for j in vary)
         possible = min(MOST_REPEATED, ranges, len(vary) - (self.support_size - 1))
         asked = self.repeats and self.support_size > 1 and self.guesses.repeated > 0.0
         return possible if asked and possible > 1 else 0
@@ -165,7 +176,7 @@ class Simulation:
         if not self.repeated:
             chosen = rng.choice(among, self.support_size, replace=False)
             return tuple(np.array([j]) for j in np.sort(chosen))
-        ranges = [j for j in among if isinstance(features[j], Scaled)]
+        ranges = [j for j in among if _may_repeat(features[j])]
         alike = np.sort(rng.choice(ranges, self.repeated, replace=False))
         others = rng.choice(np.setdiff1d(among, alike), self.support_size - 1, replace=False)
         return (alike, *(np.array([j]) for j in np.sort(others)))
@@ -183,7 +194,11 @@ class Simulation:
         shared, lost = of_the_alike.standard_normal(rows), of_the_alike.random(rows)
         columns: dict[str, pa.Array] = {}
         repeated, rest = np.zeros(rows), np.zeros(rows)
+        made = [j for j, e in enumerate(public.encoders) if isinstance(e.field, DerivedField)]
+        through = curved(public.encoders)
         for j, encoder in enumerate(public.encoders):
+            if j in made:
+                continue
             fresh, chance = rng.standard_normal(rows), rng.random(rows)
             own = _mixed(shared, fresh, REPEATED_CORRELATION) if j in alike else fresh
             z = _mixed(common, own, guesses.correlation)
@@ -191,12 +206,21 @@ class Simulation:
                 0.0 if encoder.field.required else guesses.missing
             )
             numbers = _numbers(encoder, z, guesses.spread)
+            if isinstance(encoder, Unscaled) and encoder.field.name in through:
+                numbers = inverse(through[encoder.field.name], z)
             columns[encoder.field.name] = _stored(encoder, numbers, absent)
             effect = _standardised(np.where(absent, 0.0, _effect(encoder, numbers, rng)))
             if j in alike:
                 repeated += effect
             elif j in matters:
                 rest += strengths[j] * rng.choice([-1.0, 1.0]) * effect
+        of_the_derived = np.random.default_rng([self.seed, number, rows, 3])
+        for j in made:
+            encoder = public.encoders[j]
+            self._add_sources(encoder, columns, rows, of_the_derived)
+            effect = _standardised(contribution(encoder, columns, of_the_derived))
+            if j in matters:
+                rest += strengths[j] * effect
         noise = rng.standard_normal(rows)
         mean, sd = guesses.target_law(public)
         first = guesses.repeated if alike else 0.0
@@ -207,10 +231,39 @@ class Simulation:
         target = _numbers(aim, latent)
         if isinstance(aim, Scaled):
             target = np.clip(mean + sd * latent, aim.low, aim.high)
-        columns[aim.field.name] = _stored(aim, target, np.zeros(rows, dtype=bool))
+        columns |= _stored_target(aim, target)
         if public.unit is not None:
             columns[public.unit.name] = pa.array(np.arange(rows)).cast(pa.string())
         return pa.table(columns)
+
+    def _add_sources(
+        self,
+        encoder: Encoder,
+        columns: dict[str, pa.Array],
+        rows: int,
+        rng: np.random.Generator,
+    ) -> None:
+        """Add the columns that a derived feature is made of, unless they are there."""
+        field = encoder.field
+        assert isinstance(field, DerivedField)
+        for k, source in enumerate(field.derivation.sources):
+            if source.name in columns:
+                continue
+            absent = rng.random(rows) < (0.0 if source.required else self.guesses.missing)
+            if source.type in POINTS:
+                points = points_in_time(source.name, self.public.encoders, rng, rows)
+                columns[source.name] = stored_points(points, absent)
+                continue
+            z = rng.standard_normal(rows)
+            if isinstance(encoder, Interaction):
+                numbers = _numbers(encoder.factors[k], z, self.guesses.spread)
+                columns[source.name] = _stored(encoder.factors[k], numbers, absent)
+                continue
+            line = encoder.line if isinstance(encoder, BrokenLine) else encoder
+            numbers = z if line is None else _numbers(line, z, self.guesses.spread)
+            if isinstance(field.derivation, Transformed):
+                numbers = inverse(field, numbers)
+            columns[source.name] = pa.array(numbers, mask=absent)
 
     def partition_seed(self, number: int, rows: int) -> int:
         """Seed of the partitions of a table into blocks of rows."""
@@ -225,7 +278,7 @@ class Simulation:
     def _that_vary(self) -> Sequence[int]:
         """The features that can matter: those with more than one value, if there are s of them."""
         features = self.public.features
-        vary = [j for j, e in enumerate(features) if _is_number(e) or _levels(e) > 1]
+        vary = [j for j, e in enumerate(features) if _varies(e)]
         return vary if len(vary) >= self.support_size else range(len(features))
 
 
@@ -246,8 +299,14 @@ def _numbers(encoder: Encoder, z: FloatArray, spread: float = 1.0) -> FloatArray
     return np.asarray(np.minimum(np.floor(ndtr(z) * levels), levels - 1.0))
 
 
-def _is_number(encoder: Encoder) -> bool:
-    return isinstance(encoder, Scaled | Unscaled)
+def _varies(encoder: Encoder) -> bool:
+    """True of all but a field with one category."""
+    return not isinstance(encoder, Ranked | Indicators) or encoder.levels > 1
+
+
+def _may_repeat(encoder: Encoder) -> bool:
+    """True of a field with a range; what is made of it repeats nothing by itself."""
+    return isinstance(encoder, Scaled) and not isinstance(encoder.field, DerivedField)
 
 
 def _levels(encoder: Encoder) -> int:
@@ -267,6 +326,17 @@ def _effect(encoder: Encoder, numbers: FloatArray, rng: np.random.Generator) -> 
 def _standardised(values: FloatArray) -> FloatArray:
     size = float(values.std())
     return (values - values.mean()) / size if size > 0.0 else np.zeros_like(values)
+
+
+def _stored_target(encoder: Encoder, numbers: FloatArray) -> dict[str, pa.Array]:
+    """The column of a target, or the one that it is made of."""
+    field, there = encoder.field, np.zeros(len(numbers), dtype=bool)
+    if not isinstance(field, DerivedField):
+        return {field.name: _stored(encoder, numbers, there)}
+    (name,) = field.inputs
+    if isinstance(field.derivation, Transformed):
+        return {name: pa.array(inverse(field, numbers))}
+    return {name: stored_points(point_of(field, numbers), there)}
 
 
 def _stored(encoder: Encoder, numbers: FloatArray, absent: NDArray[np.bool_]) -> pa.Array:

@@ -11,7 +11,8 @@ from typing import Any
 from mipselect.errors import InvalidInput
 from mipselect.regression.intervals import CoefficientIntervals, confidence_intervals
 from mipselect.regression.release import ModelRelease
-from mipselect.tables.equation import CATEGORY, INTERCEPT, PER_UNIT, TableEquation, Term
+from mipselect.tables.equation import TableEquation
+from mipselect.tables.terms import CATEGORY, INTERCEPT, PER_UNIT, Term
 from mipselect.validation import checked_share
 
 LEVEL = 0.95

@@ -243,7 +243,7 @@ class TablePlan:
             "target": target,
             "support_size": self.size,
             "always": always,
-            "never": [field.name for field in self.schema.fields if field.name not in kept],
+            "never": [field.name for field in self.schema.features if field.name not in kept],
         }
 
     def scored(self, source: Any, unit_rule: str) -> Instance | BlockScores:

@@ -9,12 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mipselect.tables.encoders import Column
-from mipselect.tables.equation import TableEquation, Term
+from mipselect.tables.equation import TableEquation
 from mipselect.tables.fields import Field
 from mipselect.tables.mapping import FeatureTable, map_table
 from mipselect.tables.model_table import ModelTable
 from mipselect.tables.public_map import PublicMap
 from mipselect.tables.schema import TableSchema
+from mipselect.tables.terms import Term
 from mipselect.tables.units import TableCoefficients, Units
 
 if TYPE_CHECKING:

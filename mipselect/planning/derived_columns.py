@@ -1,0 +1,96 @@
+"""Simulated columns that derived features are made of, and what these contribute."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from mipselect.arrays import FloatArray
+from mipselect.tables.dates import DAY
+from mipselect.tables.derivations import (
+    COUNTS,
+    CURVES,
+    DerivedField,
+    PartOfTime,
+    Transformed,
+)
+from mipselect.tables.encoders import Encoder, Scaled
+
+DECADE = (18_262, 21_914)
+"""Days from 1970: 2020 to 2029, for dates of which nothing is stated."""
+
+
+def inverse(field: DerivedField, numbers: FloatArray) -> FloatArray:
+    """Return numbers of the source that a transformed number is made of."""
+    assert isinstance(field.derivation, Transformed)
+    return np.asarray(CURVES[field.derivation.transform].inverse(numbers))
+
+
+def curved(encoders: Sequence[Encoder]) -> dict[str, DerivedField]:
+    """Return the transformed features by the field that each is made of."""
+    return {
+        encoder.field.derivation.source.name: encoder.field
+        for encoder in encoders
+        if isinstance(encoder.field, DerivedField)
+        and isinstance(encoder.field.derivation, Transformed)
+    }
+
+
+def points_in_time(
+    name: str, encoders: Sequence[Encoder], rng: np.random.Generator, rows: int
+) -> FloatArray:
+    """Draw points in time, in seconds from 1970, within what some feature states of the field."""
+    low, high = DECADE
+    for encoder in encoders:
+        field = encoder.field
+        if field.inputs != (name,) or not isinstance(encoder, Scaled):
+            continue
+        made = field.derivation if isinstance(field, DerivedField) else None
+        if isinstance(made, PartOfTime) and made.part in ("days", "year"):
+            low, high = (int(_day(made, end)) for end in (encoder.low, encoder.high))
+    return np.asarray(np.floor(rng.uniform(low * DAY, (max(low, high) + 1) * DAY, rows)))
+
+
+def point_of(field: DerivedField, numbers: FloatArray) -> FloatArray:
+    """Return points in time, in seconds, with these numbers as their part."""
+    made = field.derivation
+    assert isinstance(made, PartOfTime)
+    assert made.part in COUNTS
+    return np.array([_day(made, number) * DAY for number in np.rint(numbers).tolist()])
+
+
+def _day(made: PartOfTime, number: float) -> int:
+    """The day, from 1970, of a number of days, a year or a day of the month."""
+    if made.part == "days":
+        return made.since + int(number)
+    if made.part == "day":
+        return int(number) - 1
+    year = min(max(int(number), 1), 9999)
+    return int(np.datetime64(f"{year:04d}-01-01").astype(np.int64))
+
+
+def stored_points(points: FloatArray, absent: NDArray[np.bool_]) -> pa.Array:
+    """The column of a date or a time as a file would hold it."""
+    return pa.array(points.astype(np.int64), mask=absent).cast(pa.timestamp("s"))
+
+
+def contribution(
+    encoder: Encoder, columns: Mapping[str, pa.Array], rng: np.random.Generator
+) -> FloatArray:
+    """Return a random combination of the columns of a derived feature, around 0."""
+    arrays = [columns[name] for name in encoder.field.inputs]
+    width = len(encoder.columns())
+    made = np.empty((len(arrays[0]), width))
+    encoder.encode(arrays, made)
+    made = made[:, : width - (not encoder.field.required)]
+    there = np.isfinite(made)
+    made = np.where(there, made, 0.0)
+    means = made.sum(axis=0) / np.maximum(there.sum(axis=0), 1)
+    spread = np.where(there, made - means, 0.0)
+    sizes = spread.std(axis=0)
+    return np.asarray(
+        (spread / np.where(sizes > 0.0, sizes, 1.0)) @ rng.standard_normal(len(means))
+    )
