@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from mipselect.arrays import FloatArray
+from mipselect.planning.stored_columns import numbers_of, stored
 from mipselect.tables.dates import DAY
 from mipselect.tables.derivations import (
     COUNTS,
@@ -17,16 +19,34 @@ from mipselect.tables.derivations import (
     PartOfTime,
     Transformed,
 )
+from mipselect.tables.derived_encoders import BrokenLine, Interaction
 from mipselect.tables.encoders import Encoder, Scaled
+from mipselect.tables.fields import POINTS
+from mipselect.tables.public_map import PublicMap
 
 DECADE = (18_262, 21_914)
 """Days from 1970: 2020 to 2029, for dates of which nothing is stated."""
 
 
+class Guessed(Protocol):
+    """Assumptions about the columns; see `Guesses`."""
+
+    @property
+    def missing(self) -> float:
+        """Share of missing values."""
+        ...
+
+    @property
+    def spread(self) -> float:
+        """Standard deviation of a number, in halves of its range."""
+        ...
+
+
 def inverse(field: DerivedField, numbers: FloatArray) -> FloatArray:
     """Return numbers of the source that a transformed number is made of."""
     assert isinstance(field.derivation, Transformed)
-    return np.asarray(CURVES[field.derivation.transform].inverse(numbers))
+    with np.errstate(over="ignore"):
+        return np.asarray(CURVES[field.derivation.transform].inverse(numbers))
 
 
 def curved(encoders: Sequence[Encoder]) -> dict[str, DerivedField]:
@@ -94,3 +114,45 @@ def contribution(
     return np.asarray(
         (spread / np.where(sizes > 0.0, sizes, 1.0)) @ rng.standard_normal(len(means))
     )
+
+
+def stored_target(encoder: Encoder, numbers: FloatArray) -> dict[str, pa.Array]:
+    """The column of a target, or the one that it is made of."""
+    field, there = encoder.field, np.zeros(len(numbers), dtype=bool)
+    if not isinstance(field, DerivedField):
+        return {field.name: stored(encoder, numbers, there)}
+    (name,) = field.inputs
+    if isinstance(field.derivation, Transformed):
+        return {name: pa.array(inverse(field, numbers))}
+    return {name: stored_points(point_of(field, numbers), there)}
+
+
+def add_sources(
+    encoder: Encoder,
+    columns: dict[str, pa.Array],
+    public: PublicMap,
+    guesses: Guessed,
+    rows: int,
+    rng: np.random.Generator,
+) -> None:
+    """Add the columns that a derived feature is made of, unless they are there."""
+    field = encoder.field
+    assert isinstance(field, DerivedField)
+    for k, source in enumerate(field.derivation.sources):
+        if source.name in columns:
+            continue
+        absent = rng.random(rows) < (0.0 if source.required else guesses.missing)
+        if source.type in POINTS:
+            points = points_in_time(source.name, public.encoders, rng, rows)
+            columns[source.name] = stored_points(points, absent)
+            continue
+        z = rng.standard_normal(rows)
+        if isinstance(encoder, Interaction):
+            numbers = numbers_of(encoder.factors[k], z, guesses.spread)
+            columns[source.name] = stored(encoder.factors[k], numbers, absent)
+            continue
+        line = encoder.line if isinstance(encoder, BrokenLine) else encoder
+        numbers = z if line is None else numbers_of(line, z, guesses.spread)
+        if isinstance(field.derivation, Transformed):
+            numbers = inverse(field, numbers)
+        columns[source.name] = pa.array(numbers, mask=absent)

@@ -9,24 +9,20 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
-from scipy.special import ndtr
 
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.blocks.partitions import SEED_BITS
 from mipselect.errors import InvalidInput
 from mipselect.planning.derived_columns import (
+    add_sources,
     contribution,
     curved,
     inverse,
-    point_of,
-    points_in_time,
-    stored_points,
+    stored_target,
 )
-from mipselect.tables.derivations import DerivedField, Transformed
-from mipselect.tables.derived_encoders import BrokenLine, Interaction
+from mipselect.planning.stored_columns import numbers_of, stored
+from mipselect.tables.derivations import DerivedField
 from mipselect.tables.encoders import Encoder, Indicators, Ranked, Scaled, Unscaled
-from mipselect.tables.fields import POINTS
 from mipselect.tables.public_map import PublicMap
 from mipselect.validation import checked_number, checked_positive, checked_share
 
@@ -35,9 +31,6 @@ MOST_REPEATED = 4
 
 REPEATED_CORRELATION = 0.98
 """with this correlation of any two."""
-
-SPREAD_OF_INTEGERS = 1000.0
-"""Standard deviation of an integer without a range: hardly any are equal."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -205,10 +198,10 @@ class Simulation:
             absent = (lost if j in alike else chance) < (
                 0.0 if encoder.field.required else guesses.missing
             )
-            numbers = _numbers(encoder, z, guesses.spread)
+            numbers = numbers_of(encoder, z, guesses.spread)
             if isinstance(encoder, Unscaled) and encoder.field.name in through:
                 numbers = inverse(through[encoder.field.name], z)
-            columns[encoder.field.name] = _stored(encoder, numbers, absent)
+            columns[encoder.field.name] = stored(encoder, numbers, absent)
             effect = _standardised(np.where(absent, 0.0, _effect(encoder, numbers, rng)))
             if j in alike:
                 repeated += effect
@@ -217,7 +210,7 @@ class Simulation:
         of_the_derived = np.random.default_rng([self.seed, number, rows, 3])
         for j in made:
             encoder = public.encoders[j]
-            self._add_sources(encoder, columns, rows, of_the_derived)
+            add_sources(encoder, columns, public, guesses, rows, of_the_derived)
             effect = _standardised(contribution(encoder, columns, of_the_derived))
             if j in matters:
                 rest += strengths[j] * effect
@@ -228,42 +221,13 @@ class Simulation:
         signal = math.sqrt(first) * _standardised(repeated) + math.sqrt(later) * _standardised(rest)
         latent = _mixed(_standardised(signal), noise, first + later)
         aim = public.target.encoder
-        target = _numbers(aim, latent)
+        target = numbers_of(aim, latent)
         if isinstance(aim, Scaled):
             target = np.clip(mean + sd * latent, aim.low, aim.high)
-        columns |= _stored_target(aim, target)
+        columns |= stored_target(aim, target)
         if public.unit is not None:
             columns[public.unit.name] = pa.array(np.arange(rows)).cast(pa.string())
         return pa.table(columns)
-
-    def _add_sources(
-        self,
-        encoder: Encoder,
-        columns: dict[str, pa.Array],
-        rows: int,
-        rng: np.random.Generator,
-    ) -> None:
-        """Add the columns that a derived feature is made of, unless they are there."""
-        field = encoder.field
-        assert isinstance(field, DerivedField)
-        for k, source in enumerate(field.derivation.sources):
-            if source.name in columns:
-                continue
-            absent = rng.random(rows) < (0.0 if source.required else self.guesses.missing)
-            if source.type in POINTS:
-                points = points_in_time(source.name, self.public.encoders, rng, rows)
-                columns[source.name] = stored_points(points, absent)
-                continue
-            z = rng.standard_normal(rows)
-            if isinstance(encoder, Interaction):
-                numbers = _numbers(encoder.factors[k], z, self.guesses.spread)
-                columns[source.name] = _stored(encoder.factors[k], numbers, absent)
-                continue
-            line = encoder.line if isinstance(encoder, BrokenLine) else encoder
-            numbers = z if line is None else _numbers(line, z, self.guesses.spread)
-            if isinstance(field.derivation, Transformed):
-                numbers = inverse(field, numbers)
-            columns[source.name] = pa.array(numbers, mask=absent)
 
     def partition_seed(self, number: int, rows: int) -> int:
         """Seed of the partitions of a table into blocks of rows."""
@@ -287,18 +251,6 @@ def _mixed(one: FloatArray, other: FloatArray, share: float) -> FloatArray:
     return np.asarray(math.sqrt(share) * one + math.sqrt(1.0 - share) * other)
 
 
-def _numbers(encoder: Encoder, z: FloatArray, spread: float = 1.0) -> FloatArray:
-    """Numbers in the units of a field, or places among its categories, of standard normal ones."""
-    if isinstance(encoder, Unscaled):
-        return SPREAD_OF_INTEGERS * z if encoder.field.type == "integer" else z
-    if isinstance(encoder, Scaled):
-        half = 0.5 * (encoder.high - encoder.low)
-        middle = 0.5 * (encoder.low + encoder.high)
-        return np.asarray(np.clip(middle + half * spread * z, encoder.low, encoder.high))
-    levels = _levels(encoder)
-    return np.asarray(np.minimum(np.floor(ndtr(z) * levels), levels - 1.0))
-
-
 def _varies(encoder: Encoder) -> bool:
     """True of all but a field with one category."""
     return not isinstance(encoder, Ranked | Indicators) or encoder.levels > 1
@@ -307,12 +259,6 @@ def _varies(encoder: Encoder) -> bool:
 def _may_repeat(encoder: Encoder) -> bool:
     """True of a field with a range; what is made of it repeats nothing by itself."""
     return isinstance(encoder, Scaled) and not isinstance(encoder.field, DerivedField)
-
-
-def _levels(encoder: Encoder) -> int:
-    """Return the number of categories of a field that is no number."""
-    assert isinstance(encoder, Ranked | Indicators)
-    return encoder.levels
 
 
 def _effect(encoder: Encoder, numbers: FloatArray, rng: np.random.Generator) -> FloatArray:
@@ -326,26 +272,3 @@ def _effect(encoder: Encoder, numbers: FloatArray, rng: np.random.Generator) -> 
 def _standardised(values: FloatArray) -> FloatArray:
     size = float(values.std())
     return (values - values.mean()) / size if size > 0.0 else np.zeros_like(values)
-
-
-def _stored_target(encoder: Encoder, numbers: FloatArray) -> dict[str, pa.Array]:
-    """The column of a target, or the one that it is made of."""
-    field, there = encoder.field, np.zeros(len(numbers), dtype=bool)
-    if not isinstance(field, DerivedField):
-        return {field.name: _stored(encoder, numbers, there)}
-    (name,) = field.inputs
-    if isinstance(field.derivation, Transformed):
-        return {name: pa.array(inverse(field, numbers))}
-    return {name: stored_points(point_of(field, numbers), there)}
-
-
-def _stored(encoder: Encoder, numbers: FloatArray, absent: NDArray[np.bool_]) -> pa.Array:
-    """The column of a field as a file would hold it."""
-    field = encoder.field
-    if isinstance(encoder, Scaled | Unscaled):
-        narrow = isinstance(encoder, Scaled) and encoder.high - encoder.low < 2.0
-        whole = field.type == "integer" and not narrow
-        return pa.array(np.rint(numbers) if whole else numbers, mask=absent)
-    categories: Sequence[object] = field.categories or (False, True)
-    places = pa.array(numbers.astype(np.int32), mask=absent)
-    return pa.DictionaryArray.from_arrays(places, pa.array(list(categories))).dictionary_decode()

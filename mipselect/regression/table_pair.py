@@ -375,7 +375,7 @@ def scores_blocks_of_table(
     return ranged or fields_from_blocks(
         relation=regressor.relation,
         classes=public.units.classes is not None,
-        numbers_only=all(isinstance(encoder, Scaled) for encoder in public.encoders),
+        numbers_only=all(e.field.is_number and not e.field.categories for e in public.encoders),
     )
 
 

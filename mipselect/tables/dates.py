@@ -43,12 +43,12 @@ def seconds(column: pa.Array, field: Field) -> NDArray[np.int64]:
     of day alone is no point.
     """
     result = by_kind(column, lambda part: _of_one_kind(part, field), np.int64)
+    if any(field.missing_values):
+        codes = _of_texts(pa.array(field.missing_values, pa.string()), field)
+        result = np.where(np.isin(result, codes), NO_POINT, result)
     if field.type == "time":
         result = np.where(result == NO_POINT, NO_POINT, result % DAY)
-    if not any(field.missing_values):
-        return result
-    codes = _of_texts(pa.array(field.missing_values, pa.string()), field)
-    return np.where(np.isin(result, codes), NO_POINT, result)
+    return result
 
 
 def checked_format(field: Field, where: str) -> None:

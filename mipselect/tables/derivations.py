@@ -69,7 +69,7 @@ class Curve:
     @property
     def domain(self) -> str:
         """The least value, in words."""
-        return f"{self.least:g} or more" if self.closed else f"above {self.least:g}"
+        return f"of {self.least:g} or more" if self.closed else f"above {self.least:g}"
 
 
 CURVES: Mapping[str, Curve] = {

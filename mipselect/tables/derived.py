@@ -127,7 +127,7 @@ def _transformed(entry: Mapping[str, Any], source: Field, where: str) -> Derived
     curve = CURVES[made.transform]
     if ends is None and source.minimum is not None and not curve.holds(source.minimum):
         raise InvalidInput(
-            f"{where}: {made.transform} needs a minimum of {curve.domain}; that of "
+            f"{where}: {made.transform} needs a minimum {curve.domain}; that of "
             f"{shown(source.name)} is {source.minimum:g}"
         )
     stated = _stated(source)
@@ -168,7 +168,7 @@ def _part(entry: Mapping[str, Any], source: Field, where: str) -> DerivedField:
             f"{where}: a part is of a field of type date, datetime or time; {shown(source.name)} "
             f"is of type {source.type}"
         )
-    if (part == "hour") == (source.type == "date") or (part != "hour" and source.type == "time"):
+    if (part == "hour" and source.type == "date") or (part != "hour" and source.type == "time"):
         raise InvalidInput(f"{where}: a field of type {source.type} has no {part}")
     checked_format(source, f"field {source.name}")
     if (part == "days") != ("since" in entry):

@@ -142,15 +142,19 @@ class Interaction:
     def encode(self, arrays: Arrays, out: NDArray[np.floating[Any]]) -> None:
         """Write the products."""
         one, other = (_factor(f, [a]) for f, a in zip(self.factors, arrays, strict=True))
-        missing: NDArray[np.bool_] = np.isnan(one[:, 0]) | np.isnan(other[:, 0])
         with np.errstate(over="ignore"):
-            products = (one[:, :, None] * other[:, None, :]).reshape(len(missing), -1)
-        missing |= np.isinf(products).any(axis=1)
-        products[missing] = self.gap if self.numbers else 0.0
+            products = (one[:, :, None] * other[:, None, :]).reshape(len(one), -1)
         width = products.shape[1]
+        unknown: NDArray[np.bool_] = ~np.isfinite(products).all(axis=1)
+        products[unknown] = self.gap if self.numbers else 0.0
         out[:, :width] = products
         if out.shape[1] > width:
-            out[:, width] = missing
+            # A required value that is missing is the middle, as elsewhere.
+            absent = [np.isnan(one[:, 0]), np.isnan(other[:, 0])]
+            beyond = unknown & ~(absent[0] | absent[1])
+            sides = zip(self.factors, absent, strict=True)
+            optional = [rows for factor, rows in sides if not factor.field.required]
+            out[:, width] = np.logical_or.reduce([beyond, *optional])
 
 
 def labels(encoder: Encoder) -> list[str | None]:
