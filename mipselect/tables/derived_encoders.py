@@ -74,7 +74,7 @@ class BrokenLine:
 
     def columns(self) -> tuple[Column, ...]:
         """The number, its excess over every knot, and `=missing`."""
-        names = [self.field.name, *(f"{self.field.name} above {k:.15g}" for k in self.knots)]
+        names = [self.field.name, *(f"{self.field.name} above {_as_text(k)}" for k in self.knots)]
         if self.line is None:
             return (*map(Column, names), *missing_column(self.field))
         whole = self.line.columns()[0]
@@ -145,7 +145,7 @@ class Interaction:
         with np.errstate(over="ignore"):
             products = (one[:, :, None] * other[:, None, :]).reshape(len(one), -1)
         width = products.shape[1]
-        unknown: NDArray[np.bool_] = ~np.isfinite(products).all(axis=1)
+        unknown: NDArray[np.bool_] = np.asarray(~np.isfinite(products).all(axis=1))
         products[unknown] = self.gap if self.numbers else 0.0
         out[:, :width] = products
         if out.shape[1] > width:
@@ -155,6 +155,10 @@ class Interaction:
             sides = zip(self.factors, absent, strict=True)
             optional = [rows for factor, rows in sides if not factor.field.required]
             out[:, width] = np.logical_or.reduce([beyond, *optional])
+
+
+def _as_text(knot: float) -> str:
+    return values.written(knot) or repr(knot)
 
 
 def labels(encoder: Encoder) -> list[str | None]:
