@@ -12,6 +12,7 @@ from mipselect.cli.options import Delivery
 from mipselect.cli.output import check_output, deliver, line, table_of, write_whole
 from mipselect.cli.streams import say
 from mipselect.errors import InvalidInput
+from mipselect.tables.derivations import Crossed, DerivedField
 from mipselect.tables.fields import Field
 from mipselect.tables.schema import TableSchema
 
@@ -77,10 +78,10 @@ def describe(arguments: DescribeArguments) -> None:
     def render(console: Console) -> None:
         titles = ("field", "type", "becomes", "to fill in")
         table = table_of(*titles, fold=titles)
-        for field in described.fields:
-            is_unit = field.name == described.privacy_unit
-            becomes = "whose row it is" if is_unit else _becomes(field)
-            table.add_row(escape(field.name), field.type, becomes, "" if is_unit else field.gap)
+        for field in described.features:
+            special = _special(described, field)
+            becomes = special or _becomes(field)
+            table.add_row(escape(field.name), field.type, becomes, "" if special else field.gap)
         console.print(table)
         if schema is None and all(field.type == "string" for field in described.fields):
             console.print(NO_TYPES, soft_wrap=True)
@@ -95,7 +96,7 @@ def describe(arguments: DescribeArguments) -> None:
         "data": data,
         "fields": [
             {"name": field.name, "type": field.type, "to_fill_in": field.gap}
-            for field in described.fields
+            for field in described.features
         ],
         "schema": described.content,
         "advice": f"{FROM_WHERE} {TYPICAL}",
@@ -106,11 +107,22 @@ def describe(arguments: DescribeArguments) -> None:
         say(f"note: {ignored} columns of {data} are not in the schema and will be ignored")
 
 
+def _special(schema: TableSchema, field: Field) -> str:
+    """Say what a field is for that is no feature itself; "" for others."""
+    if field.name == schema.privacy_unit:
+        return "whose row it is"
+    made = [one.name for one in schema.derived if field.name in one.inputs]
+    return f"made into {escape(', '.join(made))}" if field.name in schema.only_read else ""
+
+
 def _becomes(field: Field) -> str:
     """In words, what a field is for the selection."""
     if field.gap:
         return ""
     missing = "" if field.required else " and =missing"
+    if isinstance(field, DerivedField) and field.categories is None:
+        of = " × " if isinstance(field.derivation, Crossed) else ", "
+        return f"made of {escape(of.join(field.inputs))}{missing}"
     if field.type == "boolean":
         return f"-1 or +1{missing}"
     if field.categories is None:

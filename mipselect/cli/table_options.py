@@ -12,6 +12,7 @@ from mipselect.cli.options import stated
 from mipselect.cli.streams import say
 from mipselect.errors import InvalidInput
 from mipselect.problem.scores import BLOCKS, R2
+from mipselect.tables.equation import steps_of
 from mipselect.tables.schema import TableSchema
 from mipselect.validation import checked_choice, shown
 
@@ -251,7 +252,7 @@ def note_of_the_target(schema: TableSchema, target: str) -> None:
         more = ", ..." if len(names) > 20 else ""
         say(
             f"note: {target} is taken as a number, the place among its ordered categories: "
-            f"{places}{more}"
+            f"{places}{more}; {steps_of(names)}"
         )
 
 

@@ -16,12 +16,13 @@ from mipselect.tables.derivations import (
     COUNTS,
     CURVES,
     DerivedField,
+    Knotted,
     PartOfTime,
     Transformed,
 )
 from mipselect.tables.derived_encoders import BrokenLine, Interaction
 from mipselect.tables.encoders import Encoder, Scaled
-from mipselect.tables.fields import POINTS
+from mipselect.tables.fields import POINTS, Field
 from mipselect.tables.public_map import PublicMap
 
 DECADE = (18_262, 21_914)
@@ -49,14 +50,20 @@ def inverse(field: DerivedField, numbers: FloatArray) -> FloatArray:
         return np.asarray(CURVES[field.derivation.transform].inverse(numbers))
 
 
-def curved(encoders: Sequence[Encoder]) -> dict[str, DerivedField]:
-    """Return the transformed features by the field that each is made of."""
-    return {
-        encoder.field.derivation.source.name: encoder.field
-        for encoder in encoders
-        if isinstance(encoder.field, DerivedField)
-        and isinstance(encoder.field.derivation, Transformed)
-    }
+def without_range(
+    field: Field, z: FloatArray, encoders: Sequence[Encoder], otherwise: FloatArray
+) -> FloatArray:
+    """Return numbers of a field without a range, of standard normal ones, as features need them.
+
+    They lie in the domains of curves, and to either side of knots; others are `otherwise`.
+    """
+    made = [e.field for e in encoders if isinstance(e.field, DerivedField)]
+    ways = [one.derivation for one in made if one.inputs == (field.name,)]
+    knots = [knot for way in ways if isinstance(way, Knotted) for knot in way.knots]
+    middle = 0.5 * (min(knots) + max(knots)) if knots else 1.0
+    if any(isinstance(way, Transformed) for way in ways):
+        return np.asarray(max(middle, 1.0) * np.exp(0.5 * z))
+    return middle + max(max(knots) - min(knots), 1.0) * z if knots else otherwise
 
 
 def points_in_time(
@@ -152,7 +159,10 @@ def add_sources(
             columns[source.name] = stored(encoder.factors[k], numbers, absent)
             continue
         line = encoder.line if isinstance(encoder, BrokenLine) else encoder
-        numbers = z if line is None else numbers_of(line, z, guesses.spread)
-        if isinstance(field.derivation, Transformed):
-            numbers = inverse(field, numbers)
+        if isinstance(line, Scaled):
+            numbers = numbers_of(line, z, guesses.spread)
+            if isinstance(field.derivation, Transformed):
+                numbers = inverse(field, numbers)
+        else:
+            numbers = without_range(source, z, public.encoders, z)
         columns[source.name] = pa.array(numbers, mask=absent)

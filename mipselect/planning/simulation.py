@@ -16,9 +16,8 @@ from mipselect.errors import InvalidInput
 from mipselect.planning.derived_columns import (
     add_sources,
     contribution,
-    curved,
-    inverse,
     stored_target,
+    without_range,
 )
 from mipselect.planning.stored_columns import numbers_of, stored
 from mipselect.tables.derivations import DerivedField
@@ -188,7 +187,6 @@ class Simulation:
         columns: dict[str, pa.Array] = {}
         repeated, rest = np.zeros(rows), np.zeros(rows)
         made = [j for j, e in enumerate(public.encoders) if isinstance(e.field, DerivedField)]
-        through = curved(public.encoders)
         for j, encoder in enumerate(public.encoders):
             if j in made:
                 continue
@@ -199,8 +197,8 @@ class Simulation:
                 0.0 if encoder.field.required else guesses.missing
             )
             numbers = numbers_of(encoder, z, guesses.spread)
-            if isinstance(encoder, Unscaled) and encoder.field.name in through:
-                numbers = inverse(through[encoder.field.name], z)
+            if made and isinstance(encoder, Unscaled):
+                numbers = without_range(encoder.field, z, public.encoders, numbers)
             columns[encoder.field.name] = stored(encoder, numbers, absent)
             effect = _standardised(np.where(absent, 0.0, _effect(encoder, numbers, rng)))
             if j in alike:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from typing import Any
 
 from mipselect.docstrings import completed_by
@@ -15,6 +16,18 @@ from mipselect.tables.fields import Field
 from mipselect.tables.public_map import Target
 from mipselect.tables.terms import CATEGORY, MISSING, PER_STEP, PER_UNIT, UNLISTED, Term
 from mipselect.tables.units import LinearRule
+
+SPELLED_OUT = 4
+"""Steps that are named; of more the first ones and the last."""
+
+
+def steps_of(names: Sequence[str]) -> str:
+    """Say what a step is among ordered categories: from each to the next."""
+    steps = [f"from {one} to {after}" for one, after in pairwise(names)]
+    if len(steps) > SPELLED_OUT:
+        steps = [*steps[: SPELLED_OUT - 1], "...", steps[-1]]
+    *first, last = steps
+    return f"a step is {', '.join([*first, f'or {last}']) if first else last}"
 
 
 @completed_by(LinearRule)
@@ -73,6 +86,11 @@ class TableEquation(LinearRule):
             last = len(self.places) - 1
             return f"{self.target} from 0 ({self.places[0]}) to {last} ({self.places[-1]})"
         return super().aim
+
+    @property
+    def step(self) -> str:
+        """What a step of the target is, in words; "" where it is no place among categories."""
+        return steps_of(self.places) if self.places and self.classes is None else ""
 
     @property
     def left_out(self) -> str:
