@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mipselect.tables.derivations import DerivedField
 from mipselect.tables.encoders import Column
 from mipselect.tables.equation import TableEquation
 from mipselect.tables.fields import Field
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Column",
+    "DerivedField",
     "FeatureTable",
     "Field",
     "ModelTable",

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from mipselect.docstrings import completed_by
 from mipselect.tables import dates, values
 from mipselect.tables.fields import Arrays, Field
 
@@ -178,6 +179,7 @@ class Crossed:
 Derivation = Transformed | PartOfTime | Knotted | Crossed
 
 
+@completed_by(Field)
 @dataclass(frozen=True, kw_only=True)
 class DerivedField(Field):
     """A feature that is made of fields of the same row; everything in it is public.
@@ -185,6 +187,21 @@ class DerivedField(Field):
     Attributes
     ----------
     derivation : Derivation
+        The fields, and what is made of them. A range is one of the values that are made, of a
+        broken line one of its field.
+
+    References
+    ----------
+    docs/mathematics/public-map.md, for the length of a row.
+
+    Examples
+    --------
+    >>> from mipselect.tables import TableSchema
+    >>> income = {"name": "income", "type": "number", "constraints": {"minimum": 1, "maximum": 9}}
+    >>> log = {"name": "log income", "from": "income", "transform": "log"}
+    >>> schema = TableSchema.of({"fields": [income], "mipselect:features": [log]})
+    >>> schema.derived[0].inputs, schema.derived[0].minimum
+    (('income',), 0.0)
     """
 
     derivation: Derivation
