@@ -21,45 +21,11 @@ from mipselect.regression import (
 )
 from mipselect.selectors import ExponentialSelector
 from mipselect.tables import TableSchema, map_table
+from tests.support.clinic import CONTENT, clinic
 
 HUBER = ObjectivePerturbationRegressor(loss="huber(0.25)")
-CONTENT: dict[str, Any] = {
-    "fields": [
-        {"name": "age", "type": "integer", "constraints": {"minimum": 18, "maximum": 100}},
-        {
-            "name": "income",
-            "type": "number",
-            "unit": "CHF",
-            "constraints": {"minimum": 1000, "maximum": 5e5},
-        },
-        {"name": "smoker", "type": "boolean"},
-        {"name": "admitted", "type": "date", "format": "%d.%m.%Y"},
-        {"name": "stay", "type": "number", "constraints": {"minimum": 0, "maximum": 60}},
-        {"name": "died", "type": "boolean"},
-    ],
-    "mipselect:features": [
-        {"name": "log income", "from": "income", "transform": "log"},
-        {"name": "month", "from": "admitted", "part": "month"},
-        {"name": "line", "from": "age", "knots": [40, 60]},
-        {"name": "age × smoker", "product": ["age", "smoker"]},
-    ],
-}
 SCHEMA = TableSchema.of(CONTENT)
 ASKED: dict[str, Any] = {"target": "stay", "never": ["age", "income", "died"]}
-
-
-def clinic(n: int = 3000, seed: int = 0) -> pd.DataFrame:
-    """`stay` grows with the doublings of income, with age from 60 on, and is longer in January."""
-    rng = np.random.default_rng(seed)
-    age, income = rng.integers(18, 101, n), np.exp(rng.normal(10.5, 0.9, n))
-    day = pd.Timestamp("2015-01-01") + pd.to_timedelta(rng.integers(0, 3650, n), "D")
-    stay = 2 * np.log2(income) - 12 + 0.4 * np.maximum(age - 60, 0) + 6 * (day.month == 1)
-    frame = pd.DataFrame({"age": age, "income": income.round(2)})
-    frame["smoker"] = rng.random(n) < 0.4
-    frame["admitted"] = day.strftime("%d.%m.%Y")
-    frame["stay"] = (stay + rng.normal(0, 1, n)).round(2)
-    frame["died"] = frame["smoker"] & (age > 60)
-    return frame
 
 
 def fitted(frame: Any, size: int = 3, regressor: Any = HUBER, **more: Any) -> ModelRelease:
