@@ -104,7 +104,10 @@ def _of_one_kind(column: pa.Array, field: Field) -> NDArray[np.int64]:
             return np.full(len(column), NO_POINT)
         found = _integers(column) // _PER_SECOND[kind.unit]
         return np.where(_absent(column), NO_POINT, found)
-    return _of_texts(texts_of(column), field)
+    encoded = texts_of(column).dictionary_encode()
+    found: NDArray[np.int64] = np.append(_of_texts(encoded.dictionary, field), NO_POINT)
+    places: NDArray[np.int64] = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    return found[places]
 
 
 def _integers(column: pa.Array) -> NDArray[np.int64]:
