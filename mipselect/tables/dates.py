@@ -105,9 +105,9 @@ def _of_one_kind(column: pa.Array, field: Field) -> NDArray[np.int64]:
         found = _integers(column) // _PER_SECOND[kind.unit]
         return np.where(_absent(column), NO_POINT, found)
     encoded = texts_of(column).dictionary_encode()
-    found: NDArray[np.int64] = np.append(_of_texts(encoded.dictionary, field), NO_POINT)
+    of_each: NDArray[np.int64] = np.append(_of_texts(encoded.dictionary, field), NO_POINT)
     places: NDArray[np.int64] = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-    return found[places]
+    return of_each[places]
 
 
 def _integers(column: pa.Array) -> NDArray[np.int64]:
