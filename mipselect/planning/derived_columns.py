@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from mipselect.arrays import FloatArray
 from mipselect.planning.stored_columns import numbers_of, stored
-from mipselect.tables.dates import DAY
+from mipselect.tables.dates import DAY, FIRST_DAY, LAST_DAY
 from mipselect.tables.derivations import (
     COUNTS,
     CURVES,
@@ -92,7 +92,7 @@ def point_of(field: DerivedField, numbers: FloatArray) -> FloatArray:
 def _day(made: PartOfTime, number: float) -> int:
     """The day, from 1970, of a number of days, a year or a day of the month."""
     if made.part == "days":
-        return made.since + int(number)
+        return min(max(made.since + int(number), FIRST_DAY), LAST_DAY)
     if made.part == "day":
         return int(number) - 1
     year = min(max(int(number), 1), 9999)

@@ -26,6 +26,9 @@ from mipselect.validation import checked_name, did_you_mean, listed, shown
 
 FEATURES = "mipselect:features"
 WAYS = ("transform", "part", "knots")
+MOST_PRODUCTS = 1_000
+"""Columns of one feature that are still worth something."""
+
 BEGINNING = datetime.date(1970, 1, 1)
 
 
@@ -223,6 +226,12 @@ def _crossed(
             raise InvalidInput(f"{where}: ranges of {shown(field.name)}: the smaller end is first")
         ends = _stated(field) if given is None else (float(given[0]), float(given[1]))
         ranges.append(ends if _is_measured(field) else None)
+    size = max(1, len(one.category_names)) * max(1, len(other.category_names))
+    if size > MOST_PRODUCTS:
+        raise InvalidInput(
+            f"{where}: {size:,} products of categories; take coarser ones, at most "
+            f"{MOST_PRODUCTS:,} together"
+        )
     return DerivedField(
         name=entry["name"],
         type="number",
