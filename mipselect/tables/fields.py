@@ -59,6 +59,8 @@ class Field:
         Texts of a boolean.
     decimal_char, group_char : str
         In the text of a number.
+    role : str or None
+        `mipselect:role`: "weight" for the survey weight of a row, which is no feature.
 
     Examples
     --------
@@ -81,6 +83,7 @@ class Field:
     false_values: tuple[str, ...] = FALSE
     decimal_char: str = "."
     group_char: str = ""
+    role: str | None = None
 
     @property
     def is_number(self) -> bool:
@@ -97,7 +100,7 @@ class Field:
     @property
     def gap(self) -> str:
         """Properties that a person has to write before the field can be used; "" if nothing."""
-        if self.type == "boolean" or self.categories is not None:
+        if self.type == "boolean" or self.categories is not None or self.role is not None:
             return ""
         if self.type == "string":
             return "categories"
@@ -159,6 +162,7 @@ def field_of(content: Mapping[str, Any], missing: tuple[str, ...], where: str) -
         false_values=_texts(content.get("falseValues", FALSE)),
         decimal_char=content.get("decimalChar", "."),
         group_char=content.get("groupChar", ""),
+        role=content.get("mipselect:role"),
     )
     _check_texts(field, content, f"{where} (field {name})")
     return field

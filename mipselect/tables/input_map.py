@@ -72,6 +72,8 @@ def input_map(
 ) -> InputMap:
     """Choose all fields of a schema but the target and those of `never`; none is always in.
 
+    A survey weight is no feature, and is left out.
+
     Raises
     ------
     InvalidInput
@@ -81,7 +83,8 @@ def input_map(
     if target is not None:
         schema.field(target, "target")
     left_out = checked_fields(schema, never, "never", target)
-    used = [f for f in schema.fields if f.name not in left_out and f.name != target]
+    others = (target, schema.weight and schema.weight.name)
+    used = [f for f in schema.fields if f.name not in left_out and f.name not in others]
     require_complete(used, lambda field: "" if field.name in narrowed else field.gap)
     require_used(narrowed, {field.name for field in used})
     if not used:

@@ -34,6 +34,7 @@ from mipselect.tables.input_map import (
 )
 from mipselect.tables.schema import TableSchema
 from mipselect.tables.units import Units
+from mipselect.tables.weights import Weight, weight_of
 from mipselect.validation import listed, shown
 
 
@@ -66,6 +67,8 @@ class PublicMap(InputMap):
     target : Target
     unit : Field or None
         The field that says whose row it is.
+    weight : Weight or None
+        The field that says how much a row counts; it is no feature.
 
     Examples
     --------
@@ -78,6 +81,7 @@ class PublicMap(InputMap):
 
     target: Target
     unit: Field | None
+    weight: Weight | None = None
 
     @classmethod
     def of(
@@ -150,11 +154,9 @@ class PublicMap(InputMap):
             raise InvalidInput(
                 f"{shown(schema.privacy_unit)} says whose row it is and cannot be used otherwise"
             )
-        used = [
-            field
-            for field in schema.fields
-            if field.name not in left_out and field.name not in (target, schema.privacy_unit)
-        ]
+        _require_apart(schema.weight, {*kept_in, *left_out, target})
+        others = (target, schema.privacy_unit, schema.weight and schema.weight.name)
+        used = [f for f in schema.fields if f.name not in left_out and f.name not in others]
         require_complete(used, gap)
         encoders = [encoder(field) for field in used]
         features = tuple(e for e in encoders if e.field.name not in kept_in)
@@ -163,7 +165,11 @@ class PublicMap(InputMap):
         fixed = tuple(e for e in encoders if e.field.name in kept_in)
         unit = schema.privacy_unit
         result = cls(
-            features, fixed, aim, None if unit is None else schema.field(unit, "privacy unit")
+            features,
+            fixed,
+            aim,
+            None if unit is None else schema.field(unit, "privacy unit"),
+            weight_of(schema.weight),
         )
         require_names(result.columns)
         return result
@@ -178,7 +184,8 @@ class PublicMap(InputMap):
     def names(self) -> tuple[str, ...]:
         """The columns of the table that are read."""
         unit = () if self.unit is None else (self.unit.name,)
-        return (*self.inputs, self.target.encoder.field.name, *unit)
+        weight = () if self.weight is None else (self.weight.field.name,)
+        return (*self.inputs, self.target.encoder.field.name, *weight, *unit)
 
     @property
     def units(self) -> Units:
@@ -191,6 +198,15 @@ class PublicMap(InputMap):
             classes=self.target.classes,
             unit="row" if self.unit is None else self.unit.name,
             always_names=tuple(encoder.field.name for encoder in self.always),
+            weight_name=None if self.weight is None else self.weight.field.name,
+        )
+
+    def shares(self, batch: pa.RecordBatch) -> NDArray[np.float64] | None:
+        """How much each row of such a batch counts, in [0, 1]; NaN where its weight is missing."""
+        return (
+            None
+            if self.weight is None
+            else self.weight.shares(batch.column(len(self.encoders) + 1))
         )
 
     def encode(
@@ -214,6 +230,14 @@ def _target_of(field: Field, encoder: Encoder) -> Target:
         return Target(encoder, (low, high), 1.0, 0.0)
     (column, *_) = encoder.columns()
     return Target(encoder, None, column.scale, column.offset)
+
+
+def _require_apart(weight: Field | None, others: set[str]) -> None:
+    if weight is not None and weight.name in others:
+        raise InvalidInput(
+            f"{shown(weight.name)} is the survey weight (mipselect:role) and can be neither the "
+            "target nor in always or never; take the role out of the schema to use it otherwise"
+        )
 
 
 def _gap_but_ranges(field: Field) -> str:
