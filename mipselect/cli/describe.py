@@ -110,6 +110,8 @@ def _becomes(field: Field) -> str:
     """In words, what a field is for the selection."""
     if field.gap:
         return ""
+    if field.role is not None:
+        return f"how much a row counts, 0 to {field.maximum:g}"
     missing = "" if field.required else " and =missing"
     if field.type == "boolean":
         return f"-1 or +1{missing}"

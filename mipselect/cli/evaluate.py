@@ -112,6 +112,7 @@ def evaluate(arguments: EvaluateArguments) -> None:
         "data": arguments.data,
         "target": model.table.target,
         **({} if schema is None else {"schema": str(arguments.schema)}),
+        **({} if schema is None or schema.weight is None else {"weight": schema.weight.name}),
         "mipselect": version("mipselect"),
     }
     noting = None if ledger is None else ledger.noting(noted(head))

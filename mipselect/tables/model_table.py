@@ -41,6 +41,8 @@ class ModelTable:
         What one row was about: "row", or the field of the privacy unit.
     private_ranges : mapping of str to float
         ε of the fields whose ranges were drawn from the data; empty where all were stated.
+    weight : str or None
+        The field that said how much a row counts in the fit. A prediction needs none.
 
     Raises
     ------
@@ -60,6 +62,7 @@ class ModelTable:
     always: tuple[str, ...]
     unit: str
     private_ranges: Mapping[str, float] = field(default_factory=dict)
+    weight: str | None = None
 
     def __post_init__(self) -> None:
         set_fields(self, always=checked_names(self.always))
@@ -67,6 +70,8 @@ class ModelTable:
             self.schema.field(name, "private ranges")
             checked_epsilon(epsilon)
         checked_name(self.unit, "the unit")
+        if self.weight is not None:
+            checked_name(self.weight, "the weight")
         _ = self.public
 
     @classmethod
@@ -92,6 +97,7 @@ class ModelTable:
             target=public.target.encoder.field.name,
             always=public.units.always_names,
             unit=public.units.unit,
+            weight=public.units.weight_name,
         )
 
     @cached_property
@@ -148,6 +154,7 @@ class ModelTable:
             "always": list(self.always),
             "unit": self.unit,
             **({"private_ranges": dict(self.private_ranges)} if self.private_ranges else {}),
+            **({} if self.weight is None else {"weight": self.weight}),
         }
 
     @classmethod
@@ -158,4 +165,5 @@ class ModelTable:
         except InvalidInput as error:
             raise InvalidInput(f"table.schema: {error}") from error
         ranges = dict(stored.get("private_ranges", {}))
-        return cls(schema, stored["target"], tuple(stored["always"]), stored["unit"], ranges)
+        asked = stored["target"], tuple(stored["always"]), stored["unit"]
+        return cls(schema, *asked, ranges, stored.get("weight"))
