@@ -143,6 +143,7 @@ class PublicMap(InputMap):
         encoder: Callable[[Field], Encoder],
     ) -> PublicMap:
         aimed = schema.field(target, "target")
+        _require_apart(schema.weight, {target})
         require_complete([aimed], gap)
         aim = _target_of(aimed, encoder(aimed))
         kept_in = checked_fields(schema, always, "always", target)
@@ -154,7 +155,7 @@ class PublicMap(InputMap):
             raise InvalidInput(
                 f"{shown(schema.privacy_unit)} says whose row it is and cannot be used otherwise"
             )
-        _require_apart(schema.weight, {*kept_in, *left_out, target})
+        _require_apart(schema.weight, {*kept_in, *left_out})
         others = (target, schema.privacy_unit, schema.weight and schema.weight.name)
         used = [f for f in schema.fields if f.name not in left_out and f.name not in others]
         require_complete(used, gap)
