@@ -24,7 +24,8 @@ class SchemaEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     All of it follows from the schema. `fit` learns nothing from the rows, so what is private about
     rows that were encoded is private about the rows of the table.
 
-    A field whose role is the survey weight makes no column: give it to whatever is fitted.
+    A survey weight makes no column, and what is fitted to the columns alone counts all rows the
+    same. `SelectThenRegress` with the schema counts them by their weights.
 
     Attributes
     ----------
