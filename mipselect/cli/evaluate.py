@@ -49,7 +49,7 @@ class EvaluateArguments:
     epsilon: float = required("--epsilon", "ε of all that is printed, > 0.", panel=PRIVACY_PANEL)
     schema: Path | None = option(
         "--schema",
-        "Public description of DATA: which fields say whose row it is, and how much it counts.,
+        "Public description of DATA: which fields say whose row it is, and how much it counts.",
         metavar="FILE",
         show_default="one row is one person",
     )
