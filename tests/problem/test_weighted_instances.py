@@ -20,7 +20,9 @@ from mipselect import (
     mistake_levels,
     top_supports,
 )
+from mipselect.blocks.normalised import ColumnsOfFeatures, normalised
 from mipselect.errors import InvalidInput
+from mipselect.grid import GRID
 from mipselect.problem.block_options import BlockOptions
 from mipselect.regression import adassp_from_moments
 from mipselect.selectors import KendallSelector, MCMCSelector, SampleAggregateSelector, SISSelector
@@ -287,20 +289,27 @@ def test_adassp_from_moments_is_weighted() -> None:
     assert release.intercept == pytest.approx(0.2, abs=1e-2)
 
 
-def block_value(rows: np.ndarray, y: np.ndarray, shares: np.ndarray, instance: Instance,
+def block_value(rows: np.ndarray, shares: np.ndarray, instance: Instance,
                 support: tuple[int, ...]) -> float:  # fmt: skip
-    """R(S) of pairs from their definition: (1/mT) Σ w_i w_j ½(sign - signs·β)² and the ridge."""
-    blocks = instance.problem.blocks
+    """R(S) from its definition: (1/mT) Σ w_i w_j ... ½‖y - Zβ‖² over blocks, and the ridge.
+
+    The target is the last column. Two rows centred are a difference and its negative.
+    """
+    blocks, p = instance.problem.blocks, rows.shape[1] - 1
     assert blocks is not None
-    m = len(y) // 2
-    G, b, d = np.zeros((len(support),) * 2), np.zeros(len(support)), 0.0
-    for part in blocks.of_window(0, len(y)):
-        for i, j in part.tolist():
-            z = np.sign(rows[i, list(support)] - rows[j, list(support)])
-            t, v = np.sign(y[i] - y[j]), shares[i] * shares[j]
-            G += v * np.outer(z, z) / blocks.partitions
-            b += v * z * t / blocks.partitions
-            d += v * t * t / blocks.partitions
+    m, single = len(rows) // blocks.rows, ColumnsOfFeatures(
+        tuple((j,) for j in range(p + 1)), np.zeros(p + 1, dtype=bool)
+    )  # fmt: skip
+    M = np.zeros((p + 1, p + 1))
+    for part in blocks.of_window(0, len(rows)):
+        for block in part:
+            if blocks.rows == 2:
+                Z = np.sign(rows[block[0]] - rows[block[1]])[None, :]
+            else:
+                Z = normalised(rows, block[None, :], single) * GRID
+            M += np.prod(shares[block]) * Z.T @ Z / blocks.partitions
+    kept = list(support)
+    G, b, d = M[np.ix_(kept, kept)], M[kept, -1], M[-1, -1]
     low, high = instance.ridge, 1e9
     identity = np.eye(len(support))
     if np.linalg.norm(np.linalg.solve(G + low * identity, b)) > instance.coef_bound:
@@ -311,10 +320,11 @@ def block_value(rows: np.ndarray, y: np.ndarray, shares: np.ndarray, instance: I
             low, high = (middle, high) if long else (low, middle)
     beta = np.linalg.solve(G + low * identity, b)
     square = float(beta @ beta)
-    return (d - 2 * b @ beta + beta @ G @ beta + instance.ridge * square) / (2 * m)
+    return float(d - 2 * b @ beta + beta @ G @ beta + instance.ridge * square) / (2 * m)
 
 
-def test_pairs_count_by_both_weights() -> None:
+@pytest.mark.parametrize("block_rows", [2, 3, 4])
+def test_a_block_counts_by_all_its_weights(block_rows: int) -> None:
     rng = np.random.default_rng(9)
     n = 120
     X, w = rng.standard_normal((n, 4)), rng.uniform(-1, 6, n)
@@ -331,12 +341,13 @@ def test_pairs_count_by_both_weights() -> None:
     )  # fmt: skip
     frame = pd.DataFrame({**{"abcd"[j]: X[:, j] for j in range(4)}, "y": y, "w": w})
     instance = Instance.from_blocks(
-        frame, schema=known, target="y", support_size=2, partition_seed=0, partitions=3
-    )
+        frame, schema=known, target="y", support_size=2, partition_seed=0, partitions=3,
+        block_rows=block_rows,
+    )  # fmt: skip
     shares = np.clip(w, 0, 4) / 4
     for support in itertools.combinations(range(4), 2):
-        expected = block_value(X, y, shares, instance, support)
-        assert instance.objective(support) == pytest.approx(expected, rel=1e-4, abs=1e-6)
+        expected = block_value(np.column_stack([X, y]), shares, instance, support)
+        assert instance.objective(support) == pytest.approx(expected, rel=1e-3, abs=1e-6)
 
 
 def test_the_default_score_of_blocks_is_least_squares() -> None:
