@@ -50,7 +50,12 @@ class ColumnsOfFeatures:
         return [part for part in self.parts if len(part) > 1]
 
 
-def normalised(rows: FloatArray, blocks: IntArray, columns: ColumnsOfFeatures) -> FloatArray:
+def normalised(
+    rows: FloatArray,
+    blocks: IntArray,
+    columns: ColumnsOfFeatures,
+    factors: FloatArray | None = None,
+) -> FloatArray:
     """Centre and normalise the columns of every block.
 
     Parameters
@@ -60,6 +65,8 @@ def normalised(rows: FloatArray, blocks: IntArray, columns: ColumnsOfFeatures) -
     blocks : ndarray of int, shape (m, b)
         Row numbers.
     columns : ColumnsOfFeatures
+    factors : ndarray of shape (m,), optional
+        What the entries of each block are multiplied by, at most 1.
 
     Returns
     -------
@@ -74,6 +81,8 @@ def normalised(rows: FloatArray, blocks: IntArray, columns: ColumnsOfFeatures) -
         pairs: FloatArray = signs_of_pairs(rows, blocks).astype(np.float64)
         for part in columns.several:
             pairs[:, part] = _of_length_one(pairs[:, part].T).T
+        if factors is not None:
+            pairs *= factors[:, None]
         return _on_grid(pairs)
     out: FloatArray = rows[blocks.T]
     indicators = {j: out[:, :, j] for part in columns.several for j in part
@@ -84,7 +93,32 @@ def normalised(rows: FloatArray, blocks: IntArray, columns: ColumnsOfFeatures) -
         out[:, :, j] = _centred(column, missing[:, :, j])
     for part in columns.several:
         out[:, :, part] = _within_norm_one(out[:, :, part])
+    if factors is not None:
+        out *= factors[:, None]
     return _on_grid(out.reshape(-1, rows.shape[1]))
+
+
+def factors_of_blocks(shares: FloatArray, blocks: IntArray) -> FloatArray:
+    """Return √(w_i w_j ...), the factors by which a loss counts a block by all its weights.
+
+    Parameters
+    ----------
+    shares : ndarray of shape (n,)
+        How much each row counts, in [0, 1].
+    blocks : ndarray of int, shape (m, b)
+
+    Returns
+    -------
+    ndarray of shape (m,)
+
+    References
+    ----------
+    docs/mathematics/weights.md, (3).
+    """
+    product = np.ones(len(blocks))
+    for members in blocks.T:
+        product *= shares[members]
+    return np.sqrt(product, out=product)
 
 
 def signs_of_pairs(rows: FloatArray, pairs: IntArray) -> NDArray[np.int8]:

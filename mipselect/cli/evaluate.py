@@ -51,7 +51,7 @@ class EvaluateArguments:
     epsilon: float = required("--epsilon", "ε of all that is printed, > 0.", panel=PRIVACY_PANEL)
     schema: Path | None = option(
         "--schema",
-        "Public description of DATA: which field says whose row it is.",
+        "Public description of DATA: which fields say whose row it is, and how much it counts.",
         metavar="FILE",
         show_default="one row is one person",
     )
@@ -116,6 +116,7 @@ def evaluate(arguments: EvaluateArguments) -> None:
         **arguments.dialect.keywords,
         "target": model.table.target,
         **({} if schema is None else {"schema": str(arguments.schema)}),
+        **({} if schema is None or schema.weight is None else {"weight": schema.weight.name}),
         "mipselect": version("mipselect"),
     }
     noting = None if ledger is None else ledger.noting(noted(head))

@@ -211,6 +211,8 @@ class FitOptions:
             relation=self.relation,
             fit_intercept=fit_intercept,
         )
+        if public.weight is not None:
+            model.require_weights()
         blocks = None
         if self.in_blocks and isinstance(method, ProblemSelector):
             blocks = of_blocks(self.scores, self.scales, method, stated=False)

@@ -132,6 +132,7 @@ def moments(arguments: MomentsArguments) -> None:
         "columns": list(columns.names),
         "target": target,
         "protected_unit": columns.public.units.unit,
+        **({} if known.weight is None else {"weight": known.weight.name}),
         "folds": folds,
         "files": len(pieces),
         **({} if blocks is None else {"score": BLOCKS, **blocks.public()}),
@@ -185,6 +186,8 @@ def _show(console: Console, title: str, n: int | None, about: dict[str, Any]) ->
         f"{about['target']}; a row stands for one {about['protected_unit']}.",
         markup=False,
     )
+    if "weight" in about:
+        console.print(f"Rows count by the survey weight {about['weight']}.", markup=False)
     if about.get("score") == BLOCKS:
         console.print(
             f"Blocks of {about['block_rows']} rows, in {about['partitions']} partitions; no ranges "

@@ -13,7 +13,14 @@ from mipselect.cli.declared import command
 from mipselect.cli.output import check_figure, deliver, heading, line, write_whole
 from mipselect.cli.plan_model_report import model_legend, model_report, model_table
 from mipselect.cli.plan_options import PlanArguments
-from mipselect.cli.plan_report import SIMULATED, legend, picture, plan_report, plan_table
+from mipselect.cli.plan_report import (
+    SIMULATED,
+    UNWEIGHTED,
+    legend,
+    picture,
+    plan_report,
+    plan_table,
+)
 from mipselect.cli.progress import Spinner
 from mipselect.cli.regressions import ModelOptions
 from mipselect.cli.releasing import default_method
@@ -130,11 +137,15 @@ def plan(arguments: PlanArguments) -> None:
         for question, answer in answers(result):
             line(console, f"{question} {answer}.")
         console.print(SIMULATED, soft_wrap=True)
+        if schema.weight is not None:
+            line(console, UNWEIGHTED.format(schema.weight.name))
         if plot is not None:
             line(console, f"Drawn in {plot}.")
 
     tables = arguments.simulation.tables
     report = plan_report(result, path, target, tables, plot)
+    if schema.weight is not None:
+        report["not_simulated"] = [schema.weight.name]
     report["model"] = None if model is None else model_report(model)
     deliver(report, render, as_json=arguments.delivery.as_json, output=None)
 

@@ -25,6 +25,10 @@ from mipselect.problem.scores import R2
 from mipselect.validation import listed
 
 CHANCE_LEVEL = "chance level"
+UNWEIGHTED = (
+    "Weights are not simulated: all rows count the same here. Weighted by {}, a table finds at "
+    "best what Σw/W rows find, W the maximum of the weight; plan with about so many --rows."
+)
 SIMULATED = "Simulated tables; no row of yours was read. A plan guarantees nothing."
 
 

@@ -53,6 +53,8 @@ PUBLIC_FIELDS: Mapping[str, PublicField] = {
     "coef_bound": PublicField(float, "largest length of the coefficients"),
     "ridge": PublicField(float, "ridge"),
     "loss": PublicField(str, "loss"),
+    "weight": PublicField(str, "survey weight of a row"),
+    "weight_bound": PublicField(float, "weights are clipped to 0 and"),
     "score": PublicField(str, "score"),
     "block_rows": PublicField(int, "rows of a block"),
     "partitions": PublicField(int, "partitions into blocks"),

@@ -101,6 +101,12 @@ def print_settings(console: Console, settings: Mapping[str, Any]) -> None:
     line("Problem", ", ".join(parts))
     if score != LOSS:
         line("Score", _score_in_words(score, settings))
+    if "weight_bound" in settings:
+        line(
+            "Weights",
+            f"rows count by {settings['weight']}, clipped to 0 and {settings['weight_bound']:g}; "
+            "0 where it is missing",
+        )
     if settings["features"] is not None:
         line("Features", listed(settings["features"]))
     if "always" in settings:

@@ -48,6 +48,14 @@ class Loss(Protocol):
         """
         return math.inf
 
+    @property
+    def degree(self) -> int | None:
+        """The k with ℓ(cy, cu) = c^k ℓ(y, u) for all c ≥ 0, or None.
+
+        With it a loss counts a row w times where the row is multiplied by the c of c^k = w.
+        """
+        return None
+
     @abstractmethod
     def value_error(self, n: int, y_bound: float, u_bound: float) -> float:
         """The most by which a value that is returned differs from R there; public."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -28,6 +29,7 @@ class QuantileLoss(BoxDualLoss):
     """
 
     level: float = 0.5
+    degree: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
         level = checked_number(

@@ -19,6 +19,7 @@ class SquaredLoss(Loss):
     """
 
     name = "squared"
+    degree = 2
 
     def spread(self, y_bound: float, u_bound: float) -> float:
         """½(b_y + U)²: the loss lies between 0 and this on the box."""

@@ -107,7 +107,8 @@ def plan_selection(
     more than half a second of a table, fewer partitions are drawn than by `select`, and where it
     takes long then, it is computed of some of the rows and counts for all: `select` finds a little
     more. A plan guarantees nothing: real columns are correlated otherwise, and their
-    effects are not equally strong.
+    effects are not equally strong. Survey weights are not simulated: with them n rows find at best
+    what Σw/W rows do without.
 
     Examples
     --------

@@ -14,9 +14,10 @@ from mipselect.blocks.r_squared_choice import BlockR2Choice
 from mipselect.blocks.r_squared_cost import r_squared_seconds
 from mipselect.errors import InvalidInput
 from mipselect.problem.block_options import BlockOptions
+from mipselect.problem.block_problem import UNWEIGHTED_R2
 from mipselect.problem.block_scores import BlockScores
 from mipselect.problem.instance import Instance
-from mipselect.problem.scores import LOSS, R2, SCORES
+from mipselect.problem.scores import BLOCKS, LOSS, R2, SCORES
 from mipselect.tables import PublicMap, TableSchema
 from mipselect.tables.defaults import DEFAULT_RIDGE, default_coef_bound
 from mipselect.tables.input_map import Ranges
@@ -49,6 +50,8 @@ ENTRIES_OF_PARTITIONS = 20_000_000
 class Question:
     """A selection from a table, as its schema alone describes it.
 
+    A survey weight is not simulated: every row of a simulated table counts the same.
+
     Parameters
     ----------
     schema : TableSchema
@@ -80,6 +83,13 @@ class Question:
     ridge: float | None = None
 
     def __post_init__(self) -> None:
+        if self.schema.weight is not None:
+            if self.score == R2:
+                raise InvalidInput(UNWEIGHTED_R2)
+            set_fields(self, schema=self.schema.without_weight)
+            # The default of `select` where the schema has a weight.
+            if self.score is None and self._unranged.target.classes is None:
+                set_fields(self, score=BLOCKS)
         if self.score is not None:
             checked_choice(self.score, "score", SCORES)
         elif self._unranged.target.classes is not None:

@@ -20,6 +20,7 @@ from mipselect.blocks.r_squared_choice import (
 from mipselect.blocks.r_squared_cost import r_squared_seconds
 from mipselect.errors import InvalidInput
 from mipselect.problem.block_problem import (
+    UNWEIGHTED_R2,
     array_columns,
     block_moments_in_memory,
     problem_of_block_r2,
@@ -119,6 +120,14 @@ class BlockOptions:
         by_r2 = block_r2_by_default(seconds, widest, rows * self.epsilon)
         return R2 if by_r2 else BLOCKS
 
+    def _chosen_of_table(self, n: int | None, public: PublicMap, support_size: int) -> str:
+        """`chosen` of a table; with a survey weight least squares, which alone takes it."""
+        if public.weight is None:
+            return self.chosen(n, parts_of_table(public), len(public.features), support_size)
+        if self.score == R2:
+            raise InvalidInput(UNWEIGHTED_R2)
+        return BLOCKS
+
     @property
     def of_block_r2(self) -> BlockR2Choice:
         """Options of block R²."""
@@ -175,7 +184,7 @@ class BlockOptions:
             rows = rows_of_table(source, public, unit_rule)
             return self._of_rows_of_table(rows, columns, always, support_size)
         n = None if self.score is not None else _number_of_rows(source, public)
-        score = self.chosen(n, parts_of_table(public), len(public.features), support_size)
+        score = self._chosen_of_table(n, public, support_size)
         question: dict[str, Any] = {"target": target, "always": always, "never": never}
         question |= {"support_size": support_size, "unit_rule": unit_rule}
         if score == R2:
@@ -194,14 +203,14 @@ class BlockOptions:
         How many rows people have is private: the score must not depend on it.
         """
         public = columns.question(always)
-        parts, count = parts_of_table(public), len(public.features)
-        if self.chosen(len(rows), parts, count, support_size) == R2:
+        parts = parts_of_table(public)
+        if self._chosen_of_table(len(rows), public, support_size) == R2:
             problem = problem_of_blocks(columns, support_size=support_size, always=always)
             settled = problem_of_block_r2(problem, parts, self.of_block_r2, len(rows))
             return BlockScores.of_columns(settled, parts, rows)
         # Sums have the columns that are always in where the schema has them.
         places = {column.name: k for k, column in enumerate(public.columns)}
-        order = [*(places[name] for name in columns.names), len(places)]
+        order = [*(places[name] for name in columns.names), *range(len(places), rows.shape[1])]
         return Instance.from_moments(
             block_moments_in_memory(columns, rows[:, order]),
             support_size=support_size,
@@ -232,7 +241,7 @@ class BlockOptions:
             always=always,
         )
         parts = parts_of_table(public)
-        if self.chosen(n, parts, len(public.features), size) == R2:
+        if self._chosen_of_table(n, public, size) == R2:
             problem = problem_of_block_r2(problem, parts, self.of_block_r2, n)
         return problem, n
 

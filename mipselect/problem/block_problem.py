@@ -17,7 +17,7 @@ from mipselect.problem.data import Rows
 from mipselect.problem.layout import laid_out
 from mipselect.problem.problem import Problem
 from mipselect.tables.frames import numeric_vector
-from mipselect.tables.mapping import open_table, read_rows
+from mipselect.tables.mapping import open_table, read_weighted_rows
 from mipselect.tables.moments import Moments
 from mipselect.tables.moments.batches import Piece
 from mipselect.tables.moments.block_columns import (
@@ -29,6 +29,11 @@ from mipselect.tables.moments.block_sums import block_sums
 from mipselect.tables.people import checked_rule
 from mipselect.tables.public_map import PublicMap
 from mipselect.tables.schema import TableSchema
+
+UNWEIGHTED_R2 = (
+    "score 'block-r2' counts every row the same, and the schema has a survey weight: score "
+    "'blocks', which is the default then, and 'loss' take weights"
+)
 
 
 def problem_of_blocks(
@@ -55,7 +60,7 @@ def problem_of_blocks(
     ------
     InvalidInput
     """
-    units = None
+    units = weight = None
     if isinstance(columns, ArrayBlockColumns):
         if always or never:
             raise InvalidInput("blocks of arrays hold what is always in; leave out always, never")
@@ -63,7 +68,7 @@ def problem_of_blocks(
         column_names = columns.names
     else:
         public = columns.question(always, never)
-        k, units = len(public.features), public.units
+        k, units, weight = len(public.features), public.units, public.weight
         parts = tuple(tuple(block) for block in public.blocks)
         groups, fixed = parts[:k], parts[k:]
         names = tuple(encoder.field.name for encoder in public.features)
@@ -78,7 +83,12 @@ def problem_of_blocks(
         x_bound=None,
         always_bound=None,
     )
-    problem = Problem(layout=layout, support_size=support_size, units=units)
+    problem = Problem(
+        layout=layout,
+        support_size=support_size,
+        units=units,
+        weight_bound=None if weight is None else weight.bound,
+    )
     return problem.in_blocks(columns.blocks, coef_bound, ridge)
 
 
@@ -100,6 +110,8 @@ def problem_of_block_r2(
     ------
     InvalidInput
     """
+    if problem.weight_bound is not None:
+        raise InvalidInput(UNWEIGHTED_R2)
     asked = (columns, problem.n_features, problem.support_size)
     choice.require_listed(*asked[1:])
     return problem.in_block_r2(None if n is None else choice.settings(n, *asked).blocks)
@@ -168,11 +180,13 @@ def block_moments_in_memory(columns: TableBlockColumns, rows: FloatArray) -> Mom
 def rows_of_table(source: Any, public: PublicMap, unit_rule: str) -> FloatArray:
     """Read X and y side by side, shape (n, p + 1); NaN where a value is missing.
 
+    Where the schema has a weight, how much each row counts is one more column, the last.
+
     People are brought into an order that the operating system draws, so that the place of a row
     in the table has no part in what is released (docs/mathematics/blocks.md, (4)).
     """
-    X, y = read_rows(open_table(source, public), public, unit_rule)
-    rows = np.column_stack([X, y])
+    X, y, shares = read_weighted_rows(open_table(source, public), public, unit_rule)
+    rows = np.column_stack([X, y] if shares is None else [X, y, shares])
     if public.unit is None:
         return rows
     order = list(range(len(y)))

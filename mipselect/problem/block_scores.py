@@ -22,6 +22,7 @@ from mipselect.blocks.r_squared import (
     unwatched,
 )
 from mipselect.blocks.r_squared_choice import MOST_SECONDS, BlockR2Choice
+from mipselect.errors import InvalidInput
 from mipselect.problem.data import Rows
 from mipselect.problem.layout import Column, Columns
 from mipselect.problem.of_problem import OfProblem
@@ -192,6 +193,7 @@ class BlockScores(OfProblem):
         InvalidInput
         """
         from mipselect.problem.block_problem import (
+            UNWEIGHTED_R2,
             problem_of_block_r2,
             problem_of_blocks,
             rows_of_table,
@@ -200,6 +202,8 @@ class BlockScores(OfProblem):
         from mipselect.tables.people import checked_rule
 
         checked_rule(unit_rule, schema.privacy_unit)
+        if schema.weight is not None:
+            raise InvalidInput(UNWEIGHTED_R2)
         columns = TableBlockColumns(schema, target, tuple(never), Blocks())
         public = columns.question(always)
         problem = problem_of_blocks(columns, support_size=support_size, always=always)

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from mipselect.arrays import FloatArray
 from mipselect.problem.problem import Problem
+from mipselect.problem.weighted_rows import degree_of, scaled_rows
 from mipselect.restricted.prepared import PreparedLoss
 
 
@@ -43,23 +44,42 @@ class ClippedRows(Rows):
     """Rows that obey the bounds of a problem, as `Layout.clipped` returns them; read-only.
 
     Classes are -1 and +1.
+
+    Attributes
+    ----------
+    weights : float array, shape (n,), or None
+        How much the loss of each row counts, in [0, 1]; None where all count the same. X and y
+        are not multiplied by it.
     """
 
+    weights: FloatArray | None = field(default=None, repr=False)
     has_rows: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         self.X.flags.writeable = self.y.flags.writeable = False
+        if self.weights is not None:
+            self.weights.flags.writeable = False
 
     @classmethod
-    def of(cls, problem: Problem, X: FloatArray, y: ArrayLike) -> ClippedRows:
+    def of(
+        cls, problem: Problem, X: FloatArray, y: ArrayLike, weights: FloatArray | None = None
+    ) -> ClippedRows:
         """Clip a target, shape (n,), and keep columns that are clipped already."""
         bound = problem.bound("y_bound")
-        return cls(X, np.clip(np.asarray(y, dtype=np.float64), -bound, bound))
+        return cls(X, np.clip(np.asarray(y, dtype=np.float64), -bound, bound), weights)
+
+    @property
+    def weighted(self) -> bool:
+        """True if rows do not all count the same."""
+        return self.weights is not None
 
     def prepared(self, problem: Problem) -> PreparedLoss:
         """The loss of a problem tied to the rows."""
+        X, y = self.X, self.y
+        if self.weights is not None:
+            X, y = scaled_rows(X, y, self.weights, degree_of(problem.stated_loss))
         ridge, radius = problem.bound("ridge"), problem.bound("coef_bound")
-        return problem.stated_loss.prepare(self.X, self.y, ridge=ridge, radius=radius)
+        return problem.stated_loss.prepare(X, y, ridge=ridge, radius=radius)
 
     def value_error(self, problem: Problem) -> float:
         """The most by which a value differs from R; public. Sums over n rows are rounded."""

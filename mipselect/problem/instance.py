@@ -250,12 +250,16 @@ class Instance(Restricted):
         without one has no features and no intercept, so that its loss is the same whatever is
         chosen.
 
+        Where the schema has a survey weight v with maximum W, the loss of a row counts
+        clip(v, 0, W)/W, and 0 where v is missing; R(S) remains a mean over all n rows. The squared
+        and the quantile loss take weights.
+
         References
         ----------
-        docs/tables.md; "Differentially Private High-dimensional Variable Selection via Integer
-        Programming", section 4, for the sensitivity.
+        docs/tables.md; docs/mathematics/weights.md; "Differentially Private High-dimensional
+        Variable Selection via Integer Programming", section 4, for the sensitivity.
         """
-        from mipselect.tables.mapping import open_table, read_rows
+        from mipselect.tables.mapping import open_table, read_weighted_rows
         from mipselect.tables.people import checked_rule
         from mipselect.tables.public_map import PublicMap
 
@@ -271,14 +275,14 @@ class Instance(Restricted):
         )
         mapped = len(public.columns)
         spare = problem.layout.features.size - mapped
-        X, y = read_rows(open_table(source, public), public, unit_rule, spare)
+        X, y, weights = read_weighted_rows(open_table(source, public), public, unit_rule, spare)
         X[:, mapped:] = 0.0
         if intercept:
             X[:, mapped] = 1.0
         y[np.isnan(y)] = 0.0
         if problem.of_classes:
             _leave_out(X, y)
-        return cls.of(problem, ClippedRows.of(problem, X, y))
+        return cls.of(problem, ClippedRows.of(problem, X, y, weights))
 
     @classmethod
     def from_blocks(

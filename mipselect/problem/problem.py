@@ -17,6 +17,7 @@ from mipselect.errors import InvalidInput
 from mipselect.losses import Loss, SquaredLoss, checked_loss
 from mipselect.losses.base import wants_classes
 from mipselect.problem.layout import Column, Columns, Layout, laid_out, missing
+from mipselect.problem.weighted_rows import degree_of
 from mipselect.validation import (
     checked_indices,
     checked_integer,
@@ -53,6 +54,9 @@ class Problem:
         Names of -1 and +1, where they are known; then b_y is 1.
     units : Units or None
         From columns back to the units of a table with a schema.
+    weight_bound : float or None
+        W: the loss of a row counts clip(v, 0, W)/W, v its survey weight; of a block the product
+        over its rows. None where all count the same.
     target_shift : float
         Constant that was subtracted from the target.
     score : {"loss", "blocks", "block-r2"}
@@ -85,6 +89,7 @@ class Problem:
     ridge: float | None = None
     classes: tuple[str, str] | None = None
     units: Units | None = None
+    weight_bound: float | None = None
     target_shift: float = 0.0
     score: str = "loss"
     blocks: Blocks | None = None
@@ -105,6 +110,10 @@ class Problem:
             checked["ridge"] = checked_nonnegative(self.ridge, "ridge")
             if checked["ridge"] > 0.0:
                 checked_scale(self.ridge, "ridge", SMALLEST_RIDGE, LARGEST_RIDGE)
+        if self.weight_bound is not None:
+            checked["weight_bound"] = checked_scale(self.weight_bound, "weight_bound")
+            if self.loss is not None:
+                degree_of(self.loss)
         if self.of_classes or (self.classes is not None and self.y_bound is not None):
             checked["y_bound"] = 1.0
         set_fields(self, **checked)
@@ -203,6 +212,7 @@ class Problem:
             ridge=DEFAULT_RIDGE if ridge is None else ridge,
             classes=units.classes,
             units=units,
+            weight_bound=None if public.weight is None else public.weight.bound,
         )
 
     @property
@@ -390,6 +400,7 @@ class Problem:
             "features": list(self.feature_names),
             "n_features": self.n_features,
             **({} if of_loss else {"score": self.score, **blocks}),
+            **({} if self.weight_bound is None else {"weight_bound": self.weight_bound}),
             **(self._of_several_columns() if self.units is None else self._of_a_table(self.units)),
         }
 
@@ -405,7 +416,9 @@ class Problem:
         }
 
     def _of_a_table(self, units: Units) -> dict[str, Any]:
+        named = units.weight_name
         return {
+            **({} if named is None else {"weight": named}),
             "protected_unit": units.unit,
             "always": list(units.always_names),
             "intercept": self.layout.intercept,

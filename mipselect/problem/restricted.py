@@ -86,6 +86,14 @@ class Restricted(OfProblem):
         return y
 
     @property
+    def weights(self) -> FloatArray | None:
+        """How much the loss of each row counts, in [0, 1], shape (n,), read-only; sensitive.
+
+        None where all rows count the same, and where there are sums and no rows.
+        """
+        return getattr(self.data, "weights", None)
+
+    @property
     def moments(self) -> Moments | None:
         """Moments that `from_moments` made it from; None where it has rows. Sensitive."""
         return getattr(self.data, "moments", None)

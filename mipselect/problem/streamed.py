@@ -14,6 +14,7 @@ from mipselect.problem.problem import Problem
 from mipselect.tables.moments.batches import pieces_of_table
 from mipselect.tables.moments.columns import TableColumns, table_columns
 from mipselect.tables.schema import TableSchema
+from mipselect.tables.weights import refuse_weight
 from mipselect.validation import checked_integer
 
 BLOCK = 1 << 14
@@ -59,6 +60,7 @@ class StreamedRows:
     ) -> StreamedRows:
         """Check the question and the headers; see `Instance.from_table` for the arguments."""
         columns = table_columns(schema, target, never, None, "first")
+        refuse_weight(schema.weight, "scores of blocks of a stream count every row the same")
         if columns.public.unit is not None:
             raise InvalidInput(
                 "rows of one person may be in several blocks: make one row of each person first, "

@@ -99,7 +99,7 @@ class ExactSums:
         """Rows of the matrix for all coefficients, an intercept last, and their units."""
         places, units = self.places, np.array(self.units)
         if self.layout.intercept:
-            places, units = np.append(places, 0), np.append(units, 1.0)
+            places, units = np.append(places, self.moments.columns.ones), np.append(units, 1.0)
         return places, units
 
     @cached_property

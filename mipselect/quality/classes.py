@@ -13,7 +13,7 @@ from scipy.special import expit
 
 from mipselect.arrays import FloatArray
 from mipselect.quality.measures import ACCURACY, AUC, PREDICTED, SHARE, Measure, ShareInBin
-from mipselect.quality.noisy_sums import chosen, noisy
+from mipselect.quality.noisy_sums import UNIT, chosen, integers, noisy
 from mipselect.quality.ratios import QUANTILE, ratio_interval
 
 MIDDLE, WIDTH, CELLS = (Fraction(k, 10) for k in (1, 1, 8))
@@ -50,6 +50,7 @@ def quality_of_classes(
     relation: str,
     epsilon: Fraction,
     source: random.Random,
+    weights: FloatArray | None = None,
 ) -> ClassQuality:
     """Draw the measures of linear predictors of two classes: ε-private under the relation.
 
@@ -62,6 +63,9 @@ def quality_of_classes(
     relation : {"replace-one", "add-remove"}
     epsilon : Fraction
     source : random.Random
+    weights : float array, shape (n,), optional
+        How much each row adds to its cell, in [0, 1]; 1 without them. No row's variance is more
+        than what it adds, so that intervals hold, and are wider than need be.
 
     Notes
     -----
@@ -71,9 +75,11 @@ def quality_of_classes(
     second = target[target != 0.0] > 0.0
     found = np.nan_to_num(decisions[target != 0.0])
     edges = bin_edges(found, epsilon, source)
-    counts = cells(found, second, edges)
+    parts = None if weights is None else integers(weights[target != 0.0])
+    counts, one = cells(found, second, edges, parts), 1 if parts is None else UNIT
     moves = 1 if relation == "add-remove" else 2
-    drawn = np.array(noisy(counts.ravel().tolist(), moves, CELLS * epsilon, source), dtype=float)
+    sums = noisy(counts.ravel().tolist(), moves * one, CELLS * epsilon, source)
+    drawn = np.array(sums, dtype=float) / one
     variance = 2.0 * float(moves / (CELLS * epsilon)) ** 2
     return of_noisy_cells(drawn.reshape(2, -1), edges, variance)
 
@@ -90,10 +96,24 @@ def bin_edges(decisions: FloatArray, epsilon: Fraction, source: random.Random) -
     return np.union1d(middle + width * np.linspace(-1.0, 1.0, STEPS + 1), [0.0])
 
 
-def cells(decisions: FloatArray, second: NDArray[np.bool_], edges: FloatArray) -> NDArray[np.int64]:
-    """Count rows of each class, shape (2, bins), whose predictors lie in (edge, next edge]."""
+def cells(
+    decisions: FloatArray,
+    second: NDArray[np.bool_],
+    edges: FloatArray,
+    parts: NDArray[np.int64] | None = None,
+) -> NDArray[np.int64]:
+    """Count rows of each class, shape (2, bins), whose predictors lie in (edge, next edge].
+
+    Parameters
+    ----------
+    decisions, second, edges : arrays
+    parts : ndarray of shape (n,), optional
+        What each row adds to its cell; 1 without.
+    """
     bins = np.searchsorted(edges, decisions, side="left")
-    return np.stack([np.bincount(bins[one], minlength=len(edges) + 1) for one in (~second, second)])
+    counts = np.zeros((2, len(edges) + 1), dtype=np.int64)
+    np.add.at(counts, (second.astype(int), bins), 1 if parts is None else parts)
+    return counts
 
 
 def of_noisy_cells(counts: FloatArray, edges: FloatArray, variance: float) -> ClassQuality:

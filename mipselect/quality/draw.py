@@ -35,6 +35,8 @@ class Predictions:
         Units of the user in one unit of the target.
     complete : bool
         True if it is public that every row has a target.
+    weights : float array, shape (n,), or None
+        How much each row counts, in [0, 1]; None where all count the same.
     """
 
     target: FloatArray = field(repr=False)
@@ -43,6 +45,7 @@ class Predictions:
     bound: float | None
     complete: bool
     scale: float = 1.0
+    weights: FloatArray | None = field(default=None, repr=False)
 
 
 def quality_of(
@@ -70,10 +73,10 @@ def quality_of(
     relation, epsilon = guarantee.relation, exact(guarantee.epsilon)
     require_measurable(predictions.of_classes, predictions.bound, relation)
     y, found = predictions.target, predictions.decisions
-    rows = len(y) if relation == "replace-one" else None
+    rows, weights = len(y) if relation == "replace-one" else None, predictions.weights
     with np.errstate(all="ignore"):
         if predictions.of_classes:
-            of_classes = quality_of_classes(y, found, relation, epsilon, source)
+            of_classes = quality_of_classes(y, found, relation, epsilon, source, weights)
             return Quality(
                 measures=of_classes.measures,
                 bins=of_classes.bins,
@@ -82,6 +85,7 @@ def quality_of(
                 share=share,
             )
         if predictions.bound is None:
+            assert weights is None
             ordered = concordance_of_numbers(np.nan_to_num(y), found, epsilon, source)
             return Quality(measures=(ordered,), guarantee=guarantee, rows=rows, share=share)
         known, bound = ~np.isnan(y), predictions.bound
@@ -89,10 +93,11 @@ def quality_of(
             np.clip(y / bound, -1.0, 1.0),
             found / bound,
             known,
-            rows if predictions.complete else None,
+            rows if predictions.complete and weights is None else None,
             relation,
             epsilon,
             source,
+            weights,
         )
     return Quality(
         measures=(of_numbers.r2,),

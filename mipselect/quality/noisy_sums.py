@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mipselect.arrays import FloatArray
 from mipselect.mechanisms.scores.permute_and_flip import exponential_coin, permute_and_flip
@@ -50,9 +51,13 @@ def in_units(values: FloatArray) -> list[int]:
 
     A row's integers lie in [0, UNIT], whatever the other rows are.
     """
-    rounded = np.rint(np.clip(np.nan_to_num(values), 0.0, 1.0) * UNIT).astype(np.int64)
-    sums: list[int] = np.atleast_1d(rounded.sum(axis=0)).tolist()
+    sums: list[int] = np.atleast_1d(integers(values).sum(axis=0)).tolist()
     return sums
+
+
+def integers(values: FloatArray) -> NDArray[np.int64]:
+    """Round each contribution in [0, 1] to an integer in [0, UNIT]."""
+    return np.rint(np.clip(np.nan_to_num(values), 0.0, 1.0) * UNIT).astype(np.int64)
 
 
 def noisy(

@@ -58,6 +58,7 @@ def r2_of_numbers(
     relation: str,
     epsilon: Fraction,
     source: random.Random,
+    weights: FloatArray | None = None,
 ) -> NumberQuality:
     """Draw R² = 1 - Σe²/Σt² with an interval: ε-private under both relations.
 
@@ -72,6 +73,8 @@ def r2_of_numbers(
     relation : {"replace-one", "add-remove"}
     epsilon : Fraction
     source : random.Random
+    weights : float array, shape (n,), optional
+        How much each row counts in the sums, in [0, 1]; `rows` is None then.
 
     Notes
     -----
@@ -80,12 +83,15 @@ def r2_of_numbers(
     adds to every sum a number in [0, 1], rounded to an integer: docs/mathematics/quality.md, (4).
     """
     y, fitted = target[known], np.nan_to_num(predicted[known])
-    centre, excess = _noisy_mean(y, rows, relation, CENTRE * epsilon, source)
+    w = None if weights is None else weights[known]
+    centre, excess = _noisy_mean(y, w, rows, relation, CENTRE * epsilon, source)
     errors, distances = np.abs(y - fitted), np.abs(y - centre)
     bound = _bound(np.maximum(errors, distances), BOUND * epsilon, source)
     # No target is further from the mean than 1 + |m|.
     clip = min(WIDER * bound, 1.0 + abs(centre))
     e2, t2 = (np.minimum(values / clip, 1.0) ** 2 for values in (errors, distances))
+    if w is not None:
+        e2, t2 = w * e2, w * t2
     part = SQUARES * epsilon
     drawn = noisy(in_units(np.column_stack([e2, t2])), 2 * UNIT, part, source)
     error, total = (value / UNIT for value in drawn)
@@ -110,10 +116,16 @@ def _variance(sensitivity: int, epsilon: Fraction) -> float:
 
 
 def _noisy_mean(
-    y: FloatArray, rows: int | None, relation: str, epsilon: Fraction, source: random.Random
+    y: FloatArray,
+    weights: FloatArray | None,
+    rows: int | None,
+    relation: str,
+    epsilon: Fraction,
+    source: random.Random,
 ) -> tuple[float, float]:
     """Return m, a mean of y with noise, and what the noise adds to Σ(y - m)² in expectation."""
-    (above,) = in_units((y + 1.0) / 2.0)
+    parts = (y + 1.0) / 2.0
+    (above,) = in_units(parts if weights is None else weights * parts)
     if rows is not None:
         (drawn,) = noisy([above], UNIT, epsilon, source)
         size = max(float(rows), 1.0)
@@ -121,7 +133,8 @@ def _noisy_mean(
         return mean, 4.0 * _variance(1, epsilon) / size
     # A row adds (1 + y)/2 to one sum and (1 - y)/2 to the other: 1 in all.
     moves = 1 if relation == "add-remove" else 2
-    up, down = noisy([above, len(y) * UNIT - above], moves * UNIT, epsilon, source)
+    (whole,) = [len(y) * UNIT] if weights is None else in_units(weights)
+    up, down = noisy([above, whole - above], moves * UNIT, epsilon, source)
     size = max((up + down) / UNIT, 1.0)
     mean = min(max((up - down) / UNIT / size, -1.0), 1.0)
     return mean, 2.0 * (1.0 + mean**2) * _variance(moves, epsilon) / size

@@ -98,11 +98,31 @@ class _AdaSSP(PrivateRegressor):
         )
         return require_bounded(row_map)
 
+    takes_weights: ClassVar[bool] = True
+
     def _draw(self, X: FloatArray, y: FloatArray, source: random.Random, private: bool) -> Drawn:
+        return self._draw_weighted(X, y, None, source, private)
+
+    def _draw_weighted(
+        self,
+        X: FloatArray,
+        y: FloatArray,
+        weights: FloatArray | None,
+        source: random.Random,
+        private: bool,
+    ) -> Drawn:
+        """Multiply mapped rows and targets by √w, which makes none larger.
+
+        Intervals take all residuals to be of one size, so that what they need is not released of
+        rows that count differently.
+        """
         rows, sigma = self._rows(X.shape[1]), self._deviations(X.shape[1])
         clip, y_bound = self._residual_bound(), self._target_bound()
-        table = on_grid(rows(X), rows.norm)
-        target = np.clip(y, -y_bound, y_bound)
+        mapped, target = rows(X), np.clip(y, -y_bound, y_bound)
+        if weights is not None:
+            factors = np.sqrt(weights)
+            mapped, target = mapped * factors[:, None], target * factors
+        table = on_grid(mapped, rows.norm)
         squares = NoisyGram.draw(exact_products(table, table), sigma, source, private=private)
         theta = np.zeros(rows.columns)
         gradients = []
@@ -112,7 +132,10 @@ class _AdaSSP(PrivateRegressor):
             noisy = plus_gaussian(gradient, sigma.gradient, source, private=private) * clip
             gradients.append(noisy)
             theta = theta + squares.inverse @ noisy
-        sizes, known = self._draw_sizes(target, sigma.sizes, source, private)
+        sizes: dict[str, FloatArray] = {}
+        known: dict[str, float] = {}
+        if weights is None:
+            sizes, known = self._draw_sizes(target, sigma.sizes, source, private)
         return Drawn(
             theta / rows.norm,
             rows,

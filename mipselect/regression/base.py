@@ -104,6 +104,9 @@ class PrivateLinearModel(ReleasedModel, PrivateDraw):
     _per_column: ClassVar[tuple[str, ...]] = ("x_bound",)
     """Parameters that may hold one number for each column."""
 
+    takes_weights: ClassVar[bool] = False
+    """True if rows may count differently."""
+
     noise_grows_with_ranges: ClassVar[bool] = False
     """True if coefficients of a table cost less where a number keeps to a part of its range."""
 
@@ -128,6 +131,29 @@ class PrivateLinearModel(ReleasedModel, PrivateDraw):
 
         It must neither fail nor warn, whatever the rows are; `promise` has checked the rest.
         """
+
+    def _draw_weighted(
+        self,
+        X: FloatArray,
+        y: FloatArray,
+        weights: FloatArray | None,
+        source: random.Random,
+        private: bool,
+    ) -> Drawn:
+        """Draw a model from rows that count by weights in [0, 1], shape (n,); None is 1 each.
+
+        `require_weights` has checked that the model takes them.
+        """
+        assert weights is None
+        return self._draw(X, y, source, private)
+
+    def require_weights(self) -> None:
+        """Raise `InvalidInput` unless rows may count differently."""
+        if not self.takes_weights:
+            raise InvalidInput(
+                f"{type(self).__name__} takes no survey weights, and the schema has one: objective "
+                "perturbation and AdaSSP do"
+            )
 
     def for_columns(self, support: tuple[int, ...], size: int) -> Self:
         """Return the same estimator, not fitted and without its ledger, for some of the columns.

@@ -37,6 +37,7 @@ OF_ODDS = (
 )
 OF_NOISE = "with noise for privacy beside the error of any sample"
 OF_RANGES = "Numbers count within their ranges, and as the middle of it where they are missing"
+OF_WEIGHTS = "Rows counted by the survey weight"
 OF_RIDGE = (
     "The ridge draws a coefficient towards 0 and not its interval, so that it may lie outside"
 )
@@ -81,6 +82,8 @@ class CoefficientTable:
         See `rows_below_noise`.
     ranges : mapping of str to (float, float)
         Those of the numbers of the model.
+    weight : str or None
+        The field that said how much a row counts.
     """
 
     rule: TableEquation
@@ -90,6 +93,7 @@ class CoefficientTable:
     of_fields: bool
     rare: int | None
     ranges: Mapping[str, tuple[float, float]]
+    weight: str | None = None
 
     @classmethod
     def of(cls, release: ModelRelease, level: float = LEVEL) -> CoefficientTable:
@@ -123,6 +127,7 @@ class CoefficientTable:
             of_fields,
             rows_below_noise(release),
             {} if release.table is None else release.table.ranges,
+            None if release.table is None else release.table.weight,
         )
 
     def listed(self, *, all_terms: bool = False) -> list[tuple[CoefficientRow, tuple[str, ...]]]:
@@ -181,6 +186,8 @@ class CoefficientTable:
             notes = [f"{OF_STEPS} of {self.rule.target}, {OF_NOISE}: {self.rule.step}."]
         if any(row.term.kind == CATEGORY for row in self.rows):
             notes.append(self._of_rare_categories())
+        if self.weight is not None:
+            notes.append(f"{OF_WEIGHTS} {self.weight}.")
         if self.ranges:
             told = [f"{name} {low:.6g} to {high:.6g}" for name, (low, high) in self.ranges.items()]
             notes.append(f"{OF_RANGES}: {', '.join(told)}.")

@@ -21,13 +21,14 @@ from mipselect.quality.measures import Quality
 from mipselect.regression.release import ModelRelease
 from mipselect.tables.chosen_rows import ChosenRows, chosen_rows
 from mipselect.tables.input_map import checked_schema
-from mipselect.tables.mapping import open_table, read_rows
+from mipselect.tables.mapping import open_table, read_weighted_rows
 from mipselect.tables.model_table import ModelTable
 from mipselect.tables.parts import Part
 from mipselect.tables.people import checked_rule
 from mipselect.tables.public_map import PublicMap
 from mipselect.tables.schema import PRIVACY_UNIT, TableSchema
 from mipselect.tables.sources import read_again
+from mipselect.tables.weights import ROLE
 from mipselect.validation import checked_budget
 
 EVALUATION = "quality of a model"
@@ -57,8 +58,9 @@ def evaluate_model(
     epsilon : float
         ε > 0.
     schema : TableSchema, optional
-        Says whose row it is, for a table with several rows of one person. Default: one row of the
-        table is one row, which is refused where the model was fitted to people.
+        Says whose row it is, for a table with several rows of one person, and how much a row
+        counts. Default: one row of the table is one row, and all count the same, which is refused
+        where the model was fitted to people, or with survey weights.
     relation : {"replace-one", "add-remove"}
     unit_rule : {"first", "last", "mean"}
         See `Instance.from_table`.
@@ -161,7 +163,8 @@ class HeldOut:
         if len(self.apart):
             predictions = predictions_of(model, self.apart.opened(), public, unit_rule)
         else:
-            predictions = _predictions(np.empty(0), np.empty(0), public)
+            none = np.empty(0)
+            predictions = _predictions(none, none, public, none if public.weight else None)
         quality = quality_of(predictions, within(model.guarantee), self.source, self.share)
         return replace(model, quality=quality)
 
@@ -180,28 +183,42 @@ def evaluation_map(
     table: ModelTable,
     schema: TableSchema | None,
 ) -> PublicMap:
-    """Return the map of a model with the field that says whose row it is, by a schema.
+    """Return the map of a model with the fields that say whose row it is and how much it counts.
 
     Raises
     ------
     InvalidInput
-        If the model was fitted to people, and it is not known whose row is whose; or if the field
-        that says it is one of the model.
+        If the model was fitted to people, and it is not known whose row is whose; or with survey
+        weights, and there are none; or if the field that says it is one of the model.
     """
     content = table.schema.content
     unit = None if schema is None else checked_schema(schema).privacy_unit
-    if unit is None:
-        if table.unit != "row":
-            raise InvalidInput(
-                f"the model is of people, one row for each {table.unit}: give a schema with "
-                f"{PRIVACY_UNIT}, which says whose row it is"
-            )
+    weight = None if schema is None else schema.weight_name
+    if unit is None and table.unit != "row":
+        raise InvalidInput(
+            f"the model is of people, one row for each {table.unit}: give a schema with "
+            f"{PRIVACY_UNIT}, which says whose row it is"
+        )
+    if weight is None and table.weight is not None:
+        raise InvalidInput(
+            f"the model was fitted with the survey weight {table.weight}: give a schema in which a "
+            f'field has {ROLE} "weight", so that its quality is that in the population too'
+        )
+    if schema is None or (unit is None and weight is None):
         return table.public
-    if unit in {field["name"] for field in content["fields"]}:
+    used = {field["name"] for field in content["fields"]}
+    if unit in used:
         raise InvalidInput(f"{unit!r} says whose row it is, and the model uses it")
-    assert schema is not None
-    (entry,) = (field for field in schema.content["fields"] if field["name"] == unit)
-    widened = {**content, PRIVACY_UNIT: unit, "fields": [*content["fields"], entry]}
+    if weight in used:
+        raise InvalidInput(f"{weight!r} says how much a row counts, and the model uses it")
+    missing = {"missingValues": schema.content.get("missingValues", [""])}
+    entries = [
+        {**missing, **field} if field["name"] == weight else field
+        for field in schema.content["fields"]
+        if field["name"] in (unit, weight)
+    ]
+    of_people = {} if unit is None else {PRIVACY_UNIT: unit}
+    widened = {**content, **of_people, "fields": [*content["fields"], *entries]}
     return table.map_of(TableSchema.of(widened))
 
 
@@ -209,11 +226,16 @@ def predictions_of(
     model: ModelRelease, parts: Sequence[Part], public: PublicMap, unit_rule: str
 ) -> Predictions:
     """Read the rows of a table, one for each person, with their targets; sensitive."""
-    X, y = read_rows(parts, public, unit_rule)
-    return _predictions(y, model.decision(X), public)
+    X, y, weights = read_weighted_rows(parts, public, unit_rule)
+    return _predictions(y, model.decision(X), public, weights)
 
 
-def _predictions(y: FloatArray, decisions: FloatArray, public: PublicMap) -> Predictions:
+def _predictions(
+    y: FloatArray,
+    decisions: FloatArray,
+    public: PublicMap,
+    weights: FloatArray | None,
+) -> Predictions:
     of_classes = public.target.classes is not None
     return Predictions(
         target=np.nan_to_num(y) if of_classes else y,
@@ -222,4 +244,5 @@ def _predictions(y: FloatArray, decisions: FloatArray, public: PublicMap) -> Pre
         bound=None if of_classes else 1.0,
         complete=public.target.encoder.field.required,
         scale=public.target.scale,
+        weights=weights,
     )

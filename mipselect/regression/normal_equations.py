@@ -102,6 +102,11 @@ class NoisyNormalEquations:
             if regression.startswith(name):
                 raise InvalidInput(f"no intervals: {reason}")
         statistics, bounds = release.statistics, release.bounds
+        if release.table is not None and release.table.weight is not None:
+            raise InvalidInput(
+                "no intervals: they take all rows to count the same, and these count by the "
+                f"survey weight {release.table.weight}"
+            )
         if "squares" not in statistics:
             raise InvalidInput(
                 f"no intervals: {regression} did not release a noisy sum of squares of the target"

@@ -101,6 +101,7 @@ class _ObjectivePerturbation(PrivateLinearModel):
     )
 
     noise_grows_with_ranges: ClassVar[bool] = True
+    takes_weights: ClassVar[bool] = True
     _balance: ClassVar[float]
     """k of `balanced_ridge`; by experiment, see docs/regression.md."""
 
@@ -178,6 +179,16 @@ class _ObjectivePerturbation(PrivateLinearModel):
         return follows if self._bounds_slopes else {**follows, "coef_bound": REACH / length}
 
     def _draw(self, X: FloatArray, y: FloatArray, source: random.Random, private: bool) -> Drawn:
+        return self._draw_weighted(X, y, None, source, private)
+
+    def _draw_weighted(
+        self,
+        X: FloatArray,
+        y: FloatArray,
+        weights: FloatArray | None,
+        source: random.Random,
+        private: bool,
+    ) -> Drawn:
         size = X.shape[1]
         count = len(X) if self.relation == "replace-one" else None
         rows, chosen = self._rows(size), self._perturbation(size, count)
@@ -191,6 +202,7 @@ class _ObjectivePerturbation(PrivateLinearModel):
             chosen.ridge,
             noise,
             radius,
+            weights,
         )
         return Drawn(
             np.trunc(theta / radius * STEPS) / STEPS * radius,

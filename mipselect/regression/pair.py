@@ -37,6 +37,8 @@ class ModelRows:
         The columns of the model.
     y : ndarray of shape (n,), finite
         Classes as -1 and +1; 0 for a row that does not count.
+    weights : ndarray of shape (n,), or None
+        How much each row counts, in [0, 1]; None where all count the same.
     table : ModelTable or None
         What a model of a table remembers of it.
     """
@@ -44,6 +46,7 @@ class ModelRows:
     X: FloatArray
     y: FloatArray
     table: ModelTable | None = None
+    weights: FloatArray | None = None
 
 
 RowsOf = Callable[[Support, tuple[int, ...], random.Random], ModelRows]
@@ -105,7 +108,8 @@ class Pair:
             columns = columns_of(self.layout, support)
             model = self.model_on(support, columns)
             rows = rows_of(support, columns, model_source)
-            drawn = model._draw(rows.X, rows.y, model_source, self.guarantee.private)
+            private = self.guarantee.private
+            drawn = model._draw_weighted(rows.X, rows.y, rows.weights, model_source, private)
         drawn = replace(drawn, mechanism=f"{self.selection.name}, then {drawn.mechanism}")
         names = self.layout.feature_names
         release = released(

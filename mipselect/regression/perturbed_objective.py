@@ -157,15 +157,22 @@ def perturbed_minimiser(
     ridge: float,
     noise: FloatArray,
     radius: float,
+    weights: FloatArray | None = None,
 ) -> FloatArray:
-    """argmin over ‖β‖ ≤ r of Σ_i ℓ(y_i, x_i·β) + (c/2)‖β‖² + b·β; shape (d,)."""
+    """argmin over ‖β‖ ≤ r of Σ_i w_i ℓ(y_i, x_i·β) + (c/2)‖β‖² + b·β; shape (d,).
+
+    All w_i are 1 without weights.
+    """
     size = rows.shape[1]
     if isinstance(loss, Squared):
-        gram = rows.T @ rows + ridge * np.eye(size)
-        return quadratic_in_ball(gram, rows.T @ y - noise, radius)
+        counted = rows if weights is None else rows * weights[:, None]
+        gram = counted.T @ rows + ridge * np.eye(size)
+        return quadratic_in_ball(gram, counted.T @ y - noise, radius)
 
     def objective(beta: FloatArray) -> tuple[float, FloatArray, FloatArray]:
         values, slopes, curvatures = loss.values(y, rows @ beta)
+        if weights is not None:
+            values, slopes, curvatures = weights * values, weights * slopes, weights * curvatures
         value = float(values.sum() + 0.5 * ridge * beta @ beta + noise @ beta)
         hessian = (rows * curvatures[:, None]).T @ rows + ridge * np.eye(size)
         return value, rows.T @ slopes + ridge * beta + noise, hessian

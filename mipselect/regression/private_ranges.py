@@ -17,7 +17,7 @@ from mipselect.privacy.guarantee import Guarantee
 from mipselect.regression.typical_intervals import PARTS, IntervalLaw
 from mipselect.tables.encoders import Scaled, Unscaled
 from mipselect.tables.input_map import Ranges
-from mipselect.tables.mapping import map_table, open_table, read_rows
+from mipselect.tables.mapping import map_table, open_table, read_weighted_rows
 from mipselect.tables.public_map import PublicMap
 from mipselect.tables.schema import TableSchema
 
@@ -74,12 +74,15 @@ class RangedRows:
         With the ranges that were drawn, of all fields; others have placeholders still.
     spent : mapping of str to float
         ε of each range that was drawn.
+    weights : ndarray of shape (n,), or None
+        How much each row counts in a model; in the draw of a range all count the same.
     """
 
     X: FloatArray
     y: FloatArray
     public: PublicMap
     spent: Mapping[str, float]
+    weights: FloatArray | None = None
 
 
 @dataclass(frozen=True)
@@ -143,7 +146,7 @@ class PrivateRanges:
         used = {target, *(encoder.field.name for encoder in kept)}
         question = {**self.question, "never": self._all_but(used)}
         unscaled = PublicMap.without_ranges(self.schema, **question)
-        X, y = read_rows(open_table(source, unscaled), unscaled, self.unit_rule)
+        X, y, _ = read_weighted_rows(open_table(source, unscaled), unscaled, self.unit_rule)
         columns = {
             encoder.field.name: X[:, block.start]
             for encoder, block in zip(unscaled.encoders, unscaled.blocks, strict=True)
@@ -158,11 +161,15 @@ class PrivateRanges:
             source, self.schema, **question, ranges=of_used, unit_rule=self.unit_rule
         )
         return RangedRows(
-            mapped.X, _in_units(y, final, mapped.y), final, dict.fromkeys(drawn, each)
+            mapped.X,
+            _in_units(y, final, mapped.y),
+            final,
+            dict.fromkeys(drawn, each),
+            mapped.weights,
         )
 
     def _all_but(self, used: set[str]) -> Sequence[str]:
-        kept = {*used, self.schema.privacy_unit}
+        kept = {*used, self.schema.privacy_unit, self.schema.weight_name}
         return [field.name for field in self.schema.features if field.name not in kept]
 
 

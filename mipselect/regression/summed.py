@@ -157,7 +157,7 @@ def _sums(
     """Σ zzᵀ and Σ zy of rows in [-1, 1], the one last; each entry is rounded once."""
     order = {j: k for k, j in enumerate(instance.layout.order.tolist())}
     places = ExactSums(moments, instance.layout).places
-    entries = [int(places[order[j]]) for j in columns] + [0] * instance.intercept
+    entries = [int(places[order[j]]) for j in columns] + [moments.columns.ones] * instance.intercept
     matrix = moments.matrix
     gram = matrix[np.ix_(entries, entries)].astype(np.float64) * GRID**2
     return gram, matrix[entries, -1].astype(np.float64) * GRID**2

@@ -86,6 +86,8 @@ class TablePlan:
                 f"a classifier needs a target of two classes; {self.public.units.target_name!r} is "
                 "a number"
             )
+        if self.public.weight is not None:
+            self.regressor.require_weights()
         # After the draw it would be too late to find that a model cannot be written down.
         if self.whole.public.columns != self.public.columns:
             raise InvalidInput("the schema cannot be cut down to the fields that are used")
@@ -238,7 +240,7 @@ class TablePlan:
         public = self.public
         target, always = public.target.encoder.field.name, [e.field.name for e in public.always]
         used = {encoder.field.name for encoder in public.encoders}
-        kept = {*used, target, self.schema.privacy_unit}
+        kept = {*used, target, self.schema.privacy_unit, self.schema.weight_name}
         return {
             "target": target,
             "support_size": self.size,
@@ -335,23 +337,23 @@ class TablePair:
             plan = self.plan
             spent: Mapping[str, float] = {}
             if plan.ranges is None:
-                X, y = self._mapped(columns)
+                X, y, weights = self._mapped(columns)
             else:
                 ranged = plan.ranges.rows(source, support, generator)
                 plan, spent = replace(plan, public=ranged.public), ranged.spent
-                X, y = ranged.X, ranged.y
+                X, y, weights = ranged.X, ranged.y, ranged.weights
             parts = plan.drawn_ranges(support, X, generator)
             table = replace(plan.table_within(support, parts), private_ranges=spent)
-            return ModelRows(plan.rows_within(support, X, parts), y, table)
+            return ModelRows(plan.rows_within(support, X, parts), y, table, weights)
 
         return self.pair.release(rows_of, ledger, sources, classes)[0]
 
-    def _mapped(self, columns: tuple[int, ...]) -> tuple[FloatArray, FloatArray]:
-        """Some columns of the instance, and its target."""
+    def _mapped(self, columns: tuple[int, ...]) -> tuple[FloatArray, FloatArray, FloatArray | None]:
+        """Some columns of the instance, its target, and how much its rows count."""
         instance = self.instance
         assert instance is not None
         y = counted(instance.X, instance.y) if instance.of_classes else instance.y
-        return instance.X[:, list(columns)], y
+        return instance.X[:, list(columns)], y, instance.weights
 
 
 def scores_blocks(selector: PrivateSelector) -> bool:

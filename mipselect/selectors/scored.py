@@ -30,6 +30,7 @@ class RowsSelector(PrivateSelector):
 
     def problem(self, problem: Problem) -> Problem:
         """Its features and the bounds that are needed, without a loss."""
+        self._refuse_weights(problem)
         return problem.needing(self.bounds)
 
     def on(
@@ -56,6 +57,7 @@ class RowsSelector(PrivateSelector):
             From the mechanism, or if a bound is missing or out of its range.
         """
         self.check()
+        self._refuse_weights(problem)
         if isinstance(data, ExactSums) and data.of_blocks:
             raise InvalidInput(
                 f"{type(self).__name__.removesuffix('Selector')} draws from scores of rows, and "
@@ -66,6 +68,14 @@ class RowsSelector(PrivateSelector):
             if isinstance(data, Rows):
                 return self._of_rows(problem, data, source)
             return self._of_sums(problem, data)
+
+    def _refuse_weights(self, problem: Problem) -> None:
+        if problem.weight_bound is not None:
+            raise InvalidInput(
+                f"{type(self).__name__.removesuffix('Selector')} draws from scores of rows that "
+                "all count the same, and the schema has a survey weight: permute-and-flip, "
+                "exponential, top-r and mistakes take weights"
+            )
 
     @abstractmethod
     def _of_rows(self, problem: Problem, rows: Rows, source: random.Random) -> Mechanism[Support]:

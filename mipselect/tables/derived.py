@@ -102,6 +102,8 @@ def _source(name: str, known: Mapping[str, Field], unit: str | None, where: str)
         )
     if name == unit:
         raise InvalidInput(f"{where}: {shown(name)} says whose row it is; nothing is made of it")
+    if known[name].role is not None:
+        raise InvalidInput(f"{where}: {shown(name)} is the survey weight; nothing is made of it")
     return known[name]
 
 

@@ -77,6 +77,8 @@ class Field:
         The unit of measurement in words, such as "mmHg".
     format : str
         How a date or a time is written: "default" for ISO 8601, or a pattern such as "%d.%m.%Y".
+    role : str or None
+        `mipselect:role`: "weight" for the survey weight of a row, which is no feature.
 
     Examples
     --------
@@ -102,6 +104,7 @@ class Field:
     type_proposed: bool = False
     unit: str | None = None
     format: str = "default"
+    role: str | None = None
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -127,7 +130,7 @@ class Field:
     @property
     def gap(self) -> str:
         """Properties that a person has to write before the field can be used; "" if nothing."""
-        if self.type == "boolean" or self.categories is not None:
+        if self.type == "boolean" or self.categories is not None or self.role is not None:
             return ""
         if self.type == "string":
             return "categories"
@@ -197,6 +200,7 @@ def field_of(content: Mapping[str, Any], missing: tuple[str, ...], where: str) -
         type_proposed=content.get(PROPOSED, False),
         unit=_unit(content, where),
         format=content.get("format", "default") if kind in POINTS else "default",
+        role=content.get("mipselect:role"),
     )
     _check_texts(field, content, f"{where} (field {name})")
     return field

@@ -92,6 +92,8 @@ def input_map(
 ) -> InputMap:
     """Choose all fields of a schema but the target and those of `never`; none is always in.
 
+    A survey weight is no feature, and is left out.
+
     Raises
     ------
     InvalidInput
@@ -101,7 +103,7 @@ def input_map(
     if target is not None:
         schema.field(target, "target")
     left_out = checked_fields(schema, never, "never", target)
-    used = used_fields(schema, target, left_out)
+    used = used_fields(schema, target, {*left_out, schema.weight_name})
     require_complete(used, lambda field: "" if field.name in narrowed else field.gap)
     require_used(narrowed, {field.name for field in used})
     if not used:

@@ -19,6 +19,7 @@ from mipselect.tables.public_map import PublicMap
 from mipselect.tables.schema import TableSchema
 from mipselect.tables.sources import open_source
 from mipselect.tables.units import Units
+from mipselect.tables.weights import counted_shares, refuse_weight
 
 FIRST_ROWS = 1 << 16
 GROWTH = 1.25
@@ -42,6 +43,9 @@ class FeatureTable:
         The columns of each field that is always in.
     units : Units
         What turns columns back into the units of the table, and what one row is about.
+    weights : ndarray of shape (n,), float64, read-only, or None
+        How much each row counts, in [0, 1]: its survey weight as a share of the public maximum, 0
+        where it is missing. X and y are not multiplied by it. None where the schema has no weight.
 
     Examples
     --------
@@ -63,6 +67,7 @@ class FeatureTable:
     groups: tuple[tuple[int, ...], ...]
     always_groups: tuple[tuple[int, ...], ...]
     units: Units
+    weights: NDArray[np.float64] | None = field(default=None, repr=False)
 
     @property
     def always(self) -> tuple[int, ...]:
@@ -127,10 +132,10 @@ def map_table(
     """
     public = PublicMap.of(schema, target=target, always=always, never=never, ranges=ranges)
     checked_rule(unit_rule, schema.privacy_unit)
-    X, y = read_rows(open_table(source, public), public, unit_rule)
+    X, y, shares = read_weighted_rows(open_table(source, public), public, unit_rule)
     y[np.isnan(y)] = 0.0
-    X.flags.writeable = False
-    y.flags.writeable = False
+    for array in (X, y) if shares is None else (X, y, shares):
+        array.flags.writeable = False
     blocks = [tuple(block) for block in public.blocks]
     k = len(public.features)
     return FeatureTable(
@@ -140,6 +145,7 @@ def map_table(
         groups=tuple(blocks[:k]),
         always_groups=tuple(blocks[k:]),
         units=public.units,
+        weights=shares,
     )
 
 
@@ -191,6 +197,28 @@ def read_rows(
     *,
     first_rows: int = FIRST_ROWS,
 ) -> tuple[NDArray[np.floating[Any]], NDArray[np.float64]]:
+    """Map all rows of a table without weights, and leave one for each person.
+
+    Takes and returns what `read_weighted_rows` does, but for the shares.
+
+    Raises
+    ------
+    InvalidInput
+        For a map with a survey weight.
+    """
+    weight = public.weight
+    refuse_weight(None if weight is None else weight.field, "every row counts the same here")
+    return read_weighted_rows(parts, public, unit_rule, spare, first_rows=first_rows)[:2]
+
+
+def read_weighted_rows(
+    parts: Sequence[Part],
+    public: PublicMap,
+    unit_rule: str,
+    spare: int = 0,
+    *,
+    first_rows: int = FIRST_ROWS,
+) -> tuple[NDArray[np.floating[Any]], NDArray[np.float64], NDArray[np.float64] | None]:
     """Map all rows, and leave one for each person.
 
     There is room for `first_rows` at first where no one knows how many there are.
@@ -201,12 +229,15 @@ def read_rows(
         The last `spare` columns are for the caller to fill.
     y : ndarray of shape (n,)
         NaN where there is no target.
+    shares : ndarray of shape (n,), or None
+        How much each row counts, in [0, 1]; None where the schema has no weight.
     """
     q = len(public.columns)
     known = total_rows(part.rows for part in parts)
     room = first_rows if known is None else known
     X, y = np.empty((room, q + spare), public.dtype), np.empty(room, np.float64)
     identities: list[pa.Array] = []
+    read: list[NDArray[np.float64]] = []
     n = 0
     for part in parts:
         for batch in part.read(public.names):
@@ -216,14 +247,17 @@ def read_rows(
                 X.resize((room, q + spare), refcheck=False)
                 y.resize(room, refcheck=False)
             public.encode(batch, X[n:end, :q], y[n:end])
+            if (found := public.shares(batch)) is not None:
+                read.append(found)
             if public.unit is not None:
                 who = batch.column(len(public.names) - 1)
                 identities.append(values.identities(who, public.unit))
             n = end
+    shares = np.concatenate([np.empty(0), *read]) if public.weight is not None else None
     if n and public.unit is not None:
-        n = one_row_each(X[:n], y[:n], identities, unit_rule, public)
+        n = one_row_each(X[:n], y[:n], identities, unit_rule, public, shares)
     if n == 0:
         raise InvalidInput(f"{parts[0].label}: the table has no rows")
     X.resize((n, q + spare), refcheck=False)
     y.resize(n, refcheck=False)
-    return X, y
+    return X, y, None if shares is None else counted_shares(shares[:n])

@@ -46,6 +46,8 @@ class ModelTable:
         ε of the fields whose ranges were drawn from the data; empty where all were stated.
     sources : tuple of str
         The fields that are read for derived features only.
+    weight : str or None
+        The field that said how much a row counts in the fit. A prediction needs none.
 
     Raises
     ------
@@ -66,6 +68,7 @@ class ModelTable:
     unit: str
     private_ranges: Mapping[str, float] = field(default_factory=dict)
     sources: tuple[str, ...] = ()
+    weight: str | None = None
 
     def __post_init__(self) -> None:
         set_fields(self, always=checked_names(self.always), sources=checked_names(self.sources))
@@ -73,6 +76,8 @@ class ModelTable:
             self.schema.field(name, "private ranges")
             checked_epsilon(epsilon)
         checked_name(self.unit, "the unit")
+        if self.weight is not None:
+            checked_name(self.weight, "the weight")
         _ = self.public
 
     @classmethod
@@ -104,6 +109,7 @@ class ModelTable:
             always=public.units.always_names,
             unit=public.units.unit,
             sources=tuple(f["name"] for f in fields if f["name"] not in encoders),
+            weight=public.units.weight_name,
         )
 
     @cached_property
@@ -165,6 +171,7 @@ class ModelTable:
             "unit": self.unit,
             **({"private_ranges": dict(self.private_ranges)} if self.private_ranges else {}),
             **({"sources": list(self.sources)} if self.sources else {}),
+            **({} if self.weight is None else {"weight": self.weight}),
         }
 
     @classmethod
@@ -175,5 +182,5 @@ class ModelTable:
         except InvalidInput as error:
             raise InvalidInput(f"table.schema: {error}") from error
         ranges, sources = dict(stored.get("private_ranges", {})), tuple(stored.get("sources", ()))
-        always, unit = tuple(stored["always"]), stored["unit"]
-        return cls(schema, stored["target"], always, unit, ranges, sources)
+        asked = stored["target"], tuple(stored["always"]), stored["unit"]
+        return cls(schema, *asked, ranges, sources, stored.get("weight"))

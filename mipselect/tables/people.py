@@ -35,6 +35,7 @@ def one_row_each(
     identities: Sequence[pa.Array],
     rule: str,
     public: PublicMap,
+    shares: NDArray[np.float64] | None = None,
 ) -> int:
     """Leave one row for each identity at the beginning of X and y, and return how many.
 
@@ -49,6 +50,8 @@ def one_row_each(
         Which row stays; "mean" takes means of numbers over the rows where there is one, and the
         rest from the first row.
     public : PublicMap
+    shares : ndarray of shape (n,), changed in place, optional
+        How much each row counts, NaN where its weight is missing: a number to the rule.
 
     Notes
     -----
@@ -61,11 +64,15 @@ def one_row_each(
     kept = np.sort(order[places])
     if rule == "mean":
         _mean_of_numbers(X, y, person, kept, public)
+        if shares is not None:
+            shares[kept] = _means_where_present(shares, person)[person[kept]]
     # Rows move up only, so that none is overwritten before it is read.
     for start in range(0, len(kept), 1 << 16):
         chunk = kept[start : start + (1 << 16)]
         X[start : start + len(chunk)] = X[chunk]
         y[start : start + len(chunk)] = y[chunk]
+        if shares is not None:
+            shares[start : start + len(chunk)] = shares[chunk]
     return len(kept)
 
 
@@ -91,9 +98,15 @@ def _mean_of_numbers(
         if flag < block.stop:
             X[kept, flag] = count[who] == 0
     if isinstance(public.target.encoder, Scaled | Unscaled):
-        present = ~np.isnan(y)
-        mean, count = _means(np.where(present, y, 0.0), present, person)
-        y[kept] = np.where(count[who] > 0, mean[who], np.nan)
+        y[kept] = _means_where_present(y, person)[who]
+
+
+def _means_where_present(
+    numbers: NDArray[np.float64], person: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """The mean of each person's numbers, NaN if there is none."""
+    mean, count = _means(numbers, ~np.isnan(numbers), person)
+    return np.where(count > 0, mean, np.nan)
 
 
 def _means(

@@ -35,6 +35,7 @@ from mipselect.tables.input_map import (
 )
 from mipselect.tables.schema import TableSchema
 from mipselect.tables.units import Units
+from mipselect.tables.weights import Weight, weight_of
 from mipselect.validation import listed, shown
 
 
@@ -67,6 +68,8 @@ class PublicMap(InputMap):
     target : Target
     unit : Field or None
         The field that says whose row it is.
+    weight : Weight or None
+        The field that says how much a row counts; it is no feature.
 
     Examples
     --------
@@ -79,6 +82,7 @@ class PublicMap(InputMap):
 
     target: Target
     unit: Field | None
+    weight: Weight | None = None
 
     @classmethod
     def of(
@@ -140,6 +144,7 @@ class PublicMap(InputMap):
         encoder: Callable[[Field], Encoder],
     ) -> PublicMap:
         aimed = schema.field(target, "target")
+        _require_no_weight(schema.weight, {target})
         require_complete([aimed], gap)
         aim = _target_of(aimed, encoder(aimed))
         kept_in = checked_fields(schema, always, "always", target)
@@ -151,7 +156,9 @@ class PublicMap(InputMap):
             raise InvalidInput(
                 f"{shown(schema.privacy_unit)} says whose row it is and cannot be used otherwise"
             )
-        used = used_fields(schema, target, {*left_out, schema.privacy_unit})
+        _require_no_weight(schema.weight, {*kept_in, *left_out})
+        apart = {*left_out, schema.privacy_unit, schema.weight_name}
+        used = used_fields(schema, target, apart)
         _require_apart(schema, kept_in - {field.name for field in used}, target)
         require_complete(used, gap)
         encoders = [encoder(field) for field in used]
@@ -161,7 +168,11 @@ class PublicMap(InputMap):
         fixed = tuple(e for e in encoders if e.field.name in kept_in)
         unit = schema.privacy_unit
         result = cls(
-            features, fixed, aim, None if unit is None else schema.field(unit, "privacy unit")
+            features,
+            fixed,
+            aim,
+            None if unit is None else schema.field(unit, "privacy unit"),
+            weight_of(schema.weight),
         )
         require_names(result.columns)
         return result
@@ -176,7 +187,8 @@ class PublicMap(InputMap):
     def names(self) -> tuple[str, ...]:
         """The columns of the table that are read; those of X, of the target and of the unit."""
         unit = () if self.unit is None else (self.unit.name,)
-        return (*self.inputs, *self.target.encoder.field.inputs, *unit)
+        weight = () if self.weight is None else (self.weight.field.name,)
+        return (*self.inputs, *self.target.encoder.field.inputs, *weight, *unit)
 
     def target_arrays(self, batch: pa.RecordBatch) -> Sequence[pa.Array]:
         """What the target is made of, from a batch whose columns are `names`."""
@@ -194,7 +206,15 @@ class PublicMap(InputMap):
             classes=self.target.classes,
             unit="row" if self.unit is None else self.unit.name,
             always_names=tuple(encoder.field.name for encoder in self.always),
+            weight_name=None if self.weight is None else self.weight.field.name,
         )
+
+    def shares(self, batch: pa.RecordBatch) -> NDArray[np.float64] | None:
+        """How much each row of such a batch counts, in [0, 1]; NaN where its weight is missing."""
+        if self.weight is None:
+            return None
+        place = len(self.inputs) + len(self.target.encoder.field.inputs)
+        return self.weight.shares(batch.column(place))
 
     def encode(
         self, batch: pa.RecordBatch, X: NDArray[np.floating[Any]], y: NDArray[np.float64]
@@ -233,6 +253,14 @@ def _require_apart(schema: TableSchema, always: Collection[str], target: str) ->
 def _as_they_are(encoder: Encoder) -> bool:
     """True of numbers that are not scaled; places are, also where a missing one is NaN."""
     return math.isnan(encoder.gap) and not isinstance(encoder, Ranked)
+
+
+def _require_no_weight(weight: Field | None, others: set[str]) -> None:
+    if weight is not None and weight.name in others:
+        raise InvalidInput(
+            f"{shown(weight.name)} is the survey weight (mipselect:role) and can be neither the "
+            "target nor in always or never; take the role out of the schema to use it otherwise"
+        )
 
 
 def _gap_but_ranges(field: Field) -> str:

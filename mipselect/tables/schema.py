@@ -14,6 +14,7 @@ from mipselect.json_objects import faults, read_json
 from mipselect.tables.derivations import DerivedField
 from mipselect.tables.derived import FEATURES, derived_fields
 from mipselect.tables.fields import POINTS, Field, field_of, values_of
+from mipselect.tables.weights import WEIGHT, checked_weight
 from mipselect.validation import LAST_INTEGER, did_you_mean, listed, shown
 
 MOST_BYTES = 1 << 24
@@ -121,6 +122,7 @@ class TableSchema:
             raise InvalidInput(f"{PRIVACY_UNIT}: {unknown_name(unit, first)}")
         if unit is not None:
             _require_identities(fields[first[unit]])
+        checked_weight(fields, unit)
         derived = derived_fields(content.get(FEATURES, []), fields, unit)
         text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
         return cls(fields, unit, text, derived)
@@ -185,6 +187,25 @@ class TableSchema:
         """A new copy of the JSON object."""
         content: dict[str, Any] = json.loads(self.text)
         return content
+
+    @property
+    def weight(self) -> Field | None:
+        """The field that is the survey weight of a row, or None."""
+        return next((field for field in self.fields if field.role == WEIGHT), None)
+
+    @property
+    def weight_name(self) -> str | None:
+        """The name of that field."""
+        return None if self.weight is None else self.weight.name
+
+    @property
+    def without_weight(self) -> TableSchema:
+        """The same without its survey weight."""
+        weight, content = self.weight, self.content
+        if weight is None:
+            return self
+        fields = [entry for entry in content["fields"] if entry["name"] != weight.name]
+        return self.of({**content, "fields": fields})
 
     def field(self, name: str, what: str) -> Field:
         """Return a field or derived feature by its name; `what` is how a message calls it."""

@@ -24,6 +24,9 @@ class SchemaEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     All of it follows from the schema. `fit` learns nothing from the rows, so what is private about
     rows that were encoded is private about the rows of the table.
 
+    A survey weight makes no column, and what is fitted to the columns alone counts all rows the
+    same. `SelectThenRegress` with the schema counts them by their weights.
+
     Attributes
     ----------
     n_features_in_ : int

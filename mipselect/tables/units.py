@@ -27,6 +27,8 @@ class Units:
         What one row of X is about: "row", or the field of the privacy unit.
     always_names : tuple of str
         The fields that are always in.
+    weight_name : str or None
+        The field that says how much a row counts.
 
     Examples
     --------
@@ -43,6 +45,7 @@ class Units:
     classes: tuple[str, str] | None
     unit: str
     always_names: tuple[str, ...]
+    weight_name: str | None = None
 
     def coefficients(
         self, indices: Sequence[int], coef: Sequence[float], intercept: float

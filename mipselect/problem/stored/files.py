@@ -134,7 +134,12 @@ class StoredData:
 
     @property
     def X(self) -> FloatArray:
-        """The columns, shape (n, p), in the order of the table."""
+        """The columns, shape (n, p), in the order of the table; `InvalidInput` with weights."""
+        if self.problem.weight_bound is not None:
+            raise InvalidInput(
+                f"{self.path}: its rows count by a survey weight, and what takes X and y alone "
+                "counts all rows the same"
+            )
         return self.problem.layout.table(self._held.X)
 
     @property

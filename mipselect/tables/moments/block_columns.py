@@ -16,6 +16,7 @@ from mipselect.errors import InvalidInput
 from mipselect.tables.moments.columns import SchemaColumns
 from mipselect.tables.public_map import PublicMap
 from mipselect.tables.schema import TableSchema
+from mipselect.tables.weights import counted_shares
 from mipselect.validation import checked_feature_names, set_fields, shown
 
 
@@ -58,6 +59,16 @@ class ArrayBlockColumns:
         """1, of the rows of blocks."""
         return 1.0
 
+    @property
+    def ones(self) -> int:
+        """0; blocks have no intercept."""
+        return 0
+
+    @property
+    def weighted(self) -> bool:
+        """False: all rows count the same."""
+        return False
+
     @cached_property
     def parts(self) -> ColumnsOfFeatures:
         """Columns that are normalised together; the target is the last of p + 1."""
@@ -95,6 +106,11 @@ class TableBlockColumns(SchemaColumns):
             self.schema, target=self.target, always=always, never=self.left_out(never)
         )
 
+    @property
+    def weighted(self) -> bool:
+        """True if the schema has a survey weight."""
+        return self.public.weight is not None
+
     @cached_property
     def parts(self) -> ColumnsOfFeatures:
         """Columns that are normalised together; the target is the last of p + 1."""
@@ -103,13 +119,16 @@ class TableBlockColumns(SchemaColumns):
     def rows(self, batch: Any) -> FloatArray:
         """X and y of an Arrow batch with the columns `public.names`, shape (m, p + 1).
 
-        Rows that are mapped already stay as they are.
+        Where rows are weighted, how much each counts is one more column, the last. Rows that are
+        mapped already stay as they are.
         """
         if isinstance(batch, np.ndarray):
             return batch
-        p = len(self.names)
-        rows = np.empty((batch.num_rows, p + 1))
+        p, shares = len(self.names), self.public.shares(batch)
+        rows = np.empty((batch.num_rows, p + 1 + self.weighted))
         self.public.encode(batch, rows[:, :p], rows[:, p])
+        if shares is not None:
+            rows[:, -1] = counted_shares(shares)
         return rows
 
     def to_dict(self) -> dict[str, Any]:

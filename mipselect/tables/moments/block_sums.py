@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mipselect.arrays import FloatArray, IntArray
-from mipselect.blocks.normalised import normalised, signs_of_pairs
+from mipselect.blocks.normalised import factors_of_blocks, normalised, signs_of_pairs
 from mipselect.errors import InvalidInput
 from mipselect.grid import MOST_ROWS
 from mipselect.tables.moments.batches import (
@@ -163,15 +163,18 @@ def require_room(columns: BlockColumns, n: int) -> None:
 
 
 def _entries_of(columns: BlockColumns) -> Entries:
-    """Signs, where blocks have two rows and features one column."""
-    return SIGNS if columns.blocks.rows == 2 and not columns.parts.several else ON_GRID
+    """Signs, where blocks have two rows, features one column, and all blocks count the same."""
+    several = bool(columns.parts.several) or columns.weighted
+    return SIGNS if columns.blocks.rows == 2 and not several else ON_GRID
 
 
 def _rows_of_blocks(
     window: FloatArray, blocks: IntArray, columns: BlockColumns
 ) -> NDArray[np.floating]:
     """The rows of normalised blocks, made in pieces that a cache holds."""
-    entries, (m, b), size = _entries_of(columns), blocks.shape, window.shape[1]
+    entries, (m, b), size = _entries_of(columns), blocks.shape, len(columns.names) + 1
+    shares = window[:, -1] if columns.weighted else None
+    window = window[:, :size]
     height = 1 if b == 2 else b
     rows = np.empty((m * height, size), dtype=entries.type)
     step = max(1, CACHED_ENTRIES // (b * size))
@@ -181,7 +184,8 @@ def _rows_of_blocks(
         if entries is SIGNS:
             rows[place] = signs_of_pairs(window, piece)
         else:
-            rows[place] = normalised(window, piece, columns.parts)
+            factors = None if shares is None else factors_of_blocks(shares, piece)
+            rows[place] = normalised(window, piece, columns.parts, factors)
     return rows
 
 

@@ -20,6 +20,7 @@ from mipselect.grid import GRID, on_grid
 from mipselect.tables.people import checked_rule
 from mipselect.tables.public_map import PublicMap
 from mipselect.tables.schema import TableSchema
+from mipselect.tables.weights import counted_shares
 from mipselect.validation import (
     checked_feature_names,
     checked_scale,
@@ -47,6 +48,11 @@ class Columns(Protocol):
         """b_y, the same of the target."""
         ...
 
+    @property
+    def ones(self) -> int:
+        """Place in Z of the column of an intercept."""
+        ...
+
     def rows(self, batch: Any) -> FloatArray:
         """Z of a batch, shape (m, p + 2)."""
         ...
@@ -72,6 +78,11 @@ class ArrayColumns:
             x_bounds=checked_scales(self.x_bounds, "x_bound", size),
             y_bound=checked_scale(self.y_bound, "y_bound"),
         )
+
+    @property
+    def ones(self) -> int:
+        """0: the ones that count the rows."""
+        return 0
 
     def rows(self, batch: tuple[FloatArray, FloatArray]) -> FloatArray:
         """Z of (X, y), shapes (m, p) and (m,), which are finite."""
@@ -133,6 +144,11 @@ class SchemaColumns(ABC):
         """1."""
         return 1.0
 
+    @property
+    def ones(self) -> int:
+        """0: the ones that count the rows."""
+        return 0
+
     def left_out(self, never: Sequence[str]) -> list[str]:
         """Fields that are left out, these among them."""
         return [*self.never, *(name for name in never if name not in self.never)]
@@ -146,6 +162,9 @@ class SchemaColumns(ABC):
 @dataclass(frozen=True)
 class TableColumns(SchemaColumns):
     """Columns of a table after the public map of its schema, in [-1, 1].
+
+    With a survey weight w in [0, 1] a row is multiplied by √w, and √w itself is the last of its
+    columns: that of an intercept. The ones before them still count the rows.
 
     Attributes
     ----------
@@ -163,20 +182,40 @@ class TableColumns(SchemaColumns):
             self.schema, target=self.target, always=always, never=left_out, ranges=ranges
         )
 
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """See `Columns`; the weight is the last."""
+        weight = self.public.weight
+        named = () if weight is None else (weight.field.name,)
+        return tuple(column.name for column in self.public.columns) + named
+
+    @property
+    def ones(self) -> int:
+        """0, or the place of √w."""
+        return 0 if self.public.weight is None else len(self.names)
+
     def rows(self, batch: Any) -> FloatArray:
         """Z of an Arrow batch with the columns `public.names`."""
         m, public = batch.num_rows, self.public
+        shares = public.shares(batch)
+        factors = None if shares is None else np.sqrt(counted_shares(shares))
         Z = np.empty((m, len(self.names) + 2), order="F")
         Z[:, 0] = 1.0 / GRID
+        if factors is not None:
+            Z[:, self.ones] = np.trunc(factors / GRID)
         widest = max(map(len, public.blocks))
         scratch = np.empty((m, widest), np.float32, order="F")
         # Field after field, so that its columns are still in the cache when they are cut.
         for k, (encoder, block) in enumerate(zip(public.encoders, public.blocks, strict=True)):
             part, out = scratch[:, : len(block)], Z[:, 1 + block.start : 1 + block.stop]
             encoder.encode(public.arrays(batch, k), part)
-            np.trunc(np.multiply(part, 1.0 / GRID, out=out, dtype=np.float64), out=out)
+            np.multiply(part, 1.0 / GRID, out=out, dtype=np.float64)
+            if factors is not None:
+                out *= factors[:, None]
+            np.trunc(out, out=out)
         y = np.nan_to_num(public.target.encoder.scaled(public.target_arrays(batch)), nan=0.0)
-        np.trunc(np.multiply(y, 1.0 / GRID, out=Z[:, -1]), out=Z[:, -1])
+        np.multiply(y, 1.0 / GRID if factors is None else factors / GRID, out=Z[:, -1])
+        np.trunc(Z[:, -1], out=Z[:, -1])
         return Z
 
     def to_dict(self) -> dict[str, Any]:

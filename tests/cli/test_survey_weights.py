@@ -1,0 +1,180 @@
+"""A survey weight in the schema of every command that takes one."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.support.commandline import Outcome, Run
+from tests.support.weighted_tables import MOST, WEIGHTED, drawn, table_of
+
+HOSTILE = [["c1", 1, -1, 1, "true", 1, weight] for weight in
+           (-1, 1e300, "inf", "nan", "", "x", "NA", 0, MOST)]  # fmt: skip
+NAMES = [field.name for field in WEIGHTED.fields]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    found = tmp_path / "t.csv"
+    rows = drawn(400, np.random.default_rng(0))
+    with found.open("w", newline="") as file:
+        csv.writer(file).writerows([NAMES, *rows, *HOSTILE])
+    WEIGHTED.write(tmp_path / "schema.json")
+    return found
+
+
+def asked(path: Path, *more: str) -> tuple[str | Path, ...]:
+    return (path, "--schema", path.with_name("schema.json"), "--target", "y", *more)
+
+
+def select(run: Run, path: Path, *more: str) -> Outcome:
+    return run("select", *asked(path, "--support-size", "1", "--epsilon", "1", *more))
+
+
+@pytest.mark.parametrize(
+    ("more", "score"), [((), "blocks"), (("--score", "loss"), None), (("--sizes", "1-2"), "blocks")]
+)
+def test_select_counts_by_weights_and_says_so(
+    run: Run, path: Path, more: tuple[str, ...], score: str | None
+) -> None:
+    size = () if "--sizes" in more else ("--support-size", "1")
+    outcome = run("select", *asked(path, *size, "--epsilon", "1", *more, "--json"))
+    report = outcome.report
+    assert (report["weight"], report["weight_bound"]) == ("w", MOST)
+    assert report.get("score") == score
+    assert "w" not in report["features"]
+    assert outcome.err == ""
+    text = run("select", *asked(path, *size, "--epsilon", "1", *more)).out
+    assert "Weights: rows count by w, clipped to 0 and 4; 0 where it is missing" in text
+    dry = run("select", *asked(path, *size, "--epsilon", "1", *more, "--dry-run", "--json")).report
+    assert (dry["weight"], dry["weight_bound"]) == ("w", MOST)
+
+
+def test_every_bit_that_is_printed_is_the_same_whatever_a_weight_is(run: Run, path: Path) -> None:
+    """But for the draw."""
+    lines = path.read_text().splitlines()
+    texts = []
+    for weight in ("0", "4", "1e300", "much"):
+        row = lines[1].rsplit(",", 1)[0] + f",{weight}"
+        path.write_text("\n".join([lines[0], row, *lines[2:]]) + "\n")
+        outcome = select(run, path, "--json")
+        report = outcome.report
+        del report["releases"]
+        texts.append((json.dumps(report), outcome.err))
+    assert len(set(texts)) == 1
+
+
+@pytest.mark.parametrize("method", ["sis", "kendall", "sample-aggregate", "mcmc"])
+@pytest.mark.parametrize("dry", [(), ("--dry-run",)])
+def test_methods_of_scores_refuse(run: Run, path: Path, method: str, dry: tuple[str, ...]) -> None:
+    select(run, path, "--method", method, *dry).failed_with(
+        2, "draws from scores of rows that all count the same", "permute-and-flip, exponential"
+    )
+
+
+@pytest.mark.parametrize(
+    ("more", "fragment"),
+    [
+        (("--score", "block-r2"), "score 'block-r2' counts every row the same"),
+        (("--loss", "huber(0.5)"), "the huber(0.5) loss takes none"),
+        (("--never", "w"), "'w' is the survey weight"),
+        (("--always", "w"), "'w' is the survey weight"),
+    ],
+)
+def test_what_does_not_go_with_weights_is_one_line(
+    run: Run, path: Path, more: tuple[str, ...], fragment: str
+) -> None:
+    for dry in ((), ("--dry-run",)):
+        select(run, path, *more, *dry).failed_with(2, fragment)
+
+
+def test_moments_hold_them_and_say_so(run: Run, path: Path, tmp_path: Path) -> None:
+    output = tmp_path / "m.npz"
+    outcome = run("moments", *asked(path, "--output", str(output), "--json"))
+    assert outcome.report["weight"] == "w"
+    released = run("release", output, "--support-size", "1", "--epsilon", "1", "--json").report
+    assert (released["weight"], released["weight_bound"]) == ("w", MOST)
+    solved = run("solve", output, "--support-size", "1", "--json")
+    by_rows = tmp_path / "t.toml"
+    by_rows.write_text(
+        '[instance]\nsupport_size = 1\n[data]\nsource = "table"\npath = "t.csv"\n'
+        'schema = "schema.json"\ntarget = "y"\n'
+    )
+    whole = run("solve", by_rows, "--json")
+    best = [each.report["supports"][0] for each in (solved, whole)]
+    assert best[0] == best[1]
+    text = run("moments", *asked(path, "--output", str(tmp_path / "n.npz"), "--score", "blocks"))
+    assert "Rows count by the survey weight w." in text.out
+
+
+def test_a_bench_of_rows_refuses(run: Run, path: Path) -> None:
+    by_rows = path.with_name("t.toml")
+    by_rows.write_text(
+        '[instance]\nsupport_size = 1\n[data]\nsource = "table"\npath = "t.csv"\n'
+        'schema = "schema.json"\ntarget = "y"\n'
+    )
+    output = str(path.with_name("b.jsonl"))
+    run("bench", by_rows, "--trials", "1", "--output", output).failed_with(
+        2, "its rows count by a survey weight"
+    )
+
+
+def test_fit_evaluate_predict_and_the_card(run: Run, path: Path, tmp_path: Path) -> None:
+    model, schema = tmp_path / "model.json", path.with_name("schema.json")
+    fit = ("fit", *asked(path, "--support-size", "1", "--epsilon", "8", "--quality-share", "0.3"))
+    fitted = run(*fit, "--output", str(model), "--json").report
+    assert (fitted["weight"], fitted["weight_bound"]) == ("w", MOST)
+    assert fitted["model"]["table"]["weight"] == "w"
+    names = [field["name"] for field in fitted["model"]["table"]["schema"]["fields"]]
+    assert "w" not in names
+    card = run("card", model).out
+    assert "survey weight of a row: w; weights are clipped to 0 and: 4" in card
+    assert "Rows counted by the survey weight w." in card
+    assert "Weights: rows count by w" in run(*fit).out
+    run("evaluate", model, path, "--epsilon", "1").failed_with(
+        2, "was fitted with the survey weight w: give a schema"
+    )
+    found = run("evaluate", model, path, "--epsilon", "1", "--schema", schema, "--json").report
+    assert found["weight"] == "w"
+    without = tmp_path / "fresh.csv"
+    table = table_of(drawn(5, np.random.default_rng(1)))
+    table.drop_columns(["w", "y"]).to_pandas().to_csv(without, index=False)
+    assert len(run("predict", model, without).out.splitlines()) == 6
+
+
+@pytest.mark.parametrize("dry", [(), ("--dry-run",)])
+def test_fit_by_tukey_refuses(run: Run, path: Path, dry: tuple[str, ...]) -> None:
+    run(
+        "fit", *asked(path, "--support-size", "1", "--epsilon", "2", "--delta", "1e-6"),
+        "--regression", "tukey", *dry,
+    ).failed_with(2, "TukeyRegressor takes no survey weights")  # fmt: skip
+
+
+def test_a_plan_says_that_weights_are_not_simulated(run: Run, path: Path) -> None:
+    plan = ("plan", *asked(path)[1:], "--support-size", "1", "--rows", "200", "--epsilon", "1")
+    quick = ("--tables", "2", "--time-limit", "1")
+    text = run(*plan, *quick).out
+    assert "Weights are not simulated" in text
+    assert "Weighted by w" in text
+    report = run(*plan, *quick, "--json").report
+    assert report["not_simulated"] == ["w"]
+    assert [blocks["score"] for blocks in report["blocks"]] == ["blocks"]
+    run(*plan, "--score", "block-r2").failed_with(2, "'block-r2' counts every row the same")
+
+
+def test_describe_says_what_the_field_is(run: Run, path: Path) -> None:
+    text = run("describe", path, "--schema", path.with_name("schema.json")).out
+    assert "how much a row counts, 0 to 4" in text
+
+
+def test_a_ledger_notes_the_weight(run: Run, path: Path, tmp_path: Path) -> None:
+    ledger = tmp_path / "l.ledger"
+    run("ledger", "create", ledger, "--epsilon", "5")
+    select(run, path, "--ledger", str(ledger))
+    shown = run("ledger", "show", ledger, "--json").out
+    assert '"weight": "w"' in shown
+    assert '"weight_bound": 4.0' in shown

@@ -1,0 +1,278 @@
+"""Models of rows with survey weights: what they minimise, what one row tells, what is refused."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mipselect.errors import InvalidInput
+from mipselect.regression import (
+    AdaSSPRegressor,
+    BoostedAdaSSPRegressor,
+    ModelRelease,
+    ObjectivePerturbationClassifier,
+    ObjectivePerturbationRegressor,
+    SelectThenRegress,
+    TukeyRegressor,
+    confidence_intervals,
+    evaluate_model,
+)
+from mipselect.regression.perturbed_objective import perturbed_minimiser
+from mipselect.regression.smooth_losses import (
+    Huber,
+    LogisticLoss,
+    SmoothedHinge,
+    SmoothLoss,
+    Squared,
+)
+from mipselect.selectors import ExponentialSelector, SISSelector
+from mipselect.tables import TableSchema
+
+LOSSES: list[SmoothLoss] = [Squared(), Huber(0.4), LogisticLoss(), SmoothedHinge(0.3)]
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
+@pytest.mark.parametrize("radius", [0.3, 5.0])
+def test_a_weight_is_how_often_a_row_stands_there(loss: SmoothLoss, radius: float) -> None:
+    rng = np.random.default_rng(0)
+    rows, noise = rng.uniform(-1, 1, (40, 3)), rng.normal(size=3)
+    y = np.where(rows[:, 0] > 0, 1.0, -1.0)
+    counts = rng.integers(0, 5, 40)
+    weighted = perturbed_minimiser(loss, rows, y, 0.7, noise, radius, counts / 4.0)
+    again = np.repeat(np.arange(40), counts)
+    repeated = perturbed_minimiser(loss, rows[again], y[again], 2.8, 4.0 * noise, radius)
+    np.testing.assert_allclose(weighted, repeated, atol=2e-6)
+    alike = perturbed_minimiser(loss, rows, y, 0.7, noise, radius, np.ones(40))
+    np.testing.assert_array_equal(alike, perturbed_minimiser(loss, rows, y, 0.7, noise, radius))
+
+
+def log_densities(
+    model: Any, table: np.ndarray, weights: np.ndarray, betas: np.ndarray
+) -> np.ndarray:
+    """Exact log densities of a model's coefficients inside of the ball, up to a constant.
+
+    The noise is a function of the minimiser: b(β) = -(Σ w∇ℓ + cβ), with a Jacobian that is known.
+    """
+    size = table.shape[1] - 1
+    rows, loss, (balls, _) = model._rows(size)(table[:, :-1]), model._loss(), model._change(size)
+    chosen = model._perturbation(size, len(table))
+    found = []
+    for beta in betas:
+        _, slopes, curvatures = loss.values(table[:, -1], rows @ beta)
+        b = -(rows.T @ (weights * slopes) + chosen.ridge * beta)
+        hessian = (rows * (weights * curvatures)[:, None]).T @ rows
+        hessian += chosen.ridge * np.eye(rows.shape[1])
+        length = balls.norms(b[None, :])[0] / chosen.noise_scale
+        found.append(np.linalg.slogdet(hessian)[1] - length)
+    return np.array(found)
+
+
+def largest_loss(model: Any, most: float) -> float:
+    """Over hostile neighbours whose weights are at 0, at `most` and in between."""
+    rng = np.random.default_rng(1)
+    radius = model._radius(2)
+    betas = rng.normal(size=(10, 3))
+    betas *= 0.999 * min(radius, 3.0) / np.linalg.norm(betas, axis=1)[:, None]
+    corners = np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
+    worst = 0.0
+    for n in (0, 1, 6):
+        rest = corners[rng.integers(8, size=n)]
+        shares = rng.choice([0.0, 1.0, 0.3], n)
+        changed = [(row, w) for row in corners for w in (0.0, 0.5, most)]
+        logs = [
+            log_densities(
+                model, np.vstack([rest, row]), np.append(shares, min(w, most)), betas
+            )
+            for row, w in changed
+        ]  # fmt: skip
+        worst = max(
+            worst, *(float(np.abs(a - b).max()) for a, b in itertools.combinations(logs, 2))
+        )
+    return worst
+
+
+MODELS = [
+    ObjectivePerturbationRegressor(epsilon=0.8, loss="huber(0.25)", x_bound=1.0, y_bound=1.0),
+    ObjectivePerturbationRegressor(epsilon=0.8, x_bound=1.0, y_bound=1.0, coef_bound=1.0),
+    ObjectivePerturbationClassifier(epsilon=0.8, x_bound=1.0),
+    ObjectivePerturbationClassifier(epsilon=0.8, x_bound=1.0, loss="smoothed-hinge"),
+]
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.loss)
+def test_exact_densities_keep_epsilon_and_not_above_the_maximum(model: Any) -> None:
+    within = largest_loss(model, 1.0)
+    assert 0.5 * 0.8 < within <= 0.8 * (1.0 + 1e-9)
+    assert largest_loss(model, 3.0) > 0.8
+
+
+FIELDS: list[dict[str, Any]] = [
+    *(
+        {"name": name, "type": "number",
+         "constraints": {"minimum": -1, "maximum": 1, "required": True}}
+        for name in ("a", "b", "c", "y")
+    ),
+    {"name": "ill", "type": "string", "categories": ["no", "yes"]},
+]  # fmt: skip
+WEIGHT = {"name": "w", "type": "number", "mipselect:role": "weight", "constraints": {"maximum": 8}}
+WEIGHTED, PLAIN = (TableSchema.of({"fields": f}) for f in ([*FIELDS, WEIGHT], FIELDS))
+NUMBERS: dict[str, Any] = {"target": "y", "never": ["ill"]}
+CLASSES: dict[str, Any] = {"target": "ill", "never": ["y"]}
+
+
+def sample(n: int, seed: int = 0) -> pd.DataFrame:
+    """Two strata: in the one, of full weight, y follows a; in the other, of none, it follows b."""
+    rng = np.random.default_rng(seed)
+    X, full = rng.uniform(-1, 1, (n, 3)), rng.random(n) < 0.5
+    y = 0.6 * np.where(full, X[:, 0], -X[:, 1]) + np.where(full, 0.2, -0.2)
+    y += 0.05 * rng.normal(size=n)
+    frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(y=y.clip(-1, 1))
+    ill = y > np.where(full, 0.2, -0.2)
+    return frame.assign(ill=np.where(ill, "yes", "no"), w=np.where(full, 8.0, 0.0))
+
+
+REGRESSORS = {
+    "huber": ObjectivePerturbationRegressor(loss="huber(0.25)"),
+    "squared": ObjectivePerturbationRegressor(),
+    "logistic": ObjectivePerturbationClassifier(),
+    "adassp": AdaSSPRegressor(delta=1e-6),
+    "boosted": BoostedAdaSSPRegressor(delta=1e-6, rounds=5, residual_bound=1.0),
+}
+
+
+def fitted(name: str, frame: pd.DataFrame, schema: TableSchema, **more: Any) -> SelectThenRegress:
+    asked = CLASSES if name == "logistic" else NUMBERS
+    model = SelectThenRegress(
+        ExponentialSelector(1, random_state=1),
+        REGRESSORS[name].set_params(random_state=2),
+        **{"epsilon": 40.0, **more},
+    )
+    return model.fit_table(frame, schema, **asked)
+
+
+@pytest.mark.parametrize("name", REGRESSORS)
+def test_a_model_is_that_of_the_rows_that_count(name: str) -> None:
+    release = fitted(name, sample(6000), WEIGHTED).release_
+    assert release.feature_names == ("a",)
+    if name != "logistic":
+        assert release.coefficients == pytest.approx([0.6], abs=0.05)
+        assert release.intercept == pytest.approx(0.2, abs=0.05)
+    assert release.table is not None
+    assert release.table.weight == "w"
+    assert "Rows counted by the survey weight w." in release.summary()
+    stored = ModelRelease.from_dict(json.loads(json.dumps(release.to_dict())))
+    assert stored.table is not None
+    assert stored.table.weight == "w"
+    assert stored.table.column_names == ("a",)
+
+
+@pytest.mark.parametrize("name", ["squared", "adassp", "boosted"])
+def test_coefficients_are_those_of_weighted_least_squares(name: str) -> None:
+    frame = sample(6000)
+    frame["w"] = np.where(frame["w"] == 8.0, 8.0, 2.0)
+    release = fitted(name, frame, WEIGHTED, epsilon=4000.0, range_share=0.0).release_
+    X, w = np.column_stack([frame["a"], np.ones(6000)]), frame["w"].to_numpy()
+    expected = np.linalg.solve(X.T @ (w[:, None] * X), X.T @ (w * frame["y"]))
+    assert release.feature_names == ("a",)
+    assert [*(release.coefficients or ()), release.intercept] == pytest.approx(expected, abs=0.01)
+
+
+@pytest.mark.parametrize("name", ["huber", "squared", "logistic"])
+@pytest.mark.parametrize("score", [None, "loss"])
+def test_weights_at_their_maximum_change_no_bit(name: str, score: str | None) -> None:
+    frame = sample(900).assign(w=8.0)
+    found = []
+    for schema in (WEIGHTED, PLAIN):
+        model = SelectThenRegress(
+            ExponentialSelector(1, random_state=1, score=score or "blocks"),
+            REGRESSORS[name].set_params(random_state=2),
+            epsilon=2.0,
+        )
+        found.append(model.fit_table(frame, schema, **(CLASSES if name == "logistic" else NUMBERS)))
+    one, other = (model.release_ for model in found)
+    assert one.support == other.support
+    assert one.coefficients == other.coefficients
+    assert one.intercept == other.intercept
+
+
+def test_ranges_that_are_drawn_first() -> None:
+    fields = [{"name": f["name"], "type": f["type"]} for f in FIELDS[:4]]
+    open_ = TableSchema.of({"fields": [*fields, WEIGHT]})
+    model = SelectThenRegress(
+        ExponentialSelector(1, random_state=1), REGRESSORS["huber"], epsilon=40.0, ranges="private"
+    )
+    release = model.fit_table(sample(6000), open_, target="y").release_
+    assert release.feature_names == ("a",)
+    assert release.in_units.terms[0].coefficient == pytest.approx(0.6, abs=0.1)
+
+
+def test_a_frame_and_a_target_apart_from_it() -> None:
+    frame = sample(6000)
+    model = SelectThenRegress(
+        ExponentialSelector(1), REGRESSORS["huber"], epsilon=40.0, schema=WEIGHTED, never=["ill"]
+    )
+    assert model.fit(frame.drop(columns="y"), frame["y"]).release_.feature_names == ("a",)
+
+
+def test_what_takes_no_weights_refuses() -> None:
+    frame = sample(200)
+    with pytest.raises(InvalidInput, match="TukeyRegressor takes no survey weights"):
+        SelectThenRegress(
+            ExponentialSelector(1), TukeyRegressor(delta=1e-6, fallback=AdaSSPRegressor())
+        ).fit_table(frame, WEIGHTED, **NUMBERS)
+    with pytest.raises(InvalidInput, match="scores of rows that all count the same"):
+        SelectThenRegress(
+            SISSelector(1, relation="replace-one"), REGRESSORS["huber"]
+        ).fit_table(frame, WEIGHTED, **NUMBERS)  # fmt: skip
+    with pytest.raises(InvalidInput, match="takes none"):
+        SelectThenRegress(
+            ExponentialSelector(1, loss="hinge"), REGRESSORS["logistic"]
+        ).fit_table(frame, WEIGHTED, **CLASSES)  # fmt: skip
+    weighted = fitted("adassp", sample(3000), WEIGHTED).release_
+    with pytest.raises(InvalidInput, match="no intervals: they take all rows to count the same"):
+        confidence_intervals(weighted)
+
+
+@pytest.mark.parametrize("name", ["huber", "logistic"])
+def test_quality_is_that_in_the_population(name: str, tmp_path: Path) -> None:
+    """Of rows that count it is good, and of all of them it would not be."""
+    model = fitted(name, sample(9000), WEIGHTED, quality_share=0.3)
+    quality = model.quality_
+    assert quality is not None
+    assert quality.rows == 2700
+    best = quality.measures[0]
+    assert best.value is not None
+    assert best.value > 0.95
+    fresh = sample(4000, seed=5)
+    found = evaluate_model(model.release_, fresh, epsilon=20.0, schema=WEIGHTED)
+    assert found.measures[0].value == pytest.approx(best.value, abs=0.05)
+    other = fresh.assign(w=8.0 - fresh["w"])
+    assert evaluate_model(model.release_, other, epsilon=20.0, schema=WEIGHTED).measures[0].high < (
+        0.7
+    )
+    with pytest.raises(InvalidInput, match="was fitted with the survey weight w: give a schema"):
+        evaluate_model(model.release_, fresh, epsilon=1.0)
+    with pytest.raises(InvalidInput, match="was fitted with the survey weight w"):
+        evaluate_model(model.release_, fresh, epsilon=1.0, schema=PLAIN)
+    path = tmp_path / "fresh.csv"
+    fresh.to_csv(path, index=False)
+    again = evaluate_model(model.release_, path, epsilon=1.0, schema=WEIGHTED, random_state=3)
+    same = evaluate_model(model.release_, fresh, epsilon=1.0, schema=WEIGHTED, random_state=3)
+    assert again.measures == same.measures
+
+
+def test_a_weight_of_an_evaluation_is_no_field_of_the_model() -> None:
+    release = fitted("huber", sample(900), PLAIN).release_
+    odd = [{**f, "mipselect:role": "weight"} if f["name"] == release.feature_names[0] else f
+           for f in FIELDS]  # fmt: skip
+    odd = [{**f, "constraints": {"maximum": 1}} if "mipselect:role" in f else f for f in odd]
+    with pytest.raises(InvalidInput, match="says how much a row counts, and the model uses it"):
+        evaluate_model(
+            release, sample(50), epsilon=1.0, schema=TableSchema.of({"fields": odd})
+        )  # fmt: skip
