@@ -128,6 +128,7 @@ def test_messages_come_while_one_types(opened: Any) -> None:
     form.write("a", missing='""\n-9 = refused')
     form.write("b", type="integer", minimum="5", maximum="1,5")
     assert form.message("b", "maximum") == "“1,5” is no number; write it like -1.5"
+    assert form.message("b", "minimum") == ""
     form.write("b", maximum="5")
     assert form.message("b", "minimum") == "must be below the maximum"
     form.write("b", maximum="")
@@ -237,6 +238,9 @@ def test_types_are_confirmed_one_by_one_or_all(opened: Any) -> None:
     form.tick("b", "confirmed")
     assert form.summary == "3 fields: 2 types to confirm"
     assert [f.get("mipselect:typeProposed") for f in form.save()["fields"]] == [True, None, True]
+    form.find("#confirm-all").click()
+    form.find("#confirm-all").click()
+    assert form.summary == "3 fields: 3 types to confirm"
     form.find("#confirm-all").click()
     assert form.summary == "3 fields: nothing is left to do"
     assert all("mipselect:typeProposed" not in field for field in form.save()["fields"])
