@@ -368,6 +368,30 @@ def test_the_default_score_of_blocks_is_least_squares() -> None:
             asked(BlockOptions(score="block-r2"))
 
 
+def test_people_and_streams_keep_their_weights_in_blocks() -> None:
+    """One row of each person by the rule, in an order that is drawn; always-columns come last."""
+    rows = drawn(80, np.random.default_rng(12), hostile=0.0)
+    fields = [{"name": "who", "type": "string"}, *WEIGHTED.content["fields"]]
+    people = TableSchema.of(
+        {"csvw-eo:privacyUnit": "who", "missingValues": ["", "NA"], "fields": fields}
+    )
+    who = table_of(rows).add_column(0, "who", [[f"p{k}" for k in range(80)]])
+    question = {"target": "y", "support_size": 1, "always": ["dose"]}
+    options = BlockOptions(block_rows=2, partitions=1, partition_seed=0)
+    of_people = options.of_table(who, people, **question)
+    stream = options.of_table(table_of(rows).to_reader(max_chunksize=7), WEIGHTED, **question)
+    plain = options.of_table(table_of(rows), WEIGHTED, **question)
+    for made in (of_people, stream, plain):
+        assert isinstance(made, Instance)
+        assert made.problem.weight_bound == MOST
+    np.testing.assert_array_equal(Data(stream).values, Data(plain).values)
+    # Where all weights but one are 0 no block counts, whatever the order of people.
+    lonely = table_of([rows[0], *weighing(rows[1:], 0)]).add_column(0, "who", [who["who"]])
+    none = options.of_table(lonely, people, **question)
+    assert isinstance(none, Instance)
+    assert Data(none).values.tolist() == [0.0] * none.number_of_supports
+
+
 @pytest.mark.parametrize(
     "selector",
     [

@@ -141,6 +141,9 @@ class Moments:
         -----
         A missing target counts as the middle of its range, as in `Instance.from_table`.
 
+        Where the schema has a survey weight, rows are multiplied by √w, w in [0, 1] the share of
+        its maximum, and √w is one more column, the last. The ones still count the rows.
+
         Folds: two tables that differ in one row may differ in two folds, the one that the row has
         left and the one that it has entered; where a row is added or removed, in one. Equal rows
         are in one fold.
