@@ -71,7 +71,9 @@ def with_project(
         context.default_map = {entry.setting.field: entry.text for entry in entries}
 
     @wraps(run)
-    def called(context: typer.Context, no_project: bool, show: bool, **given: Any) -> None:
+    def called(context: typer.Context, **given: Any) -> None:
+        del given["no_project"]
+        is_question = given.pop("show_settings")
         entries: Mapping[str, ProjectEntry] = context.meta.get(ENTRIES, {})
         used: dict[str, ProjectEntry] = {}
         for setting in settings:
@@ -81,22 +83,22 @@ def with_project(
                     given[setting.field] = setting.default
                 else:
                     used[setting.field] = entry
-        if show:
+        if is_question:
             origins = [
                 SettingOrigin(setting, given[setting.field], _origin(context, setting.field, used))
                 for setting in settings
             ]
             show_settings(command, origins, as_json=given.get("json", False))
             return
-        if used:
-            say(f"note: from {next(iter(used.values())).file}: {_typed(used.values())}")
+        if typed := _typed(used.values()):
+            say(f"note: from {next(iter(used.values())).file}: {typed}")
         with _naming(used.values()):
             run(**given)
 
     own = [
         _switch("no_project", "Take no defaults from a file.", NO_PROJECT, take),
         _switch(
-            "show",
+            "show_settings",
             "Print every setting, and where it comes from; read no row and draw nothing.",
             "--show-settings",
             _need_nothing,
@@ -114,12 +116,12 @@ def _switch(field: str, help: str, name: str, callback: Callable[..., Any]) -> P
     return Parameter(field, Parameter.KEYWORD_ONLY, default=False, annotation=Annotated[bool, told])
 
 
-def _need_nothing(context: typer.Context, show: bool) -> bool:
+def _need_nothing(context: typer.Context, show_settings: bool) -> bool:
     """Let options be missing that must be given, for they are shown as such."""
-    if show:
+    if show_settings:
         for parameter in context.command.params:
             parameter.required = False
-    return show
+    return show_settings
 
 
 def _source(context: typer.Context, field: str) -> str:
@@ -143,6 +145,8 @@ def _typed(entries: Iterable[ProjectEntry]) -> str:
     """What one would type in place of these entries."""
     words: list[str] = []
     for entry in entries:
+        if entry.text is False:
+            continue
         texts = entry.text if isinstance(entry.text, list) else [entry.text]
         for text in texts:
             words += [] if entry.setting.by_place else [entry.setting.name]
@@ -169,7 +173,8 @@ def _naming(entries: Iterable[ProjectEntry]) -> Iterator[None]:
 def _is_named(entry: ProjectEntry, message: str) -> bool:
     """Tell whether a message has the option, its name in Python, or its path."""
     setting = entry.setting
-    names = [setting.name, *([setting.field] if "_" in setting.field else [])]
-    if any(re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", message) for name in names):
-        return True
+    python = setting.field if "_" in setting.field else f"{setting.field}:"
+    for name in (setting.name, python):
+        if re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", message):
+            return True
     return setting.is_path and entry.text in message

@@ -42,7 +42,7 @@ class ProjectEntry:
     Attributes
     ----------
     setting : CommandSetting
-    text : str, list of str or True
+    text : str, list of str or bool
         As one would type it.
     section : str
     file : Path

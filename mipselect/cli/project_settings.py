@@ -29,6 +29,9 @@ PLACES = ("DATA", "INSTANCE")
 
 INSTANCE_ENDINGS = (".toml", ".npz")
 
+LARGEST_INTEGER = 2**63 - 1
+"""Of TOML; Python reads larger ones, and cannot write them all out."""
+
 SEVERAL = ",..."
 """End of the metavar of options that take several between commas."""
 
@@ -113,7 +116,7 @@ class CommandSetting:
         return self.kind is str and (self.metavar or "").endswith(SEVERAL)
 
     def text(self, value: object, folder: Path) -> Any:
-        """Return a value of TOML as one would type it: a text, texts, or True.
+        """Return a value of TOML as one would type it: a text, texts, or a truth value.
 
         Parameters
         ----------
@@ -128,7 +131,7 @@ class CommandSetting:
         """
         if issubclass(self.kind, Enum):
             return _choice(self.kind, value)
-        if self.takes_several and isinstance(value, list):
+        if self.takes_several and isinstance(value, list) and value:
             return ",".join(map(_between_commas, value))
         if self.kind is list and isinstance(value, str):
             value = [value]
@@ -136,9 +139,14 @@ class CommandSetting:
         if self.takes_several:
             words += ", or a list"
         of_truth = isinstance(value, bool) and self.kind is not bool
-        if not isinstance(value, types) or of_truth or value == "":
-            raise InvalidInput(f"must be {words}, got {shown(value)}")
-        if isinstance(value, list) and not all(isinstance(each, str) for each in value):
+        texts = value if isinstance(value, list) else []
+        if (
+            not isinstance(value, types)
+            or of_truth
+            or value in ("", [])
+            or not all(isinstance(text, str) for text in texts)
+            or (isinstance(value, int) and abs(value) > LARGEST_INTEGER)
+        ):
             raise InvalidInput(f"must be {words}, got {shown(value)}")
         if self.least is not None and value < self.least:  # type: ignore[operator]
             raise InvalidInput(f"must be at least {self.least}, got {shown(value)}")
@@ -179,7 +187,9 @@ def _choice(kind: type[Enum], value: object) -> str:
 
 def _between_commas(value: object) -> str:
     """One of several, in quotes if it has a comma, a quote or outer blanks."""
-    if isinstance(value, int | float) and not isinstance(value, bool):
+    if isinstance(value, float):
+        return repr(value)
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) <= LARGEST_INTEGER:
         return repr(value)
     if not isinstance(value, str) or not value:
         raise InvalidInput(f"must have texts or numbers in its list, got {shown(value)}")
