@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from inspect import Parameter, Signature, signature
@@ -20,7 +20,7 @@ from mipselect.cli.project_file import (
     find_project,
     project_entries,
 )
-from mipselect.cli.project_settings import all_settings, settings_of
+from mipselect.cli.project_settings import CommandSetting, all_settings, settings_of
 from mipselect.cli.shown_settings import DEFAULT, SettingOrigin, show_settings
 from mipselect.cli.streams import say
 from mipselect.errors import MipselectError
@@ -74,15 +74,7 @@ def with_project(
     def called(context: typer.Context, **given: Any) -> None:
         del given["no_project"]
         is_question = given.pop("show_settings")
-        entries: Mapping[str, ProjectEntry] = context.meta.get(ENTRIES, {})
-        used: dict[str, ProjectEntry] = {}
-        for setting in settings:
-            if _source(context, setting.field) == FROM_FILE:
-                entry = entries[setting.field]
-                if _is_idle(entry, given):
-                    given[setting.field] = setting.default
-                else:
-                    used[setting.field] = entry
+        used = _entries_used(context, settings, given)
         if is_question:
             origins = [
                 SettingOrigin(setting, given[setting.field], _origin(context, setting.field, used))
@@ -108,6 +100,22 @@ def with_project(
     parameters = [context, *signature(run).parameters.values(), *own]
     called.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     return called
+
+
+def _entries_used(
+    context: typer.Context, settings: Sequence[CommandSetting], given: dict[str, Any]
+) -> dict[str, ProjectEntry]:
+    """Return the entries that nothing typed has replaced; of idle ones `given` gets the default."""
+    entries: Mapping[str, ProjectEntry] = context.meta.get(ENTRIES, {})
+    used = {}
+    for setting in settings:
+        if _source(context, setting.field) == FROM_FILE:
+            entry = entries[setting.field]
+            if _is_idle(entry, given):
+                given[setting.field] = setting.default
+            else:
+                used[setting.field] = entry
+    return used
 
 
 def _switch(field: str, help: str, name: str, callback: Callable[..., Any]) -> Parameter:

@@ -198,10 +198,12 @@ def test_a_folder_that_is_gone_has_no_project(
     assert find_project() is None
 
 
-def test_a_stored_instance_is_no_path(run: Run, project: Path) -> None:
+def test_a_stored_instance_is_no_path(
+    run: Run, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (project / ".git").mkdir()
     (project / "in").mkdir()
-    os.chdir(project / "in")
+    monkeypatch.chdir(project / "in")
     write(project, '[release]\ninstance = "diabetes"\nepsilon = 1\n')
     assert run("release", "--dry-run", "--json").report["instance"] == "diabetes"
     write(project, '[release]\ninstance = "instance.toml"\nepsilon = 1\n')
