@@ -47,16 +47,10 @@ def with_project(
     Parameters
     ----------
     command : str
-        Its name.
     run : callable
-        As `declared.command` makes it.
+        As `declared.command` makes it; returned as it is if it has no option that a project gives.
     commands : callable
         Returns the settings of all commands; called only if there is a file.
-
-    Returns
-    -------
-    callable
-        `run` itself if it has no option that a project may give.
     """
     if not settings_of(run):
         return run
@@ -139,7 +133,7 @@ def _source(context: typer.Context, field: str) -> str:
 
 
 def _origin(context: typer.Context, field: str, used: Mapping[str, ProjectEntry]) -> str:
-    """Where a setting comes from, in words; an entry that is idle leaves the default."""
+    """Name where a setting comes from; an entry that is idle leaves the default."""
     return used[field].origin if field in used else ORIGINS.get(_source(context, field), DEFAULT)
 
 
@@ -150,7 +144,7 @@ def _is_idle(entry: ProjectEntry, given: Mapping[str, Any]) -> bool:
 
 
 def _typed(entries: Iterable[ProjectEntry]) -> str:
-    """What one would type in place of these entries."""
+    """Return the options that one would type in place of these entries."""
     words: list[str] = []
     for entry in entries:
         if entry.text is False:
