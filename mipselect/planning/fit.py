@@ -147,7 +147,7 @@ def plan_fit(
     )
     fits = SimulatedFits(model, question, guesses, plan.seed)
     most = checked_integer(tables, "tables", 1, MOST_TABLES)
-    trials = _ModelTrials(fits, most, checked_time_limit(time_limit), clock, progress)
+    trials = ModelTrials(fits, most, checked_time_limit(time_limit), clock, progress)
     plan = replace(plan, lines=(trials.line(rows, asked, SHARE_OF_FIT),))
     if not plan.of_fit.tables:
         return plan
@@ -169,7 +169,7 @@ def all_done(lines: Sequence[ModelLine]) -> bool:
     return all(line.tables for line in lines)
 
 
-class _ModelTrials:
+class ModelTrials:
     """Models of simulated tables within a time limit; see `plan_fit`.
 
     Parameters
