@@ -28,8 +28,10 @@ from mipselect.errors import MipselectError
 PANEL = "Defaults of a project (mipselect.toml)"
 NO_PROJECT = "--no-project"
 
-OF_A_LEDGER = ("ledger", "ledger-key", "part")
-"""Keys of [defaults] that a command leaves alone where its ε is a choice and is not given."""
+OF_A_RELEASE = ("ledger", "ledger-key", "part", "relation")
+OF_A_QUESTION = ("target", "support-size", "always", "no-intercept", "coef-bound", "ridge")
+"""Keys of [defaults]. A command whose ε is a choice takes the first if it is given, as in a private
+check of all fields alike, and else the second, as in one for the curator's eyes."""
 
 ENTRIES = "mipselect.entries"
 """Key of what stands in the file, in what typer keeps of one run."""
@@ -101,11 +103,12 @@ def _entries_used(
 ) -> dict[str, ProjectEntry]:
     """Return the entries that nothing typed has replaced; of idle ones `given` gets the default."""
     entries: Mapping[str, ProjectEntry] = context.meta.get(ENTRIES, {})
+    choices = {setting.key for setting in settings if setting.is_choice}
     used = {}
     for setting in settings:
         if _source(context, setting.field) == FROM_FILE:
             entry = entries[setting.field]
-            if _is_idle(entry, given):
+            if _is_idle(entry, given, has_choice=EPSILON in choices):
                 given[setting.field] = setting.default
             else:
                 used[setting.field] = entry
@@ -137,10 +140,11 @@ def _origin(context: typer.Context, field: str, used: Mapping[str, ProjectEntry]
     return used[field].origin if field in used else ORIGINS.get(_source(context, field), DEFAULT)
 
 
-def _is_idle(entry: ProjectEntry, given: Mapping[str, Any]) -> bool:
-    """Tell whether nothing is charged: the ledger of a project is for what costs ε."""
-    of_all = entry.section == DEFAULTS and entry.setting.key in OF_A_LEDGER
-    return of_all and EPSILON in given and given[EPSILON] is None
+def _is_idle(entry: ProjectEntry, given: Mapping[str, Any], *, has_choice: bool) -> bool:
+    """Tell whether a default is for the other use of a command whose ε is a choice."""
+    if entry.section != DEFAULTS or not has_choice:
+        return False
+    return entry.setting.key in (OF_A_RELEASE if given[EPSILON] is None else OF_A_QUESTION)
 
 
 def _typed(entries: Iterable[ProjectEntry]) -> str:

@@ -106,6 +106,11 @@ class CommandSetting:
         return self.name.lower() if self.by_place else self.name.removeprefix("--")
 
     @property
+    def is_choice(self) -> bool:
+        """True if it may be left out, and nothing stands in its place then."""
+        return not self.required and self.default is None
+
+    @property
     def is_path(self) -> bool:
         """True if its value is a file or a folder."""
         return self.kind is Path or self.name in PLACES

@@ -40,6 +40,7 @@ class Looking:
 
     data: str = argument("DATA", "A table.")
     epsilon: float | None = option("--epsilon", "Of a release.")
+    target: str | None = option("--target", "Looked at by the curator.")
     ledger: LedgerOptions = group(LedgerOptions)
 
 
@@ -263,29 +264,39 @@ def test_defaults_go_to_the_commands_that_have_them(run: Run, project: Path) -> 
     run("predict", "model.json").failed_with(2, "Missing argument 'DATA'")
 
 
-def test_a_ledger_is_left_alone_where_epsilon_is_a_choice(project: Path) -> None:
+def test_of_a_choice_of_epsilon_each_use_has_its_defaults(project: Path) -> None:
     got = []
 
     def look(arguments: Looking) -> None:
         """Look."""
-        got.append((arguments.epsilon, arguments.ledger.file))
+        got.append((arguments.epsilon, arguments.ledger.file, arguments.target))
 
     made = command(look)
     app = typer.Typer()
     app.command()(with_project("look", made, lambda: {"look": settings_of(made)}))
-    write(project, '[defaults]\ndata = "data.csv"\nepsilon = 1\nledger = "study.ledger"\n')
-    for more in ((), ("--epsilon", "2"), ("--ledger", "own.ledger")):
+    defaults = '[defaults]\ndata = "data.csv"\nepsilon = 1\nledger = "a.ledger"\ntarget = "y"\n'
+    write(project, defaults)
+    for more in (
+        (),
+        ("--epsilon", "2"),
+        ("--ledger", "own.ledger"),
+        ("--epsilon", "2", "--target", "z"),
+    ):
         app(args=more, standalone_mode=False)
-    write(project, '[defaults]\ndata = "data.csv"\nledger = "a.ledger"\n[look]\nepsilon = 3\n')
+    write(project, defaults + "[look]\nepsilon = 3\n")
     app(args=(), standalone_mode=False)
-    write(project, '[look]\ndata = "data.csv"\nledger = "a.ledger"\n')
-    app(args=(), standalone_mode=False)
+    # What stands in the section of the command is meant for it.
+    write(project, defaults.replace("[defaults]", "[look]").replace("epsilon = 1\n", ""))
+    for more in ((), ("--epsilon", "2")):
+        app(args=more, standalone_mode=False)
     assert got == [
-        (None, None),
-        (2.0, Path("study.ledger")),
-        (None, Path("own.ledger")),
-        (3.0, Path("a.ledger")),
-        (None, Path("a.ledger")),
+        (None, None, "y"),
+        (2.0, Path("a.ledger"), None),
+        (None, Path("own.ledger"), "y"),
+        (2.0, Path("a.ledger"), "z"),
+        (3.0, Path("a.ledger"), None),
+        (None, Path("a.ledger"), "y"),
+        (2.0, Path("a.ledger"), "y"),
     ]
 
 
