@@ -1,7 +1,8 @@
 """How far draws go from a uniform one (0) to the best support (1), on all tables of a folder.
 
 python -m benchmarks.real_tables FOLDER [--rows all,6000,2000,500] [--methods "loss,R² rule"]
-    [--epsilons 0.05,0.1,...] [--sizes 3] [--tables NAME,...] [--repeats 2] [--stress] [--json]
+    [--epsilons 0.05,0.1,...] [--sizes 3] [--tables NAME,...] [--repeats 2] [--classes] [--stress]
+    [--json]
 
 The way is that of R² of least squares on the drawn fields, over all rows of the table, in
 expectation over the draw: by the probabilities of all supports, or over 200 draws of SIS and votes,
@@ -24,6 +25,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.class_tables import class_tables
 from benchmarks.methods_of_tables import METHODS
 from benchmarks.stress_tables import stress_tables
 from benchmarks.tables_at_hand import Table, diabetes, tables_of
@@ -98,19 +100,22 @@ def parsed() -> argparse.Namespace:
     )
     parser.add_argument("--tables", type=listed, help="these alone")
     parser.add_argument("--repeats", type=int, default=2)
+    parser.add_argument("--classes", action="store_true", help="targets of two classes instead")
     parser.add_argument("--stress", action="store_true", help="generated tables")
     parser.add_argument("--json", action="store_true", help="one object in place of tables")
     options = parser.parse_args()
     for name in options.methods:
         if name not in METHODS:
             parser.error(f"no method {name!r}; there are {', '.join(METHODS)}")
-    if options.folder is None and not options.stress:
-        parser.error("give a folder of tables, or --stress")
+    if options.folder is None and not (options.stress or options.classes):
+        parser.error("give a folder of tables, --classes or --stress")
     return options
 
 
 def asked_tables(options: argparse.Namespace) -> list[Table]:
     tables = [] if options.folder is None else [*tables_of(options.folder), diabetes()]
+    if options.classes:
+        tables = class_tables(options.folder)
     if options.stress:
         tables += stress_tables()
     if options.tables is not None:

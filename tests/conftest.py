@@ -9,10 +9,17 @@ from pathlib import Path
 import pytest
 
 from mipselect.cli import main
+from mipselect.cli.project_file import find_project
 from tests.support.commandline import INSTANCE, TABLE, Outcome, Run
 from tests.support.wants import pytest_terminal_summary
 
-__all__ = ["folder", "pytest_terminal_summary", "repository", "run", "shell"]
+__all__ = ["folder", "pytest_sessionstart", "pytest_terminal_summary", "repository", "run", "shell"]
+
+
+def pytest_sessionstart() -> None:
+    """Refuse to run beside a project file, whose defaults every command would take."""
+    if (file := find_project()) is not None:
+        raise pytest.UsageError(f"{file}: the tests would take their defaults from it; move it")
 
 
 @pytest.fixture(scope="session")

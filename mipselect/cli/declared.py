@@ -36,7 +36,7 @@ Arguments = TypeVar("Arguments")
 
 
 @dataclass(frozen=True)
-class _Option:
+class DeclaredOption:
     """An option, or an argument.
 
     Attributes
@@ -60,6 +60,11 @@ class _Option:
         return self.name.startswith("--")
 
     @property
+    def field(self) -> str:
+        """Name in Python: top_k of --top-k."""
+        return _identifier(self.name)
+
+    @property
     def parameter(self) -> Parameter:
         """Parameter of a function as typer reads it."""
         if self.by_name:
@@ -68,7 +73,7 @@ class _Option:
             told = typer.Argument(**self.words)
         default = Parameter.empty if self.default is MISSING else self.default
         return Parameter(
-            _identifier(self.name),
+            self.field,
             Parameter.KEYWORD_ONLY,
             default=default,
             annotation=Annotated[self.annotation, told],
@@ -85,7 +90,7 @@ class _Group:
     help: Mapping[str, str]
     show_default: Mapping[str, str]
 
-    def options(self) -> Iterator[_Option]:
+    def options(self) -> Iterator[DeclaredOption]:
         """Its options, in the words of the command."""
         for option in _options(self.kind):
             if option.name in self.without:
@@ -127,7 +132,7 @@ def option(
     """
     words: dict[str, Any] = {"help": help, "metavar": metavar, "show_default": show_default}
     words |= {"rich_help_panel": panel, "min": least}
-    return field(default=default, metadata={DECLARED: _Option(name, words)})
+    return field(default=default, metadata={DECLARED: DeclaredOption(name, words)})
 
 
 def required(name: str, help: str, *, metavar: str | None = None, panel: str | None = None) -> Any:
@@ -138,7 +143,7 @@ def required(name: str, help: str, *, metavar: str | None = None, panel: str | N
 def argument(metavar: str, help: str, *, default: Any = MISSING) -> Any:
     """Declare a field as an argument, which is given by its place."""
     words = {"help": help, "metavar": metavar, "rich_help_panel": None}
-    return field(default=default, metadata={DECLARED: _Option(metavar, words)})
+    return field(default=default, metadata={DECLARED: DeclaredOption(metavar, words)})
 
 
 def group(
@@ -177,7 +182,7 @@ def command(run: Callable[[Arguments], None]) -> Callable[..., None]:
     kind = next(iter(get_type_hints(run).values()))
     # Of several that are missing typer names the first: arguments, then options.
     declared = sorted(_options(kind), key=lambda each: (each.default is not MISSING, each.by_name))
-    names = {_identifier(option.name): option.name for option in declared}
+    names = {option.field: option.name for option in declared}
 
     @wraps(run)
     def called(**given: Any) -> None:
@@ -185,7 +190,14 @@ def command(run: Callable[[Arguments], None]) -> Callable[..., None]:
 
     called.__signature__ = Signature([option.parameter for option in declared])  # type: ignore[attr-defined]
     called.__annotations__ = {}
+    called.declared = tuple(declared)  # type: ignore[attr-defined]
     return called
+
+
+def declared_of(run: Callable[..., None]) -> tuple[DeclaredOption, ...]:
+    """Return options and arguments of what `command` has made; of other functions none."""
+    declared: tuple[DeclaredOption, ...] = getattr(run, "declared", ())
+    return declared
 
 
 def given(chosen: Any) -> dict[str, Any]:
@@ -211,12 +223,12 @@ def refuse(chosen: Any, why: str) -> None:
         raise InvalidInput(f"{name} {why}")
 
 
-def _declared(kind: Any) -> Iterator[tuple[DataclassField[Any], _Option | _Group]]:
+def _declared(kind: Any) -> Iterator[tuple[DataclassField[Any], DeclaredOption | _Group]]:
     for each in fields(kind):
         yield each, each.metadata[DECLARED]
 
 
-def _options(kind: type) -> Iterator[_Option]:
+def _options(kind: type) -> Iterator[DeclaredOption]:
     """All options of a dataclass and of its groups, in the order of the fields."""
     types, panel = get_type_hints(kind), getattr(kind, "PANEL", None)
     for each, declared in _declared(kind):
@@ -227,7 +239,7 @@ def _options(kind: type) -> Iterator[_Option]:
                 **declared.words,
                 "rich_help_panel": declared.words["rich_help_panel"] or panel,
             }
-            yield _Option(declared.name, words, types[each.name], each.default)
+            yield DeclaredOption(declared.name, words, types[each.name], each.default)
 
 
 def _built(kind: type[Arguments], values: Mapping[str, Any]) -> Arguments:

@@ -37,6 +37,7 @@ from mipselect.planning.lines import Progress, SelectionPlan, Step
 from mipselect.planning.model_sentences import model_sentences
 from mipselect.planning.plan import checked_methods, plan_selection
 from mipselect.planning.question import Question
+from mipselect.planning.range_advice import range_advice
 from mipselect.planning.simulation import Guesses
 from mipselect.regression import SelectThenRegress
 from mipselect.selectors import BY_NAME
@@ -76,7 +77,8 @@ def plan(arguments: PlanArguments) -> None:
     select does, which needs no range of a number; beside it by the loss and
     other methods, by coef_bound and ridge of the loss, the same where fields
     repeat each other; and by number of rows. Where a field has no range, the
-    model and the lines of the loss are left out.
+    model and the lines of the loss are left out. One line says whether to state
+    typical ranges or to draw private ones.
 
     For the loss the target's range counts most: where its middle is what you
     expect, and values beyond it are rare, see --range and --target-mean.
@@ -95,6 +97,8 @@ def plan(arguments: PlanArguments) -> None:
     question = Question(schema, target, size, score=score, **scales, **chosen)
     checked_methods(methods, question)
     checked_share(simulation["goal"], "goal", closed=False)
+    if arguments.quality_share is not None:
+        checked_share(arguments.quality_share, "--quality-share", closed=False)
     with Spinner("planning") as spinner:
         steps = count()
 
@@ -125,6 +129,8 @@ def plan(arguments: PlanArguments) -> None:
     if plot is not None:
         write_whole(plot, drawn(picture(result, target), plot.suffix), sensitive=False)
 
+    advice = range_advice(question.public, arguments.rows, result.epsilons)
+
     def render(console: Console) -> None:
         heading(
             console,
@@ -132,10 +138,12 @@ def plan(arguments: PlanArguments) -> None:
             f"{result.rows:,} rows",
         )
         _show_model(console, model, result)
+        if advice:
+            line(console, advice)
         console.print(plan_table(result))
         line(console, legend(result))
-        for question, answer in answers(result):
-            line(console, f"{question} {answer}.")
+        for asking, answer in answers(result):
+            line(console, f"{asking} {answer}.")
         console.print(SIMULATED, soft_wrap=True)
         if schema.weight is not None:
             line(console, UNWEIGHTED.format(schema.weight.name))
@@ -147,6 +155,7 @@ def plan(arguments: PlanArguments) -> None:
     if schema.weight is not None:
         report["not_simulated"] = [schema.weight.name]
     report["model"] = None if model is None else model_report(model)
+    report["ranges"] = advice or None
     deliver(report, render, as_json=arguments.delivery.as_json, output=None)
 
 
@@ -160,6 +169,7 @@ def _model_plan(
         of_classes=of_two_classes(schema, arguments.target),
         fit_intercept=asked.pop("intercept", True),
         score=arguments.score,
+        quality_share=arguments.quality_share,
     )
     return plan_fit(
         model,
@@ -182,12 +192,13 @@ def default_fit(
     of_classes: bool,
     fit_intercept: bool = True,
     score: str | None = None,
+    quality_share: float | None = None,
 ) -> SelectThenRegress:
     """Return what `fit` draws with without further options, at an ε that is still to be set."""
     shared: dict[str, Any] = {"relation": "replace-one", "fit_intercept": fit_intercept}
     regressor = ModelOptions().model(of_classes=of_classes, epsilon=1.0, delta=None, **shared)
     selector = BY_NAME[default_method(None)](support_size, score=score)
-    return SelectThenRegress(selector, regressor)
+    return SelectThenRegress(selector, regressor, quality_share=quality_share)
 
 
 def _show_model(console: Console, model: ModelPlan | None, selection: SelectionPlan) -> None:

@@ -47,6 +47,11 @@ def model_legend(plan: ModelPlan) -> str:
     text += f", standard errors of your rows at most {max(known):.2f}." if known else "."
     goal = "half of what is possible" if plan.goal == 0.5 else f"{plan.goal:.0%} of it"
     text += f" Would do: {goal} without privacy{_above_a_coin(plan)}."
+    if plan.quality_share is not None:
+        text += (
+            f" Models are fitted to the rows but {plan.quality_share:.6g} of them, which are kept "
+            "apart to say how good a model is, at no further ε (--quality-share)."
+        )
     if plan.left_out:
         rows = ", ".join(f"{count:,}" for count in plan.left_out)
         text += f" Left out, for no time was left (--time-limit): {rows} rows."
@@ -71,6 +76,7 @@ def model_report(plan: ModelPlan) -> dict[str, Any]:
         "measure": plan.measure,
         "level": plan.level,
         "goal": plan.goal,
+        "quality_share": plan.quality_share,
         "lines": [_line(line, plan) for line in plan.by_rows],
         "further": [_line(line, plan) for line in plan.further if line.tables],
         "left_out": list(plan.left_out),

@@ -101,6 +101,12 @@ class PlanArguments:
         metavar="|".join(SCORES),
         show_default="that of select",
     )
+    quality_share: float | None = option(
+        "--quality-share",
+        "Of a model of fit: the share of the rows that is kept apart to say how good it is.",
+        metavar="A",
+        show_default="none",
+    )
     question: SchemaOptions = group(SchemaOptions, without=("--unit-rule",))
     regularisation: Regularisation = group(
         Regularisation,

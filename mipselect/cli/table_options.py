@@ -105,7 +105,7 @@ class ScoreOptions:
         "Neither uses a range. loss: of rows that are clipped to public ranges.",
         metavar="block-r2|blocks|loss",
         show_default="block-r2 where supports can be listed, else blocks; loss with a bound, "
-        "--range, --loss, or a target of two classes by its schema",
+        "--range, --loss, under add-remove, and for two classes unless all fields are numbers",
     )
     block_rows: int | None = option(
         "--block-rows",

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 from mipselect.errors import InvalidInput, NotCertified
 from mipselect.planning.chances import require_time
@@ -47,9 +48,6 @@ def plan_fit(
     target: str,
     rows: int,
     epsilons: Sequence[float] = (0.5, 1.0, 2.0),
-    always: Sequence[str] = (),
-    never: Sequence[str] = (),
-    ranges: Mapping[str, tuple[float, float]] | None = None,
     guesses: Guesses | None = None,
     goal: float = 0.5,
     tables: int = 20,
@@ -57,6 +55,7 @@ def plan_fit(
     time_limit: float = 10.0,
     clock: Callable[[], float] = time.monotonic,
     progress: Progress | None = None,
+    **choices: Any,
 ) -> ModelPlan:
     """Simulate tables with the ranges and categories of a schema, and release models of them.
 
@@ -66,7 +65,8 @@ def plan_fit(
     Parameters
     ----------
     model : SelectThenRegress
-        Not fitted. Its selection share counts; its ε is each of `epsilons`.
+        Not fitted. Its shares count, of the selection, of ranges and of rows that are kept apart to
+        say how good it is; its ε is each of `epsilons`.
     schema : TableSchema
         Every field that is used needs a range, or `ranges` has it.
     target : str
@@ -74,8 +74,6 @@ def plan_fit(
         n of the table that is to be opened.
     epsilons : sequence of float
         Of features and coefficients together.
-    always, never, ranges
-        As for `SelectThenRegress.fit_table`.
     guesses : Guesses, optional
     goal : float
         Part of the score without privacy that `rows_needed` and `epsilon_needed` are for.
@@ -90,6 +88,8 @@ def plan_fit(
         The time in seconds, since whenever.
     progress : callable, optional
         See `Progress`.
+    **choices
+        always, never and ranges, as for `SelectThenRegress.fit_table`.
 
     Returns
     -------
@@ -123,16 +123,16 @@ def plan_fit(
         target,
         size,
         score=getattr(model.selector, "asked_score", None),
-        always=always,
-        never=never,
-        ranges=ranges,
         intercept=bool(model.regressor.fit_intercept),
+        **choices,
     ).of_single_rows
     if question.without_range:
         raise InvalidInput(f"a model needs a range of {listed(question.without_range)} too")
     guesses = Guesses() if guesses is None else guesses
     guesses.target_law(question.public)
     require_rows(rows, question.public)
+    if model.quality_share is not None:
+        checked_share(model.quality_share, "quality_share", closed=False)
     plan = ModelPlan(
         rows=rows,
         support_size=size,
@@ -143,10 +143,11 @@ def plan_fit(
         guesses=guesses,
         seed=checked_integer(seed, "seed", 0),
         lines=(),
+        quality_share=model.quality_share,
     )
     fits = SimulatedFits(model, question, guesses, plan.seed)
     most = checked_integer(tables, "tables", 1, MOST_TABLES)
-    trials = Trials(fits, most, checked_time_limit(time_limit), clock, progress)
+    trials = ModelTrials(fits, most, checked_time_limit(time_limit), clock, progress)
     plan = replace(plan, lines=(trials.line(rows, asked, SHARE_OF_FIT),))
     if not plan.of_fit.tables:
         return plan
@@ -168,7 +169,7 @@ def all_done(lines: Sequence[ModelLine]) -> bool:
     return all(line.tables for line in lines)
 
 
-class Trials:
+class ModelTrials:
     """Models of simulated tables within a time limit; see `plan_fit`.
 
     Parameters

@@ -121,6 +121,8 @@ class ModelPlan:
         First n rows at `epsilons`; then other numbers of rows.
     further : tuple of ModelLine
         n rows at one larger ε each, where `epsilons` do not reach the goal.
+    quality_share : float or None
+        Of the rows of each line: kept apart, to say how good the model is.
 
     Examples
     --------
@@ -141,6 +143,7 @@ class ModelPlan:
     seed: int
     lines: tuple[ModelLine, ...]
     further: tuple[ModelLine, ...] = ()
+    quality_share: float | None = None
 
     @property
     def level(self) -> float:

@@ -46,7 +46,6 @@ def plan_selection(
     tables: int = 20,
     seed: int = 0,
     time_limit: float = 10.0,
-    clock: Callable[[], float] = time.monotonic,
     progress: Progress | None = None,
     **choices: Any,
 ) -> SelectionPlan:
@@ -82,13 +81,12 @@ def plan_selection(
     time_limit : float
         Seconds for all of it. What has no time left is tried on fewer tables, or has no chances
         and says so; it takes no other line with it.
-    clock : callable
-        The time in seconds, since whenever.
     progress : callable, optional
         See `Progress`.
     **choices
         score, "blocks", "block-r2" or "loss", of the first line, default that of `select`; always
         and never, as for `Instance.from_table`; of the loss ranges, intercept, coef_bound, ridge.
+        clock, a callable, has the time in seconds, since whenever.
 
     Returns
     -------
@@ -122,6 +120,7 @@ def plan_selection(
     >>> plan.blocks[0].score, plan.blocks[0].block_rows
     ('block-r2', 12)
     """
+    clock: Callable[[], float] = choices.pop("clock", time.monotonic)
     question = Question(schema, target, support_size, **choices)
     public = question.public
     guesses = Guesses() if guesses is None else guesses

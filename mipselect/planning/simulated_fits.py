@@ -17,6 +17,7 @@ from mipselect.planning.question import Question
 from mipselect.planning.simulation import Guesses, Simulation
 from mipselect.problem.block_scores import BlockScores
 from mipselect.problem.instance import Instance
+from mipselect.quality.held_out import size_held_out
 from mipselect.regression import ModelRelease, SelectThenRegress
 from mipselect.regression.pair import columns_of, divided
 from mipselect.regression.shares import default_selection_share
@@ -41,7 +42,7 @@ class Simulated:
     Attributes
     ----------
     table, fresh_table : pyarrow.Table
-        n rows, and the others.
+        The rows of n that a model is fitted to, and fresh ones.
     fitted, fresh : Instance
         The same, mapped into [-1, 1].
     right : tuple of int
@@ -93,6 +94,11 @@ class SimulatedFits:
         self._simulation = Simulation(*given, ratio=RATIO)
         self._made = lru_cache(maxsize=1)(self._simulated)
 
+    def fitted(self, rows: int) -> int:
+        """Return how many of n rows a model is fitted to, for others say how good it is."""
+        share = self.model.quality_share
+        return rows if share is None else rows - size_held_out(rows, share)
+
     def without_privacy(self, number: int, rows: int) -> float:
         """Score of least squares on the right features of a table."""
         return self._made(number, rows).without_privacy
@@ -105,7 +111,7 @@ class SimulatedFits:
         NotCertified
             If the draws of features take too long.
         """
-        made, plan = self._made(number, rows), self._plan(rows, epsilon, time_limit)
+        made, plan = self._made(number, rows), self._plan(self.fitted(rows), epsilon, time_limit)
         seeded = random.Random(f"{self.seed} {number} {rows} {epsilon}")
         scored = self._scored(plan, number, rows)
         pair = plan.pair(made.fitted, seeded, private=False, scored=scored)
@@ -143,12 +149,12 @@ class SimulatedFits:
             return None
         question, made = self.question, self._made(number, rows)
         seed = self._simulation.partition_seed(number, rows)
-        part = made.table.slice(0, question.rows_scored(rows, plan.blocks))
+        part = made.table.slice(0, question.rows_scored(made.table.num_rows, plan.blocks))
         return question.in_blocks(part, plan.blocks, seed)
 
     def _simulated(self, number: int, rows: int) -> Simulated:
         table = self._simulation.table(number, rows + FRESH_ROWS)
-        parts = table.slice(0, rows), table.slice(rows)
+        parts = table.slice(0, self.fitted(rows)), table.slice(rows)
         question = self.question
         fitted, fresh = (question.instance(one, question.bound, question.penalty) for one in parts)
         right = tuple(int(one[0]) for one in self._simulation.right(number))

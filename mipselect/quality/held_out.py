@@ -10,6 +10,11 @@ from numpy.typing import NDArray
 from mipselect.privacy.decimals import exact
 
 
+def size_held_out(units: int, share: float) -> int:
+    """Return how many of so many rows, or people, are kept apart under replace-one."""
+    return min(max(round(units * exact(share)), 1), max(units - 1, 0))
+
+
 def held_out(units: int, share: float, relation: str, source: random.Random) -> NDArray[np.bool_]:
     """Draw which of so many rows, or people, are kept apart; shape (units,).
 
@@ -32,8 +37,7 @@ def held_out(units: int, share: float, relation: str, source: random.Random) -> 
     part = exact(share)
     apart = np.zeros(units, dtype=bool)
     if relation == "replace-one":
-        size = min(max(round(units * part), 1), max(units - 1, 0))
-        apart[source.sample(range(units), size)] = True
+        apart[source.sample(range(units), size_held_out(units, share))] = True
     else:
         draws = (source.randrange(part.denominator) for _ in range(units))
         apart[:] = np.fromiter((draw < part.numerator for draw in draws), bool, units)

@@ -24,6 +24,7 @@ from mipselect.privacy.ledger import paid
 from mipselect.privacy.randomness import generator
 from mipselect.regression.drawn import Drawn, released
 from mipselect.regression.release import ModelRelease
+from mipselect.regression.rows_apart import RowsApart
 from mipselect.tables.frames import numeric_matrix, numeric_vector
 from mipselect.validation import checked_budget, checked_flag
 
@@ -224,14 +225,22 @@ class PrivateLinearModel(ReleasedModel, PrivateDraw):
         names = self._names()
         guarantee = replace(self.promise(size), private=private)
         # A warning would tell about the data. NumPy's state is that of the thread.
+        columns, apart = tuple(range(size)), self._kept_apart(len(table), source)
+        fitted = slice(None) if apart is None else apart.fitted
         with (
             paid(self.ledger, guarantee, type(self).__name__) as promised,
             np.errstate(all="ignore"),
         ):
-            drawn = self._draw(table, target, source, private)
-        guarantee = replace(guarantee, conditions=promised.conditions)
-        columns = tuple(range(size))
-        self._keep(released(drawn, columns, names, guarantee, self._classes()), columns, size)
+            drawn = self._draw(table[fitted], target[fitted], source, private)
+            guarantee = replace(guarantee, conditions=promised.conditions)
+            release = released(drawn, columns, names, guarantee, self._classes())
+            if apart is not None:
+                release = apart.measured(release, table, target)
+        self._keep(release, columns, size)
+
+    def _kept_apart(self, rows: int, source: random.Random) -> RowsApart | None:
+        """Draw which of so many rows measure the model; None where none do."""
+        return None
 
     def _encoded(self, target: Any) -> FloatArray:
         """The target as finite numbers."""

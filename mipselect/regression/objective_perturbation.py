@@ -32,14 +32,15 @@ from mipselect.regression.perturbed_objective import (
     perturbed_minimiser,
     with_ridge,
 )
-from mipselect.regression.release import LOGISTIC
+from mipselect.regression.release import LOGISTIC, ModelRelease
 from mipselect.regression.rows import RowMap, require_bounded
+from mipselect.regression.rows_apart import RowsApart
 from mipselect.regression.smooth_losses import (
     SmoothLoss,
     classification_loss,
     regression_loss,
 )
-from mipselect.validation import checked_nonnegative, checked_scale
+from mipselect.validation import checked_nonnegative, checked_scale, checked_share
 
 REACH = 3.0
 """Bound of predictions by the squared loss of a table, in bounds of the target."""
@@ -100,10 +101,37 @@ class _ObjectivePerturbation(PrivateLinearModel):
         check=checked_nonnegative,
     )
 
+    quality_share: float | None = parameter(
+        "float, optional",
+        "Between 0 and 1: this share of the rows is kept apart from the fit, and says in "
+        "`quality_` how good the model is, at no further ε. Default: none.",
+        default=None,
+        check=lambda share, name: checked_share(share, name, closed=False),
+        last=True,
+    )
+
     noise_grows_with_ranges: ClassVar[bool] = True
     takes_weights: ClassVar[bool] = True
     _balance: ClassVar[float]
     """k of `balanced_ridge`; by experiment, see docs/regression.md."""
+
+    def _kept_apart(self, rows: int, source: random.Random) -> RowsApart | None:
+        """By `quality_share`."""
+        if self.quality_share is None:
+            return None
+        return RowsApart.drawn(
+            rows,
+            self.quality_share,
+            self.relation,
+            source,
+            of_classes=self._classes() is not None,
+            bound=self._target_bound(),
+        )
+
+    def _keep(self, release: ModelRelease, columns: Sequence[int], size: int) -> None:
+        """Keep its quality too."""
+        super()._keep(release, columns, size)
+        self.quality_ = release.quality
 
     def _promise(self, size: int) -> Guarantee:
         """Pure ε."""
@@ -224,6 +252,11 @@ class _ObjectivePerturbation(PrivateLinearModel):
 class ObjectivePerturbationRegressor(PrivateRegressor, _ObjectivePerturbation):
     """Least squares or Huber regression in a ball, with a random linear term: pure ε.
 
+    Attributes
+    ----------
+    quality_ : Quality or None
+        How good the model is, where `quality_share` is given.
+
     Notes
     -----
     β minimises Σℓ + (c/2)‖β‖² + b·β over the ball; b has the density ∝ exp(-η‖b‖). Inside the
@@ -283,6 +316,8 @@ class ObjectivePerturbationClassifier(ClassifierMixin, _ObjectivePerturbation): 
     ----------
     classes_ : ndarray of shape (2,)
         In sorted order: predicted where the linear predictor is not above 0, and above.
+    quality_ : Quality or None
+        How good the model is, where `quality_share` is given.
 
     Notes
     -----

@@ -25,8 +25,6 @@ from mipselect.privacy.ledger import Ledger, checked_ledger
 from mipselect.privacy.randomness import source_of
 from mipselect.problem.instance import Instance
 from mipselect.problem.layout import Layout
-from mipselect.quality.draw import Predictions, quality_of, require_measurable, within
-from mipselect.quality.held_out import held_out
 from mipselect.regression.base import NumberPredictor, PrivateLinearModel
 from mipselect.regression.evaluation import HeldOut
 from mipselect.regression.objective_perturbation import ObjectivePerturbationClassifier
@@ -40,6 +38,7 @@ from mipselect.regression.pair import (
     require_within,
 )
 from mipselect.regression.private_ranges import PRIVATE, PUBLIC, WAYS, PrivateRanges, private_ranges
+from mipselect.regression.rows_apart import RowsApart
 from mipselect.regression.shares import (
     checked_range_share,
     default_selection_share,
@@ -65,6 +64,8 @@ def checked_part(kind: type[Any]) -> Check:
             raise InvalidInput(f"{name} must be a {kind.__name__}, got {part!r}")
         if part.ledger is not None:
             raise InvalidInput(f"the {name} has a ledger; give it to SelectThenRegress")
+        if getattr(part, "quality_share", None) is not None:
+            raise InvalidInput(f"the {name} has a quality_share; give it to SelectThenRegress")
 
     return check
 
@@ -218,13 +219,18 @@ class SelectThenRegress(NumberPredictor):
         # Before the search for a law, which may take long.
         selector._check_number(len(layout.groups))
         model = _promise_on_some_columns(selector, regressor, layout)
-        share, relation = self.quality_share, regressor.relation
-        bound, of_classes = getattr(regressor, "y_bound", None), _classifies(regressor)
-        apart = np.zeros(len(table), dtype=bool)
-        if share is not None:
-            require_measurable(of_classes, bound, relation)
-            apart = held_out(len(table), share, relation, sources[1])
-            X, y = (_safe_indexing(each, np.flatnonzero(~apart)) for each in (X, y))
+        apart, fitted = None, np.ones(len(table), dtype=bool)
+        if self.quality_share is not None:
+            apart = RowsApart.drawn(
+                len(table),
+                self.quality_share,
+                regressor.relation,
+                sources[1],
+                of_classes=_classifies(regressor),
+                bound=getattr(regressor, "y_bound", None),
+            )
+            fitted = apart.fitted
+            X, y = (_safe_indexing(each, np.flatnonzero(fitted)) for each in (X, y))
         selection: Mechanism[Any] = selector._silent_mechanism(X, y, sources[0])
         together = promised_together(selection.guarantees, model)
         if self.epsilon is not None:
@@ -237,16 +243,13 @@ class SelectThenRegress(NumberPredictor):
             type(regressor).__name__,
         )
         release, columns = pair.release(
-            lambda _, columns, __: ModelRows(table[~apart][:, list(columns)], target[~apart]),
+            lambda _, columns, __: ModelRows(table[fitted][:, list(columns)], target[fitted]),
             self.ledger,
             sources,
             regressor._classes(),
         )
-        if share is not None and release.has_model:
-            found = release.decision(table[apart][:, list(columns)])
-            unseen = Predictions(target[apart], found, of_classes, bound, complete=True)
-            quality = quality_of(unseen, within(release.guarantee), sources[1], share)
-            release = replace(release, quality=quality)
+        if apart is not None:
+            release = apart.measured(release, table[:, list(columns)], target)
         self._keep(release, columns, size)
         if isinstance(regressor, ObjectivePerturbationClassifier):
             self.classes_ = regressor.classes_

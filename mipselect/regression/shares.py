@@ -19,10 +19,10 @@ SHARE_OF_ALL_RANGES = 0.16
 
 
 def fields_from_blocks(*, relation: str, classes: bool, numbers_only: bool) -> bool:
-    """Return whether the fields of a model are drawn from blocks of rows, and not by a loss.
+    """Return whether features are drawn from blocks of rows, and not by a loss.
 
-    Blocks need no ranges, which for numbers are wide; beside categories a loss finds two classes
-    better.
+    The one rule of `select`, `fit` and `plan`. Blocks need no ranges, which for numbers are wide;
+    beside categories a loss finds two classes better.
 
     Parameters
     ----------

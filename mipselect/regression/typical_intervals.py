@@ -58,7 +58,7 @@ LOG_TOTAL = math.log(TOTAL)
 
 
 @dataclass(frozen=True)
-class Interval:
+class ListedInterval:
     """[(place - 1) h, (place + 1) h) with the half width h = mantissa · 2^exponent."""
 
     mantissa: float
@@ -157,7 +157,7 @@ class IntervalLaw:
         )
         spendable(self.epsilon, LOG_TOTAL)
 
-    def sample(self, source: random.Random) -> Interval:
+    def sample(self, source: random.Random) -> ListedInterval:
         """Draw an interval, with exactly the probabilities of integer weights."""
         inside, weights = self._levels
         level = self._law.draw(source)
@@ -167,13 +167,13 @@ class IntervalLaw:
             upto = np.cumsum(size.weights[chosen])
             if upto.size and left < upto[-1]:
                 place = size.places[chosen[np.searchsorted(upto, left, side="right")]]
-                return Interval(size.mantissa, size.exponent, int(place))
+                return ListedInterval(size.mantissa, size.exponent, int(place))
             left -= int(upto[-1]) if upto.size else 0
         while self._inside(interval := publicly_drawn(source)):
             pass
         return interval
 
-    def log_probability(self, interval: Interval) -> float:
+    def log_probability(self, interval: ListedInterval) -> float:
         """Log of the probability that `sample` returns an interval. Sensitive."""
         inside, weights = self._levels
         level = int(np.searchsorted(inside, self._inside(interval)))
@@ -204,7 +204,7 @@ class IntervalLaw:
             log_outcomes=LOG_TOTAL,
         )
 
-    def _inside(self, interval: Interval) -> int:
+    def _inside(self, interval: ListedInterval) -> int:
         """How many values an interval holds."""
         cells = cells_of(self.values, interval.mantissa, interval.exponent)
         low, high = np.searchsorted(cells, [interval.place - 1.0, interval.place + 1.0])
@@ -255,7 +255,7 @@ def _pairs_of_cells(cells: FloatArray, counts: IntArray) -> tuple[IntArray, IntA
     return places[near].astype(np.int64), inside[near]
 
 
-def publicly_drawn(source: random.Random) -> Interval:
+def publicly_drawn(source: random.Random) -> ListedInterval:
     """Draw an interval by the public weights alone."""
     sizes = list(product(MANTISSAS, EXPONENTS))
     mantissa, exponent = sizes[_drawn([weight_of_size(k) for _, k in sizes], source)]
@@ -263,7 +263,7 @@ def publicly_drawn(source: random.Random) -> Interval:
     place = 0
     if octave >= 0:
         place = source.randrange(1 << octave, 2 << octave) * source.choice((-1, 1))
-    return Interval(mantissa, exponent, place)
+    return ListedInterval(mantissa, exponent, place)
 
 
 def _drawn(weights: list[int], source: random.Random) -> int:

@@ -138,6 +138,19 @@ def test_options_reach_the_plan(run: Run, question: tuple[str | Path, ...]) -> N
     }
 
 
+def test_rows_kept_apart_and_ranges_are_spoken_of(
+    run: Run, question: tuple[str | Path, ...]
+) -> None:
+    outcome = run(*question, "--quality-share", "0.25", "--epsilon", "1,20")
+    assert "Models are fitted to the rows but 0.25 of them" in outcome.out
+    assert "Which ranges? Typical ones, if anyone can state them; at ε = 20 private" in outcome.out
+    assert "at ε = 1 do not draw them" in outcome.out
+    report = run(*question, "--quality-share", "0.25", "--epsilon", "1", "--json").report
+    assert report["model"]["quality_share"] == 0.25
+    assert report["ranges"].startswith("Which ranges?")
+    run(*question, "--quality-share", "1").failed_with(2, "--quality-share must be a number")
+
+
 def test_a_schema_without_ranges_is_enough(
     run: Run, question: tuple[str | Path, ...], schema: Path
 ) -> None:

@@ -30,6 +30,7 @@ from mipselect.planning import (
     plan_fit,
 )
 from mipselect.planning.question import Question
+from mipselect.planning.range_advice import range_advice
 from mipselect.planning.simulated_fits import SimulatedFits
 from mipselect.tables import PublicMap, TableSchema
 
@@ -75,6 +76,50 @@ def test_many_rows_reach_what_is_possible_and_few_are_worse_than_the_mean() -> N
     assert few.of_fit.expected(0) < 0.15
     assert "would do" in model_sentences(few)[0]
     assert few.further[-1].expected(0) > few.of_fit.expected(0)
+
+
+def test_rows_that_are_kept_apart_are_not_fitted_to() -> None:
+    question, guesses = Question(NUMBERS, "y", 2), Guesses(effect=0.6)
+    model = default_fit(2, of_classes=False, quality_share=0.9)
+    fits = SimulatedFits(model, question, guesses, 0)
+    assert (fits.fitted(1000), fits.fitted(2)) == (100, 1)
+    fits.scores(0, 1000, 2.0, 60.0)
+    made = fits._made(0, 1000)
+    assert (made.table.num_rows, len(made.fitted.y), len(made.fresh.y)) == (100, 100, 2000)
+    all_of_them = SimulatedFits(default_fit(2, of_classes=False), question, guesses, 0)
+    assert all_of_them.fitted(1000) == 1000
+    # The model is one of 100 rows, wherever n stands.
+    few, many = (
+        np.mean([each.scores(0, 1000, 2.0, 60.0) for _ in range(4)]) for each in (fits, all_of_them)
+    )
+    assert few < many - 0.1
+    options: dict[str, Any] = {"target": "y", "rows": 400, "epsilons": [1.0], "tables": 1}
+    plan = plan_fit(model, NUMBERS, **options, time_limit=600.0)
+    assert (plan.rows, plan.quality_share) == (400, 0.9)
+    with pytest.raises(InvalidInput, match="quality_share must"):
+        plan_fit(model.set_params(quality_share=1.0), NUMBERS, **options)
+
+
+@pytest.mark.parametrize(
+    ("epsilons", "words"),
+    [
+        ([0.5, 1.0], ["at ε = 0.5 and 1 do not draw them"]),
+        ([2.0, 1.25], ["at ε = 1.25 and 2 private ranges", "for those who can state none"]),
+        ([1.25, 1.2], ["at ε = 1.25 private ranges", "at ε = 1.2 do not draw them"]),
+    ],
+)
+def test_which_ranges_to_take_follows_from_rows_times_epsilon(
+    epsilons: list[float], words: list[str]
+) -> None:
+    advice = range_advice(Question(NUMBERS, "y", 2).public, 4_000, epsilons)
+    assert all(word in advice for word in words), advice
+    assert advice.count("at ε") == len(words) - ("for those who can state none" in words)
+
+
+def test_without_numbers_there_is_no_range_to_choose() -> None:
+    fields = [{"name": name, "type": "boolean"} for name in ("a", "b", "y")]
+    question = Question(TableSchema.of({"fields": fields}), "y", 1)
+    assert range_advice(question.public, 4_000, [1.0]) == ""
 
 
 def test_a_simulated_model_is_one_of_fit() -> None:

@@ -161,6 +161,59 @@ def test_arrays_have_the_measure_of_their_target(regressor: Any, name: str) -> N
     assert fitted.quality_.beats_chance
 
 
+@pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
+@pytest.mark.parametrize("kind", [ObjectivePerturbationRegressor, ObjectivePerturbationClassifier])
+def test_a_model_alone_measures_itself_on_rows_that_it_has_not_seen(
+    kind: type[Any], relation: str
+) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1.0, 1.0, (6000, 2))
+    y = np.clip(0.7 * X[:, 1] + 0.1 * rng.normal(size=6000), -1.0, 1.0)
+    of_classes = kind is ObjectivePerturbationClassifier
+    bounds = {} if of_classes else {"y_bound": 1.0, "coef_bound": 2.0}
+    ledger = Ledger(4.0, relation=relation)
+    asked = {"epsilon": 4.0, "x_bound": 1.0, "relation": relation, "quality_share": 0.25, **bounds}
+    fitted = kind(**asked, ledger=ledger).fit(X, np.sign(y) if of_classes else y)
+    quality = fitted.quality_
+    assert quality == fitted.release_.quality
+    assert (quality.first.name, quality.share) == ("AUC" if of_classes else "R²", 0.25)
+    assert quality.rows == (1500 if relation == "replace-one" else None)
+    assert quality.beats_chance
+    # Rows apart cost nothing on top.
+    assert [entry.guarantee.epsilon for entry in ledger.entries] == [4.0]
+    assert quality.guarantee.epsilon == 4.0
+    assert kind(**{**asked, "quality_share": None}).fit(X, np.sign(y)).quality_ is None
+
+
+def test_a_row_is_fitted_to_or_measures_and_never_both() -> None:
+    rng = np.random.default_rng(1)
+    X = rng.uniform(-1.0, 1.0, (20, 2))
+    y = np.clip(X[:, 0], -1.0, 1.0)
+    model = ObjectivePerturbationRegressor(
+        epsilon=50.0, x_bound=1.0, y_bound=1.0, coef_bound=2.0, quality_share=0.25, random_state=3
+    )
+    before = model.fit(X, y).release_
+    apart = 0
+    for row in range(20):
+        other = y.copy()
+        other[row] = -np.sign(y[row])
+        after = model.fit(X, other).release_
+        seen = not np.array_equal(after.coefficients, before.coefficients)
+        apart += not seen
+        if not seen:
+            assert after.quality != before.quality
+    assert apart == 5
+
+
+def test_a_share_of_a_part_is_refused_for_it_would_be_ignored() -> None:
+    regressor = ObjectivePerturbationClassifier(x_bound=1.0, quality_share=0.1)
+    selector = SISSelector(1, x_bound=1.0, y_bound=1.0, relation="replace-one")
+    with pytest.raises(InvalidInput, match="regressor has a quality_share; give it to Select"):
+        SelectThenRegress(selector, regressor).fit(np.zeros((50, 3)), np.ones(50))
+    with pytest.raises(InvalidInput, match="quality_share must be"):
+        regressor.set_params(quality_share=1.5).fit(np.zeros((50, 3)), np.ones(50))
+
+
 def test_a_model_without_a_range_is_refused_under_add_remove_before_a_charge() -> None:
     ledger = Ledger(4.0, 1e-6, relation="add-remove")
     regressor = BoostedAdaSSPRegressor(x_bound=1.0, relation="add-remove")

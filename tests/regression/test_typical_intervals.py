@@ -19,8 +19,8 @@ from mipselect.regression.typical_intervals import (
     LOG_TOTAL,
     MANTISSAS,
     TOTAL,
-    Interval,
     IntervalLaw,
+    ListedInterval,
     occupied,
     publicly_drawn,
     weight_of_place,
@@ -42,16 +42,16 @@ TABLES = [
 ]
 
 
-def intervals_of(*tables: list[float]) -> list[Interval]:
+def intervals_of(*tables: list[float]) -> list[ListedInterval]:
     """All intervals that hold a value of one of some tables, and one that holds none."""
     found = {
-        Interval(size.mantissa, size.exponent, place)
+        ListedInterval(size.mantissa, size.exponent, place)
         for table in tables
         for size in occupied(IntervalLaw(np.array(table), 1.0, 2).values)
         for place in size.places.tolist()
     }
-    empty = Interval(1.0, -64, 3)
-    return [*found, empty, Interval(1.5, 10, -12345)]
+    empty = ListedInterval(1.0, -64, 3)
+    return [*found, empty, ListedInterval(1.5, 10, -12345)]
 
 
 def test_the_weights_add_up() -> None:
@@ -80,7 +80,9 @@ def test_occupied_intervals_are_those_with_values(table: list[float]) -> None:
                 counted.update(p for p in (cell, cell + 1) if abs(p) < 2**21)
         if size.mantissa == 1.0:
             assert dict(zip(size.places.tolist(), size.inside.tolist(), strict=True)) == counted
-        listed = [Interval(size.mantissa, size.exponent, p).weight for p in size.places.tolist()]
+        listed = [
+            ListedInterval(size.mantissa, size.exponent, p).weight for p in size.places.tolist()
+        ]
         assert listed == size.weights.tolist()
     assert sizes == len(MANTISSAS) * len(EXPONENTS)
 
@@ -94,7 +96,7 @@ def test_the_law_is_the_exponential_mechanism(
     m = sum(not math.isnan(v) for v in table)
     held = held_by(law)
 
-    def log_weight(interval: Interval) -> float:
+    def log_weight(interval: ListedInterval) -> float:
         inside = held.get(interval, 0)
         far = abs(20 * (m - inside) - outside * m)
         return math.log(interval.weight) - spendable(epsilon, LOG_TOTAL) * far / 40
@@ -112,16 +114,16 @@ def test_the_law_is_the_exponential_mechanism(
         assert law.log_probability(interval) == pytest.approx(log_weight(interval) - whole)
 
 
-def held_by(law: IntervalLaw) -> dict[Interval, int]:
+def held_by(law: IntervalLaw) -> dict[ListedInterval, int]:
     """How many values the intervals hold that hold one."""
     return {
-        Interval(size.mantissa, size.exponent, place): inside
+        ListedInterval(size.mantissa, size.exponent, place): inside
         for size in occupied(law.values)
         for place, inside in zip(size.places.tolist(), size.inside.tolist(), strict=True)
     }
 
 
-def all_logs(law: IntervalLaw, intervals: list[Interval]) -> np.ndarray:
+def all_logs(law: IntervalLaw, intervals: list[ListedInterval]) -> np.ndarray:
     """`log_probability` of many intervals, with one look at the values."""
     held, (inside, weights) = held_by(law), law._levels
     levels = np.searchsorted(inside, [held.get(each, 0) for each in intervals])
@@ -154,7 +156,7 @@ def test_private_under_both_relations(table: list[float], epsilon: float, outsid
 
 def test_the_whole_of_epsilon_is_used() -> None:
     """An audit that could not fail would find less."""
-    epsilon, at, beside = 1.0, Interval(1.0, 0, 0), Interval(1.0, 0, 40)
+    epsilon, at, beside = 1.0, ListedInterval(1.0, 0, 0), ListedInterval(1.0, 0, 40)
     values = [0.5] * 18 + [40.5] * 2
     one = IntervalLaw(np.array(values), epsilon, 2)
     two = IntervalLaw(np.array([*values[1:], 40.5]), epsilon, 2)
