@@ -38,7 +38,7 @@ exclude_patterns = ["_build", "gallery/**/*.ipynb", "gallery/**/*.py", "gallery/
 templates_path = ["_templates"]
 default_role = "autolink"
 
-myst_enable_extensions = ["dollarmath", "amsmath", "deflist"]
+myst_enable_extensions = ["dollarmath", "amsmath", "deflist", "colon_fence"]
 myst_heading_anchors = 4
 # Numbers of statements, (1), (2), ..., are no lists; $ in shell examples is no mathematics.
 myst_dmath_allow_labels = False
