@@ -14,7 +14,17 @@ from tests.support.shown import Block, blocks_of, commands_of, is_what_was_print
 
 ROOT = Path(__file__).parent.parent
 EXAMPLES = ROOT / "examples"
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs" / "tutorials").glob("*.md"))]
+DOCS = ROOT / "docs"
+GUIDES = (
+    *("fit-a-model", "say-how-good-a-model-is", "predict-two-classes", "keep-a-budget"),
+    *("use-scikit-learn", "select-from-scores", "combine-hospitals", "plan-a-study"),
+)
+"""Guides whose commands are about the tables of examples/."""
+PAGES = [
+    ROOT / "README.md",
+    *sorted((DOCS / "tutorials").glob("*.md")),
+    *(DOCS / "how-to" / f"{name}.md" for name in GUIDES),
+]
 HEADERS = [next(csv.reader(path.read_text().splitlines())) for path in sorted(EXAMPLES.glob("*.csv"))]
 NAMES = sorted({name for header in HEADERS for name in header})
 """Fields of the tables that pages are about: those that a draw may name."""

@@ -34,7 +34,7 @@ class Block:
 def blocks_of(page: str) -> list[Block]:
     """Return the blocks of a page that can be run, in their order."""
     found = re.findall(r"^```(sh|python|text)\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
-    after = [*found[1:], ("", "")]
+    after = [*found[1:], ("", "")][: len(found)]
     return [
         Block(kind, text, following[1] if following[0] == "text" else None)
         for (kind, text), following in zip(found, after, strict=True)
