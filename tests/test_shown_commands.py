@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from mipselect.cli import main
-from tests.support.shown import Block, blocks_of, commands_of, is_what_was_printed
+from tests.support.shown import Block, blocks_of, commands_of, first_difference
 
 ROOT = Path(__file__).parent.parent
 EXAMPLES = ROOT / "examples"
@@ -25,7 +25,9 @@ PAGES = [
     *sorted((DOCS / "tutorials").glob("*.md")),
     *(DOCS / "how-to" / f"{name}.md" for name in GUIDES),
 ]
-HEADERS = [next(csv.reader(path.read_text().splitlines())) for path in sorted(EXAMPLES.glob("*.csv"))]
+HEADERS = [
+    next(csv.reader(path.read_text().splitlines())) for path in sorted(EXAMPLES.glob("*.csv"))
+]
 NAMES = sorted({name for header in HEADERS for name in header})
 """Fields of the tables that pages are about: those that a draw may name."""
 
@@ -61,7 +63,7 @@ def test_a_page_shows_what_is_printed(
         run(block)
         printed = capsys.readouterr().out
         if block.shown is not None:
-            wrong = is_what_was_printed(block.shown, printed, NAMES)
+            wrong = first_difference(block.shown, printed, NAMES)
             assert not wrong, f"{page.name} shows another line than\n{wrong}\nof\n{printed}"
     assert Path(os.getcwd()) == folder
 
@@ -81,7 +83,7 @@ PRINTED = "a: 1\nx = 0.5 of age\nend"
 
 @pytest.mark.parametrize("shown", [PRINTED, "a: 1\n...", "...\nend", "...\nx = +7 of sex ~\nend"])
 def test_what_was_printed_is_found(shown: str) -> None:
-    assert is_what_was_printed(shown, PRINTED, ["age", "sex"]) == ""
+    assert first_difference(shown, PRINTED, ["age", "sex"]) == ""
 
 
 @pytest.mark.parametrize(
@@ -89,4 +91,4 @@ def test_what_was_printed_is_found(shown: str) -> None:
     ["a: 1", "end", "a: 2\n...", "...\nx = 7 of age\nend", "x ~", "...\nx = 7 for age ~\nend"],
 )
 def test_what_was_not_printed_is_told(shown: str) -> None:
-    assert is_what_was_printed(shown, PRINTED, ["age", "sex"])
+    assert first_difference(shown, PRINTED, ["age", "sex"])

@@ -1,8 +1,8 @@
 """A branch-and-bound tree on the stored instance diabetes, with the plainest bound.
 
-A support of a node lies in the union of what is in and what is free, and no further feature raises R:
-so R of that union bounds R of every support of the node from below. The tree of mipselect has sharper
-bounds; this one can be checked by hand.
+A support of a node lies in the union of what is in and what is free, and no further feature raises
+R: so R of that union bounds R of every support of the node from below. The tree of mipselect has
+sharper bounds; this one can be checked by hand.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from mipselect import Instance, load_instance, top_supports
 from style import BLUE, GREEN, GREY, RED, save, sheet
+
+from mipselect import Instance, load_instance, top_supports
 
 NAMES = ("age", "sex", "bmi", "bp", "s1", "s2", "s3", "s4", "s5", "s6")
 SIZE = 2

@@ -1,7 +1,8 @@
 """Cells of an exact draw and what they accept, on the stored instance diabetes.
 
-A cell is a family of supports, as a node of the tree is, and R of all its features bounds the weights
-of its supports from above. The draw of mipselect has sharper bounds; these can be checked by hand.
+A cell is a family of supports, as a node of the tree is, and R of all its features bounds the
+weights of its supports from above. The draw of mipselect has sharper bounds; these can be checked by
+hand.
 """
 
 from __future__ import annotations
@@ -11,8 +12,9 @@ from pathlib import Path
 
 import numpy as np
 from branch_and_bound import NAMES, loss, restricted
-from mipselect import Instance
 from style import BLUE, GREY, RED, plt, save
+
+from mipselect import Instance
 
 SIZE, SCALE = 3, 60.0
 """Of the supports; and of the weights exp(-R / SCALE)."""

@@ -1,4 +1,4 @@
-"""Questions that lead to a method, with what each method finds: from the table of which-selector.md."""
+"""Questions that lead to a method, with what it finds by the table of which-selector.md."""
 
 from __future__ import annotations
 
@@ -53,5 +53,3 @@ def _answer(axes, x, y, width, words, height) -> None:  # type: ignore[no-untype
               weight="bold")  # fmt: skip
     below = " · ".join(each for each in rest if each)
     axes.text(x + width / 2, y + 0.27, below, color="white", ha="center", va="center", fontsize=10)
-
-

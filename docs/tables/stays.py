@@ -1,7 +1,7 @@
 """Make up examples/stays.csv, the table of the tutorials: 3,000 stays in a hospital.
 
-The length of a stay depends on age, on the ward and on crp; whether a patient smokes goes with hb and
-pulse. All else is noise.
+The length of a stay depends on age, on the ward and on crp; whether a patient smokes goes with hb
+and pulse. All else is noise.
 """
 
 from __future__ import annotations

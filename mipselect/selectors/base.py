@@ -191,7 +191,7 @@ class PrivateSelector(SelectorMixin, PrivateDraw):  # type: ignore[misc]
         checked_integer(self.n_features_to_select, "n_features_to_select", 1, p)
 
     def _layout(self) -> Layout:
-        """Which columns make a feature, without their bounds."""
+        """Columns of every feature, without their bounds."""
         return laid_out(
             self.n_features_in_,
             self._names(),

@@ -49,11 +49,11 @@ def commands_of(text: str) -> list[list[str]]:
     return [command[1:] for command in words if command[:1] == ["mipselect"]]
 
 
-def is_what_was_printed(shown: str, printed: str, names: Sequence[str]) -> str:
+def first_difference(shown: str, printed: str, names: Sequence[str]) -> str:
     """Return the first line shown that was not printed where it is shown; "" if there is none.
 
-    A line `...` stands for any lines. Of a line that ends with `~` numbers, and the names of fields,
-    may differ.
+    A line `...` stands for any lines. Numbers and names of fields may differ in a line that ends
+    with `~`.
     """
     lines, place, anywhere = printed.splitlines(), 0, False
     for line in shown.splitlines():

@@ -122,8 +122,8 @@ class Ledger:
             There must be no file of this name: a ledger is never replaced.
         key_file : str or path-like, optional
             A file of 32 to 4096 random bytes, which is made if there is none. Every row is then
-            written with this key, and whoever lacks it can only read. The key never stands in the
-            ledger: keep it elsewhere.
+            written with this key, and anybody who lacks it can only read. The key never stands in
+            the ledger: keep it elsewhere.
 
         Raises
         ------
