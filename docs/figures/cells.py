@@ -1,8 +1,8 @@
 """Cells of an exact draw and what they accept, on the stored instance diabetes.
 
 A cell is a family of supports, as a node of the tree is, and R of all its features bounds the
-weights of its supports from above. The draw of mipselect has sharper bounds; these can be checked by
-hand.
+weights of its supports from above. The draw of mipselect has sharper bounds; these can be checked
+by hand.
 """
 
 from __future__ import annotations
