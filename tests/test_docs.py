@@ -72,7 +72,7 @@ def test_the_front_page_leads_to_four_parts() -> None:
     assert tuple(toctrees_of(front)[:4]) == FOUR_PARTS
     assert front.count("{container} card\n") == len(FOUR_PARTS)
     for part in FOUR_PARTS:
-        assert re.search(rf"### \[.+\]\({part}(?:\.md)?\)", front)
+        assert re.search(rf"### \[.+\]\({part}\.(?:md|rst)\)", front)
 
 
 @pytest.mark.parametrize("part", ["tutorials", "explanation"])

@@ -1,4 +1,4 @@
-"""Stored figures of the manual are what their scripts draw, and so is the table of the tutorials."""
+"""Figures of the manual, and the table of its tutorials, are what their scripts make."""
 
 from __future__ import annotations
 
