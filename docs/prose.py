@@ -9,11 +9,15 @@ a sentence is one word. A sentence ends with . ! or ?, or with its paragraph or 
 from __future__ import annotations
 
 import ast
+import inspect
 import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
+
+from public_names import MODULES, listed
 
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
@@ -30,6 +34,12 @@ PATTERNS = {
 
 BEGINNINGS = r"^(?:What|Whether|How|Which|Who|Whose|Where|When|Of|Whoever)\b"
 """No docstring begins so: a function's begins with a verb, a class's or module's with a noun."""
+
+NOUNS = (
+    r"^(?:The|A|An|All|One|Two|Every|Each|No|Its|True|False|By|R|"
+    r"(?:Log|Probability|Mean)(?= of| that))\b"
+)
+"""No docstring of a public function or method begins so."""
 
 
 @dataclass(frozen=True)
@@ -117,6 +127,12 @@ def syllables_of(word: str) -> int:
     return max(1, runs - silent)
 
 
+def findings() -> list[Finding]:
+    """Return what is wrong on pages and in docstrings."""
+    docstrings = (*findings_in_docstrings(), *findings_in_public_functions())
+    return [*findings_in_pages(), *docstrings]
+
+
 def findings_in_pages() -> Iterator[Finding]:
     """Yield what is wrong on the pages of the manual."""
     for path in (*sorted(ROOT.glob("*.md")), *sorted(DOCS.rglob("*.md"))):
@@ -137,6 +153,19 @@ def findings_in_docstrings() -> Iterator[Finding]:
                 yield from _matches(path, text, line)
                 if found := re.match(BEGINNINGS, text):
                     yield Finding(path, line, found[0], "a verb, or a noun for a class or module")
+
+
+def findings_in_public_functions() -> Iterator[Finding]:
+    """Yield public functions and methods whose docstring begins with a noun; properties may."""
+    for module in MODULES:
+        for name in listed(module):
+            found = getattr(import_module(module), name)
+            members = vars(found).values() if inspect.isclass(found) else [found]
+            for member in filter(inspect.isfunction, map(inspect.unwrap, members)):
+                public = not member.__name__.startswith("_")
+                if public and (noun := re.match(NOUNS, inspect.getdoc(member) or "")):
+                    path, line = Path(inspect.getfile(member)), member.__code__.co_firstlineno
+                    yield Finding(path, line, noun[0], "a verb")
 
 
 def faults_of(path: Path) -> list[str]:
@@ -167,7 +196,7 @@ def main() -> int:
         figures, name = measured(path.read_text(encoding="utf-8")), str(path.relative_to(ROOT))
         print(f"{name:44} {figures.words:5}  {figures.sentence:14.1f}  {figures.ease:4.0f}")
         wrong += [f"{name}: {fault}" for fault in faults_of(path)]
-    wrong += [str(each) for each in (*findings_in_pages(), *findings_in_docstrings())]
+    wrong += [str(each) for each in findings()]
     print(*wrong, sep="\n", file=sys.stderr)
     return 1 if wrong else 0
 

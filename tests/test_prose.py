@@ -15,8 +15,7 @@ def test_a_page_is_short_and_plain(page: Path) -> None:
 
 
 def test_no_pattern_comes_back() -> None:
-    found = [*prose.findings_in_pages(), *prose.findings_in_docstrings()]
-    assert [str(each) for each in found] == []
+    assert [str(each) for each in prose.findings()] == []
 
 
 @pytest.mark.parametrize(
@@ -80,3 +79,12 @@ def test_findings_name_their_place() -> None:
     text = "Fine.\nThe law is told from n by Whoever asks."
     found = list(prose._matches(prose.ROOT / "page.md", text, 1))
     assert sorted(str(each)[:9] for each in found) == ["page.md:2", "page.md:2"]
+
+
+def test_a_noun_before_a_public_function_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    from mipselect import load_instance
+
+    assert list(prose.findings_in_public_functions()) == []
+    monkeypatch.setattr(load_instance, "__doc__", "The stored instance.")
+    (found,) = prose.findings_in_public_functions()
+    assert found.words == "The"

@@ -90,7 +90,7 @@ class PrivateSelector(SelectorMixin, PrivateDraw):  # type: ignore[misc]
         raise self._no_method()
 
     def stated(self, problem: Problem) -> dict[str, Guarantee]:
-        """The guarantees for a problem, which may say more: a ρ; before a row is read.
+        """Return the guarantees for a problem, which may say more: a ρ; before a row is read.
 
         Raises
         ------

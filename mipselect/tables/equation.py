@@ -168,7 +168,7 @@ class TableEquation(LinearRule):
         return [f"  {term.coefficient:+.6g}  {term.meaning}{self.odds_of(term)}" for term in terms]
 
     def odds_of(self, term: Term) -> str:
-        """By what a term multiplies the odds, in words; "" if it multiplies none."""
+        """Return by what a term multiplies the odds, in words; "" if it multiplies none."""
         ratio = term.odds_ratio if self.log_odds else None
         return "" if ratio is None else f": odds × {ratio:.3g}"
 
