@@ -10,7 +10,7 @@ from dataclasses import dataclass
 DRAWN = " ~"
 """Ends a line that is drawn: its numbers and names differ from run to run."""
 BORDERS = re.compile(r"[━─]+")
-NUMBERS = re.compile(r"\b[0-9a-f]{64}\b|[-+]?\d[\d,.]*(?:e[-+]?\d+)?(?:T[\d:]+Z)?")
+NUMBERS = re.compile(r"\b[0-9a-f]{64}\b|[-+]?(?:∞|\d+(?:[.,]\d+)*(?:e[-+]?\d+)?(?:T[\d:]+Z)?)")
 
 
 @dataclass(frozen=True)
