@@ -41,6 +41,10 @@ OWN = {
         "describe",
         "Begin the public schema of DATA, and list what you must fill in.",
     ),
+    "check": (
+        "check",
+        "Compare DATA with its schema, before ε is spent. The report is SENSITIVE.",
+    ),
     "moments": (
         "moments",
         "Add up squares and products over all rows of DATA, exactly, in one pass.",

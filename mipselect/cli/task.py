@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from mipselect.cli.ledger_entry import (
     told_of_the_ledger,
 )
 from mipselect.cli.options import Delivery
-from mipselect.cli.output import NOT_PRIVATE, banner, deliver, heading
+from mipselect.cli.output import NOT_PRIVATE, banner, deliver, heading, line
 from mipselect.cli.search_progress import Watch
 from mipselect.cli.settings import print_settings, settings_report, unit_of
 from mipselect.cli.sizes import check_sizes
@@ -148,6 +149,8 @@ def _deliver_plan(task: Task, delivery: Delivery) -> None:
         heading(console, f"{task.title}: dry run; no row was read, nothing drawn and nothing spent")
         task.show_plan(console, stated, unit_of(settings))
         print_settings(console, settings)
+        if "schema" in task.head:
+            line(console, expected_check(task.head))
 
     ledger = task.ledger
     report = {
@@ -159,6 +162,13 @@ def _deliver_plan(task: Task, delivery: Delivery) -> None:
         "ledger": None if ledger is None else _ledger_after(ledger, total),
     }
     deliver(report, render, as_json=delivery.as_json, output=delivery.output)
+
+
+def expected_check(head: Mapping[str, Any]) -> str:
+    """Say which check of a table with a schema comes before a draw; it depends on names alone."""
+    names = ("data", "--schema", "schema", "--target", "target")
+    words = (str(head.get(name, name)) for name in names)
+    return f"Expects that the curator has looked at: mipselect check {shlex.join(words)}"
 
 
 def _deliver_answer(task: Task, delivery: Delivery) -> None:

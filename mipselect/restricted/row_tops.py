@@ -7,6 +7,7 @@ an allowance for what that may be off.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Literal
 
 import numpy as np
 
@@ -17,6 +18,12 @@ WIDTH = 2048
 
 HEIGHT = 8192
 """Rows whose products are added up in single precision; sums of these are double."""
+
+STRIP = 64
+"""Columns that are scaled at once: about what a cache holds."""
+
+MEMORY = 2**29
+"""Bytes of scaled columns that are kept from block to block."""
 
 SINGLE_EPS = 2.0**-24
 """Relative error of one operation in single precision."""
@@ -31,6 +38,7 @@ def streamed_row_tops(
     *,
     width: int = WIDTH,
     height: int = HEIGHT,
+    memory: int = MEMORY,
 ) -> FloatArray:
     """At least the `count` largest |G_jk| of every candidate j over candidates k ≠ j, falling.
 
@@ -45,6 +53,8 @@ def streamed_row_tops(
     tick : callable
         Called before every block; may raise to stop.
     width, height : int
+    memory : int
+        Bytes that scaled columns may take; where they are more, every block scales them anew.
 
     Returns
     -------
@@ -58,29 +68,38 @@ def streamed_row_tops(
     """
     lengths = np.sqrt(diagonal[candidates])
     allowance = np.float32((min(len(X), height) + 8) * SINGLE_EPS)
-    starts = range(0, len(candidates), width)
+    blocks = [slice(start, start + width) for start in range(0, len(candidates), width)]
+    held = 4 * len(X) * len(candidates) <= memory
+    units = [_unit_columns(X, candidates[some], lengths[some]) for some in blocks if held]
     tops = np.full((len(candidates), count), -1.0)
-    for first in starts:
-        rows = slice(first, first + width)
-        left = _unit_columns(X, candidates[rows], lengths[rows])
-        for second in starts[first // width :]:
+    for first, rows in enumerate(blocks):
+        left = units[first] if held else _unit_columns(X, candidates[rows], lengths[rows])
+        for second, columns in enumerate(blocks[first:], first):
             tick()
-            columns = slice(second, second + width)
-            same = first == second
-            right = left if same else _unit_columns(X, candidates[columns], lengths[columns])
+            if first == second:
+                right = left
+            elif held:
+                right = units[second]
+            else:
+                right = _unit_columns(X, candidates[columns], lengths[columns])
             products = _products(left, right, height)
             np.abs(products, out=products)
             products += allowance
-            _merge(tops[rows], products * lengths[columns], same)
-            if not same:
-                _merge(tops[columns], products.T * lengths[rows], same)
+            _merge(tops[rows], products * lengths[columns], first == second)
+            if first != second:
+                _merge(tops[columns], np.multiply(products.T, lengths[rows], order="C"), False)
     return np.asarray(-np.sort(-tops, axis=1) * lengths[:, None])
 
 
 def _unit_columns(X: FloatArray, columns: IntArray, lengths: FloatArray) -> FloatArray:
-    """X[:, columns] / lengths in single precision, shape (n, w); zeros stay zeros."""
-    units = X[:, columns] / np.where(lengths > 0.0, lengths, 1.0)
-    return units.astype(np.float32)
+    """X[:, columns] / lengths in single precision, shape (n, w), ordered as X; zeros stay zeros."""
+    inverse = 1.0 / np.where(lengths > 0.0, lengths, 1.0)
+    order: Literal["F", "C"] = "F" if X.flags.f_contiguous else "C"
+    units = np.empty((len(X), len(columns)), np.float32, order=order)
+    for start in range(0, len(columns), STRIP):
+        some = slice(start, start + STRIP)
+        np.multiply(X[:, columns[some]], inverse[some], out=units[:, some], casting="same_kind")
+    return units
 
 
 def _products(left: FloatArray, right: FloatArray, height: int) -> FloatArray:

@@ -8,6 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mipselect.tables.check.field_check import FieldCheck, PersonCheck
+from mipselect.tables.check.findings import Finding
+from mipselect.tables.check.fits import TrialFit
+from mipselect.tables.check.passes import check_table
+from mipselect.tables.check.table_check import TableCheck
 from mipselect.tables.encoders import Column
 from mipselect.tables.equation import TableEquation, Term
 from mipselect.tables.fields import Field
@@ -24,14 +29,20 @@ __all__ = [
     "Column",
     "FeatureTable",
     "Field",
+    "FieldCheck",
+    "Finding",
     "ModelTable",
+    "PersonCheck",
     "PublicMap",
     "SchemaEncoder",
+    "TableCheck",
     "TableCoefficients",
     "TableEquation",
     "TableSchema",
     "Term",
+    "TrialFit",
     "Units",
+    "check_table",
     "map_table",
 ]
 

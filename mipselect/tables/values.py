@@ -28,6 +28,9 @@ MISSING, UNLISTED = -1, -2
 UNWRITABLE = "\0"
 """Stands for a value that is no scalar; no category is written so."""
 
+NANS = ("nan", "NaN", "NAN")
+"""NaN as a text."""
+
 _DOUBLE = f"^({NUMBER})$"
 _SINGLE = np.finfo(np.float32)
 
@@ -85,6 +88,29 @@ def identities(column: pa.Array, field: Field) -> pa.Array:
     return texts.take(pa.array(np.argsort(np.concatenate(rows))))
 
 
+def unreadable(column: pa.Array, field: Field) -> NDArray[np.bool_]:
+    """Tell which values the type of the field cannot stand for, shape (rows,).
+
+    In a field of numbers these are texts that are no number, but for those of `missingValues` and
+    NaN; in any other field bytes that are no UTF-8.
+    """
+
+    def of_one_kind(part: pa.Array) -> NDArray[np.bool_]:
+        if is_numeric(part.type):
+            return np.zeros(len(part), dtype=bool)
+        texts = _texts(part)
+        if not field.is_number:
+            return _is_no_utf8(texts)
+        # Polars writes NaN as a text where another row holds one.
+        named = pa.array([*field.missing_values, *NANS], pa.string())
+        stands = compute.or_(compute.is_in(texts, value_set=named), texts.is_null())
+        found = compute.and_not(_parsed(texts, field).is_null(), stands)
+        result: NDArray[np.bool_] = found.to_numpy(zero_copy_only=False)
+        return result
+
+    return _by_kind(column, of_one_kind, np.bool_)
+
+
 def written(number: float) -> str | None:
     """The one way of writing a number; None for one that may have lost digits, and for NaN.
 
@@ -94,6 +120,27 @@ def written(number: float) -> str | None:
     if not abs(number) < LAST_INTEGER:
         return None
     return str(int(number)) if number.is_integer() else repr(number)
+
+
+def _is_no_utf8(texts: pa.Array) -> NDArray[np.bool_]:
+    """Tell which texts have bytes that are no UTF-8; null has none."""
+    stored = texts.view(pa.binary())
+    try:
+        stored.cast(pa.string())
+        return np.zeros(len(stored), dtype=bool)
+    except pa.ArrowInvalid:
+        encoded = stored.dictionary_encode("encode")
+    wrong = pa.array([_breaks(cell) for cell in encoded.dictionary.to_pylist()], pa.bool_())
+    result: NDArray[np.bool_] = wrong.take(encoded.indices).to_numpy(zero_copy_only=False)
+    return result
+
+
+def _breaks(cell: bytes | None) -> bool:
+    try:
+        (cell or b"").decode("utf-8")
+    except UnicodeDecodeError:
+        return True
+    return False
 
 
 def _identities(column: pa.Array, field: Field) -> pa.Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -95,6 +96,25 @@ def test_streamed_row_tops_are_upper_bounds(dtype: type, height: int) -> None:
             others = np.sort([G[j, k] for k in candidates if k != j])[::-1][:count]
             assert np.all(row >= others)
             assert np.all(row <= others + 1e-5 * lengths[j] * lengths[candidates].max())
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_every_column_is_scaled_once_where_there_is_memory(
+    order: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X = np.asarray(np.random.default_rng(0).standard_normal((30, 20)), order=order)
+    scaled, scale = [], row_tops._unit_columns
+
+    def counted(X: np.ndarray, columns: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+        scaled.extend(columns)
+        return scale(X, columns, lengths)
+
+    monkeypatch.setattr(row_tops, "_unit_columns", counted)
+    of = partial(row_tops.streamed_row_tops, X, (X**2).sum(axis=0), np.arange(20), 3, lambda: None)
+    held = of(width=4)
+    assert len(scaled) == 20
+    assert np.array_equal(held, of(width=4, memory=0))
+    assert len(scaled) == 20 + 4 * (5 + 4 + 3 + 2 + 1)
 
 
 def test_row_tops_agree_with_sorting() -> None:

@@ -55,6 +55,7 @@ FIT_BY_SCHEMA = ("fit", "data.csv", *ASKED, "--schema", "schema.json")
 EXPORT = ("export", "instance.toml")
 IMPORT = ("import-solution", "instance.toml")
 HIGHS = "Model status\nOptimal\n# Primal solution values\nFeasible\nObjective 1\n# Columns {}\n"
+CHECK = ("check", "data.csv", "--schema", "schema.json")
 PREDICT = ("predict", "model.json", "data.csv")
 SCHEMA = (
     '{"fields": [{"name": "a", "type": "number", "constraints": {"minimum": -3, "maximum": 3}}, '
@@ -582,6 +583,32 @@ CASES: list[Case] = [
          {"model.json": model_file, "kept.csv": read_only}),
     Case("predict: any rows", PREDICT, ("y\n",),
          {"model.json": model_file, "data.csv": b"a,b,c\n\x00,\xff,\n1e999,,nan\n"}, code=0),
+    # A table beside its schema.
+    *(
+        Case(f"check: {name}", (*CHECK, *more), words, {"schema.json": SCHEMA, **files})
+        for name, more, words, files in (
+            ("no table", (), ("data.csv", "no such file"), {"data.csv": link_to("nowhere.csv")}),
+            ("an endless table", (), ("pipe or a device",), {"data.csv": link_to("/dev/zero")}),
+            ("a pipe", (), ("pipe or a device",), {"data.csv": os.mkfifo}),
+            ("another table", (), ("data.csv", "no columns"), {"data.csv": "u,v\n1,2\n"}),
+            ("two headers", (), ("two columns are called a",), {"data.csv": "a,a,y\n1,2,3\n"}),
+            ("no header", (), ("data.csv", "no header"), {"data.csv": ""}),
+            ("UTF-16", (), ("UTF-8",), {"data.csv": "a,y\n1,2\n".encode("utf-16")}),
+            ("no schema", (), ("schema.json", "not valid JSON"), {"schema.json": "{"}),
+            ("a target that is no text", ("--target", LONG), ("target",), {}),
+            ("endless output", ("--output", "page.html"), ("symbolic link",),
+             {"page.html": link_to("/dev/full")}),
+            ("read-only output", ("--output", "page.html"), ("read-only",),
+             {"page.html": read_only}),
+            ("its own table", ("--output", "data.csv"), ("is what is read",), {}),
+            ("tiny epsilon", ("--epsilon", "1e-300"), ("--epsilon must lie between",), {}),
+            ("no ledger", ("--epsilon", "1", "--ledger", "none.ledger"), ("none.ledger",), {}),
+        )
+    ),
+    Case("check: any rows", CHECK, ("SENSITIVE", "unreadable"), code=0,
+         files={"schema.json": SCHEMA, "data.csv": b"a,y\n\x00,\xff\n1e999,nan\n3\n,,,\n\"\n"}),
+    Case("check --epsilon: any rows", (*CHECK, "--epsilon", "1e-9"), ("Guarantee",), code=0,
+         files={"schema.json": SCHEMA, "data.csv": b"a,y\n\x00,\xff\n1e999,nan\n3\n,,,\n\"\n"}),
     # Files of trials.
     *(
         Case(f"{command[0]}: {name}", command, ("rows.jsonl, line 1", *words),

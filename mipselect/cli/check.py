@@ -1,0 +1,254 @@
+"""`mipselect check`: how a table fits its schema, for the curator's eyes or as a release."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from mipselect.cli.check_page import check_page, shares_page
+from mipselect.cli.check_text import print_check, print_shares
+from mipselect.cli.declared import argument, command, given, group, option, options, required
+from mipselect.cli.ledger_entry import (
+    LedgerOptions,
+    charged_report,
+    noted,
+    print_charged,
+    told_of_the_ledger,
+)
+from mipselect.cli.options import PRIVACY_PANEL, Delivery, stated
+from mipselect.cli.output import SENSITIVE, check_output, deliver, line, write_whole
+from mipselect.cli.progress import Spinner
+from mipselect.cli.table_options import SCHEMA, TABLE_PANEL, Regularisation, SchemaOptions
+from mipselect.errors import InvalidInput, about
+from mipselect.privacy.guarantee import RELATIONS
+from mipselect.quality import TableShares, release_shares
+from mipselect.tables import TableSchema, check_table
+from mipselect.tables.people import checked_rule
+from mipselect.validation import checked_budget, checked_choice, checked_integer
+
+EXAMPLES = """Examples:
+
+mipselect check patients.csv --schema patients.schema.json --target los_days
+
+mipselect check patients.csv --schema patients.schema.json \\
+    --target los_days --output check.html
+
+mipselect check patients.csv --schema patients.schema.json \\
+    --epsilon 0.1 --ledger study.ledger
+"""
+
+PAGE = ".html"
+BOUNDS_OF_CHECK = "Public bounds of a selection by loss, which are looked at with --target"
+ALONE = "goes without --epsilon: the private shares are of all fields alike"
+NEEDS_EPSILON = "goes with --epsilon, the private release"
+
+
+@options
+class CheckArguments:
+    """Arguments of `check`."""
+
+    data: str = argument(
+        "DATA", "A .csv, .csv.gz, .parquet, .arrow or .feather file, a folder or a pattern."
+    )
+    schema: Path = required("--schema", SCHEMA, metavar="FILE", panel=TABLE_PANEL)
+    target: str | None = option("--target", "The column to predict; it is looked at as such.")
+    question: SchemaOptions = group(
+        SchemaOptions,
+        help={
+            "--unit-rule": "With --epsilon, where the schema names csvw-eo:privacyUnit: the row of "
+            "a person that counts, the last or else the first."
+        },
+    )
+    support_size: int | None = option(
+        "--support-size",
+        "How many fields a greedy search takes, for the bounds.",
+        show_default="5",
+        panel=BOUNDS_OF_CHECK,
+    )
+    regularisation: Regularisation = group(Regularisation, panel=BOUNDS_OF_CHECK)
+    epsilon: float | None = option(
+        "--epsilon",
+        "Release the shares of each field with this ε, > 0, in place of the sensitive report.",
+        show_default="none: the report is SENSITIVE",
+        panel=PRIVACY_PANEL,
+    )
+    relation: str | None = option(
+        "--relation",
+        "With --epsilon: what ε is stated under; under add-remove the number of rows is private.",
+        metavar="replace-one|add-remove",
+        show_default="that of the ledger, or replace-one",
+        panel=PRIVACY_PANEL,
+    )
+    ledger: LedgerOptions = group(LedgerOptions)
+    seed: int | None = option(
+        "--seed",
+        "With --epsilon: reproducible draws, for tests: the result is NOT PRIVATE.",
+        panel=PRIVACY_PANEL,
+    )
+    delivery: Delivery = group(
+        Delivery,
+        help={"--output": "Also write a page (FILE.html), or the JSON object, to FILE."},
+    )
+
+    @property
+    def source(self) -> str:
+        """The table."""
+        return self.data
+
+    @property
+    def head(self) -> dict[str, Any]:
+        """First entries of a report."""
+        return {
+            "command": "check",
+            "data": self.data,
+            "schema": str(self.schema),
+            **({} if self.target is None else {"target": self.target}),
+            "mipselect": version("mipselect"),
+        }
+
+
+@command
+def check(arguments: CheckArguments) -> None:
+    """Compare DATA with its schema, before ε is spent. The report is SENSITIVE.
+
+    For each field: how many values are clipped by the range, in no list of
+    categories, missing or unreadable; which fields are constant or repeat one
+    another; repeated persons; with --target also rare classes, and whether the
+    bounds of a selection bind. Each finding is one line that says what would be
+    right. The exit code is 0, whatever is found.
+
+    Ranges and categories are corrected from a codebook, never from this report:
+    what is chosen because of the data is no public knowledge.
+
+    With --epsilon the shares of each field are released with differential privacy
+    instead, and the ledger is charged before a row is read.
+    """
+    schema = TableSchema.read(arguments.schema)
+    with about(str(arguments.schema)):
+        checked_rule(arguments.question.unit_rule or "first", schema.privacy_unit)
+    read = [Path(arguments.data), arguments.schema, *arguments.ledger.files]
+    check_output(arguments.delivery.output, read)
+    if arguments.epsilon is None:
+        _deliver_check(arguments, schema)
+    else:
+        _deliver_shares(arguments, schema, arguments.epsilon)
+
+
+def _deliver_check(arguments: CheckArguments, schema: TableSchema) -> None:
+    """Count, and show it to the curator."""
+    for name, value in {
+        "--relation": arguments.relation,
+        "--seed": arguments.seed,
+        **given(arguments.ledger),
+    }.items():
+        if value is not None:
+            raise InvalidInput(f"{name} {NEEDS_EPSILON}")
+    asked = dict(arguments.question.keywords)
+    asked.pop("unit_rule", None)
+    bounds = arguments.regularisation
+    asked |= stated(
+        target=arguments.target,
+        support_size=arguments.support_size,
+        coef_bound=bounds.coef_bound,
+        ridge=bounds.ridge,
+    )
+    with Spinner(f"reading {arguments.data}") as spinner:
+        found = check_table(
+            arguments.source,
+            schema,
+            progress=lambda rows: spinner.tick(f"{arguments.data}: {rows:,} rows"),
+            **asked,
+        )
+    report = {
+        **arguments.head,
+        "sensitive": True,
+        "private": False,
+        "warning": SENSITIVE,
+        **found.to_dict(),
+    }
+    _deliver(
+        arguments,
+        report,
+        partial(print_check, check=found, title=arguments.data),
+        lambda: check_page(found, arguments.data),
+    )
+
+
+def _deliver_shares(arguments: CheckArguments, schema: TableSchema, epsilon: float) -> None:
+    """Charge the ledger, and release private shares."""
+    checked_budget(epsilon, "--epsilon")
+    if arguments.seed is not None:
+        checked_integer(arguments.seed, "--seed", 0)
+    of_curator = {
+        "--target": arguments.target,
+        "--support-size": arguments.support_size,
+        **given(replace(arguments.question, never=None, ranges=None, unit_rule=None)),
+        **given(arguments.regularisation),
+    }
+    for name, value in of_curator.items():
+        if value is not None:
+            raise InvalidInput(f"{name} {ALONE}")
+    ledger = arguments.ledger.opened()
+    relation = arguments.relation or ("replace-one" if ledger is None else ledger.relation)
+    checked_choice(relation, "--relation", RELATIONS)
+    noting = None if ledger is None else ledger.noting(noted(arguments.head))
+    with told_of_the_ledger(ledger):
+        with Spinner(f"reading {arguments.data}"):
+            shares = release_shares(
+                arguments.source,
+                schema,
+                epsilon=epsilon,
+                relation=relation,
+                ledger=noting,
+                random_state=arguments.seed,
+                **arguments.question.keywords,
+            )
+        charged = charged_report(ledger)
+    report = {
+        **arguments.head,
+        "sensitive": not shares.guarantee.private,
+        "private": shares.guarantee.private,
+        "guarantee": shares.guarantee.to_dict(),
+        "protected_unit": shares.unit,
+        **{name: value for name, value in shares.to_dict().items() if name != "guarantee"},
+        "ledger": charged,
+    }
+    _deliver(
+        arguments,
+        report,
+        partial(_show_shares, shares=shares, title=arguments.data, charged=charged),
+        lambda: shares_page(shares, arguments.data),
+    )
+
+
+def _show_shares(
+    console: Console, shares: TableShares, title: str, charged: Mapping[str, Any] | None
+) -> None:
+    print_shares(console, shares, title)
+    print_charged(console, charged)
+
+
+def _deliver(
+    arguments: CheckArguments,
+    report: Mapping[str, Any],
+    show: Callable[[Console], None],
+    page: Callable[[], str],
+) -> None:
+    """Write the page or the JSON object to the file that was asked for, and print the report."""
+    output, as_json = arguments.delivery.output, arguments.delivery.as_json
+    is_page = output is not None and output.suffix == PAGE
+    if output is not None and is_page:
+        write_whole(output, page().encode(), sensitive=report["sensitive"])
+
+    def render(console: Console) -> None:
+        show(console)
+        if is_page:
+            line(console, f"Written to {output}.")
+
+    deliver(report, render, as_json=as_json, output=None if is_page else output)

@@ -1,0 +1,118 @@
+"""A check of a table as text: findings first, then a table of all fields."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rich.console import Console
+from rich.markup import escape
+
+from mipselect.cli.output import NOT_PRIVATE, SENSITIVE, banner, heading, line, table_of
+from mipselect.quality import Measure, TableShares
+from mipselect.tables import Finding, TableCheck
+from mipselect.tables.check.kinds import KINDS
+from mipselect.validation import listed, printable
+
+TITLES = {
+    "fine": "fine",
+    "missing": "missing",
+    "below": "below minimum",
+    "above": "above maximum",
+    "unlisted": "in no list",
+    "unreadable": "unreadable",
+}
+"""Kinds of values, as the titles of columns."""
+
+NOTHING = "Nothing was found that does not fit."
+FROM_WHERE = (
+    "Correct ranges and categories from a codebook or the design of the study, never from this "
+    "report: what is chosen because of the data is no public knowledge."
+)
+
+
+def cell_of(count: int, rows: int) -> str:
+    """A number of values and their share of the rows, or nothing."""
+    if not count:
+        return ""
+    return f"{count:,} ({_percent(count / rows)} %)"
+
+
+def share_in_words(share: Measure) -> str:
+    """A private share with its interval, in percent."""
+    value = "?" if share.value is None else f"{100.0 * share.value:.1f}"
+    return f"{value} in [{100.0 * share.low:.1f}, {100.0 * share.high:.1f}]"
+
+
+def notes_of(check: TableCheck) -> tuple[str, ...]:
+    """Sentences about a table that are no findings."""
+    lines = [f"{check.rows:,} rows"]
+    if check.people is not None:
+        lines.append(check.people.summary)
+    if check.fits:
+        fit = check.fits[-1]
+        active = "does not bind"
+        if fit.is_bound:
+            active = f"binds, and takes {_percent(fit.lost)} % of what they explain"
+        beyond = 0.0 if fit.beyond is None else fit.beyond
+        lines.append(
+            f"least squares on {', '.join(fit.fields)}: the bound on the coefficients {active}; "
+            f"{_percent(beyond)} % of rows have predictions at the bound"
+        )
+    if check.not_compared:
+        lines.append(f"not compared with others, for their columns: {listed(check.not_compared)}")
+    if check.ignored:
+        lines.append(f"columns that are not in the schema, ignored: {listed(check.ignored)}")
+    return tuple(printable(f"{text[:1].upper()}{text[1:]}.") for text in lines)
+
+
+def print_check(console: Console, check: TableCheck, title: str) -> None:
+    """Print what was counted; sensitive."""
+    banner(console, SENSITIVE)
+    heading(console, printable(title))
+    for text in notes_of(check):
+        line(console, text)
+    _print_findings(console, check.findings)
+    numbers = [TITLES[kind] for kind in KINDS]
+    table = table_of("field", *numbers, right=numbers, fold=("field",))
+    for field in check.fields:
+        cells = (cell_of(field.kinds[kind], field.rows) for kind in KINDS)
+        table.add_row(escape(printable(field.name)), *cells)
+    console.print(table)
+    line(console, FROM_WHERE)
+
+
+def print_shares(console: Console, shares: TableShares, title: str) -> None:
+    """Print private shares with their intervals, in percent."""
+    if not shares.guarantee.private:
+        banner(console, NOT_PRIVATE)
+    rows = "" if shares.rows is None else f", {shares.rows:,} {rows_of(shares.unit)}"
+    heading(console, printable(f"{title}: released shares of values{rows}"))
+    _print_findings(console, shares.findings)
+    numbers = [f"{TITLES[kind]}, %" for kind in KINDS]
+    table = table_of("field", *numbers, right=numbers, fold=("field",))
+    for field in shares.fields:
+        known = {share.name for share in field.shares}
+        cells = (share_in_words(field.share(kind)) if kind in known else "" for kind in KINDS)
+        table.add_row(escape(printable(field.name)), *map(escape, cells))
+    console.print(table)
+    level = 100.0 * shares.level
+    line(console, f"In brackets are {level:g} % intervals; the noise is all that is in them.")
+    line(console, f"Guarantee: {shares.guarantee.of_unit(shares.unit)}.")
+
+
+def rows_of(unit: str) -> str:
+    """Say what is counted: rows, or people by a field."""
+    return "rows" if unit == "row" else f"people by {unit}"
+
+
+def _print_findings(console: Console, findings: Iterable[Finding]) -> None:
+    lines = [f"- {finding}." for finding in findings]
+    for text in lines or [NOTHING]:
+        line(console, text)
+
+
+def _percent(share: float) -> str:
+    """A share in percent with one digit; little is not 0, and what lacks a little not 100."""
+    if 0.0 < share < 0.001:
+        return "< 0.1"
+    return f"{100.0 if share == 1.0 else min(100.0 * share, 99.9):.1f}"

@@ -1,0 +1,156 @@
+"""`FieldCounts`: what one field holds, added up batch by batch in bounded memory. SENSITIVE."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from mipselect.tables import values
+from mipselect.tables.check.kinds import (
+    FINE,
+    KINDS,
+    MISSING,
+    UNLISTED,
+    UNREADABLE,
+    FieldRule,
+    kinds_of_codes,
+)
+from mipselect.tables.fields import Field
+from mipselect.validation import printable
+
+MOST_REMEMBERED = 1000
+"""Different odd values of a field that are counted at a time."""
+
+MOST_BYTES = 80
+"""Of an odd value that are remembered."""
+
+BEYOND_TEXTS = "a number from 2^53 on"
+
+
+@dataclass
+class FieldCounts:
+    """Counts of the values of one field.
+
+    Attributes
+    ----------
+    rule : FieldRule
+    kinds : int array, shape (6,)
+        Values of each kind.
+    categories : int array, shape (K,)
+        Rows of each category; empty where there are none.
+    lowest, highest : float
+        Of the numbers after clipping; only whether they differ is told.
+    odd : Counter of bytes
+        Values that are in no list or unreadable, at most `MOST_REMEMBERED` of them.
+    """
+
+    rule: FieldRule
+    kinds: NDArray[np.int64] = field(default_factory=lambda: np.zeros(len(KINDS), np.int64))
+    categories: NDArray[np.int64] = field(init=False)
+    lowest: float = np.inf
+    highest: float = -np.inf
+    odd: Counter[bytes | None] = field(default_factory=Counter)
+
+    def __post_init__(self) -> None:
+        self.categories = np.zeros(len(self.rule.field.category_names), np.int64)
+
+    def add(self, column: pa.Array) -> None:
+        """Count the values of a batch."""
+        kinds = self.rule.kinds_of(column)
+        self.kinds += np.bincount(kinds, minlength=len(KINDS))
+        if self.rule.is_measured:
+            self._add_numbers(values.numbers(column, self.rule.field))
+        elif self.rule.is_listed:
+            codes = values.codes(column, self.rule.field)
+            listed = codes[kinds_of_codes(codes) == FINE]
+            self.categories += np.bincount(listed, minlength=len(self.categories))
+        odd = np.flatnonzero((kinds == UNLISTED) | (kinds == UNREADABLE))
+        if len(odd):
+            self._remember(column.take(pa.array(odd)))
+
+    @property
+    def rows(self) -> int:
+        """Rows that were counted."""
+        return int(self.kinds.sum())
+
+    @property
+    def present(self) -> int:
+        """Values that are there, of whatever kind."""
+        return self.rows - int(self.kinds[MISSING])
+
+    @property
+    def is_constant(self) -> bool:
+        """True if all values that can be read become the same."""
+        if self.rule.is_measured:
+            return self.lowest == self.highest
+        return int((self.categories > 0).sum()) == 1 and not self.kinds[UNLISTED]
+
+    @property
+    def absent(self) -> tuple[str, ...]:
+        """Categories that no row has, if there are rows."""
+        if not self.rows:
+            return ()
+        names = self.rule.field.category_names
+        return tuple(names[k] for k in np.flatnonzero(self.categories == 0))
+
+    def most_frequent(self, most: int) -> tuple[tuple[str, int], ...]:
+        """The most frequent odd values as printable texts, with the rows that they were seen in."""
+        found: Counter[str] = Counter()
+        for cell, count in self.odd.items():
+            text = BEYOND_TEXTS if cell is None else cell.decode("utf-8", "backslashreplace")
+            found[printable(text)] += count
+        return tuple(sorted(found.items(), key=lambda pair: (-pair[1], pair[0]))[:most])
+
+    def _add_numbers(self, numbers: NDArray[np.float64]) -> None:
+        there = numbers[~np.isnan(numbers)]
+        if len(there):
+            ends = self.rule.low, self.rule.high
+            clipped = there if ends == (None, None) else np.clip(there, *ends)
+            self.lowest = min(self.lowest, float(clipped.min()))
+            self.highest = max(self.highest, float(clipped.max()))
+
+    def _remember(self, column: pa.Array) -> None:
+        """Count odd values; of too many different ones the most frequent stay."""
+        plain = Field(self.rule.name, "string", missing_values=())
+        counted = values.identities(column, plain).view(pa.binary()).value_counts()
+        for entry in counted:
+            cell = entry["values"].as_py()
+            short = cell if cell is None or len(cell) <= MOST_BYTES else cell[:MOST_BYTES] + b"..."
+            self.odd[short] += entry["counts"].as_py()
+        if len(self.odd) > MOST_REMEMBERED:
+            self.odd = Counter(dict(self.odd.most_common(MOST_REMEMBERED)))
+
+
+@dataclass
+class PersonCounts:
+    """Rows of each person; what is remembered is one number for each of them.
+
+    Attributes
+    ----------
+    unit : Field
+        That says whose row it is.
+    rows : dict of bytes or None to int
+        By the identity; None is that of all rows without one.
+    """
+
+    unit: Field
+    rows: dict[bytes | None, int] = field(default_factory=dict)
+
+    def add(self, column: pa.Array) -> NDArray[np.intp]:
+        """Count the rows of a batch; return the places of those of people who are new."""
+        found = values.identities(column, self.unit).dictionary_encode("encode")
+        codes, first, counts = np.unique(
+            found.indices.to_numpy(), return_index=True, return_counts=True
+        )
+        who = found.dictionary.view(pa.binary()).to_pylist()
+        new = []
+        for code, at, count in zip(codes.tolist(), first.tolist(), counts.tolist(), strict=True):
+            before = self.rows.setdefault(who[code], 0)
+            self.rows[who[code]] = before + count
+            if not before:
+                new.append(at)
+        return np.array(sorted(new), dtype=np.intp)

@@ -1,0 +1,135 @@
+"""Findings of a check as sentences: what is wrong, and what would be right.
+
+No sentence proposes a range or a category: they come from a codebook or the design of a study,
+never from the data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mipselect.tables.check.hints import hint_of_categories, hint_of_numbers
+from mipselect.tables.check.kinds import ABOVE, BELOW, MISSING, UNLISTED, UNREADABLE, FieldRule
+from mipselect.validation import listed, printable
+
+CLIPPED = 0.05
+"""Share of clipped values that is a finding: one value in fifty is usually no loss."""
+
+IN_NO_LIST = 0.01
+MOSTLY = 0.5
+RARE = 0.01
+NEARLY_ALL = 0.9995
+SHOWN = 5
+"""Odd values that are shown."""
+
+TAKE_A_RANGE = "take a range where nearly all values lie, such as from the codebook"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that does not fit, in one line.
+
+    Attributes
+    ----------
+    about : str
+        Name of the field, or "the table".
+    text : str
+        The sentence, without the name and without a full stop.
+
+    Examples
+    --------
+    >>> from mipselect.tables import Finding
+    >>> print(Finding("charges", "93 % of values are above the maximum 1,000"))
+    charges: 93 % of values are above the maximum 1,000
+    """
+
+    about: str
+    text: str
+
+    def __str__(self) -> str:
+        return printable(f"{self.about}: {self.text}")
+
+
+def percent(share: float) -> str:
+    """A share in words: "all", "less than 0.1 %" or a number of percent."""
+    if share >= 1.0:
+        return "all"
+    if 0.0 < share < 0.001:
+        return "less than 0.1 %"
+    digits = 1 if share < 0.1 or share >= 0.995 else 0
+    # No share below 1 is rounded up to it.
+    return f"{min(100.0 * share, 99.9):.{digits}f} %"
+
+
+def share_of(share: float, what: str = "values") -> str:
+    """A share of the values at the beginning of a sentence."""
+    return f"all {what}" if share >= 1.0 else f"{percent(share)} of {what}"
+
+
+def does_not_fit(rule: FieldRule, kind: int, share: str) -> str:
+    """Say that a share of the values of a field is of a kind that does not fit."""
+    if kind == MISSING and rule.field.required:
+        return (
+            f"{share} are missing, and the field is required: they count as the middle of the "
+            "range; leave out constraints.required"
+        )
+    if kind == MISSING:
+        return (
+            f"{share} are missing; see whether this is the column that is meant, and whether its "
+            "missingValues are those of the codebook"
+        )
+    if kind == BELOW and rule.is_weight:
+        return f"{share} are 0 or below; a weight must be a number above 0"
+    if kind == ABOVE and rule.is_weight:
+        return (
+            f"{share} are above the maximum {number(rule.high)}; take the largest weight of the "
+            "design of the survey"
+        )
+    if kind in (BELOW, ABOVE):
+        side = "below the minimum" if kind == BELOW else "above the maximum"
+        end = rule.low if kind == BELOW else rule.high
+        return f"{share} are {side} {number(end)}; {TAKE_A_RANGE}"
+    if kind == UNLISTED:
+        codes = ", ".join(repr(name) for name in rule.field.category_names[:SHOWN])
+        more = ", ..." if len(rule.field.category_names) > SHOWN else ""
+        return (
+            f"{share} are in no list; the file writes other codes than {codes}{more}; see the "
+            "codebook"
+        )
+    if rule.field.is_number:
+        return f"{share} are text that is no number and not in missingValues, and count as missing"
+    if rule.is_listed or rule.field.type == "string":
+        return f"{share} have bytes that are no UTF-8; save the file as UTF-8"
+    return f"{share} are no {rule.field.type} of ISO 8601, such as 2020-01-31"
+
+
+def looks_like(rule: FieldRule, odd: Sequence[tuple[str, int]]) -> str:
+    """Say what values that do not fit look like, or ""; sensitive."""
+    told = hint_of_categories(rule, odd) if rule.is_listed else ""
+    return told or (hint_of_numbers(odd) if rule.field.is_number else "")
+
+
+def is_finding(rule: FieldRule, kind: int, share: float) -> bool:
+    """Tell whether so large a share of a kind is worth a line."""
+    if kind == MISSING:
+        return share > 0.0 if rule.field.required else share >= MOSTLY
+    if kind in (BELOW, ABOVE):
+        return share > (0.0 if rule.is_weight else CLIPPED)
+    if kind == UNLISTED:
+        return share >= IN_NO_LIST
+    return kind == UNREADABLE and share > 0.0
+
+
+def number(value: float | None) -> str:
+    """A number of the schema as people write it."""
+    return "" if value is None else f"{value:,.12g}"
+
+
+def without_rows(categories: Sequence[str]) -> str:
+    """Say which categories no row has."""
+    names = listed([repr(name) for name in categories])
+    return (
+        f"no row has {names}; a list of the codebook may stay as it is, unless the file writes "
+        "these in another way"
+    )

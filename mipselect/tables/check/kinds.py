@@ -1,0 +1,158 @@
+"""Kinds of values: every value of a field is of exactly one, by itself and the schema alone."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pyarrow import compute
+
+from mipselect.errors import InvalidInput
+from mipselect.tables import values
+from mipselect.tables.fields import Field
+from mipselect.tables.input_map import Ranges, checked_fields, checked_ranges, checked_schema
+from mipselect.tables.schema import TableSchema
+
+FINE, MISSING, BELOW, ABOVE, UNLISTED, UNREADABLE = range(6)
+KINDS = ("fine", "missing", "below", "above", "unlisted", "unreadable")
+"""Names of the kinds, by their numbers."""
+
+ROLE, WEIGHT = "mipselect:role", "weight"
+
+DATES = ("date", "datetime")
+ISO_DATE = r"^\d{4}-\d{2}-\d{2}([T ].*)?$"
+
+
+@dataclass(frozen=True)
+class FieldRule:
+    """What makes a value of a field one of a kind; all of it is public.
+
+    Attributes
+    ----------
+    field : Field
+    low, high : float or None
+        Ends of the range of a number without categories.
+    is_weight : bool
+        Whether the field is the survey weight of a row.
+    labels : mapping of str to str
+        What each category is called, by the category as a text.
+    """
+
+    field: Field
+    low: float | None = None
+    high: float | None = None
+    is_weight: bool = False
+    labels: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """Name of the field."""
+        return self.field.name
+
+    @property
+    def what(self) -> str:
+        """What its values are called."""
+        return "weights" if self.is_weight else "values"
+
+    @property
+    def is_measured(self) -> bool:
+        """True for a number without categories."""
+        return self.field.is_number and self.field.categories is None
+
+    @property
+    def is_listed(self) -> bool:
+        """True for a boolean, and for a field with categories."""
+        return self.field.type == "boolean" or self.field.categories is not None
+
+    @property
+    def kinds(self) -> tuple[int, ...]:
+        """Kinds that a value can be of."""
+        if self.is_listed:
+            return (FINE, MISSING, UNLISTED, UNREADABLE)
+        if not self.is_measured:
+            return (FINE, MISSING, UNREADABLE)
+        below = () if self.low is None and not self.is_weight else (BELOW,)
+        above = () if self.high is None else (ABOVE,)
+        return (FINE, MISSING, *below, *above, UNREADABLE)
+
+    def kinds_of(self, column: pa.Array) -> NDArray[np.int8]:
+        """The kind of every value, shape (rows,); no value raises an error."""
+        if self.is_measured:
+            kinds = self.kinds_of_numbers(values.numbers(column, self.field))
+        elif self.is_listed:
+            kinds = kinds_of_codes(values.codes(column, self.field))
+        else:
+            kinds = self._kinds_of_texts(column)
+        if (kinds != FINE).any():
+            kinds[values.unreadable(column, self.field)] = UNREADABLE
+        return kinds
+
+    def kinds_of_numbers(self, numbers: NDArray[np.float64]) -> NDArray[np.int8]:
+        """The same of numbers, NaN where there is none."""
+        kinds = np.where(np.isnan(numbers), MISSING, FINE).astype(np.int8)
+        if self.high is not None:
+            kinds[numbers > self.high] = ABOVE
+        if self.low is not None:
+            kinds[numbers < self.low] = BELOW
+        if self.is_weight:
+            kinds[numbers <= 0.0] = BELOW
+        return kinds
+
+    def _kinds_of_texts(self, column: pa.Array) -> NDArray[np.int8]:
+        """The same of values that are only there or not; a date must be one of ISO 8601."""
+        plain = Field(self.name, "string", missing_values=self.field.missing_values)
+        texts = values.identities(column, plain)
+        kinds = np.zeros(len(texts), np.int8)
+        kinds[values.unreadable(column, plain)] = UNREADABLE
+        if self.field.type in DATES:
+            stored = texts.view(pa.binary())
+            dated = compute.match_substring_regex(stored, ISO_DATE).fill_null(True)
+            kinds[~dated.to_numpy(zero_copy_only=False)] = UNREADABLE
+        kinds[texts.is_null().to_numpy(zero_copy_only=False)] = MISSING
+        return kinds
+
+
+def kinds_of_codes(codes: NDArray[np.int64]) -> NDArray[np.int8]:
+    """The kinds of values by their places among the categories."""
+    absent = np.where(codes == values.MISSING, MISSING, UNLISTED)
+    return np.where(codes >= 0, FINE, absent).astype(np.int8)
+
+
+def rules_of(
+    schema: TableSchema, never: Collection[str] = (), ranges: Ranges | None = None
+) -> tuple[FieldRule, ...]:
+    """The rules of all fields but those of `never` and the one that says whose row it is.
+
+    Raises
+    ------
+    InvalidInput
+        For fields that the schema does not have, and ranges of others.
+    """
+    narrowed = checked_ranges(checked_schema(schema), ranges or {})
+    left_out = checked_fields(schema, tuple(never), "never", None)
+    stored = {entry["name"]: entry for entry in schema.content["fields"]}
+    rules = tuple(
+        _rule_of(each, stored[each.name], narrowed)
+        for each in schema.fields
+        if each.name not in left_out and each.name != schema.privacy_unit
+    )
+    if not rules:
+        raise InvalidInput("the schema has no field besides those of never and the privacy unit")
+    return rules
+
+
+def _rule_of(each: Field, stored: Mapping[str, Any], ranges: Ranges) -> FieldRule:
+    low, high = ranges.get(each.name, (each.minimum, each.maximum))
+    if each.categories is not None:
+        low = high = None
+    labels = {
+        str(entry["value"]): str(entry["label"])
+        for entry in stored.get("categories", ())
+        if isinstance(entry, Mapping) and "label" in entry
+    }
+    return FieldRule(each, low, high, stored.get(ROLE) == WEIGHT, labels)

@@ -1,0 +1,92 @@
+"""`kind_counts`: kinds of values with one row for each person, as a private release counts them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from mipselect.tables import values
+from mipselect.tables.check.kinds import KINDS, FieldRule
+from mipselect.tables.fields import Field
+from mipselect.tables.parts import Part
+
+LAST = "last"
+
+
+def kind_counts(
+    parts: Sequence[Part], rules: Sequence[FieldRule], unit: Field | None, unit_rule: str
+) -> tuple[int, NDArray[np.int64]]:
+    """Count rows, or people, and how many of them have a value of each kind; sensitive.
+
+    Parameters
+    ----------
+    parts : sequence of Part
+        Whose headers are looked at.
+    rules : sequence of FieldRule
+    unit : Field or None
+        The field that says whose row it is.
+    unit_rule : {"first", "last", "mean"}
+        Of several rows of one person the last one counts under "last", else the first.
+
+    Returns
+    -------
+    rows : int
+        Rows without an identity are those of one person.
+    counts : int array, shape (number of rules, 6)
+        Every row of it adds up to `rows`. Where a person is changed, with all rows, two numbers
+        of each move by one.
+    """
+    names = [*(rule.name for rule in rules), *(() if unit is None else (unit.name,))]
+    counts = np.zeros((len(rules), len(KINDS)), np.int64)
+    people: dict[bytes | None, bytes] = {}
+    rows = 0
+    for part in parts:
+        for batch in part.read(names):
+            kinds = np.column_stack(
+                [rule.kinds_of(batch.column(k)) for k, rule in enumerate(rules)]
+            )
+            if unit is None:
+                rows += len(kinds)
+                counts += _counted(kinds)
+            else:
+                who = values.identities(batch.column(len(rules)), unit)
+                _remember(people, who, kinds, unit_rule)
+    if unit is not None:
+        rows = len(people)
+        for some in _some_at_a_time(list(people.values()), len(rules)):
+            counts += _counted(some)
+    return rows, counts
+
+
+def _remember(
+    people: dict[bytes | None, bytes], column: pa.Array, kinds: NDArray[np.int8], unit_rule: str
+) -> None:
+    """Remember the row of each person that counts."""
+    found = column.dictionary_encode("encode")
+    codes = found.indices.to_numpy()
+    order = np.arange(len(codes))
+    if unit_rule == LAST:
+        order = order[::-1]
+    present, first = np.unique(codes[order], return_index=True)
+    who = found.dictionary.view(pa.binary()).to_pylist()
+    for code, at in zip(present.tolist(), order[first].tolist(), strict=True):
+        if unit_rule == LAST:
+            people[who[code]] = kinds[at].tobytes()
+        else:
+            people.setdefault(who[code], kinds[at].tobytes())
+
+
+def _counted(kinds: NDArray[np.int8]) -> NDArray[np.int64]:
+    """Values of each kind, for every column of an array of kinds."""
+    return np.stack([(kinds == k).sum(axis=0) for k in range(len(KINDS))], axis=1)
+
+
+def _some_at_a_time(stored: Sequence[bytes], width: int) -> list[NDArray[np.int8]]:
+    step = 1 << 16
+    return [
+        np.frombuffer(b"".join(stored[start : start + step]), np.int8).reshape(-1, width)
+        for start in range(0, len(stored), step)
+    ]

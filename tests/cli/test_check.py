@@ -1,0 +1,255 @@
+"""`mipselect check`: what it prints, writes and charges, and that hostile values do no harm."""
+
+from __future__ import annotations
+
+import json
+import re
+import stat
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from mipselect.privacy import Ledger
+from tests.support.commandline import Outcome, Run
+from tests.support.stays import HOSTILE, rows, written
+
+SCRIPT = "<script>alert(1)</script>"
+EVIL = [SCRIPT, "\x1b[31mred\x1b[0m", "[bold red]markup[/]", "\u202egnirts", "a\rb", '" onload="x']
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    return written(tmp_path / "t.csv", [*rows(400), *HOSTILE])
+
+
+def check(run: Run, path: Path, *more: str | Path) -> Outcome:
+    return run("check", path, "--schema", path.with_name("schema.json"), *more)
+
+
+def test_the_report_is_marked_and_whole(run: Run, table: Path) -> None:
+    outcome = check(run, table, "--target", "stay")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert "SENSITIVE" in outcome.out.splitlines()[1]
+    for words in (
+        "405 rows",
+        "ward",
+        "above maximum",
+        "unreadable",
+        "by id",
+        "never from this report",
+    ):
+        assert words in outcome.out
+    report = check(run, table, "--target", "stay", "--json").report
+    assert (report["command"], report["sensitive"], report["private"]) == ("check", True, False)
+    assert report["warning"].startswith("SENSITIVE")
+    assert report["rows"] == 405
+    assert report["rows_without_values"] == 1
+    assert report["people"]["people"] == 402
+    assert {field["name"] for field in report["fields"]} == {
+        *("age", "sex", "ward", "noise, plain", "stay", "died")
+    }
+    for field in report["fields"]:
+        assert sum(field["counts"].values()) == 405
+    assert [one["coef_bound_binds"] for one in report["bounds"]] == [True]
+
+
+def test_the_page_is_marked_self_contained_and_escaped(run: Run, tmp_path: Path) -> None:
+    names = ["<b>x</b>", "y"]
+    fields: list[dict[str, Any]] = [
+        {"name": names[0], "type": "string", "categories": ["a", "b"]},
+        {"name": names[1], "type": "number", "constraints": {"minimum": 0, "maximum": 1}},
+    ]
+    path = tmp_path / "<i>t.parquet"
+    parquet.write_table(pa.table({names[0]: EVIL * 9, names[1]: EVIL * 9}), path)
+    path.with_name("schema.json").write_text(json.dumps({"fields": fields}))
+    page = tmp_path / "page.html"
+    outcome = check(run, path, "--output", page, "--target", "y")
+    assert (outcome.code, outcome.err) == (0, "")
+    text = page.read_text(encoding="utf-8")
+    assert stat.S_IMODE(page.stat().st_mode) & 0o077 == 0
+    seen = Tags()
+    seen.feed(text)
+    assert seen.tags <= {*("html", "head", "meta", "title", "style", "body", "p", "h1", "h2"),
+                         *("ul", "li", "div", "table", "tr", "th", "td")}  # fmt: skip
+    assert seen.attributes <= {"lang", "charset", "name", "content", "http-equiv", "class"}
+    assert "default-src 'none'" in text
+    assert not re.search(r"https?:|src=|href=|@import|url\(", text)
+    title = re.search(r"<title>(.*?)</title>", text)
+    assert title is not None
+    assert title[1].startswith("SENSITIVE: check of ")
+    assert "SENSITIVE" in text[text.index("<body>") : text.index("<h1>")]
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text
+    for page_or_terminal in (text, outcome.out):
+        for raw in ("\x1b", "\u202e", "\r"):
+            assert raw not in page_or_terminal
+        assert "\\x1b[31mred" in page_or_terminal
+        assert "[bold red]markup[/]" in page_or_terminal
+    assert EVIL[0] in outcome.out
+    # The JSON object is ASCII, with escapes of its own.
+    assert check(run, path, "--json").out.isascii()
+
+
+class Tags(HTMLParser):
+    """The tags and attributes of a page."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.attributes: set[str] = set()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.attributes |= {name for name, _ in attrs}
+
+
+def test_nothing_is_written_but_the_file_that_was_asked_for(run: Run, table: Path) -> None:
+    folder = table.parent
+    before = {path: path.read_bytes() for path in folder.iterdir()}
+    assert check(run, table, "--json").code == 0
+    assert check(run, table, "--target", "stay").code == 0
+    assert {path: path.read_bytes() for path in folder.iterdir()} == before
+    output = folder / "out.json"
+    report = check(run, table, "--json", "--output", output).report
+    assert json.loads(output.read_text()) == report
+    assert stat.S_IMODE(output.stat().st_mode) & 0o077 == 0
+    assert {*folder.iterdir()} == {*before, output}
+    check(run, table, "--output", table).failed_with(2, "would be replaced")
+    schema = table.with_name("schema.json")
+    check(run, table, "--output", schema).failed_with(2, "would be replaced")
+    check(run, table, "--output", folder / "no" / "page.html").failed_with(2, "does not exist")
+
+
+def test_shares_are_released_and_charged(run: Run, table: Path, tmp_path: Path) -> None:
+    ledger, output = tmp_path / "l.ledger", tmp_path / "shares.json"
+    run("ledger", "create", ledger, "--epsilon", "1", "--unit", "patient")
+    asked = ("--epsilon", "0.75", "--ledger", ledger)
+    outcome = check(run, table, *asked, "--json", "--output", output)
+    report = outcome.report
+    assert json.loads(output.read_text()) == report
+    assert (report["sensitive"], report["private"]) == (False, True)
+    assert report["guarantee"]["epsilon"] == 0.75
+    assert (report["protected_unit"], report["rows"]) == ("id", 402)
+    assert report["ledger"]["remaining"]["epsilon"] == 0.25
+    by_name = {field["name"]: field for field in report["fields"]}
+    assert [one["name"] for one in by_name["ward"]["shares"]] == [
+        *("fine", "missing", "unlisted", "unreadable")
+    ]
+    (entry,) = Ledger.open(ledger).entries
+    assert entry.asked["command"] == "check"
+    assert entry.what == "shares of values that do not fit a schema"
+    check(run, table, *asked).failed_with(1, "0.25")
+    text = check(run, table, "--epsilon", "5").out
+    assert "SENSITIVE" not in text
+    assert "90 % intervals" in text
+    assert "Guarantee: 5-differentially private (pure), replacing all rows of one id" in text
+    assert "nothing remembers this release" in text
+
+
+def test_a_private_answer_has_no_value_of_a_row(run: Run, table: Path, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    for more in (("--json",), ("--output", page)):
+        out = check(run, table, "--epsilon", "1", *more).out
+        for told in ("perhaps", "old", "p7", "Most frequent", "categories"):
+            assert told not in out
+    text = page.read_text()
+    assert "SENSITIVE" not in text
+    assert "perhaps" not in text
+    assert "Guarantee: 1-differentially private (pure)" in text
+
+
+def test_add_remove_is_that_of_the_ledger_and_hides_the_rows(
+    run: Run, table: Path, tmp_path: Path
+) -> None:
+    ledger = tmp_path / "l.ledger"
+    run("ledger", "create", ledger, "--epsilon", "9", "--relation", "add-remove")
+    report = check(run, table, "--epsilon", "3", "--ledger", ledger, "--json").report
+    assert report["guarantee"]["relation"] == "add-remove"
+    assert report["rows"] is None
+    check(
+        run, table, "--epsilon", "3", "--ledger", ledger, "--relation", "replace-one"
+    ).failed_with(1, "add-remove")
+    assert Ledger.open(ledger).remaining.epsilon == 6.0
+
+
+def test_a_seed_takes_the_privacy_away(run: Run, table: Path, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    asked = ("--epsilon", "1", "--seed", "1")
+    one, other = (check(run, table, *asked, "--json").report for _ in range(2))
+    assert one == other
+    assert (one["private"], one["sensitive"]) == (False, True)
+    assert "NOT PRIVATE" in check(run, table, *asked, "--output", page).out
+    assert "NOT PRIVATE" in page.read_text()
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (("--seed", "1"), "--seed goes with --epsilon"),
+        (("--relation", "add-remove"), "--relation goes with --epsilon"),
+        (("--ledger", "x.ledger"), "--ledger goes with --epsilon"),
+        (("--epsilon", "1", "--target", "stay"), "--target goes without --epsilon"),
+        (("--epsilon", "1", "--always", "age"), "--always goes without --epsilon"),
+        (("--epsilon", "1", "--coef-bound", "2"), "--coef-bound goes without --epsilon"),
+        (("--epsilon", "0"), "--epsilon"),
+        (("--epsilon", "1", "--relation", "swap"), "--relation"),
+        (("--epsilon", "1", "--seed", "-1"), "--seed"),
+        (("--unit-rule", "most"), "unit_rule"),
+        (("--target", "stays"), "did you mean 'stay'"),
+        (("--never", "wart"), "did you mean 'ward'"),
+        (("--range", "age=9"), "--range"),
+        (("--support-size", "0"), "support_size"),
+    ],
+)
+def test_bad_usage_is_one_line(run: Run, table: Path, more: tuple[str, ...], words: str) -> None:
+    check(run, table, *more).failed_with(2, words)
+
+
+def test_a_dry_run_names_the_check_that_it_expects(run: Run, table: Path, tmp_path: Path) -> None:
+    """The line is the same whatever stands in the rows, and no key of the JSON object."""
+    other = tmp_path / "other"
+    other.mkdir()
+    empty = written(other / "t.csv", [["x"] * 7])
+    said = set()
+    for path in (table, empty):
+        asked = (path, "--schema", path.with_name("schema.json"), "--target", "stay")
+        for command in ("select", "fit"):
+            more = ("--support-size", "1", "--epsilon", "1", "--dry-run")
+            text = run(command, *asked, *more)
+            assert text.err == ""
+            (line,) = [line for line in text.out.splitlines() if line.startswith("Expects")]
+            said.add(line.replace(str(path.parent), "FOLDER"))
+            assert "mipselect check" not in run(command, *asked, *more, "--json").out
+    assert said == {
+        "Expects that the curator has looked at: mipselect check FOLDER/t.csv --schema "
+        "FOLDER/schema.json --target stay"
+    }
+
+
+def test_a_draw_from_a_table_that_does_not_fit_says_nothing_of_it(run: Run, tmp_path: Path) -> None:
+    """`select` and `fit` have the same words for rows that fit and for rows that do not."""
+    words = []
+    for name, lines in (("one", rows(300)), ("two", [["p", "?", "?", "?", "?", "?", "?"]] * 300)):
+        folder = tmp_path / name
+        folder.mkdir()
+        path = written(folder / "t.csv", [[f"p{k}", *line[1:]] for k, line in enumerate(lines)])
+        asked = (path, "--schema", path.with_name("schema.json"), "--target", "stay")
+        draw = ("--support-size", "1", "--epsilon", "1")
+        words.append([run(command, *asked, *draw).err for command in ("select", "fit")])
+    assert words == [["", ""], ["", ""]]
+
+
+def test_the_page_of_the_manual_shows_what_the_command_prints(
+    run: Run, repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(repository)
+    page = (repository / "docs" / "how-to" / "check-a-table.md").read_text(encoding="utf-8")
+    commands = re.findall(r"```sh\n(.*?)```", page, re.DOTALL)
+    printed, reminder = re.findall(r"```text\n(.*?)```", page, re.DOTALL)
+    out = run(*commands[0].split()[1:]).out
+    for line in printed.splitlines():
+        assert line in out
+    assert reminder.startswith("Expects that the curator has looked at: mipselect check ")

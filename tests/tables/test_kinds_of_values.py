@@ -1,0 +1,144 @@
+"""Kinds of values by hand, and one odd value that changes its own kind alone in every storage."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from mipselect.tables import TableSchema
+from mipselect.tables.check.kinds import KINDS, FieldRule, rules_of
+from mipselect.tables.mapping import open_columns
+from tests.soak.hostile_pairs import FIELDS, STORAGES, drawn_pair, kept
+from tests.support.one_row_at_a_time import HOSPITAL, HOSTILE, ROWS, _number, _value
+
+SCHEMA = TableSchema.of(HOSPITAL)
+ALL = sorted({text for row in ROWS for text in row} | set(HOSTILE))
+
+
+def by_hand(rule: FieldRule, text: str) -> str:
+    """The kind of a text, from the description in docs."""
+    field, plain = rule.field, text.strip(" \t\r\n\v\f")
+    what, value = _value(field, text)
+    if field.is_number and plain not in field.missing_values and plain.lower() != "nan":
+        if _number(field, plain) is None:
+            return "unreadable"
+    elif "\udce9" in text:
+        return "unreadable"
+    if what == "missing":
+        return "missing"
+    if what == "unlisted":
+        return "unlisted"
+    if rule.is_measured:
+        assert rule.low is not None
+        assert rule.high is not None
+        return "below" if value < rule.low else "above" if value > rule.high else "fine"
+    return "fine"
+
+
+def kinds(source: Any, schema: TableSchema) -> dict[str, list[str]]:
+    """The kind of every value, by field."""
+    rules = rules_of(schema)
+    found: dict[str, list[str]] = {rule.name: [] for rule in rules}
+    for part in open_columns(source, list(found)):
+        for batch in part.read(list(found)):
+            for k, rule in enumerate(rules):
+                found[rule.name] += [KINDS[kind] for kind in rule.kinds_of(batch.column(k))]
+    return found
+
+
+@pytest.mark.parametrize("storage", ["bytes", "pandas", "dictionary"])
+def test_every_text_is_of_the_kind_that_a_hand_finds(storage: str) -> None:
+    cells = [text.encode("utf-8", "surrogateescape") for text in ALL]
+    column: Any = pa.array(cells)
+    if storage == "dictionary":
+        column = column.dictionary_encode()
+    source: Any = pa.table({field.name: column for field in SCHEMA.fields})
+    if storage == "pandas":
+        source = pd.DataFrame({field.name: cells for field in SCHEMA.fields})
+    found = kinds(source, SCHEMA)
+    seen = set()
+    for rule in rules_of(SCHEMA):
+        wanted = [by_hand(rule, text) for text in ALL]
+        assert found[rule.name] == wanted, rule.name
+        assert set(wanted) <= {KINDS[k] for k in rule.kinds}
+        seen |= set(wanted)
+    assert seen == set(KINDS)
+
+
+def test_numbers_are_of_a_kind_as_their_texts_are() -> None:
+    numbers = [17.0, 18.0, 59.5, 100.0, 100.1, np.inf, -np.inf, np.nan, -99.0]
+    source = pa.table({field.name: numbers for field in SCHEMA.fields})
+    found = kinds(source, SCHEMA)
+    assert found["age"] == [
+        *("below", "fine", "fine", "fine", "above", "above", "below", "missing", "missing")
+    ]
+    assert found["nyha"] == ["unlisted"] * 7 + ["missing", "unlisted"]
+    assert set(found["icd"]) == {"unlisted", "missing"}
+
+
+def test_a_weight_is_above_zero_and_a_date_is_one_of_iso() -> None:
+    schema = TableSchema.of(
+        {
+            "fields": [
+                {
+                    "name": "w",
+                    "type": "number",
+                    "mipselect:role": "weight",
+                    "constraints": {"maximum": 5},
+                },
+                {"name": "day", "type": "date", "missingValues": ["never"]},
+                {"name": "note", "type": "string"},
+            ]
+        }
+    )
+    days = ["2020-01-31", "31.1.2020", "never", None, ""]
+    source = pa.table({"w": [0.0, -1.0, 1e-9, 5.0, 5.1], "day": days, "note": days})
+    assert kinds(source, schema) == {
+        "w": ["below", "below", "fine", "fine", "above"],
+        "day": ["fine", "unreadable", "missing", "missing", "unreadable"],
+        "note": ["fine", "fine", "fine", "missing", "missing"],
+    }
+    stored = pa.table({"w": [1.0], "day": pa.array([18292], pa.date32()), "note": ["x"]})
+    assert kinds(stored, schema)["day"] == ["fine"]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_one_odd_value_changes_its_own_kind_alone(seed: int, tmp_path: Path) -> None:
+    before, after, row = drawn_pair(Random(seed))
+    schema = TableSchema.of({"fields": FIELDS})
+    others = [i for i in range(len(before["y"])) if i != row]
+    pairs = 0
+    for storage in STORAGES:
+        found = []
+        for table in (before, after):
+            source = kept(storage, table, tmp_path)
+            if source is None:
+                break
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                found.append(kinds(source, schema))
+        if len(found) < 2:
+            continue
+        pairs += 1
+        for field in schema.fields:
+            cells = [table[field.name] for table in (before, after)]
+            if storage.rewrites and any(storage.rewrites(c, field.is_number) for c in cells):
+                continue
+            one, other = ([each[field.name][i] for i in others] for each in found)
+            assert one == other, (storage.name, field.name, cells)
+    assert pairs > 1
+
+
+def test_nan_is_missing_also_where_polars_writes_it_as_a_text() -> None:
+    schema = TableSchema.of_numbers({"a": (0, 1)})
+    floats = pl.DataFrame({"a": pl.Series([float("nan"), 0.5])})
+    objects = pl.DataFrame({"a": pl.Series([float("nan"), "x"], strict=False)})
+    assert kinds(floats, schema)["a"][0] == kinds(objects, schema)["a"][0] == "missing"
