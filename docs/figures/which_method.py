@@ -10,7 +10,8 @@ from style import BLUE, GREEN, arrow, box, save, sheet
 AT = (0.1, 1.0)
 QUESTIONS = (
     ("Scores of items,\nand no table?", "NoisyMax, CanonicalLipschitz", "mipselect.mechanisms", ""),
-    ("Two classes beside\ncategories, or\nanother loss?", "permute-and-flip on a loss", "needs public ranges",
+    ("Two classes beside\ncategories, or\nanother loss?", "permute-and-flip on a loss",
+     "needs public ranges",
      "a loss on public ranges"),
     ("Is the number of\nrows private too?", "kendall, by ranks", "--relation add-remove",
      "`KendallSelector`"),
