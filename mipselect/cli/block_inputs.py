@@ -15,6 +15,7 @@ from mipselect.problem.problem import Problem
 from mipselect.problem.stored.files import StoredData
 from mipselect.tables.frames import numeric_matrix
 from mipselect.tables.schema import TableSchema
+from mipselect.tables.table_file import TableFile
 
 
 @dataclass(frozen=True)
@@ -45,14 +46,15 @@ class SchemaTableInBlocks(Input):
 
     Attributes
     ----------
-    path, schema : Path
+    source : TableFile
+    schema : Path
     question : mapping
         Arguments of `BlockOptions.of_table`.
     unit_rule : str
     blocks : BlockOptions
     """
 
-    path: str
+    source: TableFile
     schema: Path
     question: Mapping[str, Any]
     unit_rule: str
@@ -61,15 +63,15 @@ class SchemaTableInBlocks(Input):
     @property
     def files(self) -> tuple[Path, ...]:
         """The table and its schema."""
-        return (Path(self.path), self.schema)
+        return (Path(self.source.path), self.schema)
 
     def problem(self) -> tuple[Problem, int | None]:
         """See `Input`."""
         schema = TableSchema.read(self.schema)
-        return self.blocks.problem_of_table(self.path, schema, **self.question)
+        return self.blocks.problem_of_table(self.source, schema, **self.question)
 
     def data(self) -> StoredData:
         """See `Input`."""
         schema = TableSchema.read(self.schema)
-        made = self.blocks.of_table(self.path, schema, **self.question, unit_rule=self.unit_rule)
-        return StoredData.of_made(Path(self.path), made, {})
+        made = self.blocks.of_table(self.source, schema, **self.question, unit_rule=self.unit_rule)
+        return StoredData.of_made(Path(self.source.path), made, {})

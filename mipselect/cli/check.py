@@ -14,6 +14,7 @@ from rich.console import Console
 from mipselect.cli.check_page import check_page, shares_page
 from mipselect.cli.check_text import print_check, print_shares
 from mipselect.cli.declared import argument, command, given, group, option, options, required
+from mipselect.cli.dialect import DialectOptions
 from mipselect.cli.ledger_entry import (
     LedgerOptions,
     charged_report,
@@ -30,6 +31,7 @@ from mipselect.privacy.guarantee import RELATIONS
 from mipselect.quality import TableShares, release_shares
 from mipselect.tables import TableSchema, check_table
 from mipselect.tables.people import checked_rule
+from mipselect.tables.table_file import TableFile
 from mipselect.validation import checked_budget, checked_choice, checked_integer
 
 EXAMPLES = """Examples:
@@ -54,8 +56,11 @@ class CheckArguments:
     """Arguments of `check`."""
 
     data: str = argument(
-        "DATA", "A .csv, .csv.gz, .parquet, .arrow or .feather file, a folder or a pattern."
+        "DATA",
+        "A .csv, .parquet, .arrow, .sav, .dta, .sas7bdat, .xpt or .xlsx file, a folder or a "
+        "pattern.",
     )
+    dialect: DialectOptions = group(DialectOptions)
     schema: Path = required("--schema", SCHEMA, metavar="FILE", panel=TABLE_PANEL)
     target: str | None = option("--target", "The column to predict; it is looked at as such.")
     question: SchemaOptions = group(
@@ -97,9 +102,9 @@ class CheckArguments:
     )
 
     @property
-    def source(self) -> str:
+    def source(self) -> TableFile:
         """The table."""
-        return self.data
+        return self.dialect.source(self.data)
 
     @property
     def head(self) -> dict[str, Any]:
@@ -107,6 +112,7 @@ class CheckArguments:
         return {
             "command": "check",
             "data": self.data,
+            **self.dialect.keywords,
             "schema": str(self.schema),
             **({} if self.target is None else {"target": self.target}),
             "mipselect": version("mipselect"),

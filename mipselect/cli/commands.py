@@ -45,6 +45,10 @@ OWN = {
         "check",
         "Compare DATA with its schema, before ε is spent. The report is SENSITIVE.",
     ),
+    "schema": (
+        "schema",
+        "Work on a schema: confirm types that were proposed from the data.",
+    ),
     "moments": (
         "moments",
         "Add up squares and products over all rows of DATA, exactly, in one pass.",
@@ -124,7 +128,7 @@ def imported(name: str) -> Any:
     """Import the module of a command, which takes NumPy and SciPy along, and make the command."""
     module = import_module(known_commands()[name][0])
     alone = typer.Typer()
-    if name == "ledger":
+    if name in ("ledger", "schema"):
         alone.add_typer(module.app, name=name)
     else:
         epilog = getattr(module, "EXAMPLES", None)

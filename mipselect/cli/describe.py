@@ -6,18 +6,37 @@ from pathlib import Path
 
 from rich.console import Console
 from rich.markup import escape
+from rich.table import Table
 
 from mipselect.cli.declared import argument, command, group, option, options
+from mipselect.cli.dialect import DialectOptions
 from mipselect.cli.options import Delivery
-from mipselect.cli.output import check_output, deliver, line, table_of, write_whole
+from mipselect.cli.output import (
+    SENSITIVE,
+    banner,
+    check_output,
+    deliver,
+    line,
+    table_of,
+    write_whole,
+)
 from mipselect.cli.streams import say
 from mipselect.errors import InvalidInput
+from mipselect.tables.codebook_files import codebook_beside, read_codebook
+from mipselect.tables.described import Described, described
 from mipselect.tables.fields import Field
+from mipselect.tables.proposed_types import proposed_types
 from mipselect.tables.schema import TableSchema
+from mipselect.tables.table_file import TableFile
+from mipselect.validation import printable
 
 EXAMPLES = """Examples:
 
 mipselect describe patients.parquet --output patients.schema.json
+
+mipselect describe survey.sav --output survey.schema.json
+
+mipselect describe survey.csv --delimiter ";" --codebook codebook.xml
 
 mipselect describe patients.parquet --schema patients.schema.json
 """
@@ -33,8 +52,13 @@ TYPICAL = (
     "can be drawn without, and 'mipselect fit --ranges private' draws the ranges of those too."
 )
 NO_TYPES = (
-    "A CSV file has no types, so every field begins as a string: make it an integer, number or "
-    "boolean where it is one."
+    "A CSV file has no types, nor has a sheet of Excel, so every field begins as a string: make it "
+    "an integer, number or boolean where it is one. --codebook reads them from a codebook, and "
+    "--types-from-data proposes them from the rows."
+)
+PROPOSED_TYPES = (
+    "Types marked with ? were proposed from the data. Where each is known without them, 'mipselect "
+    "schema confirm {}' removes the marks; select, fit and all others refuse the schema before."
 )
 
 
@@ -43,10 +67,27 @@ class DescribeArguments:
     """Arguments of `describe`."""
 
     data: str = argument(
-        "DATA", "A .csv, .csv.gz, .parquet, .arrow or .feather file, a folder or a pattern."
+        "DATA",
+        "A .csv, .parquet, .arrow, .sav, .dta, .sas7bdat, .xpt or .xlsx file, a folder or a "
+        "pattern.",
     )
+    dialect: DialectOptions = group(DialectOptions)
     schema: Path | None = option(
         "--schema", "Check this schema in place of a new one.", metavar="FILE"
+    )
+    codebook: Path | None = option(
+        "--codebook",
+        "Labels, categories and codes of no value from this file: a Table Schema or data package "
+        "of Frictionless, metadata of CSVW (JSON), a DDI codebook (XML), or a file of SPSS, Stata "
+        "or SAS.",
+        metavar="FILE",
+        show_default="a data package or CSVW metadata next to DATA",
+    )
+    types_from_data: bool = option(
+        "--types-from-data",
+        "Of CSV and Excel: propose integer, number, boolean or string from the rows. SENSITIVE "
+        "until 'mipselect schema confirm'.",
+        default=False,
     )
     delivery: Delivery = group(
         Delivery,
@@ -58,52 +99,96 @@ class DescribeArguments:
 def describe(arguments: DescribeArguments) -> None:
     """Begin the public schema of DATA, and list what you must fill in.
 
-    Only names and stored types are looked at: no range, no category and no number
-    of rows is taken from the data.
+    What the header says is taken: names and stored types; of SPSS, Stata and SAS
+    also labels, categories and codes of no value. --codebook adds what somebody
+    wrote down. No range, no category and no number of rows is taken from the data,
+    and no type without --types-from-data.
     """
     data, schema, output = arguments.data, arguments.schema, arguments.delivery.output
-    check_output(output)
-    if output is not None and output.exists():
-        raise InvalidInput(f"--output {output}: exists, and may hold what somebody has filled in")
-    skeleton = TableSchema.skeleton(data)
-    described = skeleton if schema is None else TableSchema.read(schema)
-    there = {field.name for field in skeleton.fields}
-    absent = [field.name for field in described.fields if field.name not in there]
-    if absent and schema is not None:
+    _check(arguments)
+    begun = _begun(arguments, arguments.dialect.source(data))
+    columns = [field.name for field in begun.schema.fields]
+    found = begun if schema is None else Described(TableSchema.read(schema), (), has_types=True)
+    absent = [field.name for field in found.schema.fields if field.name not in columns]
+    if absent:
         raise InvalidInput(f"{schema}: {data} has no column {', '.join(absent)}")
+    sensitive = any(field.type_proposed for field in found.schema.fields)
     if output is not None:
-        write_whole(output, described.text.encode(), sensitive=False)
+        write_whole(output, found.schema.text.encode(), sensitive=sensitive)
 
     def render(console: Console) -> None:
-        titles = ("field", "type", "becomes", "to fill in")
-        table = table_of(*titles, fold=titles)
-        for field in described.fields:
-            is_unit = field.name == described.privacy_unit
-            becomes = "whose row it is" if is_unit else _becomes(field)
-            table.add_row(escape(field.name), field.type, becomes, "" if is_unit else field.gap)
-        console.print(table)
-        if schema is None and all(field.type == "string" for field in described.fields):
-            console.print(NO_TYPES, soft_wrap=True)
-        console.print(FROM_WHERE, soft_wrap=True)
-        console.print(TYPICAL, soft_wrap=True)
+        if sensitive:
+            banner(console, SENSITIVE)
+        _show(console, found, schema or output)
         if output is not None:
             line(console, f"Written to {output}.")
 
     report = {
-        "sensitive": False,
+        "sensitive": sensitive,
         "command": "describe",
         "data": data,
+        **arguments.dialect.keywords,
         "fields": [
             {"name": field.name, "type": field.type, "to_fill_in": field.gap}
-            for field in described.fields
+            for field in found.schema.fields
         ],
-        "schema": described.content,
+        "schema": found.schema.content,
+        "notes": list(found.notes),
         "advice": f"{FROM_WHERE} {TYPICAL}",
     }
     deliver(report, render, as_json=arguments.delivery.as_json, output=None)
-    ignored = len(skeleton.fields) - len(described.fields)
-    if schema is not None and ignored:
+    ignored = len(columns) - len(found.schema.fields)
+    if ignored:
         say(f"note: {ignored} columns of {data} are not in the schema and will be ignored")
+
+
+def _check(arguments: DescribeArguments) -> None:
+    """Raise `InvalidInput` for options that do not go together, before anything is read."""
+    schema, codebook, output = arguments.schema, arguments.codebook, arguments.delivery.output
+    check_output(output, [Path(arguments.data), *filter(None, (schema, codebook))])
+    if output is not None and output.exists():
+        raise InvalidInput(f"--output {output}: exists, and may hold what somebody has filled in")
+    if schema is not None and (arguments.types_from_data or codebook is not None):
+        given = "--types-from-data" if arguments.types_from_data else "--codebook"
+        raise InvalidInput(f"{given} begins a new schema, and --schema checks one: not both")
+
+
+def _show(console: Console, found: Described, file: Path | None) -> None:
+    """Print the fields, and what a person should do."""
+    fields = found.schema.fields
+    console.print(_table(found.schema))
+    if not found.has_types and all(field.type == "string" for field in fields):
+        console.print(NO_TYPES, soft_wrap=True)
+    for note in found.notes:
+        line(console, f"note: {note}.")
+    if any(field.type_proposed for field in fields):
+        line(console, PROPOSED_TYPES.format(file or "FILE"))
+    console.print(FROM_WHERE, soft_wrap=True)
+    console.print(TYPICAL, soft_wrap=True)
+
+
+def _begun(arguments: DescribeArguments, source: TableFile) -> Described:
+    """Begin a schema of the header, of a codebook, and where it is asked of the rows."""
+    if arguments.schema is not None:
+        return described(source)
+    types = proposed_types(source) if arguments.types_from_data else None
+    if arguments.codebook is not None:
+        return described(source, read_codebook(arguments.codebook, source), types)
+    return described(source, codebook_beside(source), types)
+
+
+def _table(schema: TableSchema) -> Table:
+    """The fields, with what is lacking."""
+    labels = [printable(str(entry.get("title", ""))) for entry in schema.content["fields"]]
+    titles = ("field", *(("label",) if any(labels) else ()), "type", "becomes", "to fill in")
+    table = table_of(*titles, fold=titles)
+    for field, label in zip(schema.fields, labels, strict=True):
+        is_unit = field.name == schema.privacy_unit
+        becomes = "whose row it is" if is_unit else _becomes(field)
+        said = (escape(label),) if any(labels) else ()
+        kind = f"{field.type} ?" if field.type_proposed else field.type
+        table.add_row(escape(field.name), *said, kind, becomes, "" if is_unit else field.gap)
+    return table
 
 
 def _becomes(field: Field) -> str:

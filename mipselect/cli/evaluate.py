@@ -8,6 +8,7 @@ from pathlib import Path
 from rich.console import Console
 
 from mipselect.cli.declared import argument, command, group, option, options, required
+from mipselect.cli.dialect import DialectOptions
 from mipselect.cli.ledger_entry import (
     LedgerOptions,
     charged_report,
@@ -43,9 +44,10 @@ class EvaluateArguments:
     model: Path = argument("MODEL.json", "What 'mipselect fit' wrote with --output.")
     data: str = argument(
         "DATA",
-        "A .csv, .csv.gz, .parquet, .arrow or .feather file, a folder or a pattern, with the "
-        "fields of the model and its target; rows that the model has not seen.",
+        "A .csv, .parquet, .arrow, .sav, .dta, .sas7bdat, .xpt or .xlsx file, a folder or a "
+        "pattern, with the fields of the model and its target; rows that the model has not seen.",
     )
+    dialect: DialectOptions = group(DialectOptions)
     epsilon: float = required("--epsilon", "ε of all that is printed, > 0.", panel=PRIVACY_PANEL)
     schema: Path | None = option(
         "--schema",
@@ -99,6 +101,7 @@ def evaluate(arguments: EvaluateArguments) -> None:
             "be evaluated on a table"
         )
     schema = None if arguments.schema is None else TableSchema.read(arguments.schema)
+    source = arguments.dialect.source(arguments.data)
     ledger = arguments.ledger.opened()
     relation = arguments.relation or ("replace-one" if ledger is None else ledger.relation)
     checked_choice(relation, "--relation", RELATIONS)
@@ -110,6 +113,7 @@ def evaluate(arguments: EvaluateArguments) -> None:
         "command": "evaluate",
         "model": str(arguments.model),
         "data": arguments.data,
+        **arguments.dialect.keywords,
         "target": model.table.target,
         **({} if schema is None else {"schema": str(arguments.schema)}),
         "mipselect": version("mipselect"),
@@ -119,7 +123,7 @@ def evaluate(arguments: EvaluateArguments) -> None:
         with about(str(arguments.model)), Spinner(f"reading {arguments.data}"):
             quality = evaluate_model(
                 model,
-                arguments.data,
+                source,
                 epsilon=arguments.epsilon,
                 schema=schema,
                 relation=relation,

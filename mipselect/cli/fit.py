@@ -269,13 +269,10 @@ def _table(arguments: FitArguments, schema: TableSchema | None, *, private: bool
     table, numbers = arguments.table, arguments.numbers
     if table.schema is not None and schema is not None:
         refuse(numbers, HAS_SCHEMA)
-        return FitTable.of_schema(
-            table.data, table.schema, schema, table.target, arguments.question.keywords
-        )
+        return FitTable.of_schema(table, schema, arguments.question.keywords)
     refuse(arguments.question, NEEDS_SCHEMA)
     return FitTable.of_numbers(
-        table.data,
-        table.target,
+        table,
         numbers.chosen,
         numbers.x_bound,
         numbers.y_bound,

@@ -10,6 +10,7 @@ from typing import Any
 from mipselect.cli.arguments import chosen_loss, refuse_bounds
 from mipselect.cli.fit_plan import FitOptions, FitPlan
 from mipselect.cli.sizes import check_sizes
+from mipselect.cli.table_options import TableOptions
 from mipselect.errors import InvalidInput, about
 from mipselect.problem.block_scores import BlockScores
 from mipselect.problem.instance import Instance
@@ -31,7 +32,7 @@ class FitTable:
     Attributes
     ----------
     data : str
-        As it was given.
+        Its path as it was given.
     source : object
         What `open_source` takes; None where no row was read.
     schema : TableSchema
@@ -52,17 +53,17 @@ class FitTable:
 
     @classmethod
     def of_schema(
-        cls, data: str, path: Path, schema: TableSchema, target: str, question: Mapping[str, Any]
+        cls, table: TableOptions, schema: TableSchema, question: Mapping[str, Any]
     ) -> FitTable:
-        """A table with a schema, of a file; nothing is read."""
-        head = {"command": "fit", "data": data, "target": target, "schema": str(path)}
-        return cls(data, data, schema, {**question, "target": target}, head, (path,))
+        """A table with a schema; nothing is read."""
+        assert table.schema is not None
+        head, asked = {"command": "fit", **table.head}, {**question, "target": table.target}
+        return cls(table.data, table.source, schema, asked, head, (table.schema,))
 
     @classmethod
     def of_numbers(
         cls,
-        data: str,
-        target: str,
+        table: TableOptions,
         features: Sequence[str] | None,
         x_bound: float | None,
         y_bound: float | None,
@@ -88,18 +89,19 @@ class FitTable:
             )
         of_features, of_target = ends
         source: Any = None
+        file, target = table.source, table.target
         if read:
             import pyarrow as pa
 
-            X, y, names = read_table(data, target, features)
+            X, y, names = read_table(file, target, features)
             source = pa.table({**{name: X[:, j] for j, name in enumerate(names)}, target: y})
         else:
-            names = header(Path(data), target, features)
-        head = {"command": "fit", "data": data, "target": target}
-        with about(data):
+            names = header(file, target, features)
+        with about(table.data):
             ranges = {**dict.fromkeys(names, of_features), target: of_target}
             schema = TableSchema.of_numbers(ranges)
-        return cls(data, source, schema, {"target": target}, head)
+        head = {"command": "fit", **table.head}
+        return cls(table.data, source, schema, {"target": target}, head)
 
     @property
     def unit_rule(self) -> str:

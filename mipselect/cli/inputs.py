@@ -32,6 +32,7 @@ from mipselect.problem.stored.settings import ANY_DRAW, problem_of
 from mipselect.problem.stored.sources import Loaded, load_table
 from mipselect.problem.sums import problem_of_moments
 from mipselect.tables.moments import Moments
+from mipselect.tables.table_file import TableFile
 from mipselect.validation import checked_integer
 
 ENDING = ".npz"
@@ -122,7 +123,7 @@ class NumberTable(Input):
 
     Attributes
     ----------
-    path : Path
+    source : TableFile
     target : str
     features : list of str or None
         None is all columns but the target.
@@ -134,12 +135,17 @@ class NumberTable(Input):
         What messages call its support size.
     """
 
-    path: Path
+    source: TableFile
     target: str
     features: list[str] | None
     target_shift: float
     settings: dict[str, Any]
     size_named: str
+
+    @property
+    def path(self) -> Path:
+        """Of the file."""
+        return Path(self.source.path)
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -148,7 +154,7 @@ class NumberTable(Input):
 
     def problem(self) -> tuple[Problem, int | None]:
         """See `Input`."""
-        names = header(self.path, self.target, self.features)
+        names = header(self.source, self.target, self.features)
         return self.columns(len(names), names), None
 
     def data(self) -> StoredData:
@@ -159,8 +165,7 @@ class NumberTable(Input):
 
     def arrays(self) -> Loaded:
         """Read X, y and the names of the columns of X."""
-        section = {"path": self.path, "target": self.target, "features": self.features}
-        arrays = load_table({**section, "target_shift": self.target_shift}, Path())
+        arrays = load_table(self.source, self.target, self.features, self.target_shift)
         self._check_size(arrays[0].shape[1])
         return arrays
 

@@ -12,6 +12,7 @@ from rich.console import Console
 from mipselect.blocks.partitions import Blocks
 from mipselect.cli.arguments import option_named
 from mipselect.cli.declared import argument, command, group, option, options, refuse, required
+from mipselect.cli.dialect import DialectOptions
 from mipselect.cli.options import Delivery, stated
 from mipselect.cli.output import SENSITIVE, banner, check_output, deliver, heading
 from mipselect.cli.progress import Spinner
@@ -60,9 +61,10 @@ class MomentsArguments:
 
     data: list[str] = argument(
         "DATA...",
-        ".csv, .csv.gz, .parquet, .arrow or .feather files, folders or patterns; all rows of all "
-        "of them count.",
+        ".csv, .parquet, .arrow, .sav, .dta, .sas7bdat, .xpt or .xlsx files, folders or patterns; "
+        "all rows of all of them count.",
     )
+    dialect: DialectOptions = group(DialectOptions)
     target: str = required("--target", "The field to predict.")
     output: Path = required("--output", "Where the moments go. SENSITIVE.", metavar="M.npz")
     schema: Path | None = option("--schema", SCHEMA, metavar="FILE", panel=TABLE_PANEL)
@@ -122,9 +124,11 @@ def moments(arguments: MomentsArguments) -> None:
     else:
         columns = TableBlockColumns(known, target, tuple(never), blocks)
         require_one_row_each(columns)
-    pieces = list(pieces_of_table(data, columns))
+    sources = [arguments.dialect.source(path) for path in data]
+    pieces = list(pieces_of_table(sources, columns))
     head = {"command": "moments", "sensitive": True, "data": data, "output": str(output)}
     about = {
+        **arguments.dialect.keywords,
         "columns": list(columns.names),
         "target": target,
         "protected_unit": columns.public.units.unit,
@@ -145,11 +149,11 @@ def moments(arguments: MomentsArguments) -> None:
     try:
         if isinstance(columns, TableBlockColumns):
             with _Meter("window") as meter:
-                found = Moments.of_blocks(data, columns, progress=meter)
+                found = Moments.of_blocks(sources, columns, progress=meter)
         else:
             with _Meter("file", len(pieces)) as meter:
                 found = Moments.of(
-                    data,
+                    sources,
                     known,
                     target=target,
                     folds=folds,

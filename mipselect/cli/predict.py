@@ -16,6 +16,7 @@ from typing import Any
 from mipselect import disk
 from mipselect.arrays import FloatArray
 from mipselect.cli.declared import argument, command, group, option, options
+from mipselect.cli.dialect import DialectOptions
 from mipselect.cli.options import Delivery
 from mipselect.cli.output import check_output, delivering
 from mipselect.cli.progress import Spinner
@@ -114,9 +115,11 @@ class PredictArguments:
     model: Path = argument("MODEL.json", "What 'mipselect fit' wrote with --output.")
     data: str = argument(
         "DATA",
-        "A .csv, .csv.gz, .parquet, .arrow or .feather file, a folder or a pattern, with the "
-        "fields of the model; others are ignored, and the target need not be there.",
+        "A .csv, .parquet, .arrow, .sav, .dta, .sas7bdat, .xpt or .xlsx file, a folder or a "
+        "pattern, with the fields of the model; others are ignored, and the target need not be "
+        "there.",
     )
+    dialect: DialectOptions = group(DialectOptions)
     output: Path | None = option(
         "--output",
         "Receives the predictions, whole or not at all, readable by you only.",
@@ -154,7 +157,7 @@ def predict(arguments: PredictArguments) -> None:
     released = _checked_model(arguments)
     assert released.table is not None
     target = released.table.target
-    decisions = released.decisions(data)
+    decisions = released.decisions(arguments.dialect.source(data))
     answer = AnswerColumns(released, arguments.threshold, probability=arguments.probability)
     if not released.private:
         say(f"warning: {SEEDED}")

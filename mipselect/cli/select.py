@@ -125,7 +125,7 @@ def _of_numbers(arguments: SelectArguments, plan: Plan, size: int) -> Input:
     if not math.isfinite(numbers.target_shift):
         raise InvalidInput(f"--target-shift must be a finite number, got {numbers.target_shift}")
     named = "the largest of --sizes" if arguments.support_size is None else "--support-size"
-    given = (Path(table.data), table.target, numbers.chosen, numbers.target_shift)
+    given = (table.source, table.target, numbers.chosen, numbers.target_shift)
     settings: dict[str, Any] = {"support_size": size}
     if blocks is not None:
         from mipselect.cli.block_inputs import NumberTableInBlocks
@@ -154,9 +154,10 @@ def _of_schema(arguments: SelectArguments, plan: Plan, size: int) -> Input:
         refuse(replace(arguments.question, always=None, never=None, unit_rule=None), NO_RANGE)
         rule = question.pop("unit_rule", "first")
         asked = {**question, "support_size": size}
-        return SchemaTableInBlocks(table.data, table.schema, asked, rule, blocks)
+        return SchemaTableInBlocks(table.source, table.schema, asked, rule, blocks)
     loss = chosen_loss(arguments.scores.loss, plan.method, plan.name)
-    question |= {"path": table.data, "schema": str(table.schema)}
+    _ = table.source
+    question |= {"path": table.data, **table.dialect.keywords, "schema": str(table.schema)}
     return SchemaTable(Path(table.data), question, {"support_size": size, **loss, **bounds})
 
 

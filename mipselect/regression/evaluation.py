@@ -20,6 +20,7 @@ from mipselect.quality.held_out import held_out
 from mipselect.quality.measures import Quality
 from mipselect.regression.release import ModelRelease
 from mipselect.tables.chosen_rows import ChosenRows, chosen_rows
+from mipselect.tables.input_map import checked_schema
 from mipselect.tables.mapping import open_table, read_rows
 from mipselect.tables.model_table import ModelTable
 from mipselect.tables.parts import Part
@@ -188,7 +189,7 @@ def evaluation_map(
         that says it is one of the model.
     """
     content = table.schema.content
-    unit = None if schema is None else schema.privacy_unit
+    unit = None if schema is None else checked_schema(schema).privacy_unit
     if unit is None:
         if table.unit != "row":
             raise InvalidInput(

@@ -20,6 +20,7 @@ from mipselect.tables.mapping import FeatureTable, map_table
 from mipselect.tables.model_table import ModelTable
 from mipselect.tables.public_map import PublicMap
 from mipselect.tables.schema import TableSchema
+from mipselect.tables.table_file import TableFile
 from mipselect.tables.units import TableCoefficients, Units
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ __all__ = [
     "TableCheck",
     "TableCoefficients",
     "TableEquation",
+    "TableFile",
     "TableSchema",
     "Term",
     "TrialFit",

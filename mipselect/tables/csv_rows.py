@@ -22,6 +22,9 @@ from pyarrow import compute
 from pyarrow import csv as arrow_csv
 
 from mipselect.errors import InvalidInput
+from mipselect.tables.fields import BLANKS
+from mipselect.tables.transcoded import UTF8, Transcoded
+from mipselect.validation import shown
 
 BYTE_FOR_BYTE = "latin-1"
 """Every byte is a letter of it, so that PyArrow never meets text that it cannot read."""
@@ -29,6 +32,9 @@ BYTE_FOR_BYTE = "latin-1"
 BLOCK = 1 << 22
 LARGEST_BLOCK = 1 << 30
 """Bytes that PyArrow looks at together; a record must fit into them."""
+
+DELIMITERS = {",": "','", ";": "';'", "\t": "tab", "|": "'|'"}
+"""What usually stands between two values, as it is given to --delimiter."""
 
 Opener = Callable[[], IO[bytes]]
 
@@ -44,14 +50,37 @@ class CsvRows:
         Returns a binary stream; of the compressed bytes if `compressed`.
     compressed : bool
         By gzip.
+    delimiter, encoding : str
+        See `TableFile`.
     block : int
         Bytes that PyArrow looks at together at first; more where a record does not fit into them.
+
+    Attributes
+    ----------
+    header : tuple of str
+        Names of the columns, without outer blanks.
+
+    Raises
+    ------
+    InvalidInput
+        For a header that cannot be read, or whose names another delimiter separates.
     """
 
-    def __init__(self, label: str, opener: Opener, *, compressed: bool, block: int = BLOCK) -> None:
+    def __init__(
+        self,
+        label: str,
+        opener: Opener,
+        *,
+        compressed: bool,
+        delimiter: str = ",",
+        encoding: str = UTF8,
+        block: int = BLOCK,
+    ) -> None:
         self.label, self._block = label, block
         self._opener, self._compressed = opener, compressed
+        self._delimiter, self._encoding = delimiter, encoding
         self.header = self._read_header()
+        require_delimiter(label, self.header, delimiter)
 
     def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """The columns of these names as bytes, in this order; null in a row without values."""
@@ -91,6 +120,7 @@ class CsvRows:
                     encoding=BYTE_FOR_BYTE,
                 ),
                 parse_options=arrow_csv.ParseOptions(
+                    delimiter=self._delimiter,
                     newlines_in_values=True,
                     ignore_empty_lines=False,
                     invalid_row_handler=kept.skip,
@@ -115,32 +145,66 @@ class CsvRows:
         try:
             with self._open() as file:
                 text = io.TextIOWrapper(file, BYTE_FOR_BYTE, newline="")
-                header = next(csv.reader(text), [])
+                header = next(csv.reader(text, delimiter=self._delimiter), [])
                 text.detach()
-            return tuple(name.encode(BYTE_FOR_BYTE).decode("utf-8") for name in header)
+            names = (name.encode(BYTE_FOR_BYTE).decode(UTF8) for name in header)
+            return tuple(name.strip(BLANKS) for name in names)
         except (OSError, EOFError, zlib.error) as error:
             raise InvalidInput(f"{self.label}: cannot be read: {_reason(error)}") from error
         except csv.Error as error:
             raise InvalidInput(f"{self.label}: the header cannot be read: {error}") from error
         except UnicodeDecodeError as error:
-            raise InvalidInput(
-                f"{self.label}: the header is not UTF-8; save the file as UTF-8"
-            ) from error
+            raise InvalidInput(f"{self.label}: the header is {not_in(self._encoding)}") from error
 
     @contextmanager
     def _open(self) -> Iterator[IO[bytes]]:
-        """The text behind its byte order mark."""
-        with ExitStack() as files:
-            file: Any = files.enter_context(self._opener())
-            if self._compressed:
-                file = files.enter_context(gzip.GzipFile(fileobj=file, mode="rb"))
-            buffered = files.enter_context(io.BufferedReader(file))
-            mark = buffered.peek(4)[:4]
-            if mark.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-                raise InvalidInput(f"{self.label}: this is UTF-16; save the file as UTF-8")
-            if mark.startswith(codecs.BOM_UTF8):
-                buffered.read(len(codecs.BOM_UTF8))
-            yield buffered
+        with opened_text(
+            self.label, self._opener, compressed=self._compressed, encoding=self._encoding
+        ) as file:
+            yield file
+
+
+@contextmanager
+def opened_text(
+    label: str, opener: Opener, *, compressed: bool, encoding: str
+) -> Iterator[IO[bytes]]:
+    """The text of a file in UTF-8, behind its byte order mark; see `CsvRows`."""
+    with ExitStack() as files:
+        file: Any = files.enter_context(opener())
+        if compressed:
+            file = files.enter_context(gzip.GzipFile(fileobj=file, mode="rb"))
+        if encoding != UTF8:
+            file = files.enter_context(Transcoded(file, encoding))
+        buffered = files.enter_context(io.BufferedReader(file))
+        mark = buffered.peek(4)[:4]
+        if mark.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            raise InvalidInput(
+                f"{label}: this is UTF-16; save the file as UTF-8, or say so (--encoding utf-16)"
+            )
+        if mark.startswith(codecs.BOM_UTF8):
+            buffered.read(len(codecs.BOM_UTF8))
+        yield buffered
+
+
+def not_in(encoding: str) -> str:
+    """Say of a text that it is not in an encoding, and what helps."""
+    if encoding != UTF8:
+        return f"not {encoding}; give another --encoding"
+    return "not UTF-8; save the file as UTF-8, or give its --encoding, such as cp1252"
+
+
+def require_delimiter(label: str, header: Sequence[str], delimiter: str) -> None:
+    """Raise `InvalidInput` for a header of one name that another delimiter makes several of."""
+    if len(header) != 1:
+        return
+    counts = {other: header[0].count(other) for other in DELIMITERS if other != delimiter}
+    likely = max(counts, key=lambda other: counts[other])
+    if counts[likely]:
+        raise InvalidInput(
+            f"{label}: values seem to be separated by {DELIMITERS[likely]}, for with "
+            f"{DELIMITERS.get(delimiter, shown(delimiter))} the header has one name; use "
+            f"--delimiter {DELIMITERS[likely]}, in Python TableFile"
+        )
 
 
 class _KeptRecords:

@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import BinaryIO, NoReturn
 
 from mipselect.errors import InvalidInput
+from mipselect.tables.csv_rows import not_in
+from mipselect.tables.fields import BLANKS
 from mipselect.tables.frames import ADVICE
 
 DATE_ADVICE = (
@@ -29,20 +31,25 @@ CHUNK = 1 << 20
 DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}([T ].*)?")
 
 
-def has_quotes(file: BinaryIO, path: Path) -> bool:
-    """Return whether there is any quote; raise `InvalidInput` where the text is not UTF-8."""
+def has_quotes(file: BinaryIO, path: Path, encoding: str = "utf-8") -> bool:
+    """Return whether there is any quote; raise `InvalidInput` where the text is not UTF-8.
+
+    `encoding` is that of the file, of which `file` is a translation.
+    """
     decoder = codecs.getincrementaldecoder("utf-8")()
     line, quotes, chunk = 1, False, file.read(CHUNK)
     if chunk.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or b"\0" in chunk[:1000]:
-        raise InvalidInput(f"{path}: this is UTF-16 or no text; save the file as UTF-8")
+        raise InvalidInput(
+            f"{path}: this is UTF-16 or no text; save the file as UTF-8, or say so (--encoding "
+            "utf-16)"
+        )
     while True:
         try:
             decoder.decode(chunk, final=not chunk)
         except UnicodeDecodeError as error:
             line += error.object.count(b"\n", 0, error.start)
             raise InvalidInput(
-                f"{path}: (sensitive) line {line} has a byte that is not UTF-8; save the file as "
-                "UTF-8"
+                f"{path}: (sensitive) line {line} has a byte that is {not_in(encoding)}"
             ) from error
         if not chunk:
             return quotes
@@ -51,7 +58,7 @@ def has_quotes(file: BinaryIO, path: Path) -> bool:
         chunk = file.read(CHUNK)
 
 
-def records(file: BinaryIO, path: Path) -> Iterator[tuple[int, list[str]]]:
+def records(file: BinaryIO, path: Path, delimiter: str = ",") -> Iterator[tuple[int, list[str]]]:
     """Rows that are not blank, each with the number of its last line, counted from 1.
 
     Raises
@@ -60,7 +67,7 @@ def records(file: BinaryIO, path: Path) -> Iterator[tuple[int, list[str]]]:
         Where quotes are not as they must be.
     """
     with io.TextIOWrapper(file, "utf-8-sig", newline="") as text:
-        rows = csv.reader(text, strict=True)
+        rows = csv.reader(text, strict=True, delimiter=delimiter)
         first = 1
         try:
             for row in rows:
@@ -95,14 +102,15 @@ def complain(
             )
         for k in chosen:
             if fault := _fault(row[k]):
+                name = header[k].strip(BLANKS)
                 raise InvalidInput(
-                    f"{path}: (sensitive) line {line}, column {header[k]!r} holds {fault}"
+                    f"{path}: (sensitive) line {line}, column {name!r} holds {fault}"
                 )
     raise InvalidInput(f"{path}: (sensitive) {otherwise}; {ADVICE}, and a column must not mix them")
 
 
 def _positions(header: Sequence[str]) -> Mapping[str, int]:
-    return {name: k for k, name in enumerate(header)}
+    return {name.strip(BLANKS): k for k, name in enumerate(header)}
 
 
 def _fault(text: str) -> str:

@@ -25,6 +25,9 @@ NUMBER = r"[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|inf|infinity)"
 BLANKS = " \t\r\n\v\f"
 """Characters that do not count at either end of a value."""
 
+PROPOSED = "mipselect:typeProposed"
+"""Property of a field whose type comes from the data."""
+
 Category = str | float | bool
 
 
@@ -59,6 +62,9 @@ class Field:
         Texts of a boolean.
     decimal_char, group_char : str
         In the text of a number.
+    type_proposed : bool
+        `mipselect:typeProposed`: the type was proposed from the data, and nobody has confirmed yet
+        that it is public.
 
     Examples
     --------
@@ -81,6 +87,7 @@ class Field:
     false_values: tuple[str, ...] = FALSE
     decimal_char: str = "."
     group_char: str = ""
+    type_proposed: bool = False
 
     @property
     def is_number(self) -> bool:
@@ -159,6 +166,7 @@ def field_of(content: Mapping[str, Any], missing: tuple[str, ...], where: str) -
         false_values=_texts(content.get("falseValues", FALSE)),
         decimal_char=content.get("decimalChar", "."),
         group_char=content.get("groupChar", ""),
+        type_proposed=content.get(PROPOSED, False),
     )
     _check_texts(field, content, f"{where} (field {name})")
     return field

@@ -92,10 +92,17 @@ def input_map(
 
 
 def checked_schema(schema: TableSchema, what: str = "schema") -> TableSchema:
-    """Return it; raise `InvalidInput` for what is no `TableSchema`."""
+    """Return it; raise `InvalidInput` for what is no `TableSchema`, or types nobody confirmed."""
     if not isinstance(schema, TableSchema):
         raise InvalidInput(
             f"{what} must be a TableSchema, such as TableSchema.read(path); got {shown(schema)}"
+        )
+    proposed = [field.name for field in schema.fields if field.type_proposed]
+    if proposed:
+        raise InvalidInput(
+            f"{what}: the types of {listed(proposed)} were proposed from the data, and nobody has "
+            "confirmed that they are public: 'mipselect schema confirm FILE' lists and confirms "
+            "them"
         )
     return schema
 

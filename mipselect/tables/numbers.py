@@ -1,4 +1,4 @@
-"""Tables of numbers from CSV and Parquet files; what is not a finite number is named and refused.
+"""Tables of numbers from files; what is not a finite number is named and refused.
 
 Nothing is ever unpickled. PyArrow reads the file; where it cannot, or finds something that is not
 a finite number, a slow second pass finds the line to complain about.
@@ -6,11 +6,11 @@ a finite number, a slow second pass finds the line to complain about.
 
 from __future__ import annotations
 
-import gzip
 import math
 import zlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
@@ -19,23 +19,27 @@ import numpy as np
 from mipselect.arrays import FloatArray
 from mipselect.disk import regular_file, unreadable
 from mipselect.errors import InvalidInput
+from mipselect.tables import values
+from mipselect.tables.csv_rows import opened_text, require_delimiter
 from mipselect.tables.csv_text import DATE_ADVICE, SCHEMA_ADVICE, complain, has_quotes, records
+from mipselect.tables.fields import BLANKS, Field, field_of
 from mipselect.tables.frames import ADVICE, arrow_matrix, is_numeric, refuse_stored_index
 from mipselect.tables.parts import near_column
-from mipselect.tables.stored_files import unknown_ending
+from mipselect.tables.stored_files import EXCEL, STAT, kind_of_file, require_way, stored_parts
+from mipselect.tables.table_file import TableFile
 from mipselect.validation import checked_name, listed, shown
 
 
 def read_table(
-    path: str | Path, target: str, features: Sequence[str] | None = None
+    source: str | Path | TableFile, target: str, features: Sequence[str] | None = None
 ) -> tuple[FloatArray, FloatArray, tuple[str, ...]]:
     """Read a numeric table with named columns.
 
     Parameters
     ----------
-    path : str or Path
-        A comma-separated file in UTF-8 with one header line (.csv, .csv.gz), or a Parquet file
-        (.parquet).
+    source : str, Path or TableFile
+        A CSV file with one header line (.csv, .csv.gz), or one of Parquet (.parquet), SPSS,
+        Stata, SAS or Excel.
     target : str
         The column to predict.
     features : sequence of str, optional
@@ -56,11 +60,8 @@ def read_table(
         counted from 0) and the column; never the value. What tells something of the rows is
         marked as sensitive.
     """
-    path, endings = Path(path), (".csv", ".csv.gz", ".parquet")
-    if not path.name.endswith(endings):
-        raise unknown_ending(str(path), endings)
-    regular_file(path)
-    reader = _ParquetReader(path) if path.suffix == ".parquet" else _CsvReader(path)
+    reader = _reader(source if isinstance(source, TableFile) else TableFile(source))
+    path = reader.path
     try:
         columns = reader.column_names()
         chosen = choose_columns(path, columns, target, features)
@@ -72,6 +73,16 @@ def read_table(
     if len(table) == 0:
         raise InvalidInput(f"{path}: the table has no rows")
     return table[:, 1:], table[:, 0], chosen
+
+
+def _reader(source: TableFile) -> _CsvReader | _ParquetReader | _ColumnsReader:
+    path = Path(source.path)
+    kind = kind_of_file(str(path), of_numbers=True)
+    require_way(source, kind)
+    if kind in (STAT, EXCEL):
+        return _ColumnsReader(source)
+    regular_file(path)
+    return _ParquetReader(path) if path.name.lower().endswith(".parquet") else _CsvReader(source)
 
 
 def choose_columns(
@@ -102,27 +113,28 @@ def choose_columns(
 
 
 class _CsvReader:
-    """A comma-separated file, plain or compressed by gzip."""
+    """A CSV file, plain or compressed by gzip."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._width, self._has_rows = 0, False
+    def __init__(self, source: TableFile) -> None:
+        self.path, self._source = Path(source.path), source
+        self._header, self._has_rows = list[str](), False
 
     def column_names(self) -> list[str]:
         with self._open() as file:
-            quoted = has_quotes(file, self.path)
+            quoted = has_quotes(file, self.path, self._source.encoding)
         with self._open() as file:
-            rows = records(file, self.path)
+            rows = records(file, self.path, self._source.delimiter)
             _, header = next(rows, (0, []))
             if not header:
                 raise InvalidInput(f"{self.path}: the file is empty")
+            require_delimiter(str(self.path), header, self._source.delimiter)
             self._has_rows = next(rows, None) is not None
             if quoted:
                 # PyArrow takes everything after a quote that is left open for one value.
                 for _ in rows:
                     pass
-        self._width = len(header)
-        return header
+        self._header = [name.strip(BLANKS) for name in header]
+        return self._header
 
     def read(self, columns: Sequence[str]) -> FloatArray:
         """Return the columns as an array of shape (n, len(columns)).
@@ -135,17 +147,20 @@ class _CsvReader:
         from pyarrow import compute
         from pyarrow import csv as arrow_csv
 
+        chosen = [f"f{self._header.index(name)}" for name in columns]
         options = arrow_csv.ConvertOptions(
-            include_columns=columns, column_types=dict.fromkeys(columns, pa.string())
+            include_columns=chosen, column_types=dict.fromkeys(chosen, pa.string())
         )
-        # A row must fit into a block.
-        blocks = arrow_csv.ReadOptions(block_size=max(1 << 20, 256 * self._width))
-        parsing = arrow_csv.ParseOptions(newlines_in_values=True)
+        # A row must fit into a block. The header is read as one.
+        blocks = arrow_csv.ReadOptions(
+            autogenerate_column_names=True, block_size=max(1 << 20, 256 * len(self._header))
+        )
+        parsing = arrow_csv.ParseOptions(newlines_in_values=True, delimiter=self._source.delimiter)
         try:
             with self._open() as file:
                 table = arrow_csv.read_csv(
                     file, read_options=blocks, parse_options=parsing, convert_options=options
-                )
+                ).slice(1)
             result = np.empty((table.num_rows, len(columns)), order="F")
             for k, column in enumerate(table.columns):
                 text = compute.utf8_trim_whitespace(column)
@@ -159,15 +174,53 @@ class _CsvReader:
             self._complain(columns, "not all values are finite")
         return result
 
-    def _open(self) -> BinaryIO:
-        if self.path.suffix == ".gz":
-            # GzipFile is a BinaryIO in all but its declared type.
-            return gzip.open(self.path, "rb")  # type: ignore[return-value]
-        return self.path.open("rb")
+    @contextmanager
+    def _open(self) -> Iterator[BinaryIO]:
+        with opened_text(
+            str(self.path),
+            lambda: self.path.open("rb"),
+            compressed=self.path.suffix.lower() == ".gz",
+            encoding=self._source.encoding,
+        ) as file:
+            yield file  # type: ignore[misc]
 
     def _complain(self, columns: Sequence[str], otherwise: str) -> NoReturn:
         with self._open() as file:
-            complain(records(file, self.path), self.path, columns, otherwise)
+            rows = records(file, self.path, self._source.delimiter)
+            complain(rows, self.path, columns, otherwise)
+
+
+class _ColumnsReader:
+    """A file of a statistics program or a spreadsheet; declared codes of no value are none."""
+
+    def __init__(self, source: TableFile) -> None:
+        self.path = Path(source.path)
+        (self._part,) = stored_parts(source)
+
+    def column_names(self) -> list[str]:
+        return list(self._part.names)
+
+    def read(self, columns: Sequence[str]) -> FloatArray:
+        fields = [self._field(name) for name in columns]
+        tables = [
+            np.column_stack([values.numbers(batch.column(k), f) for k, f in enumerate(fields)])
+            for batch in self._part.read(columns)
+        ]
+        result = np.concatenate(tables) if tables else np.empty((0, len(columns)))
+        wrong = np.argwhere(~np.isfinite(result))
+        if wrong.size:
+            i, k = wrong[0]
+            raise InvalidInput(
+                f"{self.path}: (sensitive) row {i} (counted from 0), column {shown(columns[k])} "
+                f"holds no finite number; {SCHEMA_ADVICE}"
+            )
+        return result
+
+    def _field(self, name: str) -> Field:
+        """The column as numbers, with the codes of no value that its file declares."""
+        public = dict(zip(self._part.names, self._part.public, strict=False)).get(name, {})
+        declared = {key: public[key] for key in ("missingValues",) if key in public}
+        return field_of({"name": "x", "type": "number", **declared}, ("",), name)
 
 
 class _ParquetReader:

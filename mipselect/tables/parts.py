@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 
@@ -36,6 +37,13 @@ class Part:
         From some of the names to batches with these columns in this order.
     places : tuple of Place
         The files that it is read from, as far as they are known.
+    public : tuple of mapping
+        What the header says of each column besides, as properties of a field of a Table Schema;
+        empty where it says nothing of any.
+    notes : tuple of str
+        What else a person should know of the header.
+    has_types : bool
+        False where all columns are stored as texts, or cell by cell.
     """
 
     label: str
@@ -44,6 +52,9 @@ class Part:
     rows: int | None
     read: Read
     places: tuple[Place, ...] = ()
+    public: tuple[Mapping[str, Any], ...] = ()
+    notes: tuple[str, ...] = ()
+    has_types: bool = True
 
 
 def total_rows(counts: Iterable[int | None]) -> int | None:
@@ -54,8 +65,8 @@ def total_rows(counts: Iterable[int | None]) -> int | None:
 
 def near_column(name: str, columns: Sequence[str]) -> str:
     """A hint for the end of a message that there is no such column."""
-    commas = " (values must be separated by commas)" if len(columns) == 1 else ""
-    return did_you_mean(name, columns) + commas
+    hint = " (is --delimiter what separates the values?)" if len(columns) == 1 else ""
+    return did_you_mean(name, columns) + hint
 
 
 def require_columns(label: str, names: Iterable[str], columns: Sequence[str]) -> None:
@@ -74,7 +85,28 @@ def require_columns(label: str, names: Iterable[str], columns: Sequence[str]) ->
 
 def arrow_part(label: str, schema: pa.Schema, rows: int | None, read: Read) -> Part:
     """A part whose columns are those of an Arrow schema."""
-    return Part(label, tuple(schema.names), tuple(kind_of(t) for t in schema.types), rows, read)
+    kinds = tuple(kind_of(t) for t in schema.types)
+    return Part(label, tuple(schema.names), kinds, rows, read, public=labels_of(schema))
+
+
+WORDS_OF_FIELDS = {"title": ("label", "title"), "description": ("description", "comment")}
+"""Properties of a Table Schema, and the keys in the metadata of an Arrow field that say them."""
+
+
+def labels_of(schema: pa.Schema) -> tuple[dict[str, str], ...]:
+    """What the metadata of every field say in words; empty where none says anything."""
+    found: list[dict[str, str]] = []
+    for field in schema:
+        said = {
+            key.decode("utf-8", "replace").lower(): text.decode("utf-8", "replace").strip()
+            for key, text in (field.metadata or {}).items()
+        }
+        words = {
+            name: next((said[key] for key in keys if said.get(key)), "")
+            for name, keys in WORDS_OF_FIELDS.items()
+        }
+        found.append({name: text for name, text in words.items() if text})
+    return tuple(found) if any(found) else ()
 
 
 def kind_of(kind: pa.DataType) -> str:

@@ -134,25 +134,29 @@ class TableSchema:
 
     @classmethod
     def skeleton(cls, source: Any) -> TableSchema:
-        """Begin a schema: the names and the physical types of a table's columns, nothing else.
+        """Begin a schema: what the header of a table says of its columns, and nothing else.
 
-        No value of the table is looked at, so there are no ranges and no categories: a person
-        writes them, from public knowledge. A CSV file has no types; its fields are texts.
+        These are names and stored types; of SPSS, Stata and SAS also labels, which become titles
+        and categories, and codes of no value; of Parquet and Arrow the labels of fields; of pandas
+        and Polars categories that are declared by the type of a column (`CategoricalDtype`,
+        `Enum`). No value of the table is looked at: whatever else there is to say a person
+        writes, from public knowledge. Files of CSV and Excel have no types; their fields are
+        texts.
 
         Parameters
         ----------
         source : path or table
             See `mipselect.tables.sources.open_source`.
-        """
-        from mipselect.tables.sources import open_source
 
-        part = open_source(source)[0]
-        columns = zip(part.names, part.kinds, strict=True)
-        fields = [{"name": name, "type": kind} for name, kind in columns]
-        try:
-            return cls.of({"fields": fields, "missingValues": [""]})
-        except InvalidInput as error:
-            raise InvalidInput(f"{part.label}: its columns make no schema: {error}") from error
+        Notes
+        -----
+        The categories of pandas are public only where they were declared.
+        ``frame["icd"].astype("category")`` takes them from the rows, and a schema with them voids
+        every guarantee; ``pandas.CategoricalDtype(["I", "J"])`` declares them.
+        """
+        from mipselect.tables.described import described
+
+        return described(source).schema
 
     def write(self, path: str | Path) -> None:
         """Write the file, whole or not at all, with all that `read` found in it."""

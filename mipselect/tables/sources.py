@@ -17,13 +17,16 @@ import pyarrow as pa
 from mipselect.errors import InvalidInput
 from mipselect.tables.chosen_rows import ChosenRows
 from mipselect.tables.frame_columns import pandas_column, polars_batches, polars_type
+from mipselect.tables.frame_types import pandas_categories, polars_categories
 from mipselect.tables.parts import ROWS, Part, arrow_part, kind_of, pieces
 from mipselect.tables.places import Once, places_of_dataset
 from mipselect.tables.stored_files import stored_parts
+from mipselect.tables.table_file import TableFile
 
 KNOWN = (
-    "a path (.csv, .csv.gz, .parquet, .arrow, a folder or a pattern of them), a pandas or Polars "
-    "frame, a DuckDB relation, or what offers an Arrow stream"
+    "a path (.csv, .csv.gz, .parquet, .arrow, .sav, .dta, .sas7bdat, .xpt, .xlsx, a folder or a "
+    "pattern of them), a TableFile, a pandas or Polars frame, a DuckDB relation, or what offers an "
+    "Arrow stream"
 )
 FAILED = (
     "could not be computed; what reads text by guessing types can stop at a row, so give the path "
@@ -37,12 +40,13 @@ def open_source(source: Any) -> tuple[Part, ...]:
 
     Parameters
     ----------
-    source : str, Path or table
+    source : str, Path, TableFile or table
         A path, a URL that PyArrow knows (``s3://``, ``gs://``, ``file://``), a folder or a pattern
-        (``data/*.parquet``): .csv, .csv.gz, .parquet, .arrow, .ipc or .feather; folders named
-        ``key=value`` are columns. A `pyarrow.Table`, `RecordBatchReader` or `Dataset`, a data
-        frame of pandas or Polars, also a lazy one, a DuckDB relation, or whatever has
-        ``__arrow_c_stream__``.
+        (``data/*.parquet``): .csv, .csv.gz, .parquet, .arrow, .ipc or .feather, .sav, .zsav, .dta,
+        .sas7bdat or .xpt with pyreadstat, .xlsx with openpyxl; folders named ``key=value`` are
+        columns. A `TableFile` says how a file is written. A `pyarrow.Table`, `RecordBatchReader`
+        or `Dataset`, a data frame of pandas or Polars, also a lazy one, a DuckDB relation, or
+        whatever has ``__arrow_c_stream__``.
 
     Raises
     ------
@@ -50,8 +54,8 @@ def open_source(source: Any) -> tuple[Part, ...]:
         Naming the source and what is wrong with it; also where a folder, a pattern or a `Dataset`
         reaches one file under two names.
     """
-    if isinstance(source, str | Path):
-        return stored_parts(str(source))
+    if isinstance(source, str | Path | TableFile):
+        return stored_parts(source if isinstance(source, TableFile) else TableFile(source))
     if isinstance(source, ChosenRows):
         return source.opened()
     from pyarrow import dataset
@@ -81,7 +85,7 @@ def read_again(source: Any) -> Any:
     """Return a source with the same rows that can be read twice: a stream becomes a table."""
     from pyarrow import dataset
 
-    stays = (str, Path, pa.RecordBatch, pa.Table, dataset.Dataset)
+    stays = (str, Path, TableFile, pa.RecordBatch, pa.Table, dataset.Dataset)
     frames = (("pandas", "DataFrame"), ("polars", "DataFrame"), ("polars", "LazyFrame"))
     if isinstance(source, stays) or any(is_frame(source, *frame) for frame in frames):
         return source
@@ -136,16 +140,18 @@ def _pandas_part(frame: Any) -> Part:
             columns = [pandas_column(one.iloc[start : start + ROWS]) for one in series]
             yield pa.record_batch(columns, list(chosen))
 
-    return Part("the data frame", tuple(label for label, _ in labels), kinds, len(frame), read)
+    public = tuple(pandas_categories(frame.dtypes.iloc[k]) for _, k in labels)
+    names = tuple(label for label, _ in labels)
+    return Part("the data frame", names, kinds, len(frame), read, public=public)
 
 
 def _polars_part(frame: Any) -> Part:
     def read(names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         return polars_batches(frame, names)
 
-    return Part(
-        "the data frame", tuple(frame.columns), _polars_kinds(frame.schema), frame.height, read
-    )
+    kinds, public = _polars_kinds(frame.schema), _polars_public(frame.schema)
+    names = tuple(frame.columns)
+    return Part("the data frame", names, kinds, frame.height, read, public=public)
 
 
 def _lazy_part(frame: Any) -> Part:
@@ -162,11 +168,16 @@ def _lazy_part(frame: Any) -> Part:
             raise InvalidInput(f"the lazy frame {FAILED}") from None
         return polars_batches(computed, names)
 
-    return Part("the lazy frame", tuple(schema.names()), _polars_kinds(schema), None, read)
+    kinds, public = _polars_kinds(schema), _polars_public(schema)
+    return Part("the lazy frame", tuple(schema.names()), kinds, None, read, public=public)
 
 
 def _polars_kinds(schema: Any) -> tuple[str, ...]:
     return tuple(kind_of(polars_type(kind)) for kind in schema.dtypes())
+
+
+def _polars_public(schema: Any) -> tuple[dict[str, Any], ...]:
+    return tuple(polars_categories(kind) for kind in schema.dtypes())
 
 
 def _reader_part(label: str, reader: pa.RecordBatchReader) -> Part:

@@ -1,4 +1,4 @@
-"""Tables in files: CSV, Parquet and Arrow, one file or many, here or at a URL."""
+"""Tables in files, one or many, here or at a URL: which kind each is, and its header."""
 
 from __future__ import annotations
 
@@ -14,11 +14,14 @@ from pyarrow import fs, ipc, parquet
 
 from mipselect.errors import InvalidInput
 from mipselect.tables.csv_rows import CsvRows
+from mipselect.tables.excel_files import excel_part
 from mipselect.tables.parts import ROWS, Part, Read, arrow_part, pieces
 from mipselect.tables.places import Once, Place, place_elsewhere, place_here
+from mipselect.tables.stat_files import stat_part
+from mipselect.tables.table_file import COMMA, TableFile
 from mipselect.validation import shown
 
-CSV, PARQUET, IPC = "CSV", "Parquet", "Arrow"
+CSV, PARQUET, IPC, STAT, EXCEL = "CSV", "Parquet", "Arrow", "SPSS, Stata or SAS", "Excel"
 ENDINGS = {
     ".csv": CSV,
     ".csv.gz": CSV,
@@ -27,8 +30,18 @@ ENDINGS = {
     ".arrow": IPC,
     ".ipc": IPC,
     ".feather": IPC,
+    ".sav": STAT,
+    ".zsav": STAT,
+    ".dta": STAT,
+    ".sas7bdat": STAT,
+    ".xpt": STAT,
+    ".xlsx": EXCEL,
+    ".xlsm": EXCEL,
 }
-SPREADSHEETS = (".xlsx", ".xlsm", ".xls", ".ods")
+OF_NUMBERS = (".csv", ".csv.gz", ".parquet")
+"""Endings of tables without a schema, beside those of statistics programs and of Excel."""
+
+OTHER_SPREADSHEETS = (".xls", ".ods")
 COLUMN_BUFFER = 1 << 18
 """Bytes of each column of a Parquet file here that are read at a time; a whole row group, which
 may be gigabytes, from elsewhere, for requests over a network take long."""
@@ -36,8 +49,9 @@ may be gigabytes, from elsewhere, for requests over a network take long."""
 NO_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 
 
-def stored_parts(source: str) -> tuple[Part, ...]:
+def stored_parts(file: TableFile) -> tuple[Part, ...]:
     """The files of a path, a URL, a folder or a pattern; see `open_source`."""
+    source = str(file.path)
     if "://" in source:
         try:
             system, path = fs.FileSystem.from_uri(source)
@@ -53,7 +67,7 @@ def stored_parts(source: str) -> tuple[Part, ...]:
             place_here(one, name) if here else place_elsewhere(source, one, name)
             for one, name in zip(paths, names, strict=True)
         ]
-        return _files(system, paths, places, path)
+        return _files(file, system, paths, places, path)
     system = fs.LocalFileSystem()
     if Path(source).is_dir():
         paths = _in_folder(system, source)
@@ -65,7 +79,7 @@ def stored_parts(source: str) -> tuple[Part, ...]:
         paths = [source]
     places = [place_here(path) for path in paths]
     _require_one_kind(source, paths)
-    return _files(system, paths, places, source)
+    return _files(file, system, paths, places, source)
 
 
 def _in_folder(system: fs.FileSystem, folder: str) -> list[str]:
@@ -83,54 +97,82 @@ def _in_folder(system: fs.FileSystem, folder: str) -> list[str]:
 
 
 def _require_one_kind(source: str, paths: Sequence[str]) -> None:
-    kinds = {path: _kind_of_file(path) for path in paths}
+    kinds = {path: kind_of_file(path) for path in paths}
     if len(set(kinds.values())) > 1:
         raise InvalidInput(f"{source}: its files must be of one kind, not {shown(kinds)}")
 
 
-def _kind_of_file(path: str) -> str:
-    for ending, kind in ENDINGS.items():
+def kind_of_file(path: str, *, of_numbers: bool = False) -> str:
+    """The kind of a file by its ending; of a table without a schema fewer are known."""
+    known = {
+        ending: kind
+        for ending, kind in ENDINGS.items()
+        if not of_numbers or kind in (STAT, EXCEL) or ending in OF_NUMBERS
+    }
+    for ending, kind in known.items():
         if path.lower().endswith(ending):
             return kind
-    raise unknown_ending(path, ENDINGS)
+    raise _unknown_ending(path, known)
 
 
 def is_table(path: str) -> bool:
     """Return whether a file has the ending of a table, or of a spreadsheet."""
-    return path.lower().endswith((*ENDINGS, *SPREADSHEETS))
+    return path.lower().endswith((*ENDINGS, *OTHER_SPREADSHEETS))
 
 
-def unknown_ending(path: str, known: Iterable[str]) -> InvalidInput:
+def _unknown_ending(path: str, known: Iterable[str]) -> InvalidInput:
     """An error for a file that ends in none of these, with the way in for a spreadsheet."""
-    way = (
-        "; save the sheet as CSV, or read it in Python with pandas.read_excel and give the frame, "
-        "or its frame.to_parquet(...)"
-    )
-    hint = way if path.lower().endswith(SPREADSHEETS) else ""
+    hint = "; save it as .xlsx or CSV" if path.lower().endswith(OTHER_SPREADSHEETS) else ""
     *endings, last = known
     return InvalidInput(f"{path}: a table must end in {', '.join(endings)} or {last}{hint}")
 
 
+def require_way(file: TableFile, kind: str) -> None:
+    """Raise `InvalidInput` for a delimiter, an encoding or a sheet that a kind has not."""
+    article = "a" if kind in (CSV, PARQUET) else "an"
+    for name, given, kinds in (
+        ("delimiter", file.delimiter != COMMA, (CSV,)),
+        ("encoding", not file.is_utf8, (CSV, STAT)),
+        ("sheet", file.sheet is not None, (EXCEL,)),
+    ):
+        if given and kind not in kinds:
+            raise InvalidInput(
+                f"{file}: --{name} is for {' and '.join(kinds)} files, and this is {article} "
+                f"{kind} file"
+            )
+
+
 def _files(
-    system: fs.FileSystem, paths: Sequence[str], places: Sequence[Place], root: str
+    file: TableFile,
+    system: fs.FileSystem,
+    paths: Sequence[str],
+    places: Sequence[Place],
+    root: str,
 ) -> tuple[Part, ...]:
     """The parts of files, each of which may be reached under one name only."""
     Once().reach(places)
     return tuple(
-        replace(_file(system, path, place.name, root), places=(place,))
+        replace(_file(file, system, path, place.name, root), places=(place,))
         for path, place in zip(paths, places, strict=True)
     )
 
 
-def _file(system: fs.FileSystem, path: str, label: str, root: str) -> Part:
-    kind = _kind_of_file(path)
+def _file(file: TableFile, system: fs.FileSystem, path: str, label: str, root: str) -> Part:
+    kind = kind_of_file(path)
+    require_way(file, kind)
+    if kind in (STAT, EXCEL) and not isinstance(system, fs.LocalFileSystem):
+        raise InvalidInput(f"{label}: a file of {kind} is read here only; copy it to this machine")
     try:
         if kind == CSV:
-            part = _csv_part(system, path, label)
+            part = _csv_part(file, system, path, label)
         elif kind == PARQUET:
             part = _parquet_part(system, path, label)
-        else:
+        elif kind == IPC:
             part = _ipc_part(system, path, label)
+        elif kind == STAT:
+            part = stat_part(path, label, None if file.is_utf8 else file.encoding)
+        else:
+            part = excel_part(path, label, file.sheet)
     except (pa.ArrowException, OSError, ValueError) as error:
         if isinstance(error, InvalidInput):
             raise
@@ -138,16 +180,23 @@ def _file(system: fs.FileSystem, path: str, label: str, root: str) -> Part:
     return _with_partition(part, path, root)
 
 
-def _csv_part(system: fs.FileSystem, path: str, label: str) -> Part:
+def _csv_part(file: TableFile, system: fs.FileSystem, path: str, label: str) -> Part:
     packed = path.lower().endswith(".gz")
 
     def opened() -> Any:
         return system.open_input_file(path)
 
-    rows = CsvRows(label, opened, compressed=packed)
+    rows = CsvRows(
+        label,
+        opened,
+        compressed=packed,
+        delimiter=file.delimiter,
+        encoding=file.encoding,
+    )
     if not any(rows.header):
         raise InvalidInput(f"{label}: the file has no header in its first line")
-    return Part(label, rows.header, ("string",) * len(rows.header), None, rows.batches)
+    kinds = ("string",) * len(rows.header)
+    return Part(label, rows.header, kinds, None, rows.batches, has_types=False)
 
 
 def _parquet_part(system: fs.FileSystem, path: str, label: str) -> Part:
@@ -215,8 +264,13 @@ def _with_partition(part: Part, path: str, root: str) -> Part:
             ]
             yield pa.record_batch(columns, list(names))
 
-    kinds = (*part.kinds, *("string" for _ in keys))
-    return Part(part.label, (*part.names, *keys), kinds, part.rows, read)
+    return replace(
+        part,
+        names=(*part.names, *keys),
+        kinds=(*part.kinds, *("string" for _ in keys)),
+        read=read,
+        public=(*part.public, *({} for _ in keys)) if part.public else (),
+    )
 
 
 def _partition(path: str) -> Mapping[str, str | None]:

@@ -299,7 +299,9 @@ def test_the_first_line_is_that_of_the_command_itself(command: str) -> None:
     )
 
 
-@pytest.mark.parametrize("command", [name for name in known_commands() if name != "ledger"])
+@pytest.mark.parametrize(
+    "command", [name for name in known_commands() if name not in ("ledger", "schema")]
+)
 def test_help_is_whole_on_a_common_terminal(
     run: Run, command: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

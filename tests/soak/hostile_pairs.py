@@ -2,7 +2,8 @@
 
     python -m tests.soak.hostile_pairs --count 10000 --seed 1000
 
-A pair is a table and its neighbour in one storage (pandas, Polars, Arrow, Parquet, CSV, DuckDB),
+A pair is a table and its neighbour in one storage (pandas, Polars, Arrow, Parquet, CSV, DuckDB,
+Excel, SPSS, Stata),
 with integers, floats, truth values, texts, dates, decimals or a mixture in each column; the odd
 value often changes how the storage keeps the whole column. Everything that the map delivers is
 compared: the columns, the target, the identities and the number of people; and nothing may be
@@ -29,9 +30,11 @@ from typing import Any
 
 import duckdb
 import numpy as np
+import openpyxl
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyreadstat
 from pyarrow import parquet
 
 from mipselect.tables import PublicMap, TableSchema, map_table
@@ -137,6 +140,11 @@ def all_texts(cells: Cells, numbers: bool) -> bool:
     return not numbers or not {_kind(value) for value in cells} <= {"number", "text", "truth", None}
 
 
+def all_texts_but_numbers(cells: Cells, numbers: bool) -> bool:
+    """Beside anything else numbers are written as texts."""
+    return mixed(cells, numbers)
+
+
 def _kind(value: Any) -> str | None:
     if value is None:
         return None
@@ -226,6 +234,44 @@ def plainly(value: Any) -> str:
     return str(value)
 
 
+def in_excel(table: Table, folder: Path) -> Path:
+    """Every value in a cell of its own kind."""
+    book = openpyxl.Workbook()
+    sheet = book.worksheets[0]
+    for column, (name, cells) in enumerate(table.items(), 1):
+        sheet.cell(1, column, name)
+        for row, value in enumerate(cells, 2):
+            endless = isinstance(value, float) and math.isinf(value)
+            if endless or (isinstance(value, str) and not value.isprintable()):
+                raise CannotHold
+            cell = sheet.cell(row, column, value)
+            if isinstance(value, str):
+                cell.data_type = "s"  # Neither a formula nor an error.
+    book.save(folder / "t.xlsx")
+    return folder / "t.xlsx"
+
+
+def in_spss(table: Table, folder: Path) -> Path:
+    pyreadstat.write_sav(_typed(table), folder / "t.sav")
+    return folder / "t.sav"
+
+
+def in_stata(table: Table, folder: Path) -> Path:
+    pyreadstat.write_dta(_typed(table), folder / "t.dta")
+    return folder / "t.dta"
+
+
+def _typed(table: Table) -> pd.DataFrame:
+    """Columns of numbers or of texts: there is nothing else in such a file."""
+    columns = {}
+    for name, cells in table.items():
+        if {_kind(value) for value in cells} <= {"number", None}:
+            columns[name] = pd.Series([np.nan if v is None else float(v) for v in cells])
+        else:
+            columns[name] = pd.Series([plainly(value) for value in cells], dtype=object)
+    return pd.DataFrame(columns)
+
+
 def csv_of_pandas(table: Table, folder: Path) -> Path:
     of_pandas(table).to_csv(folder / "t.csv", index=False)
     return folder / "t.csv"
@@ -287,6 +333,9 @@ STORAGES = [
     Storage("Parquet of Arrow", parquet_of_arrow, mixed),
     Storage("CSV", as_csv),
     Storage("CSV of pandas", csv_of_pandas, all_texts),
+    Storage("Excel", in_excel),
+    Storage("SPSS", in_spss, all_texts_but_numbers),
+    Storage("Stata", in_stata, all_texts_but_numbers),
     Storage("DuckDB", of_duckdb, several_types),
     Storage("DuckDB of Arrow", of_duckdb_by_arrow, mixed),
 ]

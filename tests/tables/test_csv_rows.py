@@ -157,7 +157,7 @@ def test_compressed_files(tmp_path: Path) -> None:
     [
         (b"", "no header"),
         (b"\n1,2,3\n", "no header"),
-        (b"a;b;y\n1;2;3\n", r"no column a, b, y.*separated by commas"),
+        (b"a;b;y\n1;2;3\n", "seem to be separated by ';'.*use --delimiter ';'"),
         (b"a,b\n1,2\n", "no column y; columns: a, b"),
         (b"a,b,b,y\n1,2,3,4\n", "two columns are called b"),
         (b"a,b,y,\xff\n1,2,3,4\n", "the header is not UTF-8"),

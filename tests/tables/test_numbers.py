@@ -157,7 +157,7 @@ def test_compressed_csv(tmp_path: Path) -> None:
         ("y\n1\n", "no feature besides the target 'y'"),
         ("a,a,y\n1,2,3\n", "column names must differ; repeated: a"),
         ("a,Y\n1,2\n", "there is no column 'y'; columns: a, Y"),
-        ("alpha;y\n1;2\n", "must be separated by commas"),
+        ("alpha;y\n1;2\n", "seem to be separated by ';'"),
         (b"a,y\n\xff\xfe,2\n", "line 2 has a byte that is not UTF-8; save the file as UTF-8"),
     ],
 )
@@ -184,7 +184,7 @@ def test_bad_choice_of_features(tmp_path: Path, features: list[str], message: st
 
 def test_bad_files(tmp_path: Path) -> None:
     for name, content, message in [
-        ("data.txt", b"a,y\n1,2\n", "must end in .csv, .csv.gz or .parquet"),
+        ("data.txt", b"a,y\n1,2\n", "must end in .csv, .csv.gz, .parquet, .sav"),
         ("data.csv.gz", b"not gzip", "cannot be read"),
         ("cut.csv.gz", gzip.compress(b"a,y\n1,2\n")[:-9], "cannot be read"),
         ("data.parquet", b"not parquet", "not a Parquet file"),

@@ -25,7 +25,7 @@ from mipselect.problem.stored.descriptions import (
     stored_names,
 )
 from mipselect.problem.stored.settings import ANY_DRAW, SETTINGS, asked_blocks, problem_of
-from mipselect.problem.stored.sources import SOURCES, ArraySource, Loaded
+from mipselect.problem.stored.sources import SOURCES, ArraySource, Loaded, table_file
 from mipselect.problem.sums import ExactSums
 from mipselect.tables.frames import numeric_matrix, numeric_vector
 from mipselect.tables.schema import TableSchema
@@ -261,7 +261,7 @@ def schema_data(
         For what is wrong with the schema, the question or a header; nothing depends on the rows.
     """
     question = {key: value for key, value in data.items() if key in QUESTION}
-    schema, source = TableSchema.read(folder / data["schema"]), _source(data["path"], folder)
+    schema, source = TableSchema.read(folder / data["schema"]), table_file(data, folder)
     blocks = asked_blocks(settings, draw)
     if blocks is not None:
         _refuse_ranges(data, blocks)
@@ -293,7 +293,7 @@ def schema_problem(
     from mipselect.tables.people import checked_rule
     from mipselect.tables.public_map import PublicMap
 
-    schema, source = TableSchema.read(folder / data["schema"]), _source(data["path"], folder)
+    schema, source = TableSchema.read(folder / data["schema"]), table_file(data, folder)
     chosen = {key: data[key] for key in ("target", "always", "never", "ranges") if key in data}
     checked_rule(data.get("unit_rule", "first"), schema.privacy_unit)
     blocks = asked_blocks(settings, draw)
@@ -327,10 +327,6 @@ def public_problem(
             return schema_problem(folder, data, settings, draw)
         n, p, names = description.source.head(data, folder)
         return problem_of(settings, p, names, data.get("target_shift", 0.0), n=n, draw=draw), n
-
-
-def _source(path: str, folder: Path) -> str:
-    return path if "://" in path else str(folder / path)
 
 
 def files_of(name_or_path: str | Path) -> tuple[Path, ...]:

@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import io
 import struct
 import zipfile
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import BinaryIO
+from typing import TextIO
 
 import numpy as np
 
 from mipselect.disk import regular_file, unreadable
 from mipselect.errors import InvalidInput
+from mipselect.tables.csv_rows import BYTE_FOR_BYTE, not_in, opened_text, require_delimiter
+from mipselect.tables.fields import BLANKS
 from mipselect.tables.numbers import choose_columns, parquet_columns
+from mipselect.tables.stored_files import (
+    CSV,
+    PARQUET,
+    kind_of_file,
+    require_way,
+    stored_parts,
+)
+from mipselect.tables.table_file import TableFile
 
 DAMAGE = (
     *(OSError, EOFError, ValueError, KeyError, RuntimeError, NotImplementedError),
@@ -27,7 +36,11 @@ DAMAGE = (
 
 
 def header(
-    path: Path, target: str, features: Sequence[str] | None, *, longest: int = 1 << 24
+    source: str | Path | TableFile,
+    target: str,
+    features: Sequence[str] | None,
+    *,
+    longest: int = 1 << 24,
 ) -> tuple[str, ...]:
     """The names of the features; see `read_table`. Of a CSV file the first record is read.
 
@@ -38,42 +51,58 @@ def header(
     InvalidInput
         For what is wrong with the name of the file or its header.
     """
+    file = source if isinstance(source, TableFile) else TableFile(source)
+    path = Path(file.path)
+    kind = kind_of_file(str(path), of_numbers=True)
+    require_way(file, kind)
     try:
-        if path.suffix == ".parquet":
+        if kind == PARQUET:
             columns = parquet_columns(regular_file(path))
-        elif path.name.endswith(".csv.gz"):
-            with gzip.open(regular_file(path), "rb") as file:
-                columns = _first_record(file, path, longest)  # type: ignore[arg-type]
-        elif path.suffix == ".csv":
-            with regular_file(path).open("rb") as file:
-                columns = _first_record(file, path, longest)
+        elif kind == CSV:
+            columns = _first_record(file, longest)
         else:
-            raise InvalidInput(f"{path}: a table must end in .csv, .csv.gz or .parquet")
+            columns = [name for part in stored_parts(file) for name in part.names]
     except (OSError, EOFError, zlib.error) as error:
         raise unreadable(path, error) from error
     return choose_columns(path, columns, target, features)
 
 
-def _first_record(file: BinaryIO, path: Path, longest: int) -> list[str]:
+def _first_record(file: TableFile, longest: int) -> list[str]:
     """The names in the first line that is not blank; a quoted one may have line breaks."""
-    written = b""
-    while len(written) < longest:
-        line = file.readline(longest)
-        written += line
-        if not line or (written.strip() and written.count(b'"') % 2 == 0):
-            break
-    try:
-        text = written.decode("utf-8-sig")
-        if "\0" in text:
-            raise UnicodeError
-        rows = [row for row in csv.reader(io.StringIO(text, newline=""), strict=True) if row]
-    except UnicodeError:
-        raise InvalidInput(f"{path}: the header is not UTF-8; save the file as UTF-8") from None
-    except csv.Error as error:
-        raise InvalidInput(f"{path}: the header is not written as it must be: {error}") from error
-    if not rows:
+    path = regular_file(Path(file.path))
+    packed = path.suffix.lower() == ".gz"
+    with opened_text(
+        str(path), lambda: path.open("rb"), compressed=packed, encoding=file.encoding
+    ) as stream:
+        # Byte for byte, and lines by any line end, for rows behind the header say nothing of it.
+        text = io.TextIOWrapper(stream, BYTE_FOR_BYTE, newline="")
+        lines = _up_to(text, longest)
+        try:
+            rows = csv.reader(lines, strict=True, delimiter=file.delimiter)
+            found = next(filter(None, rows), None)
+            row = found and [name.encode(BYTE_FOR_BYTE).decode("utf-8") for name in found]
+            if row and any("\0" in name for name in row):
+                raise UnicodeError
+        except UnicodeError:
+            raise InvalidInput(f"{path}: the header is {not_in(file.encoding)}") from None
+        except csv.Error as error:
+            raise InvalidInput(
+                f"{path}: the header is not written as it must be: {error}"
+            ) from error
+        finally:
+            text.detach()
+    if row is None:
         raise InvalidInput(f"{path}: the file is empty")
-    return rows[0]
+    require_delimiter(str(path), row, file.delimiter)
+    return [name.strip(BLANKS) for name in row]
+
+
+def _up_to(text: TextIO, longest: int) -> Iterator[str]:
+    """Lines, until they have more than so many letters together."""
+    read = 0
+    while read < longest and (line := text.readline(longest)):
+        read += len(line)
+        yield line
 
 
 def npz_shape(path: Path) -> tuple[int, int]:

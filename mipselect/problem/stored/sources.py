@@ -20,6 +20,10 @@ from mipselect.disk import regular_file
 from mipselect.errors import InvalidInput
 from mipselect.problem.stored.headers import DAMAGE, header, npz_shape
 from mipselect.tables.numbers import read_table
+from mipselect.tables.table_file import TableFile
+
+WAYS = {"delimiter": str, "encoding": str, "sheet": str}
+"""Keys of a table, and arguments of `TableFile`."""
 
 MOST_NUMBERS = sys.maxsize // 8
 
@@ -58,10 +62,25 @@ class ArraySource(Source):
     head: Callable[[Mapping[str, Any], Path], Head]
 
 
-def load_table(data: Mapping[str, Any], folder: Path) -> Loaded:
+def table_file(data: Mapping[str, Any], folder: Path) -> TableFile:
+    """The file or the URL of the source "table"."""
+    path = data["path"]
+    ways = {key: data[key] for key in WAYS if key in data}
+    return TableFile(path if "://" in path else folder / path, **ways)
+
+
+def load_table(
+    source: TableFile, target: str, features: Sequence[str] | None, shift: float | None = None
+) -> Loaded:
+    """Read a table of numbers, and subtract a public constant from its target."""
+    X, y, names = read_table(source, target, features)
+    return X, _shifted(y, {"target_shift": shift}), names
+
+
+def _load_section(data: Mapping[str, Any], folder: Path) -> Loaded:
     """Read the source "table" without a schema."""
-    X, y, names = read_table(folder / data["path"], data["target"], data.get("features"))
-    return X, _shifted(y, data), names
+    source, shift = table_file(data, folder), data.get("target_shift")
+    return load_table(source, data["target"], data.get("features"), shift)
 
 
 def _load_npz(data: Mapping[str, Any], folder: Path) -> Loaded:
@@ -131,7 +150,7 @@ def _recipe(draw: Callable[..., tuple[FloatArray, FloatArray]]) -> ArraySource:
 
 
 def _head_of_table(data: Mapping[str, Any], folder: Path) -> Head:
-    names = header(folder / data["path"], data["target"], data.get("features"))
+    names = header(table_file(data, folder), data["target"], data.get("features"))
     return None, len(names), names
 
 
@@ -143,8 +162,8 @@ def _head_of_bundled(data: Mapping[str, Any], _: Path) -> Head:
 SOURCES = {
     "table": ArraySource(
         required={"path": str, "target": str},
-        optional={"features": list, "target_shift": float},
-        load=load_table,
+        optional={"features": list, "target_shift": float, **WAYS},
+        load=_load_section,
         head=_head_of_table,
     ),
     "npz": ArraySource(
@@ -165,6 +184,9 @@ SOURCES = {
 
 SCHEMA_TABLE = Source(
     required={"path": str, "target": str, "schema": str},
-    optional={"always": list, "never": list, "intercept": bool, "ranges": dict, "unit_rule": str},
+    optional={
+        **{"always": list, "never": list, "intercept": bool, "ranges": dict, "unit_rule": str},
+        **WAYS,
+    },
 )
 """The source "table" where it has a schema; features may have several columns."""

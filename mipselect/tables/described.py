@@ -1,0 +1,105 @@
+"""The beginning of a schema: what is public in the header of a table, and in its codebook."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mipselect.errors import InvalidInput
+from mipselect.tables.codebooks import NO_CODEBOOK, Codebook
+from mipselect.tables.fields import MAPPED, PROPOSED
+from mipselect.tables.parts import Part
+from mipselect.tables.schema import TableSchema
+from mipselect.tables.sources import open_source
+from mipselect.validation import listed
+
+CHECK = (
+    "categories come from labels: {}. Check each: a field is no category where only some of its "
+    "values have labels, such as codes of no value (write these into missingValues) or the top of "
+    "a scale (take the categories out and write a range)"
+)
+
+
+@dataclass(frozen=True)
+class Described:
+    """A schema that was begun, and what a person should know of it.
+
+    Attributes
+    ----------
+    schema : TableSchema
+    notes : tuple of str
+    has_types : bool
+        False of CSV and Excel, which store none.
+    """
+
+    schema: TableSchema
+    notes: tuple[str, ...]
+    has_types: bool
+
+
+def described(
+    source: Any, codebook: Codebook = NO_CODEBOOK, types: Mapping[str, str] | None = None
+) -> Described:
+    """Begin a schema of the first part of a table; no value is looked at.
+
+    Parameters
+    ----------
+    source : path or table
+        See `mipselect.tables.sources.open_source`.
+    codebook : Codebook
+        What it says of a field takes the place of what the header says.
+    types : mapping of str to str, optional
+        Types that were proposed from the data, by field; they are marked as that.
+
+    Raises
+    ------
+    InvalidInput
+        If the names of the columns make no schema, or the codebook is of another table.
+    """
+    part = open_source(source)[0]
+    require_common(codebook, part)
+    public: Sequence[Mapping[str, Any]] = part.public or [{}] * len(part.names)
+    fields = [
+        _field(name, kind, {**said, **codebook.fields.get(name, {})}, (types or {}).get(name))
+        for name, kind, said in zip(part.names, part.kinds, public, strict=True)
+    ]
+    try:
+        schema = TableSchema.of({**codebook.table, "fields": fields})
+    except InvalidInput as error:
+        where = codebook.label or f"{part.label}: its columns make no schema"
+        raise InvalidInput(f"{where}: {error}") from error
+    notes = (*part.notes, *codebook.notes, *_notes(schema, part, codebook))
+    return Described(schema, notes, part.has_types)
+
+
+def require_common(codebook: Codebook, part: Part) -> None:
+    """Raise `InvalidInput` unless a codebook names a column of the table, or no column at all."""
+    if codebook.fields and not set(codebook.fields) & set(part.names):
+        raise InvalidInput(
+            f"{codebook.label}: describes no column of {part.label}; it describes "
+            f"{listed(list(codebook.fields))}"
+        )
+
+
+def _field(name: str, kind: str, said: Mapping[str, Any], proposed: str | None) -> dict[str, Any]:
+    """A field of the schema: its name first, then its type."""
+    if "type" not in said and proposed is not None:
+        return {"name": name, "type": proposed, PROPOSED: True, **said}
+    known = {"name": name, "type": said.get("type", kind)}
+    return {**known, **{key: value for key, value in said.items() if key != "type"}}
+
+
+def _notes(schema: TableSchema, part: Part, codebook: Codebook) -> Iterator[str]:
+    labelled = [entry["name"] for entry in schema.content["fields"] if _has_labels(entry)]
+    if labelled:
+        yield CHECK.format(listed(labelled))
+    absent = [name for name in codebook.fields if name not in part.names]
+    if absent:
+        yield f"the codebook describes columns that are not there: {listed(absent)}"
+
+
+def _has_labels(entry: Mapping[str, Any]) -> bool:
+    categories: Sequence[Any] = entry.get("categories", ())
+    labels = [c for c in categories if isinstance(c, Mapping) and "label" in c]
+    return entry["type"] in MAPPED and bool(labels)

@@ -1,0 +1,102 @@
+"""Types of columns that have none, proposed from their rows: sensitive until they are confirmed.
+
+That a column has nothing but whole numbers tells something of its rows, unless it is known anyway.
+So a proposal is marked, and nothing is drawn by it before a person says that it is public.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+from pyarrow import compute
+
+from mipselect.errors import InvalidInput
+from mipselect.tables.fields import BLANKS, PROPOSED, field_of
+from mipselect.tables.schema import TableSchema
+from mipselect.tables.sources import open_source
+
+NONE = ("", "na", "n/a", "nan", "null", "none", ".")
+"""Texts in small letters that are taken for no value while a type is looked for."""
+
+TRUTHS = ("true", "false")
+ORDER = ("nothing", "boolean", "integer", "number", "string")
+"""Kinds of values; a column has that of all its values together."""
+
+PLAIN_NUMBER = field_of({"name": "x", "type": "number"}, ("",), "")
+
+
+def proposed_types(source: Any) -> dict[str, str]:
+    """Propose integer, number, boolean or string for every column of a table without types.
+
+    All rows are read. The result is SENSITIVE: it is computed from them without any privacy.
+
+    Parameters
+    ----------
+    source : path or table
+        See `mipselect.tables.sources.open_source`.
+
+    Raises
+    ------
+    InvalidInput
+        If the table has types of its own.
+    """
+    parts = open_source(source)
+    if any(part.has_types for part in parts):
+        raise InvalidInput(
+            f"{parts[0].label}: has types of its own; they are proposed for CSV and Excel only"
+        )
+    kinds: dict[str, str] = dict.fromkeys(parts[0].names, "nothing")
+    for part in parts:
+        # Of two columns with one name a file has no type; the schema will be refused.
+        names = list(dict.fromkeys(name for name in part.names if name in kinds))
+        for batch in part.read(names):
+            for name, column in zip(names, batch.columns, strict=True):
+                for value in _distinct(column):
+                    kinds[name] = _together(kinds[name], _kind(value))
+    return {name: "string" if kind == "nothing" else kind for name, kind in kinds.items()}
+
+
+def confirmed(schema: TableSchema) -> TableSchema:
+    """Return the same without the marks of types that were proposed from the data."""
+    content = schema.content
+    for field in content["fields"]:
+        field.pop(PROPOSED, None)
+    return TableSchema.of(json.loads(json.dumps(content)))
+
+
+def _distinct(column: pa.Array) -> Iterator[Any]:
+    """The values of a column, each at least once."""
+    if pa.types.is_union(column.type):
+        return iter(column.to_pylist())
+    return iter(compute.unique(column).to_pylist())
+
+
+def _kind(value: Any) -> str:
+    """The kind of one value: a double, bytes or nothing."""
+    if value is None:
+        return "nothing"
+    if isinstance(value, float):
+        return "integer" if value.is_integer() else "number"
+    text = bytes(value).decode("utf-8", "replace").strip(BLANKS)
+    if text.lower() in NONE:
+        return "nothing"
+    if text.lower() in TRUTHS:
+        return "boolean"
+    number = PLAIN_NUMBER.number(text)
+    if number is None:
+        return "string"
+    digits = text.lstrip("+-")
+    if digits.isdigit() and digits.startswith("0") and len(digits) > 1:
+        return "string"  # A code: as a number 007 would be 7.
+    return "integer" if digits.isdigit() else "number"
+
+
+def _together(one: str, other: str) -> str:
+    """The kind of values of two kinds: truth values and numbers together are texts."""
+    kinds = {one, other} - {"nothing"}
+    if "boolean" in kinds and len(kinds) > 1:
+        return "string"
+    return max(one, other, key=ORDER.index)

@@ -1,0 +1,213 @@
+"""Files of SPSS, Stata and SAS, some rows at a time; what a value stands for depends on it alone.
+
+Texts are read byte for byte, for a program that decodes them stops at one that it cannot decode.
+Dates are numbers in these files, and become dates here, for the same reason.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from mipselect.errors import InvalidInput
+from mipselect.tables.parts import ROWS, Part
+from mipselect.tables.stat_codebook import Missing, lone_label, missing_codes, properties
+from mipselect.tables.stat_types import StatType, type_of
+from mipselect.tables.transcoded import UTF8, checked_encoding, in_utf8
+
+BYTE_FOR_BYTE = "ISO-8859-1"
+CELLS = 1 << 22
+"""Values that are read together: those before them are passed over again each time."""
+
+EXTRA = "pip install 'mipselect[stat]'"
+LEGACY = "cp1252"
+"""Encoding of a file that does not say its own, where it is not UTF-8."""
+
+UTF8_STATA = re.compile(rb"<stata_dta><header><release>1(1[89]|[2-9]\d)<")
+"""The beginning of a file of Stata 14 or later."""
+
+
+@dataclass(frozen=True)
+class StatColumn:
+    """A column of such a file, by its header.
+
+    Attributes
+    ----------
+    stored_name : str
+        Byte for byte, as the reader is asked for it.
+    name : str
+    type : StatType
+    missing : Missing
+        Values that the file declares to be none.
+    public : dict
+        Properties of a field of a Table Schema.
+    notes : tuple of str
+    """
+
+    stored_name: str
+    name: str
+    type: StatType
+    missing: Missing
+    public: dict[str, Any]
+    notes: tuple[str, ...]
+
+
+def stat_part(path: str, label: str, encoding: str | None) -> Part:
+    """Look at the header of a file; `encoding` takes the place of the one it says.
+
+    Raises
+    ------
+    InvalidInput
+        If pyreadstat is not installed, or the file is none that it reads.
+    """
+    package = _pyreadstat(label)
+    reader = _Reader(package, path, label)
+    said = reader.header(encoding=None)
+    header = reader.header(encoding=BYTE_FOR_BYTE)
+    known = encoding or _encoding_of(said, path, label)
+    columns = tuple(_columns(header, known, path))
+    stored = {column.name: column for column in columns}
+
+    def read(names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        chosen = [stored[name] for name in names]
+        for cells in reader.rows([column.stored_name for column in chosen]):
+            arrays = [_array(c, cells[c.stored_name], known) for c in chosen]
+            batch = pa.record_batch(arrays, list(names))
+            for start in range(0, batch.num_rows, ROWS):
+                yield batch.slice(start, ROWS)
+
+    rows = header.number_rows
+    return Part(
+        label,
+        tuple(column.name for column in columns),
+        tuple(column.public.get("type", column.type.kind) for column in columns),
+        rows if isinstance(rows, int) and rows >= 0 else None,
+        read,
+        public=tuple(column.public for column in columns),
+        notes=tuple(note for column in columns for note in column.notes),
+    )
+
+
+class _Reader:
+    """What pyreadstat reads of a file, with one clear line where it fails."""
+
+    def __init__(self, package: ModuleType, path: str, label: str) -> None:
+        self._package, self._path, self._label = package, path, label
+        ending = path.lower().rpartition(".")[2]
+        names = {"sav": "sav", "zsav": "sav", "dta": "dta", "xpt": "xport"}
+        self._read = getattr(package, f"read_{names.get(ending, ending)}")
+        # Of SPSS the codes of no value are read as they are; letters of Stata and SAS as nothing.
+        self._ways = {"user_missing": True} if names.get(ending) == "sav" else {}
+
+    def header(self, *, encoding: str | None) -> Any:
+        """The names and what is said of them; no row."""
+        return self._asked("cannot be read", metadataonly=True, encoding=encoding)[1]
+
+    def rows(self, names: Sequence[str]) -> Iterator[dict[str, list[Any]]]:
+        """Columns of some rows after another."""
+        count, start = max(ROWS, CELLS // max(1, len(names))), 0
+        while True:
+            cells, _ = self._asked(
+                "the file is damaged",
+                usecols=list(names),
+                row_offset=start,
+                row_limit=count,
+                encoding=BYTE_FOR_BYTE,
+            )
+            found = len(cells[names[0]]) if names else 0
+            if found:
+                yield cells
+            if found < count:
+                return
+            start += found
+
+    def _asked(self, failure: str, **asked: Any) -> Any:
+        errors = (self._package.ReadstatError, self._package.PyreadstatError)
+        try:
+            return self._read(
+                self._path,
+                output_format="dict",
+                disable_datetime_conversion=True,
+                **self._ways,
+                **asked,
+            )
+        except (*errors, UnicodeError) as error:
+            raise InvalidInput(f"{self._label}: {failure}") from error
+
+
+def _pyreadstat(label: str) -> ModuleType:
+    try:
+        import pyreadstat
+    except ImportError:
+        raise InvalidInput(
+            f"{label}: files of SPSS, Stata and SAS need pyreadstat: {EXTRA}"
+        ) from None
+    package: ModuleType = pyreadstat
+    return package
+
+
+def _encoding_of(header: Any, path: str, label: str) -> str:
+    """The encoding that the file says, or that files of its kind have."""
+    said = header.file_encoding
+    if said:
+        return checked_encoding(said, f"{label}: the encoding that the file says")
+    ending = path.lower().rpartition(".")[2]
+    if ending == "dta":
+        with open(path, "rb") as file:
+            return UTF8 if UTF8_STATA.match(file.read(64)) else LEGACY
+    return UTF8 if ending == "xpt" else LEGACY
+
+
+def _columns(header: Any, encoding: str, path: str) -> Iterator[StatColumn]:
+    """The columns of a header that was read byte for byte."""
+
+    def text(stored: str | None) -> str:
+        return "" if stored is None else _decoded(stored, encoding).strip()
+
+    labels = header.column_names_to_labels
+    for stored in header.column_names:
+        kind = type_of(
+            path, header.readstat_variable_types[stored], header.original_variable_types[stored]
+        )
+        missing = missing_codes(header.missing_ranges.get(stored, ()), text)
+        listed = {
+            (text(value) if isinstance(value, str) and kind.is_text else value): text(label)
+            for value, label in header.variable_value_labels.get(stored, {}).items()
+        }
+        ordered = header.variable_measure.get(stored) == "ordinal"
+        public = properties(kind, text(labels.get(stored)), listed, missing, ordered=ordered)
+        name = text(stored)
+        notes = (*missing.notes(name), *lone_label(name, kind, listed, missing))
+        yield StatColumn(stored, name, kind, missing, public, notes)
+
+
+def _decoded(stored: str, encoding: str) -> str:
+    """A text that was read byte for byte, with a mark for what cannot be decoded."""
+    return stored.encode("latin-1").decode(encoding, "replace")
+
+
+def _array(column: StatColumn, cells: list[Any], encoding: str) -> pa.Array:
+    """Values of one column, null where there is none."""
+    if column.type.is_text:
+        return _texts(cells, encoding)
+    # Nothing becomes NaN.
+    numbers: NDArray[np.float64] = np.array(cells, dtype=np.float64)
+    for low, high in column.missing.ranges:
+        numbers[(numbers >= low) & (numbers <= high)] = np.nan
+    return column.type.array(numbers)
+
+
+def _texts(cells: list[Any], encoding: str) -> pa.Array:
+    """Texts as bytes in UTF-8; those that cannot be decoded are no UTF-8."""
+    encoded = pa.array(cells, pa.string(), from_pandas=True).dictionary_encode()
+    known = [text.encode("latin-1") for text in encoded.dictionary.to_pylist()]
+    if encoding != UTF8:
+        known = [in_utf8(text, encoding) for text in known]
+    return pa.DictionaryArray.from_arrays(encoded.indices, pa.array(known, pa.binary()))

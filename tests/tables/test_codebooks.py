@@ -1,0 +1,258 @@
+"""A schema that is begun has what is public of a table, and nothing of its rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyreadstat
+import pytest
+from pyarrow import feather, parquet
+
+from mipselect.errors import InvalidInput
+from mipselect.tables import PublicMap, SchemaEncoder, TableFile, TableSchema, map_table
+from mipselect.tables.described import described
+from mipselect.tables.moments import Moments
+from mipselect.tables.proposed_types import confirmed, proposed_types
+from tests.support.stored_tables import as_dta, as_sav, as_xpt, columns, frame
+
+LABELLED = [
+    {"value": 1, "label": "never"},
+    {"value": 2, "label": "former"},
+    {"value": 3, "label": "daily"},
+]
+REFUSED = [{"value": ""}, {"value": "-9", "label": "refused"}, {"value": "-8"}]
+
+
+def begun(source: Any) -> dict[str, dict[str, Any]]:
+    return {entry["name"]: entry for entry in TableSchema.skeleton(source).content["fields"]}
+
+
+@pytest.mark.parametrize("ending", [".sav", ".zsav"])
+def test_spss_has_a_codebook(ending: str, tmp_path: Path) -> None:
+    found = begun(as_sav(columns(), tmp_path / f"t{ending}"))
+    assert found == {
+        "age": {
+            "name": "age",
+            "type": "integer",
+            "title": "Age in years",
+            "missingValues": REFUSED,
+        },
+        "dose": {"name": "dose", "type": "number"},
+        "sex": {"name": "sex", "type": "string", "title": "Sex"},
+        "smoking": {
+            "name": "smoking",
+            "type": "integer",
+            "missingValues": REFUSED,
+            "categories": LABELLED,
+            "categoriesOrdered": True,
+        },
+        "y": {"name": "y", "type": "number"},
+    }
+
+
+def test_stata_has_labels_and_sas_has_names(tmp_path: Path) -> None:
+    found = described(as_dta(columns(), tmp_path / "t.dta"))
+    fields = {entry["name"]: entry for entry in found.schema.content["fields"]}
+    assert fields["smoking"] == {"name": "smoking", "type": "integer", "categories": LABELLED}
+    # One label only is no list of values.
+    assert fields["age"] == {"name": "age", "type": "number", "title": "Age in years"}
+    assert "'age': one value only has a label, -9 ('refused')" in found.notes[0]
+    assert "categories come from labels: smoking." in found.notes[1]
+    assert begun(as_xpt(columns(), tmp_path / "t.xpt"))["age"]["title"] == "Age in years"
+
+
+def test_whole_numbers_of_stata(tmp_path: Path) -> None:
+    cells = pd.DataFrame({"a": pd.array([1, None, 3], dtype="Int32"), "b": [1.5, 2, 3]})
+    pyreadstat.write_dta(cells, tmp_path / "t.dta")
+    assert [entry["type"] for entry in begun(tmp_path / "t.dta").values()] == ["integer", "number"]
+
+
+def test_what_is_begun_maps_the_codes_and_not_their_labels(tmp_path: Path) -> None:
+    stored = as_sav(columns(), tmp_path / "t.sav")
+    content = TableSchema.skeleton(stored).content
+    content["fields"][0]["constraints"] = {"minimum": 18, "maximum": 90}
+    content["fields"][1]["constraints"] = {"minimum": -2, "maximum": 2}
+    content["fields"][2]["categories"] = ["f", "m", "é"]
+    content["fields"][4]["constraints"] = {"minimum": -5, "maximum": 5}
+    table = map_table(stored, TableSchema.of(content), target="y")
+    codes = columns()["smoking"]
+    places = {1: -1.0, 2: 0.0, 3: 1.0}
+    smoking = [c.name for c in table.units.columns].index("smoking")
+    assert table.X[:, smoking].tolist() == [places.get(code, 0.0) for code in codes]
+    assert table.X[:, smoking + 1].tolist() == [float(code in (None, -9, -8)) for code in codes]
+
+
+def test_texts_with_labels_and_codes_of_no_value(tmp_path: Path) -> None:
+    cells = pd.DataFrame({"s": ["a", "b", "x", ""], "y": [0.0, 1, 2, 3]})
+    pyreadstat.write_sav(
+        cells,
+        tmp_path / "t.sav",
+        variable_value_labels={"s": {"a": "Aachen", "b": "Bonn", "x": "unknown"}},
+        missing_ranges={"s": ["x"]},
+    )
+    assert begun(tmp_path / "t.sav")["s"] == {
+        "name": "s",
+        "type": "string",
+        "missingValues": [{"value": ""}, {"value": "x", "label": "unknown"}],
+        "categories": [{"value": "a", "label": "Aachen"}, {"value": "b", "label": "Bonn"}],
+    }
+
+
+def test_labels_of_codes_of_no_value_make_no_category(tmp_path: Path) -> None:
+    cells = pd.DataFrame({"income": [1.0, 2, -9, -8]})
+    labels = {"income": {-9: "refused", -8: "unknown"}}
+    missing: dict[str, Any] = {"income": [-9, -8]}
+    pyreadstat.write_sav(
+        cells, tmp_path / "t.sav", variable_value_labels=labels, missing_ranges=missing
+    )
+    found = begun(tmp_path / "t.sav")["income"]
+    assert "categories" not in found
+    assert found["missingValues"][1:] == [
+        {"value": "-9", "label": "refused"},
+        {"value": "-8", "label": "unknown"},
+    ]
+
+
+def test_rows_do_not_change_what_is_begun(tmp_path: Path) -> None:
+    one, other = columns(), columns()
+    for name, odd in (("age", 7.25), ("dose", -1e9), ("smoking", 99), ("y", None)):
+        other[name][5] = odd
+    for write, ending in ((as_sav, ".sav"), (as_dta, ".dta"), (as_xpt, ".xpt")):
+        a = described(write(one, tmp_path / f"a{ending}"))
+        b = described(write(other, tmp_path / f"b{ending}"))
+        assert (a.schema.text, a.notes) == (b.schema.text, b.notes)
+
+
+def test_labels_in_parquet_and_arrow(tmp_path: Path) -> None:
+    fields = [
+        pa.field("a", "int32", metadata={"label": "Age", "comment": "in years"}),
+        pa.field("b", pa.dictionary("int8", "string"), metadata={"other": "x"}),
+    ]
+    table = pa.table([[1], pa.array(["seen"]).dictionary_encode("encode")], names=["a", "b"])
+    table = table.cast(pa.schema(fields))
+    parquet.write_table(table, tmp_path / "t.parquet")
+    feather.write_feather(table, str(tmp_path / "t.feather"))
+    for source in (table, tmp_path / "t.parquet", tmp_path / "t.feather"):
+        assert list(begun(source).values()) == [
+            {"name": "a", "type": "integer", "title": "Age", "description": "in years"},
+            {"name": "b", "type": "string"},
+        ]
+
+
+def test_categories_that_a_type_declares() -> None:
+    stages = pd.CategoricalDtype(["I", "II", "III"], ordered=True)
+    table = pd.DataFrame(
+        {
+            "stage": pd.Series(["II", None], dtype=stages),
+            "code": pd.Series([3, 1], dtype=pd.CategoricalDtype([1, 2, 3])),
+            "odd": pd.Series(["", "a"], dtype=pd.CategoricalDtype(["", "a"])),
+            "y": [0.0, 1.0],
+        }
+    )
+    assert list(begun(table).values()) == [
+        {
+            "name": "stage",
+            "type": "string",
+            "categories": ["I", "II", "III"],
+            "categoriesOrdered": True,
+        },
+        {"name": "code", "type": "integer", "categories": [1, 2, 3]},
+        {"name": "odd", "type": "string"},
+        {"name": "y", "type": "number"},
+    ]
+    frames = pl.DataFrame(
+        {
+            "e": pl.Series(["a"], dtype=pl.Enum(["a", "b"])),
+            "c": pl.Series(["a"], dtype=pl.Categorical),
+        }
+    )
+    for source in (frames, frames.lazy()):
+        assert list(begun(source).values()) == [
+            {"name": "e", "type": "string", "categories": ["a", "b"]},
+            {"name": "c", "type": "string"},
+        ]
+
+
+CSV = "n,k,t,s,z,e,m\n1.5,7,true,a,007,,1\n,NA,False,b, 8 ,NA,true\n-2e3,-9,,7,12,nan,\n"
+TYPES = {
+    "n": "number",
+    "k": "integer",
+    "t": "boolean",
+    "s": "string",
+    "z": "string",
+    "e": "string",
+    "m": "string",
+}
+
+
+def proposed(path: Path) -> TableSchema:
+    path.write_text(CSV)
+    return described(path, types=proposed_types(path)).schema
+
+
+def test_types_are_proposed_and_marked(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    schema = proposed(path)
+    assert proposed_types(path) == TYPES
+    assert {field.name: field.type for field in schema.fields} == TYPES
+    assert all(field.type_proposed for field in schema.fields)
+    assert all(set(entry) == {"name", "type", "mipselect:typeProposed"}
+               for entry in schema.content["fields"])  # fmt: skip
+    with pytest.raises(InvalidInput, match="has types of its own"):
+        proposed_types(pa.table({"a": [1]}))
+
+
+def test_types_of_cells(tmp_path: Path) -> None:
+    cells = pd.DataFrame(
+        {
+            "n": [1, 2.5],
+            "k": [1, 2],
+            "t": [True, False],
+            "s": ["a", 1],
+            "m": [1, "2"],
+            "x": [1, True],
+        }
+    )
+    cells.astype(object).to_excel(tmp_path / "t.xlsx", index=False)
+    expected = ["number", "integer", "boolean", "string", "integer", "string"]
+    assert list(proposed_types(tmp_path / "t.xlsx").values()) == expected
+
+
+def test_nothing_uses_types_that_nobody_confirmed(tmp_path: Path) -> None:
+    content = proposed(tmp_path / "t.csv").content
+    for entry in content["fields"]:
+        if entry["type"] in ("integer", "number"):
+            entry["constraints"] = {"minimum": 0, "maximum": 9}
+        elif entry["type"] == "string":
+            entry["categories"] = ["a", "b"]
+    schema, table = TableSchema.of(content), tmp_path / "t.csv"
+    uses = (
+        lambda s: map_table(table, s, target="n"),
+        lambda s: Moments.of(table, s, target="n"),
+        lambda s: PublicMap.of(s, target="n"),
+        lambda s: PublicMap.without_ranges(s, target="n"),
+        lambda s: SchemaEncoder(s).fit(pd.read_csv(table)),
+    )
+    for use in uses:
+        with pytest.raises(InvalidInput, match=r"the types of n, k, t, s.*schema confirm"):
+            use(schema)
+        use(confirmed(schema))
+    assert not any(field.type_proposed for field in confirmed(schema).fields)
+    left = {key: v for key, v in content["fields"][0].items() if key != "mipselect:typeProposed"}
+    assert confirmed(schema).content["fields"][0] == left
+
+
+def test_a_way_to_write_a_file_goes_with_it(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes("a;größe\n1;2\n".encode("latin-1"))
+    source = TableFile(path, ";", "latin-1")
+    assert list(begun(source)) == ["a", "größe"]
+    assert list(proposed_types(source).values()) == ["integer", "integer"]
+
+
+def test_a_frame_has_no_more_than_its_types() -> None:
+    assert begun(frame(columns()))["age"] == {"name": "age", "type": "number"}

@@ -1,0 +1,260 @@
+"""Files of SPSS, Stata and SAS: the same moments as from Parquet, and rows that move alone."""
+
+from __future__ import annotations
+
+import datetime
+import struct
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyreadstat
+import pytest
+
+from mipselect.errors import InvalidInput
+from mipselect.tables import TableFile, TableSchema, map_table
+from mipselect.tables import stat_files as reading
+from mipselect.tables.moments import Moments
+from mipselect.tables.numbers import read_table
+from mipselect.tables.sources import open_source
+from tests.support.stored_tables import SCHEMA, WRITERS, as_parquet, as_sav, columns, frame
+
+STAT = [".sav", ".zsav", ".dta", ".xpt"]
+
+
+def moments(source: Any) -> np.ndarray:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        return Moments.of(source, SCHEMA, target="y").folds
+
+
+@pytest.mark.parametrize("ending", [*STAT, ".xlsx"])
+def test_the_same_moments_bit_for_bit(ending: str, tmp_path: Path) -> None:
+    table = columns()
+    expected = moments(as_parquet(table, tmp_path / "t.parquet"))
+    stored = WRITERS[ending](table, tmp_path / f"t{ending}")
+    np.testing.assert_array_equal(moments(stored), expected)
+    np.testing.assert_array_equal(moments(TableFile(stored)), expected)
+    other = columns()
+    other["dose"][3] = 0.5 if other["dose"][3] != 0.5 else -0.5
+    changed = WRITERS[ending](other, tmp_path / f"other{ending}")
+    assert (moments(changed) != expected).any()
+
+
+@pytest.mark.parametrize("ending", STAT)
+def test_many_pieces_are_one_table(
+    ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = columns()
+    stored = WRITERS[ending](table, tmp_path / f"t{ending}")
+    whole = map_table(stored, SCHEMA, target="y")
+    for rows, cells in ((7, 35), (200, 1), (100, 1), (1, 500)):
+        monkeypatch.setattr(reading, "ROWS", rows)
+        monkeypatch.setattr(reading, "CELLS", cells)
+        sizes = [batch.num_rows for batch in open_source(stored)[0].read(("age", "y"))]
+        assert sum(sizes) == 200
+        assert max(sizes) <= rows
+        np.testing.assert_array_equal(map_table(stored, SCHEMA, target="y").X, whole.X)
+
+
+ODD = [None, -9, -8, 1e300, -1e300, 0.1, 2**40, 17.5, -0.0, 3]
+
+
+@pytest.mark.parametrize("ending", STAT)
+def test_one_row_moves_alone(ending: str, tmp_path: Path) -> None:
+    table = columns(40)
+    before = map_table(WRITERS[ending](table, tmp_path / f"a{ending}"), SCHEMA, target="y")
+    others = np.arange(40) != 11
+    moved = 0
+    for k, odd in enumerate(ODD):
+        for name, value in (("age", odd), ("smoking", odd), ("dose", odd), ("sex", "x" * k)):
+            changed = {key: list(cells) for key, cells in table.items()}
+            # SAS has no number beyond 7e75.
+            changed[name][11] = 1e70 if ending == ".xpt" and value == 1e300 else value
+            if ending == ".xpt" and value == -1e300:
+                changed[name][11] = -1e70
+            stored = WRITERS[ending](changed, tmp_path / f"b{ending}")
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                after = map_table(stored, SCHEMA, target="y")
+            np.testing.assert_array_equal(after.X[others], before.X[others])
+            np.testing.assert_array_equal(after.y[others], before.y[others])
+            moved += bool((after.X[11] != before.X[11]).any())
+    assert moved > 20
+
+
+@pytest.mark.parametrize("ending", [".sav", ".dta", ".xpt"])
+def test_bytes_that_are_no_letters_are_a_value_in_no_list(ending: str, tmp_path: Path) -> None:
+    table = columns(40)
+    table["sex"] = ["QQ" if k == 11 else cell for k, cell in enumerate(table["sex"])]
+    stored = WRITERS[ending](table, tmp_path / f"a{ending}")
+    before = map_table(stored, SCHEMA, target="y").X
+    content = stored.read_bytes()
+    assert content.count(b"QQ") == 1
+    for two in (b"\xff\xfe", b"\xc3\xc3", b"\x80\x81", b"\xe9Q"):
+        stored.write_bytes(content.replace(b"QQ", two))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            after = map_table(stored, SCHEMA, target="y").X
+        np.testing.assert_array_equal(after, before)
+
+
+def test_an_encoding_takes_the_place_of_the_one_of_the_file(tmp_path: Path) -> None:
+    table = columns(40)
+    table["sex"] = ["e#" if cell == "é" else cell for cell in table["sex"]]
+    stored = WRITERS[".sav"](table, tmp_path / "t.sav")
+    stored.write_bytes(stored.read_bytes().replace(b"e#", b"\xe9 "))
+    found = map_table(TableFile(stored, encoding="latin-1"), SCHEMA, target="y").X
+    expected = map_table(as_parquet(columns(40), tmp_path / "t.parquet"), SCHEMA, target="y").X
+    np.testing.assert_array_equal(found, expected)
+    assert (expected != map_table(stored, SCHEMA, target="y").X).any()
+
+
+def test_names_and_texts_in_any_language(tmp_path: Path) -> None:
+    name = "größe"
+    cells = pd.DataFrame({name: ["é" * 120, "年", "x"], "y": [0.0, 0.5, 1.0]})
+    pyreadstat.write_sav(cells, tmp_path / "t.sav", column_labels={name: "Größe in cm"})
+    pyreadstat.write_dta(cells, tmp_path / "t.dta", column_labels={name: "Größe in cm"})
+    listed = {"name": name, "type": "string", "categories": ["é" * 120, "年"]}
+    y = {"name": "y", "type": "number", "constraints": {"minimum": 0, "maximum": 1}}
+    schema = TableSchema.of({"fields": [listed, y]})
+    for ending in (".sav", ".dta"):
+        begun = TableSchema.skeleton(tmp_path / f"t{ending}").content["fields"][0]
+        assert begun == {"name": name, "type": "string", "title": "Größe in cm"}
+        X = map_table(tmp_path / f"t{ending}", schema, target="y").X
+        assert X[:, 0].tolist() == [-1, 1, 0]
+
+
+def test_old_files_of_stata_are_not_in_utf8(tmp_path: Path) -> None:
+    cells = pd.DataFrame({"s": ["e#", "x"], "y": [0.0, 1.0]})
+    pyreadstat.write_dta(cells, tmp_path / "t.dta", version=10)
+    content = (tmp_path / "t.dta").read_bytes()
+    (tmp_path / "t.dta").write_bytes(content.replace(b"e#", b"\xe9 "))
+    batch = next(iter(open_source(tmp_path / "t.dta")[0].read(("s",))))
+    assert [text.strip() for text in batch.column(0).to_pylist()] == ["é".encode(), b"x"]
+
+
+def test_old_files_of_spss_do_not_say_their_letters(tmp_path: Path) -> None:
+    pyreadstat.write_sav(pd.DataFrame({"s": ["e#", "x"], "y": [0.0, 1.0]}), tmp_path / "t.sav")
+    content = (tmp_path / "t.sav").read_bytes().replace(b"e#", b"\xe9 ")
+    # The records of the encoding, 20, and of its number, 3, become such as nobody knows.
+    for kind, size, count in ((20, 1, 5), (3, 4, 8)):
+        record = struct.pack("<4i", 7, kind, size, count)
+        assert content.count(record) == 1
+        content = content.replace(record, struct.pack("<4i", 7, 90 + kind, size, count))
+    (tmp_path / "t.sav").write_bytes(content)
+    batch = next(iter(open_source(tmp_path / "t.sav")[0].read(("s",))))
+    assert batch.column(0).to_pylist() == ["é".encode(), b"x"]
+
+
+WHEN = datetime.datetime(2020, 1, 31, 12, 30)
+
+
+def test_dates_are_dates_and_beyond_the_calendar_there_is_none(tmp_path: Path) -> None:
+    cells = pd.DataFrame(
+        {
+            "day": [WHEN.date(), datetime.date(1900, 5, 5), None],
+            "time": [WHEN, datetime.datetime(1900, 5, 5), None],
+        }
+    )
+    pyreadstat.write_sav(cells, tmp_path / "t.sav")
+    pyreadstat.write_dta(cells, tmp_path / "t.dta")
+    pyreadstat.write_xport(cells, tmp_path / "t.xpt")
+    for ending in (".sav", ".dta", ".xpt"):
+        part = open_source(tmp_path / f"t{ending}")[0]
+        assert part.kinds == ("date", "datetime"), ending
+        batch = next(iter(part.read(("day", "time"))))
+        expected = [WHEN.date(), datetime.date(1900, 5, 5), None]
+        assert batch.column(0).to_pylist() == expected, ending
+        assert batch.column(1).to_pylist() == [WHEN, datetime.datetime(1900, 5, 5), None]
+    odd = pd.DataFrame({"day": [0.0, 1e300, -1e300, 1e12, 86400.75 + 86399]})
+    pyreadstat.write_sav(odd, tmp_path / "t.sav", variable_format={"day": "DATE11"})
+    batch = next(iter(open_source(tmp_path / "t.sav")[0].read(("day",))))
+    days = [datetime.date(1582, 10, 14), None, None, None, datetime.date(1582, 10, 15)]
+    assert batch.column(0).to_pylist() == days
+
+
+def test_a_long_range_of_codes_is_no_value(tmp_path: Path) -> None:
+    cells = pd.DataFrame({"income": [100.0, -1.0, -1.5, -1e9, 0.0]})
+    ranges: dict[str, Any] = {"income": [{"lo": -1.7e308, "hi": -1}]}
+    pyreadstat.write_sav(cells, tmp_path / "t.sav", missing_ranges=ranges)
+    part = open_source(tmp_path / "t.sav")[0]
+    assert part.public == ({},)
+    assert "all values up to -1 to be none" in part.notes[0]
+    batch = next(iter(part.read(("income",))))
+    assert batch.column(0).to_pylist() == [100.0, None, None, None, 0.0]
+
+
+def test_a_code_of_no_value_may_be_a_category(tmp_path: Path) -> None:
+    """The schema decides; the file only says what to begin it with."""
+    stored = as_sav(columns(), tmp_path / "t.sav")
+    content = SCHEMA.content
+    content["fields"][3] = {"name": "smoking", "type": "integer", "categories": [1, 2, 3, -9]}
+    table = map_table(stored, TableSchema.of(content), target="y")
+    refused = [column.name for column in table.units.columns].index("smoking=-9")
+    expected = [float(code == -9) for code in columns()["smoking"]]
+    assert table.X[:, refused].tolist() == expected
+
+
+def test_a_table_of_numbers_without_a_schema(tmp_path: Path) -> None:
+    cells = {"a": [1.0, 2.0, -9.0], "y": [1.0, 2.0, 3.0]}
+    pyreadstat.write_sav(pd.DataFrame(cells), tmp_path / "t.sav")
+    pyreadstat.write_dta(pd.DataFrame(cells), tmp_path / "t.dta")
+    for ending in (".sav", ".dta"):
+        X, y, names = read_table(tmp_path / f"t{ending}", "y")
+        assert (X.tolist(), y.tolist(), names) == ([[1], [2], [-9]], [1, 2, 3], ("a",))
+    pyreadstat.write_sav(pd.DataFrame(cells), tmp_path / "t.sav", missing_ranges={"a": [-9]})
+    with pytest.raises(InvalidInput, match=r"\(sensitive\) row 2 .*'a' holds no finite number"):
+        read_table(tmp_path / "t.sav", "y")
+
+
+def test_several_files_are_one_table(tmp_path: Path) -> None:
+    table = columns()
+    for k in range(2):
+        part = {name: cells[k::2] for name, cells in table.items()}
+        as_sav(part, tmp_path / f"{k}.sav")
+    expected = moments(as_parquet(table, tmp_path.parent / "t.parquet"))
+    np.testing.assert_array_equal(moments(tmp_path), expected)
+
+
+@pytest.mark.parametrize("ending", STAT)
+def test_a_damaged_file_is_one_line(ending: str, tmp_path: Path) -> None:
+    stored = WRITERS[ending](columns(40), tmp_path / f"t{ending}")
+    content = stored.read_bytes()
+    # SAS does not say how many rows there are.
+    for cut in (0, 10, 200, *([] if ending == ".xpt" else [len(content) - 700])):
+        stored.write_bytes(content[:cut])
+        with pytest.raises(InvalidInput) as caught:
+            map_table(stored, SCHEMA, target="y")
+        assert str(stored) in str(caught.value)
+        assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("ending", [*STAT, ".sas7bdat"])
+def test_what_is_no_such_file(ending: str, tmp_path: Path) -> None:
+    for content in (b"", b"age,y\n1,2\n" * 100, bytes(5000)):
+        (tmp_path / f"t{ending}").write_bytes(content)
+        with pytest.raises(InvalidInput, match="cannot be read"):
+            open_source(tmp_path / f"t{ending}")
+
+
+def test_a_package_that_is_not_there_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stored = as_sav(columns(4), tmp_path / "t.sav")
+    monkeypatch.setitem(sys.modules, "pyreadstat", None)
+    with pytest.raises(InvalidInput, match=r"need pyreadstat: pip install 'mipselect\[stat\]'"):
+        open_source(stored)
+
+
+def test_a_frame_as_it_was_written(tmp_path: Path) -> None:
+    """The helper of these tests keeps codes: nothing here is judged by what it has lost."""
+    table = columns(40)
+    stored = pa.Table.from_pandas(frame(table))
+    assert stored["age"].to_pylist() == table["age"]
+    read, _ = pyreadstat.read_sav(as_sav(table, tmp_path / "t.sav"), user_missing=True)
+    np.testing.assert_array_equal(read["age"], np.array(table["age"], dtype=float))

@@ -1,0 +1,285 @@
+"""CSV files as other programs write them: delimiters, encodings, line ends, blanks around names."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import warnings
+from encodings.aliases import aliases
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mipselect.errors import InvalidInput
+from mipselect.problem.stored.headers import header
+from mipselect.tables import TableFile, TableSchema, map_table
+from mipselect.tables import transcoded as reading
+from mipselect.tables.csv_rows import CsvRows
+from mipselect.tables.numbers import read_table
+from mipselect.tables.sources import open_source
+
+SCHEMA = TableSchema.of(
+    {
+        "fields": [
+            {
+                "name": "dose",
+                "type": "number",
+                "decimalChar": ",",
+                "constraints": {"minimum": 0, "maximum": 4},
+            },
+            {"name": "größe", "type": "string", "categories": ["é", "ß", "a;b"]},
+            {"name": "y", "type": "number", "constraints": {"minimum": 0, "maximum": 1}},
+        ]
+    }
+)
+ROWS = ["1,5;é;1", "0;ß;0", '4;"a;b";1', ";;", "x;x;x"]
+TEXT = "dose; größe ;y\n" + "".join(f"{row}\n" for row in ROWS)
+
+
+def mapped(source: Any) -> np.ndarray:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        table = map_table(source, SCHEMA, target="y")
+    return np.column_stack([table.X, table.y])
+
+
+EXPECTED = [
+    [-0.25, 0, 1, 0, 0, 0, 1],
+    [-1, 0, 0, 1, 0, 0, -1],
+    [1, 0, 0, 0, 1, 0, 1],
+    [0, 1, 0, 0, 0, 1, 0],
+    [0, 1, 0, 0, 0, 0, 0],
+]
+
+
+@pytest.mark.parametrize("ends", ["\n", "\r\n", "\r"], ids=repr)
+@pytest.mark.parametrize(
+    "encoding",
+    ["utf-8", "utf-8-sig", "latin-1", "cp1252", "UTF-16", "utf-16-le", "utf-32", "cp850", "cp500"],
+)
+def test_delimiter_encoding_and_line_ends(encoding: str, ends: str, tmp_path: Path) -> None:
+    for name in ("t.csv", "t.csv.gz"):
+        content = TEXT.replace("\n", ends).encode(encoding)
+        (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith("gz") else content)
+        source = TableFile(tmp_path / name, delimiter=";", encoding=encoding)
+        assert mapped(source).tolist() == EXPECTED
+        assert mapped(TableFile(str(tmp_path / name), ";", encoding)).tolist() == EXPECTED
+
+
+def test_a_tab_and_a_bar(tmp_path: Path) -> None:
+    for mark in ("\t", "|", ":"):
+        (tmp_path / "t.csv").write_text(TEXT.replace(";", mark).replace(f"a{mark}b", "a;b"))
+        assert mapped(TableFile(tmp_path / "t.csv", delimiter=mark)).tolist() == EXPECTED
+
+
+@pytest.mark.parametrize("ends", [b"\n", b"\r\n", b"\r"], ids=repr)
+def test_line_ends_in_small_blocks(ends: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes(b"a,b" + ends + b"".join(b"%d,x%s" % (k, ends) for k in range(500)))
+    for block in (32, 33, 34, 35, 1000):
+        rows = CsvRows("t", lambda: path.open("rb"), compressed=False, block=block)
+        found = [v for batch in rows.batches(("a",)) for v in batch.column(0).to_pylist()]
+        assert [int(value) for value in found] == list(range(500))
+
+
+HOSTILE = [
+    b"\xff",
+    b"\x81",
+    b"\xe9",
+    b"\x9d",
+    b"\xc3",
+    b"\x00",
+    b"\xf0\x9f",
+    b"\x8f\xa1",
+    b"\xa1\xa1\xa1",
+]
+
+
+@pytest.mark.parametrize(
+    "encoding", ["latin-1", "cp1252", "ascii", "cp932", "gb18030", "euc-jp", "big5", "johab"]
+)
+@pytest.mark.parametrize("chunk", [1, 7, 1 << 20])
+def test_bytes_that_cannot_be_decoded_change_their_row_only(
+    encoding: str, chunk: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading, "CHUNK", chunk)
+    path = tmp_path / "t.csv"
+    rows = [f"{k % 4};ab;1\n".encode() for k in range(9)]
+    head = b"dose;note;y\n"
+    content = {"fields": [SCHEMA.content["fields"][0], SCHEMA.content["fields"][2]]}
+    schema = TableSchema.of(content)
+
+    def found() -> np.ndarray:
+        source = TableFile(path, delimiter=";", encoding=encoding)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            return map_table(source, schema, target="y").X
+
+    path.write_bytes(head + b"".join(rows))
+    before = found()
+    for odd in HOSTILE:
+        for row in (b"2;" + odd + b"\n", odd + b"\n", b"2;x;" + odd + b"\n", odd + b";x;1\n"):
+            path.write_bytes(head + b"".join(rows[:4]) + row + b"".join(rows[5:]))
+            after = found()
+            assert len(after) == 9
+            np.testing.assert_array_equal(np.delete(after, 4, 0), np.delete(before, 4, 0))
+
+
+def taken() -> list[str]:
+    """All encodings of Python in which a table can be."""
+    found = set()
+    for name in aliases.values():
+        with contextlib.suppress(InvalidInput):
+            found.add(reading.checked_encoding(name))
+    return sorted(found - set(reading.WIDE))
+
+
+@pytest.mark.parametrize("encoding", taken())
+def test_no_byte_takes_in_the_line_end_behind_it(encoding: str) -> None:
+    assert len(taken()) > 60
+    ends = [chr(code).encode(encoding) for code in (10, 13)]
+    for end in ends:
+        for first in range(256):
+            for second in (b"", b"\x81", b"\x30", b"\x8e", b"\xa1"):
+                row = bytes([first]) + second
+                text = reading.in_utf8(row + end + "A".encode(encoding), encoding)
+                assert text.endswith(end.decode(encoding).encode() + b"A"), (row, end)
+
+
+def test_half_a_letter_of_utf16_changes_its_row_only(tmp_path: Path) -> None:
+    rows = [row.encode("utf-16-le") for row in TEXT.splitlines(keepends=True)]
+    path = tmp_path / "t.csv"
+    for odd in (b"\x00\xd8", b"\x00\xdc", b"\x00\xdc\x00\xd8"):
+        changed = list(rows)
+        changed[2] = "0;".encode("utf-16-le") + odd + ";0\n".encode("utf-16-le")
+        path.write_bytes(b"".join(changed))
+        found = mapped(TableFile(path, ";", "utf-16-le")).tolist()
+        assert found[0] == EXPECTED[0]
+        assert found[2:] == EXPECTED[2:]
+        assert found[1] == [-1, 0, 0, 0, 0, 0, -1]
+
+
+def test_what_cannot_be_decoded_is_in_no_list(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    lists = {
+        "name": "c",
+        "type": "string",
+        "categories": ["\udcff".encode("utf-8", "replace").decode(), "\ufffd"],
+    }
+    y = {"name": "y", "type": "number", "constraints": {"minimum": 0, "maximum": 1}}
+    path.write_bytes(b"c,y\n\x81,1\n\xef\xbf\xbd,1\n")
+    X = map_table(
+        TableFile(path, encoding="cp1252"), TableSchema.of({"fields": [lists, y]}), target="y"
+    ).X
+    assert X.tolist() == [[0, 0], [0, 0]]
+
+
+@pytest.mark.parametrize(
+    ("ways", "message"),
+    [
+        ({"delimiter": ";;"}, "delimiter must be one character"),
+        ({"delimiter": "a"}, "delimiter must be one character"),
+        ({"delimiter": '"'}, "delimiter must be one character"),
+        ({"delimiter": "\n"}, "delimiter must be one character"),
+        ({"delimiter": "é"}, "delimiter must be one character"),
+        ({"encoding": "klingon"}, "no encoding of texts is called 'klingon'"),
+        ({"encoding": "hex"}, "no encoding of texts is called 'hex'"),
+        ({"encoding": "utf-7"}, "no row can be read by itself"),
+        ({"encoding": "iso2022_jp"}, "no row can be read by itself"),
+        ({"encoding": "unicode_escape"}, "no row can be read by itself"),
+        ({"encoding": 3}, "encoding must be the name"),
+        ({"sheet": 1}, "sheet must be the name of a sheet"),
+        ({"path": 3}, "path must be a str or a Path"),
+    ],
+)
+def test_what_is_no_way_to_write_a_file(ways: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        TableFile(**{"path": "t.csv", **ways})
+
+
+@pytest.mark.parametrize(
+    ("name", "ways", "message"),
+    [
+        ("t.parquet", {"delimiter": ";"}, "--delimiter is for CSV files, and this is a Parquet"),
+        ("t.arrow", {"encoding": "latin-1"}, "--encoding is for CSV and SPSS, Stata or SAS files"),
+        ("t.csv", {"sheet": "first"}, "--sheet is for Excel files, and this is a CSV file"),
+        ("t.xlsx", {"delimiter": ";"}, "this is an Excel file"),
+        ("t.sav", {"sheet": "first"}, "this is an SPSS, Stata or SAS file"),
+    ],
+)
+def test_what_does_not_apply_is_refused(
+    name: str, ways: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_bytes(b"")
+    with pytest.raises(InvalidInput, match=message):
+        open_source(TableFile(tmp_path / name, **ways))
+
+
+@pytest.mark.parametrize(
+    ("content", "delimiter", "wanted"),
+    [
+        ("a;b;y\n", ",", "';'"),
+        ("a\tb\ty\n", ",", "tab"),
+        ("a|b|y\n", ";", r"'\|'"),
+        ("a,b,y\n", ";", "','"),
+    ],
+)
+def test_another_delimiter_is_named(
+    content: str, delimiter: str, wanted: str, tmp_path: Path
+) -> None:
+    (tmp_path / "t.csv").write_text(content + "1;2;3\n")
+    source = TableFile(tmp_path / "t.csv", delimiter=delimiter)
+    for look in (
+        lambda: open_source(source),
+        lambda: read_table(source, "y"),
+        lambda: header(source, "y", None),
+    ):
+        with pytest.raises(InvalidInput, match=f"separated by {wanted}.*--delimiter {wanted}"):
+            look()
+
+
+def test_blanks_around_names_do_not_count(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text('  a ,"b ",\ty\n1,2,3\n')
+    assert open_source(path)[0].names == ("a", "b", "y")
+    assert header(path, "y", None) == ("a", "b")
+    X, y, names = read_table(path, "y")
+    assert (X.tolist(), y.tolist(), names) == ([[1, 2]], [3], ("a", "b"))
+    path.write_text("a,y, a\n1,2,x\n")
+    schema = TableSchema.of_numbers({"a": (0, 1), "y": (0, 1)})
+    with pytest.raises(InvalidInput, match="two columns are called a"):
+        map_table(path, schema, target="y")
+    with pytest.raises(InvalidInput, match="repeated: a"):
+        read_table(path, "y")
+    with pytest.raises(InvalidInput, match="field names must differ"):
+        TableSchema.skeleton(path)
+
+
+def test_numbers_in_other_dialects(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    for encoding in ("utf-16", "latin-1"):
+        for ends in ("\r", "\r\n"):
+            text = f"größe;y{ends}1;2{ends}3;4{ends}"
+            path.write_bytes(text.encode(encoding))
+            source = TableFile(path, ";", encoding)
+            assert header(source, "y", None) == ("größe",)
+            X, y, _ = read_table(source, "y")
+            assert (X.tolist(), y.tolist()) == ([[1], [3]], [2, 4])
+    path.write_bytes(b"a;y\n1;x\xe9\n")
+    with pytest.raises(InvalidInput, match="line 2, column 'y' holds text that is no number"):
+        read_table(TableFile(path, ";", "latin-1"), "y")
+
+
+def test_a_header_says_nothing_of_rows(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    for rest in (b"\xff\xfe\r\0,1", b'"', b'1,"2\r'):
+        path.write_bytes(b"a,y\r" + rest)
+        assert header(path, "y", None) == ("a",)
+    path.write_bytes(b"\xff,y\n1,2\n")
+    for look in (lambda: header(path, "y", None), lambda: open_source(path)):
+        with pytest.raises(InvalidInput, match=r"the header is not UTF-8.*--encoding"):
+            look()
+    with pytest.raises(InvalidInput, match="the header is not ascii; give another --encoding"):
+        open_source(TableFile(path, encoding="ascii"))
