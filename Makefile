@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types check docs linkcheck hostile faults compare system-solvers bench clean
+.PHONY: demo test lint types check docs linkcheck hostile faults compare system-solvers system-browser bench clean
 
 # Installed once, and again when the dependencies change.
 $(VENV)/installed: pyproject.toml
@@ -57,9 +57,12 @@ compare: $(VENV)/installed
 	$(BIN)/mipselect compare tiny-plain tiny-active-norm diabetes --formulation both
 	$(BIN)/mipselect compare tiny-duplicates paper-p100 tests/solvers/correlated.toml
 
-# Solvers that are no Python packages, where apt can install them; says what it skips.
-system-solvers:
-	@for package in coinor-cbc:cbc glpk-utils:glpsol; do \
+# Programs that are no Python packages, where apt can install them; says what it skips.
+system-solvers: SYSTEM = coinor-cbc:cbc glpk-utils:glpsol
+# For the tests of pages.
+system-browser: SYSTEM = chromium:chromium chromium-driver:chromedriver
+system-solvers system-browser:
+	@for package in $(SYSTEM); do \
 	  name=$${package%%:*}; program=$${package##*:}; \
 	  if command -v $$program >/dev/null; then echo "$$name: there"; \
 	  elif ! command -v apt-get >/dev/null; then echo "$$name: skipped, no apt-get here"; \

@@ -15,6 +15,7 @@ MODULES = (
     "mipselect.quality",
     "mipselect.tables",
     "mipselect.planning",
+    "mipselect.reports",
     "mipselect.datasets",
     "mipselect.losses",
     "mipselect.search",

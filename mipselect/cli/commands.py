@@ -45,10 +45,6 @@ OWN = {
         "check",
         "Compare DATA with its schema, before ε is spent. The report is SENSITIVE.",
     ),
-    "schema": (
-        "schema",
-        "Work on a schema: confirm types that were proposed from the data.",
-    ),
     "moments": (
         "moments",
         "Add up squares and products over all rows of DATA, exactly, in one pass.",
@@ -82,9 +78,17 @@ OWN = {
         "card",
         "Write the privacy card of a release: what was done, the guarantee, who answers for it.",
     ),
+    "report": (
+        "release_report",
+        "Write a report on releases for everybody: results, guarantee, costs, how to cite.",
+    ),
     "ledger": (
         "ledger",
         "Keep a privacy budget in a file: create, show, verify, export.",
+    ),
+    "schema": (
+        "schema",
+        "Fill in a public schema, in a form or a spreadsheet: edit, to-csv, from-csv, confirm.",
     ),
 }
 """Their modules in `mipselect.cli`, and the first lines of their help, in the order of --help."""
@@ -125,10 +129,13 @@ class CommandGroup(TyperGroup):
 
 
 def imported(name: str) -> Any:
-    """Import the module of a command, which takes NumPy and SciPy along, and make the command."""
+    """Import the module of a command, which takes NumPy and SciPy along, and make the command.
+
+    A module with an `app` is a group of commands.
+    """
     module = import_module(known_commands()[name][0])
     alone = typer.Typer()
-    if name in ("ledger", "schema"):
+    if hasattr(module, "app"):
         alone.add_typer(module.app, name=name)
     else:
         epilog = getattr(module, "EXAMPLES", None)

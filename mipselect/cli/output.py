@@ -50,7 +50,7 @@ class InterruptedRun(MipselectError):
     """An interrupt came between trials; those in the file are kept."""
 
 
-def check_output(path: Path | None, inputs: Iterable[Path] = ()) -> None:
+def check_output(path: Path | None, inputs: Iterable[Path] = (), option: str = "--output") -> None:
     """Raise `InvalidInput` before any work unless `path` can become a file, or replace one.
 
     Parameters
@@ -59,16 +59,18 @@ def check_output(path: Path | None, inputs: Iterable[Path] = ()) -> None:
         What --output says.
     inputs : iterable of Path
         What the command reads; none of them may be replaced.
+    option : str
+        Option or argument that names the path.
     """
     if path is None:
         return
-    with about_output(path):
+    with about_output(path, option):
         if path.is_symlink():
-            raise InvalidInput(f"--output {path}: is a symbolic link; name the file itself")
-        check_writable(path)
+            raise InvalidInput(f"{option} {path}: is a symbolic link; name the file itself")
+        check_writable(path, option)
         for given in inputs:
             if path.exists() and given.exists() and path.samefile(given):
-                raise InvalidInput(f"--output {path}: is what is read, and would be replaced")
+                raise InvalidInput(f"{option} {path}: is what is read, and would be replaced")
 
 
 def check_figure(path: Path, option: str, inputs: Iterable[Path]) -> None:
@@ -79,29 +81,29 @@ def check_figure(path: Path, option: str, inputs: Iterable[Path]) -> None:
     require_matplotlib()
 
 
-def check_writable(path: Path) -> None:
+def check_writable(path: Path, option: str = "--output") -> None:
     """Raise `InvalidInput` unless there is a regular file to write to, or could be one."""
-    with about_output(path):
+    with about_output(path, option):
         folder = path.parent
         if not folder.is_dir():
-            raise InvalidInput(f"--output {path}: the folder {folder} does not exist")
+            raise InvalidInput(f"{option} {path}: the folder {folder} does not exist")
         if path.exists():
             if not path.is_file():
-                raise InvalidInput(f"--output {path}: exists and is not a regular file")
+                raise InvalidInput(f"{option} {path}: exists and is not a regular file")
             # To the owner of the machine everything is writable, so the mode is asked too.
             if not (os.access(path, os.W_OK) and path.stat().st_mode & ANYBODY_WRITES):
-                raise InvalidInput(f"--output {path}: is read-only and cannot be written to")
+                raise InvalidInput(f"{option} {path}: is read-only and cannot be written to")
         if not os.access(folder, os.W_OK | os.X_OK):
-            raise InvalidInput(f"--output {path}: the folder {folder} is not writable")
+            raise InvalidInput(f"{option} {path}: the folder {folder} is not writable")
 
 
 @contextmanager
-def about_output(path: Path) -> Iterator[None]:
+def about_output(path: Path, option: str = "--output") -> Iterator[None]:
     """Turn what the system says against a name, such as that it is too long, into bad input."""
     try:
         yield
     except OSError as error:
-        raise InvalidInput(f"--output {path}: {error.strerror or error}") from error
+        raise InvalidInput(f"{option} {path}: {error.strerror or error}") from error
 
 
 def deliver(

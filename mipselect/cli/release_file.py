@@ -13,6 +13,7 @@ from mipselect.disk import small_text
 from mipselect.errors import InvalidInput, MipselectError
 from mipselect.privacy import Guarantee, Release
 from mipselect.regression import ModelRelease
+from mipselect.reports.released import LedgerNote
 from mipselect.validation import (
     checked_flag,
     checked_integer,
@@ -23,16 +24,6 @@ from mipselect.validation import (
 
 LARGEST = 100_000_000
 LONGEST_PATH = 4_096
-
-
-@dataclass(frozen=True)
-class LedgerNote:
-    """Place of a release in a ledger: the ledger, its unit, and the number and hash of the row."""
-
-    identity: str
-    unit: str
-    number: int
-    hash: str
 
 
 @dataclass(frozen=True)
@@ -109,28 +100,42 @@ def read_release(path: Path) -> ReleaseFile:
             "there is no guarantee for a card to state"
         )
     try:
-        return _checked(report)
+        read = checked_release(report)
+        if not all(release.private for release in read.releases):
+            raise InvalidInput("it has seeded draws")
+        return read
     except KeyError as error:
         raise InvalidInput(f"{path}: is no release: {error} is missing") from error
     except (MipselectError, TypeError, AttributeError, ValueError) as error:
         raise InvalidInput(f"{path}: is no release as mipselect writes it: {error}") from error
 
 
-def _checked(report: Mapping[str, Any]) -> ReleaseFile:
+def checked_release(report: Mapping[str, Any]) -> ReleaseFile:
+    """Return a selection or a model, checked; its draws may be seeded ones.
+
+    Raises
+    ------
+    KeyError, MipselectError, TypeError, AttributeError, ValueError
+        If something is missing or wrong.
+    """
     model = None
     if "model" in report:
         model = ModelRelease.from_dict(report["model"])
         releases: tuple[Release, ...] = (model,)
-        one = total = _guarantee(report["guarantee"])
+        one = total = guarantee_of(report["guarantee"])
     else:
         releases = tuple(map(_release, report["releases"]))
-        one = _guarantee(report["guarantee_of_one_draw"])
-        total = _guarantee(report["guarantee_of_all_draws"])
-    if not releases or not all(release.private for release in releases):
-        raise InvalidInput("it has no draws, or seeded ones")
-    if any(release.guarantee != one for release in releases) or total.epsilon < one.epsilon:
+        one = guarantee_of(report["guarantee_of_one_draw"])
+        total = guarantee_of(report["guarantee_of_all_draws"])
+    if not releases:
+        raise InvalidInput("it has no draws")
+    least = one.times(len(releases))
+    is_less = total.epsilon < least.epsilon or total.delta < least.delta
+    if is_less or any(release.guarantee != one for release in releases):
         raise InvalidInput("its guarantees contradict each other")
     features, sizes, solver = (report.get(key) for key in ("features", "sizes", "solver"))
+    if sizes is not None and not sizes:
+        raise InvalidInput("sizes must be None or a list of sizes, got none")
     protected = report.get("protected_unit")
     source = report["data"] if "data" in report else report["instance"]
     return ReleaseFile(
@@ -155,7 +160,7 @@ def _checked(report: Mapping[str, Any]) -> ReleaseFile:
         solver=None
         if solver is None
         else checked_name(f"{solver['name']} {solver['version']}", "the solver"),
-        ledger=None if report.get("ledger") is None else _ledger(report["ledger"]),
+        ledger=None if report.get("ledger") is None else ledger_note(report["ledger"]),
         version=checked_name(report["mipselect"], "the version"),
         model=model,
         regression=None if model is None else checked_name(report["regression"], "regression"),
@@ -166,13 +171,14 @@ def _release(entry: Mapping[str, Any]) -> Release:
     return Release(
         tuple(entry["support"]),
         tuple(entry["feature_names"]),
-        _guarantee(entry["guarantee"]),
+        guarantee_of(entry["guarantee"]),
         entry["mechanism"],
         entry["private"],
     )
 
 
-def _guarantee(fields: Mapping[str, Any]) -> Guarantee:
+def guarantee_of(fields: Mapping[str, Any]) -> Guarantee:
+    """Return a guarantee that was written as JSON."""
     return Guarantee(
         fields["epsilon"],
         fields["delta"],
@@ -183,7 +189,8 @@ def _guarantee(fields: Mapping[str, Any]) -> Guarantee:
     )
 
 
-def _ledger(note: Mapping[str, Any]) -> LedgerNote:
+def ledger_note(note: Mapping[str, Any]) -> LedgerNote:
+    """Return the place in a ledger that was written as JSON."""
     return LedgerNote(
         checked_name(note["identity"], "the identity of the ledger"),
         checked_name(note["unit"], "the unit"),

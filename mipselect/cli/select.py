@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from mipselect.cli.arguments import chosen_loss, of_blocks, option_named, refuse_bounds
 from mipselect.cli.declared import command, group, option, options, refuse
+from mipselect.cli.field_titles import titles_of
 from mipselect.cli.inputs import Input, NumberTable, SchemaTable
 from mipselect.cli.method_options import SupportDrawOptions
 from mipselect.cli.options import Delivery, MethodKind, require_positive, stated
@@ -97,7 +98,10 @@ def select(arguments: SelectArguments) -> None:
     size = _support_size(arguments, plan.method)
     given = (_of_numbers if table.schema is None else _of_schema)(arguments, plan, size)
     check_output(delivery.output, [*given.files, *drawing.ledger.files])
-    title, head = Path(table.data).name, {"command": "select", **table.head}
+    title, head = (
+        Path(table.data).name,
+        {"command": "select", **table.head, **titles_of(table.schema)},
+    )
     deliver_task(DrawTask.of(given, plan, title, head), delivery, dry_run=drawing.dry_run)
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from html import escape
 from typing import Any
 
+from mipselect.documents.blocks import Alert, Block, Paragraph
+from mipselect.documents.html import html_part
 from mipselect.errors import InvalidInput
 from mipselect.privacy.guarantee import ROW, Guarantee
 from mipselect.validation import checked_flag, checked_integer, checked_name, set_fields, shown
@@ -101,4 +102,9 @@ class Release:
 
     def _repr_html_(self) -> str:
         """The same as `str`, for a notebook."""
-        return "".join(f"<p>{escape(line)}</p>" for line in str(self).splitlines())
+        return html_part(map(line_block, str(self).splitlines()))
+
+
+def line_block(line: str) -> Block:
+    """A line of a release for a notebook; that it is not private cannot be overlooked."""
+    return Alert(line) if line == f"{NOT_PRIVATE}." else Paragraph(line)

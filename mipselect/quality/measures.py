@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from mipselect.documents.blocks import Alert, Block, Paragraph, TextTable
+from mipselect.documents.html import html_part
 from mipselect.errors import InvalidInput
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.validation import (
@@ -237,3 +239,25 @@ class Quality:
 
     def __str__(self) -> str:
         return "\n".join(self.lines)
+
+    def _repr_html_(self) -> str:
+        """The verdict, the measures as a table and the guarantee, for a notebook."""
+        titles = ("measure", "estimate", "low", "high")
+        verdict: Block = Paragraph(f"{self.verdict}.")
+        if not self.beats_chance:
+            verdict = Alert(f"{self.verdict}.")
+        measures = tuple((one.name, *_cells(one)) for one in self.measures)
+        bins = tuple(
+            (
+                f"of rows with {100.0 * one.lower:.0f} to {100.0 * one.upper:.0f} %",
+                *_cells(one.share),
+            )
+            for one in self.bins
+        )
+        table = TextTable(titles, (*measures, *bins))
+        return html_part([verdict, table, Paragraph(f"Guarantee: {self.guarantee}.")])
+
+
+def _cells(one: Measure) -> tuple[str, str, str]:
+    value = "unknown" if one.value is None else f"{one.value:.3f}"
+    return value, f"{one.low:.3f}", f"{one.high:.3f}"

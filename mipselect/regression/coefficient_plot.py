@@ -32,7 +32,7 @@ def coefficient_plot(release: ModelRelease, axes: Any, level: float) -> Any:
     axes.axvline(0.0, color="0.8", zorder=0)
     labels = []
     for place, row in enumerate(rows):
-        label, units = _whole_range(release, row.term)
+        label, units = whole_range(release, row.term)
         labels.append(f"{label}: {OPEN}" if row.is_open else label)
         if row.is_open:
             continue
@@ -52,7 +52,7 @@ def coefficient_plot(release: ModelRelease, axes: Any, level: float) -> Any:
     return axes
 
 
-def _whole_range(release: ModelRelease, term: Term) -> tuple[str, float]:
+def whole_range(release: ModelRelease, term: Term) -> tuple[str, float]:
     """Return what a coefficient is drawn for, and its units: the whole range of a number."""
     if release.table is None or term.kind not in (PER_UNIT, PER_STEP):
         return term.meaning, 1.0

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from html import escape
-
+from mipselect.documents.blocks import TextTable
+from mipselect.documents.html import html_part
 from mipselect.privacy.guarantee import ROW
+from mipselect.privacy.release import line_block
 from mipselect.regression.coefficients import LEVEL, CoefficientTable
 from mipselect.regression.release import ModelRelease
 from mipselect.validation import checked_share
@@ -28,15 +28,15 @@ def summary_html(release: ModelRelease) -> str:
     """The same with a table of the coefficients: escaped, without scripts and styles."""
     before, after = _around(release)
     if not release.has_model:
-        return _paragraphs([*before, *after])
+        return html_part(map(line_block, [*before, *after]))
     table = CoefficientTable.of(release, LEVEL)
     rows = [cells for _, cells in table.listed()]
     kept = [k for k in range(len(HEADINGS)) if any(cells[k] for cells in rows)]
-    made = [_row("th", [HEADINGS[k] for k in kept])]
-    made += [_row("td", [cells[k] for k in kept]) for cells in rows]
-    before.append(table.head)
-    after = [*table.notes(ELSEWHERE), *after]
-    return f"{_paragraphs(before)}<table>{''.join(made)}</table>{_paragraphs(after)}"
+    made = TextTable(
+        tuple(HEADINGS[k] for k in kept), tuple(tuple(cells[k] for k in kept) for cells in rows)
+    )
+    lines = [*before, table.head], [*table.notes(ELSEWHERE), *after]
+    return html_part([*map(line_block, lines[0]), made, *map(line_block, lines[1])])
 
 
 def _around(release: ModelRelease) -> tuple[list[str], list[str]]:
@@ -50,11 +50,3 @@ def _around(release: ModelRelease) -> tuple[list[str], list[str]]:
     before.append(f"Features: {', '.join(features)}{always}")
     quality = [] if release.quality is None else [f"{release.quality.verdict}."]
     return before, [*quality, guarantee, *(f"Note: {note}." for note in release.footnotes)]
-
-
-def _row(tag: str, cells: Iterable[str]) -> str:
-    return f"<tr>{''.join(f'<{tag}>{escape(cell)}</{tag}>' for cell in cells)}</tr>"
-
-
-def _paragraphs(lines: Iterable[str]) -> str:
-    return "".join(f"<p>{escape(line)}</p>" for line in lines)

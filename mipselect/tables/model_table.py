@@ -19,7 +19,7 @@ from mipselect.tables.schema import TableSchema
 from mipselect.validation import checked_epsilon, checked_name, checked_names, set_fields
 
 OF_A_FIELD = (
-    *("name", "type", "categories", "categoriesOrdered", "missingValues"),
+    *("name", "title", "unit", "type", "categories", "categoriesOrdered", "missingValues"),
     *("trueValues", "falseValues", "decimalChar", "groupChar"),
 )
 OF_CONSTRAINTS = ("required", "enum")

@@ -23,6 +23,7 @@ from mipselect.search.progress import Progress
 from tests.support.commandline import LISTENING, Run
 from tests.support.wants import wants
 
+GROUPS = ("ledger", "schema")
 OTHER = "does not apply to --method permute-and-flip"
 RELEASE = ("release", "diabetes", "--epsilon", "1")
 
@@ -299,9 +300,7 @@ def test_the_first_line_is_that_of_the_command_itself(command: str) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "command", [name for name in known_commands() if name not in ("ledger", "schema")]
-)
+@pytest.mark.parametrize("command", [name for name in known_commands() if name not in GROUPS])
 def test_help_is_whole_on_a_common_terminal(
     run: Run, command: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

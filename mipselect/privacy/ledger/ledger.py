@@ -8,6 +8,8 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, Self
 
+from mipselect.documents.blocks import Paragraph, TextTable
+from mipselect.documents.html import html_part
 from mipselect.errors import InvalidInput, LedgerNotWritten, MipselectError
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.ledger.accountant import Account
@@ -171,6 +173,17 @@ class Ledger:
             return self._book.look(self._described)
         except MipselectError as error:
             return f"<Ledger: {error}>"
+
+    def _repr_html_(self) -> str:
+        """The budget, what was spent and what is left, for a notebook; entries are not shown."""
+        try:
+            amounts = {"budget": self.budget, "spent": self.spent, "left": self.remaining}
+        except MipselectError:
+            return html_part([Paragraph(repr(self))])
+        rows = tuple(
+            (words, f"{each.epsilon:.15g}", f"{each.delta:.15g}") for words, each in amounts.items()
+        )
+        return html_part([Paragraph(repr(self)), TextTable(("ledger", "ε", "δ"), rows)])
 
     def _described(self, account: Account) -> str:
         terms, spent = account.terms, account.spent(self._part)

@@ -1,0 +1,175 @@
+"""`mipselect report`: a set of releases for epidemiologists, boards and the public."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from mipselect.cli.declared import argument, command, group, option, options
+from mipselect.cli.ledger_entry import KEY_VARIABLE, given_key, ledger_files
+from mipselect.cli.options import Delivery
+from mipselect.cli.output import check_output, deliver, line, write_whole
+from mipselect.cli.reported_files import read_reported
+from mipselect.errors import InvalidInput
+from mipselect.privacy import Ledger
+from mipselect.reports import ReleaseReport
+from mipselect.reports.release_report import default_title
+from mipselect.reports.released import LedgerAccount, ReportedRelease
+from mipselect.reports.words import amount, joined
+from mipselect.validation import checked_line
+
+EXAMPLES = """Examples:
+
+mipselect report fields.json model.json --output report.html
+
+mipselect report model.json quality.json --ledger study.ledger \\
+    --title "Blood pressure in the clinic study" --output report.md
+"""
+
+LONGEST_TITLE = 300
+
+
+@options
+class ReportArguments:
+    """Arguments of `report`."""
+
+    files: list[Path] = argument(
+        "RELEASE.json...",
+        "What 'select', 'release', 'fit', 'evaluate' or another private command wrote with "
+        "--output.",
+    )
+    output: Path | None = option(
+        "--output",
+        "Receives the report.",
+        metavar="FILE.html|md",
+        show_default="Markdown on standard output",
+    )
+    title: str | None = option(
+        "--title", "Title of the report.", show_default="the name of the table"
+    )
+    ledger: Path | None = option(
+        "--ledger",
+        "The ledger that paid: the report says what is left. Nothing is charged.",
+        metavar="FILE",
+        show_default="not said",
+    )
+    key_file: Path | None = option(
+        "--ledger-key",
+        "With --ledger: the file of the key that the ledger was created with.",
+        metavar="KEY",
+        show_default=f"{KEY_VARIABLE}, or none",
+    )
+    delivery: Delivery = group(Delivery, without=("--output",))
+
+
+@command
+def report(arguments: ReportArguments) -> None:
+    """Write a report on releases for everybody: results, guarantee, costs, how to cite.
+
+    One HTML file, which loads nothing and can be printed, or Markdown. Nothing
+    in it depends on data but the releases. The privacy cards are its appendix.
+    What is sensitive, such as a report of 'solve', is refused.
+    """
+    output = arguments.output
+    if output is not None and output.suffix not in PAGES:
+        raise InvalidInput(f"--output must end in {' or '.join(PAGES)}, got {str(output)!r}")
+    if arguments.key_file is not None and arguments.ledger is None:
+        raise InvalidInput("--ledger-key goes with --ledger: it is the key of the ledger")
+    ledger = ledger_files(arguments.ledger, arguments.key_file) if arguments.ledger else []
+    check_output(output, [*arguments.files, *ledger])
+    title = arguments.title
+    if title is not None:
+        checked_line(title, "--title", LONGEST_TITLE)
+    releases, notes = read_once_each(arguments.files)
+    made = ReleaseReport(
+        title=default_title(releases) if title is None else title,
+        releases=releases,
+        account=None if arguments.ledger is None else account_of(arguments.ledger, arguments),
+        notes=notes,
+    )
+    seeded = not made.total.private
+    if output is not None:
+        write_whole(output, PAGES[output.suffix](made).encode(), sensitive=seeded)
+
+    def render(console: Console) -> None:
+        if output is None:
+            console.print(made.markdown(), markup=False, soft_wrap=True, end="")
+        else:
+            names = joined([one.name for one in releases])
+            line(console, f"{output}: a report on {names}, {amount(made.total)} in all")
+
+    deliver(report_of(made), render, as_json=arguments.delivery.as_json, output=None)
+
+
+PAGES = {".html": ReleaseReport.html, ".md": ReleaseReport.markdown}
+
+
+def account_of(file: Path, arguments: ReportArguments) -> LedgerAccount:
+    """Read the public part of a ledger: no times, and not how a draw ended."""
+    ledger = Ledger.open(file, key_file=given_key(arguments.key_file))
+    return LedgerAccount(
+        name=file.name,
+        identity=ledger.identity or "",
+        unit=ledger.unit,
+        budget=ledger.budget,
+        spent=ledger.spent,
+        remaining=ledger.remaining,
+        charges=len(ledger.entries),
+        in_parts=any(entry.part is not None for entry in ledger.entries),
+        hashes=frozenset(row.hash for row in ledger.rows()),
+        checked=not ledger.locked,
+    )
+
+
+def read_once_each(
+    files: Sequence[Path],
+) -> tuple[tuple[ReportedRelease, ...], tuple[str, ...]]:
+    """Read each release once; return a note for every file that repeats another."""
+    kept: dict[str, tuple[Path, ReportedRelease]] = {}
+    notes = []
+    for path in files:
+        one = read_reported(path)
+        same = sum(other.name == path.name for other, _ in kept.values())
+        if same:
+            one = replace(one, name=f"{one.name} ({same + 1})")
+        first_path, first = kept.setdefault(one.twin, (path, one))
+        if first is one:
+            continue
+        if path.samefile(first_path):
+            notes.append(f"{first.name} was given twice: it is counted once.")
+            continue
+        note = f"{path.name} holds the same release as {first.name}: it is counted once."
+        if one.releases and one.ledger is None:
+            note += f" Two draws that came out alike would cost {amount(one.guarantee)} more."
+        notes.append(note)
+    return tuple(one for _, one in kept.values()), tuple(notes)
+
+
+def report_of(made: ReleaseReport) -> dict[str, Any]:
+    """Return the JSON object of a report: what it is of, and what all of it costs."""
+    return {
+        "command": "report",
+        "sensitive": not made.total.private,
+        "private": made.total.private,
+        "title": made.title,
+        "releases": [
+            {
+                "file": one.name,
+                "sha256": one.digest,
+                "kind": one.kind,
+                "data": one.data,
+                "target": one.target,
+                "private": one.private,
+                "guarantee": one.guarantee.to_dict(),
+            }
+            for one in made.releases
+        ],
+        "guarantee": made.total.to_dict(),
+        "remaining": None if made.account is None else made.account.remaining.to_dict(),
+        "warnings": made.warnings,
+        "notes": list(made.notes),
+    }

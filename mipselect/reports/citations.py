@@ -1,0 +1,127 @@
+"""How to cite: the package, the papers of the methods, and the releases by their hashes.
+
+The same sources stand in CITATION.cff and docs/references.md; a test compares them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from mipselect.documents.blocks import Block, BulletList, Cited, Heading, Paragraph, TextTable
+from mipselect.reports.released import ReportedRelease
+
+AUTHORS = "The mipselect developers"
+TITLE = "mipselect: private variable selection by integer programming"
+
+PERMUTE = Cited(
+    "McKenna and Sheldon, “Permute-and-flip”, 2020,",
+    "arXiv:2010.12603",
+    "https://arxiv.org/abs/2010.12603",
+)
+EXPONENTIAL = Cited(
+    "McSherry and Talwar, “Mechanism design via differential privacy”, 2007,",
+    "doi:10.1109/FOCS.2007.66",
+    "https://doi.org/10.1109/FOCS.2007.66",
+)
+INTEGER_PROGRAMMING = Cited(
+    "Prastakos, Behdin and Mazumder, “Differentially Private High-dimensional Variable Selection "
+    "via Integer Programming”, 2025,",
+    "arXiv:2510.22062",
+    "https://arxiv.org/abs/2510.22062",
+)
+CORRELATIONS = Cited(
+    "Swope et al., “Feature Selection from Differentially Private Correlations”, 2024,",
+    "arXiv:2408.10862",
+    "https://arxiv.org/abs/2408.10862",
+)
+KENDALL = Cited(
+    "Dick, Gillenwater and Joseph, “Better Private Linear Regression Through Better Private "
+    "Feature Selection”, 2023,",
+    "arXiv:2306.00920",
+    "https://arxiv.org/abs/2306.00920",
+)
+BLOCKS = Cited(
+    "Kifer, Smith and Thakurta, “Private convex empirical risk minimization and high-dimensional "
+    "regression”, 2012,",
+    "PMLR 23:25",
+    "https://proceedings.mlr.press/v23/kifer12.html",
+)
+CHAIN = Cited(
+    "Roy and Tewari, “On the computational complexity of private high-dimensional model selection "
+    "via the exponential mechanism”, 2023,",
+    "arXiv:2310.07852",
+    "https://arxiv.org/abs/2310.07852",
+)
+OBJECTIVE = Cited(
+    "Chaudhuri, Monteleoni and Sarwate, “Differentially private empirical risk minimization”, "
+    "2011,",
+    "arXiv:0912.0071",
+    "https://arxiv.org/abs/0912.0071",
+)
+ADASSP = Cited(
+    "Wang, “Revisiting differentially private linear regression”, 2018,",
+    "arXiv:1803.02596",
+    "https://arxiv.org/abs/1803.02596",
+)
+BOOSTED = Cited(
+    "Tang et al., “Improved differentially private regression via gradient boosting”, 2023,",
+    "arXiv:2303.03451",
+    "https://arxiv.org/abs/2303.03451",
+)
+TUKEY = Cited(
+    "Amin, Joseph, Ribero and Vassilvitskii, “Easy differentially private linear regression”, "
+    "2023,",
+    "arXiv:2208.07353",
+    "https://arxiv.org/abs/2208.07353",
+)
+PRIVACY = Cited(
+    "Dwork and Roth, “The algorithmic foundations of differential privacy”, 2014,",
+    "doi:10.1561/0400000042",
+    "https://doi.org/10.1561/0400000042",
+)
+
+PAPERS = {
+    "permute-and-flip": (PERMUTE,),
+    "exponential": (EXPONENTIAL,),
+    "top-r": (INTEGER_PROGRAMMING,),
+    "mistakes": (INTEGER_PROGRAMMING,),
+    "sis": (CORRELATIONS,),
+    "kendall": (KENDALL,),
+    "sample-aggregate": (BLOCKS,),
+    "mcmc": (CHAIN,),
+    "objective": (OBJECTIVE,),
+    "adassp": (ADASSP,),
+    "boosted-adassp": (ADASSP, BOOSTED),
+    "tukey": (TUKEY,),
+}
+"""The papers of methods and regressions, by the names of the command line."""
+
+
+def citation_blocks(releases: Sequence[ReportedRelease]) -> Iterator[Block]:
+    """Say how to cite the software, the methods and the releases."""
+    yield Heading(2, "How to cite")
+    versions = sorted({one.version for one in releases if one.version is not None})
+    version = f" Version {', '.join(versions)}." if versions else ""
+    yield BulletList(
+        (f"{AUTHORS}. {TITLE}. Computer program.{version}", *papers_of(releases), PRIVACY)
+    )
+    known = [one for one in releases if one.digest is not None]
+    if known:
+        yield Paragraph(
+            "A release is named by the SHA-256 of its file, and by its row in a ledger where there "
+            "is one; whoever has the file can compare."
+        )
+        yield TextTable(
+            ("release", "SHA-256 of the file", "ledger, row"),
+            tuple((one.name, one.digest or "", _row(one)) for one in known),
+        )
+
+
+def papers_of(releases: Sequence[ReportedRelease]) -> tuple[Cited, ...]:
+    """The papers of all methods that were used, each once."""
+    used = [name for one in releases for name in (one.method, one.regression) if name is not None]
+    return tuple(dict.fromkeys(paper for name in used for paper in PAPERS.get(name, ())))
+
+
+def _row(one: ReportedRelease) -> str:
+    return "none" if one.ledger is None else f"{one.ledger.identity}, row {one.ledger.number}"

@@ -1,0 +1,288 @@
+"""`ReleaseReport`: a set of releases as one document for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from mipselect.documents.blocks import (
+    Alert,
+    Block,
+    BulletList,
+    Document,
+    Heading,
+    Paragraph,
+    TextTable,
+)
+from mipselect.documents.html import html_page, html_part
+from mipselect.documents.markdown import markdown_page
+from mipselect.errors import InvalidInput
+from mipselect.privacy import Guarantee, Release
+from mipselect.privacy.guarantee import ROW
+from mipselect.quality import Quality
+from mipselect.regression import ModelRelease
+from mipselect.reports.citations import citation_blocks
+from mipselect.reports.coefficients import coefficient_blocks
+from mipselect.reports.field_words import field_words
+from mipselect.reports.guarantees import SEEDED, guarantee_blocks
+from mipselect.reports.qualities import quality_blocks
+from mipselect.reports.released import (
+    CHECK,
+    EVALUATION,
+    MODEL,
+    SELECTION,
+    LedgerAccount,
+    ReportedRelease,
+)
+from mipselect.reports.selections import selection_blocks
+from mipselect.reports.spending import spending_blocks, total_of, warnings_of
+from mipselect.reports.words import amount, joined, plural
+
+EXPLAINED = (
+    "A release is an answer with randomness in it, which limits what can be concluded from it "
+    "about any one person; how far is said below. Nothing else in this report was computed from "
+    "the data."
+)
+
+
+CARD = (
+    "For ethics boards and registries of deployments. What only people know is to be filled in by "
+    "whoever answers for the release."
+)
+
+
+NEAR_CHANCE = (
+    "Near chance: at this ε, with so few rows, the fields were drawn almost the same whatever the "
+    "data. Take them as nearly random."
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReleaseReport:
+    """A set of releases as one document: results, guarantee, costs and sources, in plain words.
+
+    Nothing in it depends on data but the releases. `of` makes one of objects; the command
+    ``mipselect report`` makes one of files.
+
+    Parameters
+    ----------
+    title : str
+    releases : tuple of ReportedRelease
+    account : LedgerAccount, optional
+    notes : tuple of str
+        About the set, such as a file that was given twice.
+
+    Raises
+    ------
+    InvalidInput
+        Without a release, or if the δ of all of them add up to 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mipselect.regression import AdaSSPRegressor
+    >>> from mipselect.reports import ReleaseReport
+    >>> X = np.random.default_rng(0).uniform(-1, 1, (5000, 2))
+    >>> model = AdaSSPRegressor(x_bound=1.0, y_bound=1.0).fit(X, X[:, 0])
+    >>> report = ReleaseReport.of([model.release_], title="A first model")
+    >>> report.markdown().splitlines()[0]
+    '# A first model'
+    >>> report.total.epsilon
+    1.0
+    """
+
+    title: str
+    releases: tuple[ReportedRelease, ...]
+    account: LedgerAccount | None = None
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.releases:
+            raise InvalidInput("a report needs one release or more")
+        _ = self.total
+
+    @classmethod
+    def of(
+        cls, releases: Sequence[Release | Quality], *, title: str = "Private releases"
+    ) -> ReleaseReport:
+        """Make a report of releases, models and qualities.
+
+        Parameters
+        ----------
+        releases : sequence of Release, ModelRelease or Quality
+        title : str
+
+        Raises
+        ------
+        InvalidInput
+            If one of them is something else.
+        """
+        reported = [of_object(one, f"release {k}") for k, one in enumerate(releases, start=1)]
+        return cls(title=title, releases=tuple(reported))
+
+    @cached_property
+    def total(self) -> Guarantee:
+        """The guarantee of all releases together, by basic composition."""
+        return total_of(self.releases)
+
+    @property
+    def warnings(self) -> list[str]:
+        """What speaks against one account of all releases, a sentence each."""
+        return warnings_of(self.releases, self.account)
+
+    @property
+    def document(self) -> Document:
+        """The report as a title and blocks."""
+        return Document(self.title, tuple(self._blocks()))
+
+    def html(self) -> str:
+        """Return the report as one HTML file, which loads nothing and runs nothing."""
+        return html_page(self.document)
+
+    def markdown(self) -> str:
+        """Return the report as Markdown."""
+        return markdown_page(self.document)
+
+    def _repr_html_(self) -> str:
+        """The report for a notebook."""
+        return html_part([Heading(1, self.title), *self._blocks()])
+
+    def _blocks(self) -> Iterator[Block]:
+        yield from self._opening()
+        for k, one in enumerate(self.releases, start=1):
+            yield from _blocks_of(one, k)
+        yield from guarantee_blocks(self.releases, self.total)
+        yield from spending_blocks(self.releases, self.total, self.account)
+        yield from citation_blocks(self.releases)
+        for one in self.releases:
+            if one.card:
+                yield Heading(2, f"Appendix: privacy card of {one.name}")
+                yield Paragraph(CARD)
+                yield from one.card
+
+    def _opening(self) -> Iterator[Block]:
+        if seeded := [one.name for one in self.releases if not one.private]:
+            yield Alert(SEEDED.format(f"{joined(seeded)} {'was' if len(seeded) == 1 else 'were'}"))
+        yield Paragraph(f"{_question(self.releases)} {EXPLAINED}")
+        yield TextTable(
+            ("release", "what it is about", "privacy loss"),
+            tuple(
+                (one.name, f"{k}. {_what(one)}", _loss(one))
+                for k, one in enumerate(self.releases, start=1)
+            ),
+        )
+        if self.notes:
+            yield BulletList(self.notes)
+
+
+def of_object(one: Release | Quality, name: str) -> ReportedRelease:
+    """Return what a report knows of a release, from the release alone."""
+    match one:
+        case ModelRelease():
+            unit = ROW if one.table is None else one.table.unit
+            target = None if one.table is None else one.table.target
+            return ReportedRelease(
+                name=name,
+                kind=MODEL,
+                guarantee=one.guarantee,
+                target=target,
+                model=one,
+                titles=field_words(one),
+                unit=unit,
+            )
+        case Release():
+            return ReportedRelease(
+                name=name, kind=SELECTION, guarantee=one.guarantee, releases=(one,)
+            )
+        case Quality():
+            return ReportedRelease(name=name, kind=EVALUATION, guarantee=one.guarantee, quality=one)
+        case _:
+            raise InvalidInput(
+                f"{name}: a report is of Release, ModelRelease or Quality, not of a "
+                f"{type(one).__name__}"
+            )
+
+
+def default_title(releases: Sequence[ReportedRelease]) -> str:
+    """Return a title that names the tables."""
+    tables = list(dict.fromkeys(one.data for one in releases if one.data is not None))
+    return f"Private results from {joined(tables)}" if tables else "Private results"
+
+
+def _question(releases: Sequence[ReportedRelease]) -> str:
+    """Say what was to be found out, of which table, by how many releases."""
+    tables = list(dict.fromkeys(one.data for one in releases if one.data is not None))
+    targets = _aims(releases)
+    where = f" of the table{'s' if len(tables) > 1 else ''} {joined(tables)}" if tables else ""
+    aims = joined(targets) if targets else "a target"
+    kinds = {one.kind for one in releases}
+    if MODEL in kinds:
+        question = f"Which fields{where} go with {aims}, and how?"
+    elif SELECTION in kinds:
+        question = f"Which fields{where} go with {aims}?"
+    elif EVALUATION in kinds:
+        question = f"How good are predictions of {aims} on the rows{where or ' of a table'}?"
+    else:
+        question = f"What can be told{where} without telling about anybody?"
+    verb = "answers" if len(releases) == 1 else "answer"
+    kind = "private release" if all(one.private for one in releases) else "release"
+    return f"{question} {plural(len(releases), kind)} {verb}."
+
+
+def _aims(releases: Sequence[ReportedRelease]) -> list[str]:
+    """The targets, with their titles where one of the releases has them."""
+    found: dict[str, str] = {}
+    for one in releases:
+        if one.target is not None:
+            found[one.target] = found.get(one.target) or one.titles.get(one.target, "")
+    return [f"{name} ({words})" if words else name for name, words in found.items()]
+
+
+def _blocks_of(one: ReportedRelease, number: int) -> Iterator[Block]:
+    target = one.target or "the target"
+    yield Heading(2, f"{number}. {_what(one)}")
+    if not one.private:
+        yield Alert(SEEDED.format(f"{one.name} was"))
+    yield Paragraph(_origin(one))
+    if one.near_chance:
+        yield Alert(NEAR_CHANCE)
+    if one.model is not None:
+        yield from coefficient_blocks(one.model)
+        if one.model.quality is not None:
+            yield Heading(3, "How good is it?")
+            yield from quality_blocks(one.model.quality, target)
+    elif one.quality is not None:
+        yield from quality_blocks(one.quality, target)
+    elif one.releases:
+        yield from selection_blocks(one)
+    yield from one.contents
+
+
+def _what(one: ReportedRelease) -> str:
+    target = one.target or "the target"
+    return {
+        SELECTION: f"Which fields go with {target}",
+        MODEL: f"How {target} goes with other fields",
+        EVALUATION: f"How well {target} is predicted",
+        CHECK: "How well the table fits its schema",
+    }.get(one.kind, f"Private answer of mipselect {one.kind}")
+
+
+def _origin(one: ReportedRelease) -> str:
+    """Say from which table, by which method and under which guarantee a release was drawn."""
+    parts = [one.name]
+    if one.about is not None:
+        parts.append(f"about the model {one.about}")
+    if one.data is not None:
+        rows = "" if one.rows is None else f", {plural(one.rows, 'row')}"
+        parts.append(f"from {one.data}{rows}")
+    methods = [name for name in (one.method, one.regression) if name is not None]
+    if methods:
+        parts.append(f"drawn by {' and '.join(methods)}")
+    parts.append(_loss(one))
+    return f"{'; '.join(parts)}."
+
+
+def _loss(one: ReportedRelease) -> str:
+    return amount(one.guarantee) if one.private else f"NOT PRIVATE ({amount(one.guarantee)})"

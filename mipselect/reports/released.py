@@ -1,0 +1,140 @@
+"""What a report knows of one release: all of it was released or is public."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from mipselect.documents.blocks import Block
+from mipselect.privacy import Guarantee, Release
+from mipselect.quality import Quality
+from mipselect.regression import ModelRelease
+
+SELECTION, MODEL, EVALUATION, CHECK = "selection", "model", "evaluation", "check"
+"""Kinds of releases that a report has words for; any other is named by its command."""
+
+
+@dataclass(frozen=True)
+class LedgerNote:
+    """Place of a release in a ledger: the ledger, its unit, and the number and hash of the row."""
+
+    identity: str
+    unit: str
+    number: int
+    hash: str
+
+
+@dataclass(frozen=True)
+class LedgerAccount:
+    """The public part of a ledger: no times, and not how a draw ended.
+
+    Attributes
+    ----------
+    name : str
+        Of its file.
+    identity : str
+    unit : str
+    budget, spent, remaining : Guarantee
+    charges : int
+        How many there were.
+    hashes : frozenset of str
+        Of its rows.
+    checked : bool
+        False where the ledger has a key that was not given.
+    in_parts : bool
+        Whether something was charged for a part of the table.
+    """
+
+    name: str
+    identity: str
+    unit: str
+    budget: Guarantee
+    spent: Guarantee
+    remaining: Guarantee
+    charges: int
+    hashes: frozenset[str]
+    checked: bool
+    in_parts: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportedRelease:
+    """One release of a report.
+
+    Attributes
+    ----------
+    name : str
+        Of its file, or what stands for it.
+    kind : str
+        One of `SELECTION`, `MODEL`, `EVALUATION`, or a command.
+    guarantee : Guarantee
+        Of all its draws together; marked as none if it was seeded.
+    data, target : str or None
+        Names of the table and of the field.
+    method, regression : str or None
+        By the names of the command line.
+    releases : tuple of Release
+        Draws of fields, for a selection.
+    model : ModelRelease or None
+    quality : Quality or None
+        For an evaluation; that of a model is in the model.
+    settings : mapping
+        Public numbers and words, by their names in a file.
+    candidates : tuple of str
+        Fields that could be chosen; empty where they are not known.
+    titles : mapping of str to str
+        Title and unit of fields, in words, as far as the release has them.
+    near_chance : bool
+        Whether the draw was almost the same whatever the data, by public numbers.
+    contents : tuple of Block
+        What another kind of release holds.
+    about : str or None
+        The model that an evaluation is about.
+    unit : str
+        "row", or the field that says whose row it is.
+    ledger : LedgerNote or None
+    version : str or None
+        Of mipselect.
+    digest : str or None
+        SHA-256 of the file.
+    twin : str
+        Equal for the same release in two files.
+    card : tuple of Block
+        The privacy card; empty without one.
+    """
+
+    name: str
+    kind: str
+    guarantee: Guarantee
+    data: str | None = None
+    target: str | None = None
+    method: str | None = None
+    regression: str | None = None
+    releases: tuple[Release, ...] = ()
+    model: ModelRelease | None = None
+    quality: Quality | None = None
+    settings: Mapping[str, int | float | str | tuple[float, ...]] = field(default_factory=dict)
+    candidates: tuple[str, ...] = ()
+    titles: Mapping[str, str] = field(default_factory=dict)
+    near_chance: bool = False
+    contents: tuple[Block, ...] = ()
+    about: str | None = None
+    unit: str = "row"
+    ledger: LedgerNote | None = None
+    version: str | None = None
+    digest: str | None = None
+    twin: str = ""
+    card: tuple[Block, ...] = ()
+
+    @property
+    def private(self) -> bool:
+        """False if a draw was seeded: then nothing is guaranteed."""
+        return self.guarantee.private
+
+    @property
+    def rows(self) -> int | None:
+        """The number of rows, where it is public."""
+        n = self.settings.get("n")
+        if n is None and self.quality is not None:
+            return self.quality.rows
+        return n if isinstance(n, int) else None

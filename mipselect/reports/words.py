@@ -1,0 +1,88 @@
+"""Numbers in plain words, for readers without statistics."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from decimal import ROUND_CEILING, Context, Decimal
+
+from mipselect.privacy import Guarantee
+
+FRACTIONS = (
+    (0.1, "a tenth"),
+    (0.2, "a fifth"),
+    (0.25, "a quarter"),
+    (1 / 3, "a third"),
+    (0.4, "two fifths"),
+    (0.5, "half"),
+    (0.6, "three fifths"),
+    (2 / 3, "two thirds"),
+    (0.75, "three quarters"),
+    (0.8, "four fifths"),
+    (0.9, "nine tenths"),
+)
+SMALLEST, LARGEST = 0.05, 0.95
+"""Below is next to nothing, and above nearly all."""
+
+DIGITS = Context(prec=3, rounding=ROUND_CEILING)
+
+HOPELESS = 20.0
+"""From this ε on no factor is worth a number."""
+
+
+def share_in_words(share: float) -> str:
+    """A share between 0 and 1 by the nearest plain fraction.
+
+    Examples
+    --------
+    >>> share_in_words(0.68)
+    'about two thirds'
+    """
+    if share < SMALLEST:
+        return "next to nothing"
+    if share > LARGEST:
+        return "nearly all"
+    return f"about {min(FRACTIONS, key=lambda one: abs(one[0] - share))[1]}"
+
+
+def percent(share: float) -> str:
+    """A share as percent, such as "61 %"."""
+    return f"{100.0 * share:.0f} %"
+
+
+def of_hundred(share: float) -> str:
+    """A share as a count, such as "83 of 100"."""
+    return f"{100.0 * share:.0f} of 100"
+
+
+def number(value: float) -> str:
+    """A number with four digits."""
+    return f"{value:.4g}"
+
+
+def plural(count: int, one: str, many: str = "") -> str:
+    """A count with its noun."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def amount(guarantee: Guarantee) -> str:
+    """ε, and δ where there is one."""
+    text = f"ε = {guarantee.epsilon:.15g}"
+    return text if guarantee.delta == 0.0 else f"{text}, δ = {guarantee.delta:.15g}"
+
+
+def factor(epsilon: float) -> str:
+    """e^ε in three digits, rounded up: what is said holds."""
+    return f"{DIGITS.create_decimal(Decimal(math.nextafter(math.exp(epsilon), math.inf))):f}"
+
+
+def conclusion(epsilon: float, before: float) -> str:
+    """The largest probability, in percent and rounded up, that `before` can become."""
+    growth = math.exp(epsilon)
+    after = before * growth / (1.0 - before + before * growth)
+    return f"{min(math.ceil(1000.0 * after) / 10.0, 100.0):g} %"
+
+
+def joined(names: Sequence[str]) -> str:
+    """Names, one or more, as a list in a sentence."""
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

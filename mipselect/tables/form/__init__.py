@@ -1,0 +1,1 @@
+"""A form for a schema: one HTML page that needs no server and has no data."""

@@ -1,0 +1,564 @@
+"""`mipselect report` on what the real commands wrote, on seeded draws, and on hostile files."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import stat
+from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mipselect.cli import main
+from mipselect.privacy import Guarantee, Ledger, Release
+from mipselect.privacy.guarantee import compose
+from mipselect.quality import Measure, Quality
+from mipselect.regression import AdaSSPRegressor, ModelRelease
+from tests.support.commandline import Run
+from tests.support.pages import checked_page, markdown_tables
+from tests.support.stays import SCHEMA, rows, written
+
+EVIL = "<img src=x onerror=alert(1)>|[x](http://e.vil)"
+TITLES = {"age": ("Age at <b>admission</b>", "years"), "stay": ("Length of stay", "days")}
+KINDS = ("fields", "numbers", "classes", "quality")
+
+
+def call(*arguments: str | Path) -> None:
+    assert main([str(argument) for argument in arguments]) == 0
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a ledger, and a release of each kind by a real command."""
+    folder = tmp_path_factory.mktemp("releases")
+    table = written(folder / "stays.csv", rows(3000))
+    schema = json.loads(json.dumps(SCHEMA))
+    for field in schema["fields"]:
+        if field["name"] in TITLES:
+            field["title"], field["unit"] = TITLES[field["name"]]
+    path, ledger = folder / "schema.json", folder / "study.ledger"
+    path.write_text(json.dumps(schema))
+    call("ledger", "create", ledger, "--epsilon", "50", "--delta", "1e-5", "--unit", "patient")
+    common = ("--schema", path, "--ledger", ledger, "--output")
+    two = ("--target", "stay", "--never", "died", "--support-size", "2")
+    call("select", table, *two, "--epsilon", "1", "--draws", "4", *common, folder / "fields.json")
+    fit = ("--quality-share", "0.2", *common)
+    numbers = (*two, "--epsilon", "12", "--regression", "adassp", "--delta", "1e-6")
+    call("fit", table, *numbers, *fit, folder / "numbers.json")
+    classes = ("--target", "died", "--never", "stay", "--support-size", "1", "--epsilon", "10")
+    call("fit", table, *classes, *fit, folder / "classes.json")
+    evaluate = ("evaluate", folder / "numbers.json", table, "--epsilon", "0.5")
+    call(*evaluate, *common, folder / "quality.json")
+    seeded = ("--schema", path, "--seed", "1", "--output", folder / "seeded.json")
+    call("fit", table, *classes, *seeded)
+    return folder
+
+
+@pytest.fixture
+def here(made: Path, tmp_path: Path) -> Path:
+    """Copies of its files, which a test may change."""
+    for path in made.iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    return tmp_path
+
+
+def files(folder: Path, *names: str) -> list[Path]:
+    return [folder / f"{name}.json" for name in names or KINDS]
+
+
+def changed(path: Path, **changes: Any) -> Path:
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+    return path
+
+
+def test_every_kind_has_its_words(run: Run, made: Path) -> None:
+    done = run("report", *files(made))
+    assert (done.code, done.err) == (0, "")
+    text = done.out
+    for words in (
+        "# Private results from stays.csv",
+        "Which fields of the table stays.csv go with stay (Length of stay, in days) and died, and "
+        "how? 4 private releases answer.",
+        "## 1. Which fields go with stay", "4 random draws of 2 fields each among 4 fields.",
+        "## 2. How stay goes with other fields", "difference of stay, in days; points with 95 %",
+        "## 3. How died goes with other fields", "factor of the odds of died=true; points without",
+        "No intervals: objective perturbation releases coefficients only",
+        "## 4. How well stay is predicted", "about the model numbers.json",
+        "of the variation of stay", "one of each class", "Do predicted probabilities mean",
+        "all rows with the same id, made one row, which stands for one patient",
+        "arXiv:2010.12603", "arXiv:1803.02596", "arXiv:0912.0071",
+        "## Appendix: privacy card of fields.json", "## Appendix: privacy card of classes.json",
+        "TO BE FILLED IN",
+    ):  # fmt: skip
+        assert words in text, words
+    assert "privacy card of quality.json" not in text
+    assert "NOT PRIVATE" not in text
+
+
+def test_counts_coefficients_and_odds_are_those_of_the_files(run: Run, made: Path) -> None:
+    drawn = json.loads((made / "fields.json").read_text())["releases"]
+    tables = markdown_tables(run("report", *files(made)).out)
+    (counts,) = (t for t in tables if t[0][0].startswith("percent of the draws"))
+    for label, _, count in counts[2:]:
+        name = label.split(" (")[0]
+        assert (label == name) == (name != "age")
+        times = sum(name in release["feature_names"] for release in drawn)
+        assert count == f"{times} of 4"
+    numbers, classes = (
+        ModelRelease.load(path).to_frame().query("not aside") for path in files(made)[1:3]
+    )
+    first, second = (t for t in tables if t[0][0] == "what differs")
+    assert first[0] == ["what differs", "estimate, in days", "95 % interval", "reading"]
+    assert second[0] == ["what differs", "estimate", "odds", "reading"]
+    for row, found in zip(first[2:], numbers.to_dict("records"), strict=True):
+        if row[1] == "open":
+            continue
+        assert float(row[1]) == pytest.approx(found["coefficient"], rel=1e-3)
+        low, high = map(float, row[2].strip("\\[]").split(", "))
+        assert (low, high) == pytest.approx((found["low"], found["high"]), rel=1e-3)
+        certain = "direction not known" not in row[3]
+        assert certain == (found["low"] > 0.0 or found["high"] < 0.0)
+    for row, found in zip(second[3:], classes.to_dict("records")[1:], strict=True):
+        assert float(row[2].lstrip("×")) == pytest.approx(found["odds_ratio"], rel=1e-3)
+        assert row[3] == f"odds {'higher' if found['coefficient'] > 0 else 'lower'}; no interval"
+
+
+def test_the_plot_has_the_model_in_it(run: Run, made: Path, tmp_path: Path) -> None:
+    """Points in their intervals, as far as the model has them there, and 0 on one line."""
+    assert run("report", *files(made, "numbers"), "--output", tmp_path / "r.html").code == 0
+    figure = re.search(r"<figure.*?</figure>", (tmp_path / "r.html").read_text())[0]
+    strips = [s for s in re.findall(r"<svg.*?</svg>", figure) if "circle" in s]
+    frame = ModelRelease.load(made / "numbers.json").to_frame()
+    shown = frame.query("not aside and kind != 'intercept' and low > -inf").to_dict("records")
+    assert len(strips) == len(shown) > 2
+    zeros = set()
+    for strip, found in zip(strips, shown, strict=True):
+        (zero,) = re.findall(r'class="zero" x1="([\d.]+)%"', strip)
+        low, high = re.findall(r'class="interval" x1="([\d.]+)%" x2="([\d.]+)%"', strip)[0]
+        (point,) = re.findall(r'cx="([\d.]+)%"', strip)
+        zeros.add(zero)
+        ends = [float(end) - float(zero) for end in (low, point, high)]
+        truth = [found["low"], found["coefficient"], found["high"]]
+        assert np.sign(ends).tolist() == np.sign(truth).tolist()
+        assert np.argsort(ends).tolist() == np.argsort(truth).tolist()
+        assert (ends[1] - ends[0]) * (truth[2] - truth[0]) == pytest.approx(
+            (truth[1] - truth[0]) * (ends[2] - ends[0]), abs=1e-2 * abs(truth[2] - truth[0])
+        )
+    assert len(zeros) == 1
+
+
+def test_titles_and_units_come_from_the_schema(run: Run, made: Path) -> None:
+    fields = json.loads((made / "numbers.json").read_text())["model"]["table"]["schema"]["fields"]
+    (stay,) = (field for field in fields if field["name"] == "stay")
+    assert (stay["title"], stay["unit"]) == TITLES["stay"]
+    (table,) = (
+        t
+        for t in markdown_tables(run("report", made / "numbers.json").out)
+        if t[0][:2] == ["field", "meaning"]
+    )
+    assert ["stay", "Length of stay, in days", "target"] in table
+
+
+def test_what_was_spent_is_the_sum_and_what_the_ledger_says(run: Run, made: Path) -> None:
+    ledger = Ledger.open(made / "study.ledger")
+    done = run("report", *files(made), "--ledger", made / "study.ledger", "--json")
+    report = done.report
+    total = compose([Guarantee(4.0), Guarantee(12.0, 1e-6), Guarantee(10.0), Guarantee(0.5)],
+                    "replace-one")  # fmt: skip
+    assert (report["sensitive"], report["private"], report["warnings"]) == (False, True, [])
+    assert (report["guarantee"]["epsilon"], report["guarantee"]["delta"]) == (26.5, 1e-6)
+    assert (ledger.spent.epsilon, ledger.spent.delta) == (total.epsilon, total.delta)
+    assert report["remaining"] == ledger.remaining.to_dict()
+    text = run("report", *files(made), "--ledger", made / "study.ledger").out
+    (account,) = (t for t in markdown_tables(text) if t[0][0] == "ledger study.ledger")
+    assert [row[1:] for row in account[2:]] == [["50", "1e-05"], ["26.5", "1e-06"],
+                                                ["23.5", "9e-06"]]  # fmt: skip
+    assert "not in this report" not in text
+    some = run("report", *files(made, "fields"), "--ledger", made / "study.ledger").out
+    assert "3 charges of the ledger are not in this report." in some
+    for entry in ledger.entries:
+        assert entry.time not in text
+    assert "drawn" not in str(account)
+
+
+def test_a_release_is_named_by_its_hash(run: Run, made: Path) -> None:
+    text = run("report", *files(made)).out
+    for path in files(made):
+        assert sha256(path.read_bytes()).hexdigest() in text
+    assert Ledger.open(made / "study.ledger").identity in text
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "seeded"])
+def test_html_says_the_same_and_loads_nothing(
+    run: Run, made: Path, tmp_path: Path, kind: str
+) -> None:
+    output = tmp_path / "r.html"
+    assert run("report", made / f"{kind}.json", "--output", output, "--title", "A & B").code == 0
+    source = output.read_text()
+    page = checked_page(source)
+    assert page.text.count("A & B") == 2
+    assert 'name="viewport"' in source
+    assert "prefers-color-scheme: dark" in source
+    assert "@media print" in source
+    plain = re.sub(r"\\(.)", r"\1", run("report", made / f"{kind}.json").out)
+    for line in plain.splitlines()[1:]:
+        words = re.sub(r"^(#+ |- |> )|\*\*|\(https://\S+\)|TO BE FILLED IN: .*", "", line)
+        if not line.startswith("|"):
+            assert words.replace("[arXiv", "arXiv").replace("[doi", "doi").rstrip("]") in page.text
+
+
+def test_markdown_is_printed_or_written(run: Run, made: Path, tmp_path: Path) -> None:
+    output = tmp_path / "r.md"
+    done = run("report", *files(made), "--output", output)
+    assert done.out == (
+        f"{output}: a report on fields.json, numbers.json, classes.json and quality.json, "
+        "ε = 26.5, δ = 1e-06 in all\n"
+    )
+    assert output.read_text() == run("report", *files(made)).out
+
+
+def test_the_same_release_is_counted_once(run: Run, here: Path) -> None:
+    again = here / "again.json"
+    again.write_text(json.dumps(json.loads((here / "numbers.json").read_text()), indent=1))
+    report = run("report", *files(here, "numbers", "numbers"), again, "--json").report
+    assert report["guarantee"]["epsilon"] == 12.0
+    assert report["notes"] == [
+        "numbers.json was given twice: it is counted once.",
+        "again.json holds the same release as numbers.json: it is counted once.",
+    ]
+    assert "counted once" in run("report", *files(here, "numbers"), again).out
+    changed(here / "fields.json", ledger=None)
+    copy = here / "copy.json"
+    copy.write_bytes((here / "fields.json").read_bytes())
+    (note,) = run("report", *files(here, "fields", "copy"), "--json").report["notes"]
+    assert note.endswith("Two draws that came out alike would cost ε = 4 more.")
+
+
+def test_files_of_one_name_are_told_apart(run: Run, here: Path) -> None:
+    other = here / "other" / "fields.json"
+    other.parent.mkdir()
+    other.write_bytes((here / "numbers.json").read_bytes())
+    report = run("report", here / "fields.json", other, "--json").report
+    assert [one["file"] for one in report["releases"]] == ["fields.json", "fields.json (2)"]
+    assert "other" not in run("report", here / "fields.json", other).out.split("Appendix")[0][:300]
+
+
+def test_a_ledger_of_parts_and_of_rho(run: Run, folder: Path) -> None:
+    books, output = folder / "a.ledger", folder / "r.json"
+    run("ledger", "create", books, "--rho", "1", "--delta", "1e-6")
+    draw = ("release", folder / "instance.toml", "--epsilon", "1", "--ledger", books)
+    assert run(*draw, "--part", "ward=a", "--output", output).code == 0
+    text = run("report", output, "--ledger", books).out
+    (account,) = (t for t in markdown_tables(text) if t[0][0] == "ledger a.ledger")
+    spent = [float(row[3]) for row in account[2:]]
+    assert spent == pytest.approx([1.0, 0.125, 0.875])
+    assert "disjoint parts count once" in text
+
+
+def test_a_seeded_release_is_marked_and_its_report_is_for_its_owner(
+    run: Run, made: Path, tmp_path: Path
+) -> None:
+    output = tmp_path / "r.html"
+    done = run("report", *files(made, "fields", "seeded"), "--output", output, "--json")
+    assert (done.report["private"], done.report["sensitive"]) == (False, True)
+    assert stat.S_IMODE(output.stat().st_mode) == 0o600
+    page = output.read_text()
+    assert page.count('<p class="alert" role="alert"><strong>NOT PRIVATE: seeded.json was') == 3
+    assert "privacy card of seeded.json" not in page
+    assert "privacy card of fields.json" in page
+
+
+def test_what_is_sensitive_is_never_in_a_report(run: Run, folder: Path, made: Path) -> None:
+    sensitive = folder / "solve.json"
+    run("solve", folder / "instance.toml", "--output", sensitive)
+    assert sensitive.exists()
+    output = folder / "r.html"
+    done = run("report", *files(made), sensitive, "--output", output)
+    done.failed_with(2, f"{sensitive}: is sensitive")
+    assert not output.exists()
+    run("report", changed(sensitive, private=True)).failed_with(2, "is sensitive")
+    # A check of a table says that it is not private, and has no guarantee.
+    run("report", changed(sensitive, private=False)).failed_with(2, "is sensitive")
+    books = folder / "export.json"
+    run("ledger", "export", made / "study.ledger", "--output", books)
+    run("report", books).failed_with(2, f"{books}: is sensitive")
+    plan = folder / "plan.json"
+    run("release", folder / "instance.toml", "--epsilon", "1", "--dry-run", "--output", plan)
+    run("report", plan).failed_with(2, "--dry-run nothing was drawn")
+
+
+def test_a_release_of_an_instance_and_a_stored_model(run: Run, folder: Path) -> None:
+    first, second = folder / "release.json", folder / "saved.json"
+    run("release", folder / "instance.toml", "--epsilon", "1", "--output", first)
+    X = np.random.default_rng(0).uniform(-1, 1, (2000, 2))
+    AdaSSPRegressor(x_bound=1.0, y_bound=1.0).fit(X, X[:, 0]).release_.save(second)
+    done = run("report", first, second)
+    assert (done.code, done.err) == (0, "")
+    assert "1 random draw of 2 fields among 3 fields." in done.out
+    assert "saved.json and release.json" not in done.out
+    assert "release.json and saved.json were charged to no ledger" in done.out
+    assert "2 fields drawn: x0, x1." in done.out
+    assert "per unit of x0" in done.out
+
+
+def test_ranges_that_nobody_stated_are_told_with_their_cost(run: Run, tmp_path: Path) -> None:
+    table, model = tmp_path / "t.csv", tmp_path / "m.json"
+    x = np.random.default_rng(0).uniform(0.0, 9.0, 2000)
+    table.write_text("\n".join(["x,y", *(f"{v:.3f},{2 * v:.3f}" for v in x)]) + "\n")
+    fit = ("fit", table, "--target", "y", "--support-size", "1", "--epsilon", "8")
+    assert run(*fit, "--output", model).code == 0
+    drawn = ModelRelease.load(tmp_path / "m.json").drawn_ranges
+    assert {each["field"] for each in drawn} == {"x", "y"}
+    text = run("report", model).out
+    for each in drawn:
+        ends = f"{each['minimum']:.4g} to {each['maximum']:.4g}"
+        assert f"The range of {each['field']}, {ends}, was found privately, with ε = " in text
+
+
+UNKNOWN = {
+    "command": "audit",
+    "private": True,
+    "sensitive": False,
+    "data": f"folder/{EVIL}",
+    "guarantee": Guarantee(0.5, relation="add-remove").to_dict(),
+    "protected_unit": "id",
+    "rows": None,
+    "share_of_all": 0.12345678,
+    EVIL: EVIL,
+    "fields": [
+        {
+            "name": EVIL,
+            "clipped": {"value": 0.1, "low": 0.05, "high": None},
+            "missing": None,
+            "shares": [{"name": "fine", "value": 0.7, "low": 0.6, "high": 0.8}],
+            "found": [{"about": "a", "text": "b"}, "c"],
+        },
+        {"name": "b", "unreadable": True},
+    ],
+    "ledger": None,
+    "mipselect": "0.2.0",
+}
+
+
+def test_a_private_release_of_a_kind_without_words(run: Run, tmp_path: Path) -> None:
+    path, output = tmp_path / "audit.json", tmp_path / "r.html"
+    path.write_text(json.dumps(UNKNOWN))
+    text = run("report", path).out
+    assert "## 1. Private answer of mipselect audit" in text
+    assert "| share of all | 0.123 |" in text
+    (table,) = (t for t in markdown_tables(text) if t[0][0] == "name")
+    assert table[0] == ["name", "clipped", "missing", "shares: fine", "found", "unreadable"]
+    assert [cell == "---:" for cell in table[1]] == [False, True, True, True, False, False]
+    assert [cell.replace("\\", "") for cell in table[2][1:]] == [
+        "0.1 in [0.05, unknown]", "unknown", "0.7 in [0.6, 0.8]", "about a; text b; c", "",
+    ]  # fmt: skip
+    assert table[3][1:] == ["", "", "", "", "yes"]
+    assert run("report", path, "--output", output).code == 0
+    page = checked_page(output.read_text())
+    assert EVIL in page.text
+    assert page.links == ["https://doi.org/10.1561/0400000042"]
+
+
+def test_what_is_nested_too_deeply_is_one_line(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "deep.json"
+    deep = '{"a":' * 900 + "1" + "}" * 900
+    path.write_text(json.dumps(UNKNOWN)[:-1] + f', "more": {deep}}}')
+    run("report", path).failed_with(2, f"{path}: is no release: it is nested too deeply")
+
+
+def leaves(content: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Places of all values in a JSON object."""
+    if path:
+        yield path
+    if isinstance(content, dict | list):
+        entries = content.items() if isinstance(content, dict) else enumerate(content)
+        for key, value in entries:
+            yield from leaves(value, (*path, key))
+
+
+def with_value(content: Any, path: tuple[Any, ...], value: Any) -> Any:
+    copy = json.loads(json.dumps(content))
+    inner = copy
+    for key in path[:-1]:
+        inner = inner[key]
+    inner[path[-1]] = value
+    return copy
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_wrong_value_is_one_line_or_harmless(run: Run, here: Path, kind: str) -> None:
+    """Any value of a file in turn is of another kind: no traceback, and never a tag."""
+    path, output = here / f"{kind}.json", here / "r.html"
+    content = json.loads(path.read_text())
+    places = list(leaves(content))
+    rng = random.Random(kind)
+    for place in rng.sample(places, min(60, len(places))):
+        wrong = rng.choice([None, True, -1, 1e999, "", EVIL, "a\nb", [], {}, [1], {"a": EVIL}])
+        path.write_text(json.dumps(with_value(content, place, wrong)))
+        output.unlink(missing_ok=True)
+        done = run("report", path, "--output", output)
+        if done.code == 0:
+            checked_page(output.read_text())
+            markdown_tables(run("report", path).out)
+        else:
+            done.failed_with(2, f"{path}: ")
+            assert not output.exists()
+
+
+def test_names_from_a_hostile_schema_stay_letters(run: Run, tmp_path: Path) -> None:
+    """Names, titles, units and categories of a real model are markup."""
+    table = tmp_path / "t.csv"
+    rng = np.random.default_rng(0)
+    lines = [f"{rng.choice(['a', 'b'])},{rng.random():.3f}" for _ in range(400)]
+    table.write_text("\n".join(["<b>x</b>,y|y", *lines]) + "\n")
+    label = {"title": EVIL, "unit": EVIL}
+    fields = [
+        {"name": "<b>x</b>", "type": "string", "categories": [
+            {"value": "a", "label": EVIL}, {"value": "b", "label": EVIL + "!"}], **label},
+        {"name": "y|y", "type": "number", "constraints": {"minimum": 0, "maximum": 1}, **label},
+    ]  # fmt: skip
+    schema, model, output = (tmp_path / name for name in ("s.json", "m.json", "r.html"))
+    schema.write_text(json.dumps({"fields": fields}))
+    done = run("fit", table, "--schema", schema, "--target", "y|y", "--support-size", "1",
+               "--epsilon", "5", "--output", model)  # fmt: skip
+    assert done.code == 0
+    assert run("report", model, "--output", output, "--title", EVIL).code == 0
+    page = checked_page(output.read_text())
+    assert "b" not in page.tags
+    assert "<b>x</b>" in page.text
+    assert page.text.count(EVIL) >= 4
+    text = run("report", model, "--title", EVIL).out
+    markdown_tables(text)
+    assert not re.search(r"(?<!\\)<|(?<!\\)\]\(http:", text)
+
+
+def test_a_title_of_another_type_is_left_out(run: Run, here: Path) -> None:
+    path = here / "numbers.json"
+    content = json.loads(path.read_text())
+    for field in content["model"]["table"]["schema"]["fields"]:
+        field["title"], field["unit"] = {"a": 1}, "two\nlines\x07"
+    path.write_text(json.dumps(content))
+    done = run("report", path)
+    assert done.code == 0
+    assert "in two lines" in done.out
+    assert "\x07" not in done.out
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("", "not valid JSON"),
+        ("[" * 100_000, "nested too deeply"),
+        ('{"private": NaN}', "NaN is no number"),
+        ('{"private": true, "private": true}', "stands twice"),
+        ("[]", "must be a JSON object"),
+        ("{}", "private is missing"),
+        ('{"private": 1, "sensitive": false}', "private must be true or false, got 1"),
+        ('{"private": true, "sensitive": false}', "'command' is missing"),
+        ('{"private": true, "sensitive": false, "command": "x"}', "'guarantee' is missing"),
+        (
+            '{"private": true, "sensitive": false, "releases": []}',
+            "'guarantee_of_one_draw' is missing",
+        ),
+    ],
+)
+def test_what_is_no_release(run: Run, tmp_path: Path, content: str, words: str) -> None:
+    path = tmp_path / "r.json"
+    path.write_text(content)
+    run("report", path).failed_with(2, f"{path}: ", words)
+
+
+def test_parts_must_agree(run: Run, here: Path) -> None:
+    wrong = changed(here / "seeded.json", private=True, sensitive=False)
+    run("report", wrong).failed_with(2, "private contradicts its guarantee")
+    run("card", wrong).failed_with(2, "it has seeded draws")
+    cheap = Guarantee(3.9).to_dict()
+    less = changed(here / "fields.json", guarantee_of_all_draws=cheap)
+    run("report", less).failed_with(2, "contradict each other")
+    run("card", less).failed_with(2, "contradict each other")
+    changed(here / "fields.json", guarantee_of_all_draws=Guarantee(4.0).to_dict())
+    cheaper = changed(here / "quality.json", guarantee=Guarantee(0.1).to_dict())
+    run("report", cheaper).failed_with(2, "contradict each other")
+    model = json.loads((here / "numbers.json").read_text())["model"]
+    model["statistics"]["gradients"] = []
+    run("report", changed(here / "numbers.json", model=model)).failed_with(
+        2, "numbers.json: the nu"
+    )
+    run("report", changed(here / "fields.json", titles=[1])).failed_with(2, "titles must be")
+    changed(here / "fields.json", titles=None)
+    run("report", changed(here / "fields.json", sizes=[])).failed_with(2, "sizes must be")
+    quality = json.loads((here / "quality.json").read_text())["quality"]
+    del quality["measures"][0]["low"]
+    run("report", changed(here / "quality.json", quality=quality)).failed_with(
+        2, "quality.measures[0] lacks low"
+    )
+
+
+def test_a_report_is_replaced_whole_or_not_at_all(run: Run, here: Path) -> None:
+    output = here / "r.html"
+    assert run("report", *files(here), "--output", output).code == 0
+    before = output.read_bytes()
+    run("report", *files(here), here / "stays.csv", "--output", output).failed_with(2, "not valid")
+    assert output.read_bytes() == before
+    assert [path.name for path in here.glob(".mipselect-*")] == []
+    (here / "link.html").symlink_to(output)
+    run("report", here / "fields.json", "--output", here / "link.html").failed_with(2, "link")
+
+
+def test_bad_usage(run: Run, here: Path) -> None:
+    one = here / "fields.json"
+    run("report", one, "--output", here / "r.pdf").failed_with(2, "must end in .html or .md")
+    run("report", here / "none.json").failed_with(2, "none.json: no such file")
+    run("report", here).failed_with(2, "it is a folder")
+    run("report", one, "--title", "a\nb").failed_with(2, "--title")
+    run("report", one, "--ledger-key", one).failed_with(2, "--ledger-key goes with --ledger")
+    run("report", one, "--ledger", one).failed_with(2, "is no ledger")
+    books = here / "books.md"
+    books.write_bytes((here / "study.ledger").read_bytes())
+    run("report", one, "--ledger", books, "--output", books).failed_with(2, "would be replaced")
+    run("report").failed_with(2, "RELEASE.json")
+
+
+def test_nothing_but_the_release_is_in_it(run: Run, here: Path) -> None:
+    """What was not checked does not come through, and other data change nothing."""
+    before = run("report", here / "fields.json").out
+    path = changed(here / "fields.json", objective=123.456789, best={"value": 123.456789})
+    (here / "stays.csv").unlink()
+    after = run("report", path).out
+    assert "123.45" not in after
+    assert re.sub("[0-9a-f]{64}", "", after) == re.sub("[0-9a-f]{64}", "", before)
+
+
+def test_a_ledger_with_a_key_is_read_without_it(run: Run, folder: Path) -> None:
+    books, key, output = (folder / name for name in ("a.ledger", "a.key", "r.json"))
+    run("ledger", "create", books, "--epsilon", "3", "--key-file", key)
+    run("release", folder / "instance.toml", "--epsilon", "1", "--ledger", books,
+        "--ledger-key", key, "--output", output)  # fmt: skip
+    without = run("report", output, "--ledger", books).out
+    assert "a key that was not given" in without
+    assert "| left | 2 | 0 |" in without
+    assert "not given" not in run("report", output, "--ledger", books, "--ledger-key", key).out
+
+
+def test_objects_in_a_notebook_have_one_style() -> None:
+    seeded = Release((0,), (EVIL,), Guarantee(1.0), "exponential", False)
+    page = checked_page(seeded._repr_html_())
+    assert page.tags == {"p", "strong"}
+    assert page.text.startswith("NOT PRIVATE")
+    ledger = Ledger(2.0)
+    ledger.spend(Guarantee(0.5), EVIL)
+    page = checked_page(ledger._repr_html_())
+    assert page.tags == {"p", "table", "tr", "th", "td"}
+    assert "left1.50" in page.text
+    assert EVIL not in page.text
+    poor = Quality(measures=(Measure("R²", 0.1, -0.2, 0.4),), guarantee=Guarantee(1.0))
+    page = checked_page(poor._repr_html_())
+    assert page.tags == {"p", "strong", "table", "tr", "th", "td"}
+    assert page.text.startswith("Not known to be better than predicting the mean")
+    assert "R²0.100-0.2000.400" in page.text
+    assert "1-differentially private" in page.text

@@ -1,0 +1,164 @@
+"""`mipselect schema`: the page of a form, and a schema as a spreadsheet and back."""
+
+from __future__ import annotations
+
+import json
+import os
+import webbrowser
+from pathlib import Path
+
+import pytest
+
+from mipselect.tables import TableSchema
+from tests.support.commandline import Run
+from tests.support.one_row_at_a_time import HOSPITAL
+
+
+@pytest.fixture
+def schema(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    path = Path("t.schema.json")
+    content = {**HOSPITAL, "csvw-eo:privacyUnit": "id"}
+    content["fields"] = [
+        {"name": "id", "type": "string"},
+        *HOSPITAL["fields"],
+        {"name": "[red]", "type": "string", "mipselect:typeProposed": True},
+        {"name": "when", "type": "date"},
+    ]
+    path.write_text(json.dumps(content))
+    return path
+
+
+def test_edit_writes_a_page_beside_the_schema(run: Run, schema: Path) -> None:
+    done = run("schema", "edit", schema)
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith(
+        "t.schema.html: a form for 11 fields; to fill in: [red], when; types to confirm: [red]\n"
+    )
+    page = Path("t.schema.html").read_text(encoding="utf-8")
+    assert "<title>t.schema.json</title>" in page
+    assert '"systolic"' in page
+    report = run("schema", "edit", schema, "--output", "form.html", "--json").report
+    assert Path("form.html").read_text(encoding="utf-8") == page
+    assert report == {
+        "command": "schema edit",
+        "sensitive": False,
+        "schema": "t.schema.json",
+        "page": "form.html",
+        "opened": False,
+        "fields": 11,
+        "to_fill_in": {"[red]": "categories", "when": report["to_fill_in"]["when"]},
+        "to_confirm": ["[red]"],
+    }
+
+
+def test_the_name_of_a_file_does_not_break_out_of_the_page(run: Run, schema: Path) -> None:
+    odd = Path("<script>&{{style}}.schema.json")
+    schema.rename(odd)
+    assert run("schema", "edit", odd).code == 0
+    page = odd.with_suffix(".html").read_text(encoding="utf-8")
+    assert page.count("<script>") == 1
+    assert "<title>&lt;script&gt;&amp;{{style}}.schema.json</title>" in page
+
+
+def test_a_page_is_replaced_and_no_other_file(run: Run, schema: Path) -> None:
+    page = Path("t.schema.html")
+    page.write_text("<!doctype html><title>of somebody else</title>")
+    run("schema", "edit", schema).failed_with(2, "t.schema.html", "is no page of 'schema edit'")
+    page.unlink()
+    assert run("schema", "edit", schema).code == 0
+    schema.write_text(schema.read_text().replace("systolic", "diastolic"))
+    assert run("schema", "edit", schema).code == 0
+    assert '"diastolic"' in page.read_text(encoding="utf-8")
+
+
+def test_edit_opens_a_browser_only_if_told(
+    run: Run, schema: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr(webbrowser, "open", lambda address: opened.append(address) or True)
+    run("schema", "edit", schema)
+    assert opened == []
+    assert run("schema", "edit", schema, "--open", "--json").report["opened"] is True
+    assert opened == [Path("t.schema.html").resolve().as_uri()]
+    monkeypatch.setattr(webbrowser, "open", lambda address: False)
+    failed = run("schema", "edit", schema, "--open")
+    failed.failed_with(1, "no browser could be opened; open t.schema.html")
+    assert Path("t.schema.html").exists()
+
+
+def test_a_spreadsheet_and_back(run: Run, schema: Path) -> None:
+    done = run("schema", "to-csv", schema, "t.csv")
+    assert (done.code, done.err) == (0, "")
+    assert done.out == "t.csv: 11 fields; to fill in: [red], when; types to confirm: [red]\n"
+    report = run("schema", "from-csv", "t.csv", "again.json", "--json").report
+    assert TableSchema.read("again.json").content == TableSchema.read(schema).content
+    assert (report["read"], report["written"], report["fields"]) == ("t.csv", "again.json", 11)
+    assert run("schema", "to-csv", schema, "s.csv", "--delimiter", ";").code == 0
+    text = Path("s.csv").read_text(encoding="utf-8-sig")
+    assert text.startswith("name;title;type;minimum")
+    run("schema", "from-csv", "s.csv", "s.json")
+    assert TableSchema.read("s.json").content == TableSchema.read(schema).content
+
+
+def test_texts_without_utf8_survive(run: Run, schema: Path) -> None:
+    content = {"note": "\ud83d\n", "fields": [{"name": "a", "title": "\ud83d"}]}
+    schema.write_text(json.dumps(content))
+    assert run("schema", "to-csv", schema, "t.csv").code == 0
+    assert run("schema", "from-csv", "t.csv", "again.json").code == 0
+    assert TableSchema.read("again.json").content == content
+    assert run("schema", "edit", schema).code == 0
+
+
+def test_no_file_is_replaced_but_by_leave(run: Run, schema: Path) -> None:
+    assert run("schema", "to-csv", schema, "t.csv").code == 0
+    Path("t.csv").write_text("kept")
+    words = ("OUT.csv t.csv: exists", "--replace")
+    run("schema", "to-csv", schema, "t.csv").failed_with(2, *words)
+    assert Path("t.csv").read_text() == "kept"
+    assert run("schema", "to-csv", schema, "t.csv", "--replace").code == 0
+    before = schema.read_text()
+    run("schema", "from-csv", "t.csv", schema).failed_with(2, "OUT.json t.schema.json: exists")
+    assert schema.read_text() == before
+    assert run("schema", "from-csv", "t.csv", schema, "--replace").code == 0
+    assert json.loads(schema.read_text()) == json.loads(before)
+    run("schema", "to-csv", schema, schema, "--replace").failed_with(2, "is what is read")
+    os.symlink("elsewhere.csv", "link.csv")
+    run("schema", "to-csv", schema, "link.csv").failed_with(2, "OUT.csv link.csv", "symbolic link")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("edit",), "Missing argument 'SCHEMA.json'"),
+        (("edit", "absent.json"), "absent.json: no such file"),
+        (("edit", "t.schema.json", "--output", "t.txt"), "--output must end in .html, got 't.txt'"),
+        (("edit", "t.schema.json", "--output", "a/b.html"), "the folder a does not exist"),
+        (("to-csv", "absent.json", "t.csv"), "absent.json: no such file"),
+        (("to-csv", "t.schema.json", "a/t.csv"), "OUT.csv a/t.csv: the folder a does not exist"),
+        (("to-csv", "t.schema.json", "t.csv", "--delimiter", "|"), "--delimiter must be , or ; or"),
+        (("to-csv", "bad.json", "t.csv"), "bad.json: fields must be of type array"),
+        (("to-csv", "long.json", "t.csv"), "long.json: field 'a': its categories are a cell of"),
+        (("from-csv", "absent.csv", "t.json"), "absent.csv: no such file"),
+        (("from-csv", "bad.csv", "t.json"), "bad.csv: line 2: column minimum: 'x' is no number"),
+        (("begin",), "No such command"),
+        ((), "Missing command"),
+    ],
+)
+def test_mistakes(run: Run, schema: Path, arguments: tuple[str, ...], words: str) -> None:
+    Path("bad.json").write_text('{"fields": 1}')
+    Path("bad.csv").write_text("name,type,minimum\na,number,x\n")
+    categories = [f"category {k}" for k in range(3000)]
+    field = {"name": "a", "type": "string", "categories": categories}
+    Path("long.json").write_text(json.dumps({"fields": [field]}))
+    before = sorted(os.listdir())
+    run("schema", *arguments).failed_with(2, words)
+    assert sorted(os.listdir()) == before
+
+
+@pytest.mark.parametrize("name", ["edit", "to-csv", "from-csv"])
+def test_every_command_of_the_group_has_examples(run: Run, name: str) -> None:
+    shown = run("schema", name, "--help")
+    assert shown.code == 0
+    assert "Examples:" in shown.out
+    assert f"mipselect schema {name}" in shown.out

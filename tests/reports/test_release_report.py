@@ -1,0 +1,290 @@
+"""A report on objects: sums, sentences and sources, each against what it should be."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mipselect.errors import InvalidInput
+from mipselect.privacy import Guarantee, Release
+from mipselect.privacy.guarantee import compose
+from mipselect.quality import Measure, Quality
+from mipselect.regression import ModelRelease
+from mipselect.regression.rows import RowMap
+from mipselect.reports import ReleaseReport
+from mipselect.reports.citations import AUTHORS, PAPERS, PRIVACY, TITLE
+from mipselect.reports.released import LedgerAccount, LedgerNote, ReportedRelease
+from mipselect.reports.words import conclusion, factor, share_in_words
+from tests.support.pages import checked_page, markdown_tables
+
+
+def released(epsilon: float = 1.0, **more: Any) -> Release:
+    guarantee = Guarantee(epsilon, **{"relation": "replace-one", **more})
+    return Release((0, 2), ("age", "dose"), guarantee, "exponential", True)
+
+
+def quality(name: str = "R²", value: float | None = 0.68, low: float = 0.6) -> Quality:
+    return Quality(measures=(Measure(name, value, low, 0.75),), guarantee=Guarantee(0.5))
+
+
+def reported(name: str = "a.json", **more: Any) -> ReportedRelease:
+    fields = {"kind": "selection", "guarantee": Guarantee(1.0), "releases": (released(),), **more}
+    return ReportedRelease(name=name, **fields)
+
+
+def report(*releases: ReportedRelease, account: LedgerAccount | None = None) -> ReleaseReport:
+    return ReleaseReport(title="A study", releases=releases, account=account)
+
+
+def spent(text: str) -> list[list[str]]:
+    """The table of costs."""
+    return next(t for t in markdown_tables(text) if t[0][:2] == ["release", "ε"])
+
+
+def test_the_total_is_the_composition_of_all() -> None:
+    epsilons = [0.1, 0.2, 0.7, 1.3]
+    made = ReleaseReport.of([released(e, delta=1e-7) for e in epsilons])
+    expected = compose([Guarantee(e, 1e-7) for e in epsilons], "replace-one")
+    assert made.total == expected
+    assert Fraction(str(made.total.epsilon)) == Fraction("2.3")
+    table = spent(made.markdown())
+    assert [float(row[1]) for row in table[2:-1]] == epsilons
+    assert table[-1] == ["together", "2.3", "4e-07", "replace-one"]
+
+
+def test_relations_are_mixed_by_the_rule_of_two_steps() -> None:
+    made = ReleaseReport.of([released(0.5, relation="add-remove"), released(1.0)])
+    assert (made.total.epsilon, made.total.relation) == (2.0, "replace-one")
+    assert "counts twice its ε" in made.markdown()
+    alone = ReleaseReport.of([released(0.5, relation="add-remove")])
+    assert (alone.total.epsilon, alone.total.relation) == (0.5, "add-remove")
+    assert "if this person were not in the table" in alone.markdown()
+    assert "whether a person is in the table" in alone.markdown()
+    assert "twice" not in alone.markdown()
+
+
+def test_conditions_of_all_releases_stand_in_the_report() -> None:
+    made = ReleaseReport.of([released(conditions=("n is right",)), released()])
+    assert "n is right" in made.markdown()
+
+
+@pytest.mark.parametrize("epsilon", [1e-6, 0.1, 0.5, 1.0, 2.0, 7.7, 19.9])
+def test_factors_and_conclusions_are_rounded_up(epsilon: float) -> None:
+    stated = float(factor(epsilon))
+    assert math.exp(epsilon) <= stated <= 1.01 * math.exp(epsilon)
+    # By Bayes, of two tables with equal probability before, with e^ε between their likelihoods.
+    exactly = math.exp(epsilon) / (1.0 + math.exp(epsilon))
+    assert exactly <= float(conclusion(epsilon, 0.5).removesuffix(" %")) / 100 <= exactly + 1e-3
+
+
+def test_one_epsilon_in_plain_words() -> None:
+    text = ReleaseReport.of([released(1.0)]).markdown()
+    assert "a factor of 2.72, which is e^ε for ε = 1" in text
+    assert "nearly as well if this person had given any other answers" in text
+    assert "sure of one to 73.2 % at most" in text
+    assert "δ" not in text.split("What is guaranteed")[1].split("What the guarantee does not")[0]
+    assert "weak" not in text
+    assert "That is a weak limit" in ReleaseReport.of([released(6.0)]).markdown()
+    huge = ReleaseReport.of([released(50.0)]).markdown()
+    assert "no protection to speak of" in huge
+    assert "For example" not in huge
+
+
+def test_delta_is_said_as_one_in_so_many() -> None:
+    text = ReleaseReport.of([released(1.0, delta=1e-6)]).markdown()
+    assert "a probability of δ = 1e-06 in all, about one in 1,000,000" in text
+
+
+@pytest.mark.parametrize(
+    ("share", "words"),
+    [
+        (0.0, "next to nothing"), (0.049, "next to nothing"), (0.34, "about a third"),
+        (0.68, "about two thirds"), (0.5, "about half"), (0.74, "about three quarters"),
+        (0.96, "nearly all"),
+    ],
+)  # fmt: skip
+def test_shares_in_words(share: float, words: str) -> None:
+    assert share_in_words(share) == words
+
+
+def test_quality_in_plain_words() -> None:
+    good = ReleaseReport.of([quality()]).markdown()
+    assert "explains about two thirds of the variation of the target (68 %)" in good
+    assert "with 90 % probability it is between 60 % and 75 %" in good
+    assert "Not known" not in good
+    poor = ReleaseReport.of([quality(low=-0.1)])
+    assert "> **Not known to be better than predicting the mean" in poor.markdown()
+    assert 'class="alert"' in poor.html()
+    worse = ReleaseReport.of([quality(value=-0.3, low=-0.5)]).markdown()
+    assert "does worse than the mean" in worse
+    assert "explains" not in worse
+    unknown = ReleaseReport.of([quality(value=None, low=-math.inf)]).markdown()
+    assert "leaves no estimate of R²; it is at most 0.75" in unknown
+    ordered = ReleaseReport.of([quality("concordance")]).markdown()
+    assert "which has more of the target in 68 of 100 cases" in ordered
+    assert "in 60 to 75. Guessing would find it in 50." in ordered
+
+
+def test_accuracy_stands_beside_always_naming_the_same_class() -> None:
+    of_classes = replace(
+        quality("AUC"),
+        measures=(
+            Measure("AUC", 0.83, 0.8, 0.86),
+            Measure("accuracy", 0.77, 0.75, 0.8),
+            Measure("share of the second class", 0.347, 0.3, 0.4),
+        ),
+    )
+    text = ReleaseReport.of([of_classes]).markdown()
+    assert "in 83 of 100 cases" in text
+    assert "right in 77 of 100 rows" in text
+    assert "the more frequent class would be right in 65." in text
+
+
+def test_fields_are_counted_over_draws() -> None:
+    draws = [("age", "dose"), ("age", "sex"), ("age", "dose"), ("ward", "dose")]
+    releases = tuple(replace(released(), feature_names=names) for names in draws)
+    one = reported(releases=releases, candidates=tuple("abcdefgh"), guarantee=Guarantee(4.0))
+    text = report(one).markdown()
+    (counts,) = (t for t in markdown_tables(text) if t[0][0].startswith("percent of the draws"))
+    assert [(row[0], row[2]) for row in counts[2:]] == [
+        ("age", "3 of 4"), ("dose", "3 of 4"), ("sex", "1 of 4"), ("ward", "1 of 4"),
+    ]  # fmt: skip
+    assert "4 random draws of 2 fields each among 8 fields." in text
+    assert "would come in 1 of 4 draws" in text
+    assert "Near chance" not in text
+    assert "> **Near chance" in report(replace(one, near_chance=True)).markdown()
+
+
+def test_a_seeded_draw_is_shown_big_and_takes_the_guarantee_from_all() -> None:
+    seeded = Release((0,), ("age",), Guarantee(1.0), "exponential", False)
+    made = ReleaseReport.of([released(), seeded])
+    assert not made.total.private
+    assert "2 releases answer" in made.markdown()
+    assert "2 private releases answer" in ReleaseReport.of([released()] * 2).markdown()
+    assert made.markdown().split("\n\n")[1].startswith("> **NOT PRIVATE: release 2 was drawn")
+    page = made.html()
+    checked_page(page)
+    assert page.index('class="alert"') < page.index("<h2>")
+    assert spent(made.markdown())[-1][-1] == "replace-one; NOT PRIVATE"
+
+
+NOTE = LedgerNote("ab12", "patient", 2, "f" * 64)
+
+
+def account(**more: Any) -> LedgerAccount:
+    fields: dict[str, Any] = {
+        "name": "s.ledger",
+        "identity": "ab12",
+        "unit": "patient",
+        "budget": Guarantee(3.0),
+        "spent": Guarantee(2.0),
+        "remaining": Guarantee(1.0),
+        "charges": 2,
+        "hashes": frozenset(["f" * 64]),
+        "checked": True,
+    }
+    return LedgerAccount(**{**fields, **more})
+
+
+def test_the_account_of_a_ledger() -> None:
+    made = report(reported(ledger=NOTE), account=account())
+    (table,) = (t for t in markdown_tables(made.markdown()) if t[0][0] == "ledger s.ledger")
+    assert [row[1] for row in table[2:]] == ["3", "2", "1"]
+    assert "1 charge of the ledger is not in this report." in made.markdown()
+    assert "which stands for one patient" in made.markdown()
+    assert made.warnings == []
+    unchecked = report(reported(ledger=NOTE), account=account(checked=False, charges=1))
+    assert "not checked with it" in unchecked.markdown()
+    assert "not in this report" not in unchecked.markdown()
+
+
+def test_a_ledger_of_rho_says_what_it_counts() -> None:
+    of_rho = account(
+        budget=Guarantee(3.0, 1e-6, rho=0.5),
+        spent=Guarantee(1.0, 1e-6, rho=0.125),
+        remaining=Guarantee(0.8, rho=0.375),
+    )
+    text = report(reported(ledger=NOTE), account=of_rho).markdown()
+    (table,) = (t for t in markdown_tables(text) if t[0][0] == "ledger s.ledger")
+    assert [row[3] for row in table] == ["ρ", "---:", "0.5", "0.125", "0.375"]
+    assert "its ε is not the sum above" in text
+
+
+def test_parts_of_a_table_are_told() -> None:
+    told = report(reported(ledger=NOTE), account=account(in_parts=True)).markdown()
+    assert "Those of disjoint parts count once" in told
+    assert "disjoint" not in report(reported(ledger=NOTE), account=account()).markdown()
+
+
+def test_a_model_that_was_not_released() -> None:
+    model = ModelRelease(
+        support=(0,), feature_names=("age",), guarantee=Guarantee(1.0, 1e-6), mechanism="tukey",
+        private=True, coefficients=None, intercept=0.0, rows=RowMap(1, False, row_bound=1.0),
+    )  # fmt: skip
+    text = ReleaseReport.of([model]).markdown()
+    assert "1 field drawn: age." in text
+    assert "No coefficients were released" in text
+    assert "what differs" not in text
+
+
+def test_what_speaks_against_one_account() -> None:
+    other = replace(NOTE, identity="cd34", hash="e" * 64)
+    several = report(
+        reported("a", ledger=NOTE, data="x.csv"),
+        reported("b", ledger=other, data="y.csv", unit="id"),
+        reported("c"),
+        account=account(spent=replace(Guarantee(1.0), private=False)),
+    )
+    text = several.markdown()
+    for words in (
+        "charged to 2 ledgers (ab12 and cd34)", "c was charged to no ledger",
+        "of 2 tables (x.csv and y.csv)", "different units: row and id",
+        "s.ledger has no row for b", "A draw that the ledger paid for was seeded",
+    ):  # fmt: skip
+        assert any(words in warning for warning in several.warnings), words
+        assert words in text.replace("\\", "")
+    assert len(several.warnings) == 6
+
+
+def test_sources_are_those_of_the_package(repository: Path) -> None:
+    cff = (repository / "CITATION.cff").read_text(encoding="utf-8")
+    assert AUTHORS in cff
+    assert TITLE in cff
+    known = (repository / "docs" / "references.md").read_text(encoding="utf-8")
+    for paper in {each for papers in PAPERS.values() for each in papers} | {PRIVACY}:
+        authors, title, year = re.fullmatch(r"(.+), “(.+)”, (\d{4}),", paper.text).groups()
+        line = f'- {authors}, "{title}", {year}, [{paper.words}]({paper.address})'
+        assert line in known, line
+
+
+def test_every_method_and_regression_has_its_paper() -> None:
+    from mipselect.cli.card_content import MECHANISMS
+    from mipselect.cli.card_model import REGRESSIONS
+
+    assert set(PAPERS) == {*MECHANISMS, *REGRESSIONS}
+    text = report(reported(method="sis", regression="tukey", version="0.2.0")).markdown()
+    assert "arXiv:2408.10862" in text
+    assert "arXiv:2208.07353" in text
+    assert "Version 0.2.0." in text
+
+
+def test_a_report_is_of_releases() -> None:
+    with pytest.raises(InvalidInput, match="one release or more"):
+        ReleaseReport.of([])
+    with pytest.raises(InvalidInput, match="release 1: a report is of Release"):
+        ReleaseReport.of(["age"])  # type: ignore[list-item]
+    with pytest.raises(InvalidInput, match="deltas add up"):
+        ReleaseReport.of([released(1.0, delta=0.5)] * 2)
+
+
+def test_a_notebook_shows_the_same() -> None:
+    made = ReleaseReport.of([released(), quality()])
+    part = made._repr_html_()
+    assert "<style" not in part
+    assert part.split("</h1>")[1] in made.html().replace("\n", "")

@@ -1,0 +1,265 @@
+"""A schema as a spreadsheet: every schema comes back as it was, and a mistake has its cell."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from mipselect.errors import InvalidInput
+from mipselect.tables import TableSchema
+from mipselect.tables.spreadsheet import read_spreadsheet, spreadsheet_of
+from tests.support.one_row_at_a_time import HOSPITAL
+
+HEADER = (
+    "name,title,type,minimum,maximum,categories,ordered,missing values,required,unit,role,"
+    "decimal,group characters,proposed,other"
+)
+DAY = {"name": "day", "type": "year"}
+KINDS = ["string", "number", "integer", "boolean", "date", "any", "year"]
+
+texts = st.text(max_size=6) | st.sampled_from(
+    ["", " ", "|", "=", "a = b", "a | b", '"', '"a"', "'", "'=1", "=1+1", "+1", "-1", "@x", "\t",
+     "\r\n", "\ufeff", "1", "1.0", "1e5", "yes", "true", "null", ";", ",", "\u00a0", "＝1", "-1,5"]
+)  # fmt: skip
+numbers = (
+    st.integers(-(2**53), 2**53)
+    | st.floats(-1e25, 1e25, allow_nan=False)
+    | st.sampled_from([0, -0.0, 1.0, 1e16, 2**53, -1.5])
+)
+json_values = st.recursive(
+    st.none() | st.booleans() | numbers | texts,
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(texts, inner, max_size=2),
+    max_leaves=4,
+)
+
+
+names = texts.filter(lambda text: text != "" and text.isprintable())
+
+
+def entries(values: st.SearchStrategy[Any], least: int = 1) -> st.SearchStrategy[Any]:
+    """A list of values that differ, some of them with labels or more."""
+    more = st.fixed_dictionaries({}, optional={"label": texts, "colour": texts})
+    bare = st.lists(values, min_size=least, max_size=4, unique_by=same_category)
+
+    def some_with_more(listed: list[Any]) -> st.SearchStrategy[list[Any]]:
+        each = [st.just(value) | more.map(lambda d, v=value: {"value": v, **d}) for value in listed]
+        return st.tuples(*each).map(list)
+
+    return bare.flatmap(some_with_more)
+
+
+def same_category(value: Any) -> Any:
+    return value.strip() if isinstance(value, str) else value
+
+
+@st.composite
+def fields(draw: st.DrawFn, name: str) -> dict[str, Any]:
+    kind = draw(st.sampled_from([None, *KINDS]))
+    is_number = kind in ("number", "integer")
+    codes = numbers.filter(lambda v: abs(v) <= 2**53)
+    printable = names.filter(lambda text: text.strip() != "")
+    values = codes if is_number else printable if kind == "string" else codes | texts
+    constraints: dict[str, Any] = draw(
+        st.fixed_dictionaries(
+            {},
+            optional={
+                "required": st.booleans(),
+                "enum": st.lists(values, min_size=1, max_size=3, unique_by=same_category),
+                "pattern": texts,
+            },
+        )
+    )
+    if is_number:
+        low, high = sorted(draw(st.lists(numbers, min_size=2, max_size=2, unique=True)))
+        constraints |= draw(st.sampled_from([{}, {"minimum": low, "maximum": high}]))
+    else:
+        constraints |= draw(st.fixed_dictionaries({}, optional={"minimum": json_values}))
+    optional = {
+        "title": json_values,
+        "unit": names,
+        "constraints": st.just(constraints),
+        "categories": entries(values),
+        "categoriesOrdered": st.booleans(),
+        "missingValues": entries(texts.map(lambda text: f"?{text}") | st.just(""), 0),
+        "decimalChar": st.sampled_from([",", ".", "|"]),
+        "groupChar": st.sampled_from(["'", "\u00a0", " ", "="]),
+        "mipselect:typeProposed": st.booleans(),
+        "trueValues": st.lists(st.just("ja") | texts.map(lambda text: f"={text}"), min_size=1),
+        "rdfs:label": json_values,
+    }
+    field: dict[str, Any] = draw(st.fixed_dictionaries({}, optional=optional))
+    return {**field, "name": name, **({} if kind is None else {"type": kind})}
+
+
+@st.composite
+def contents(draw: st.DrawFn) -> dict[str, Any]:
+    called = draw(st.lists(names, min_size=1, max_size=3, unique=True))
+    optional = {
+        "missingValues": entries(texts.map(lambda text: f"?{text}"), 0),
+        "mipselect:note": json_values,
+        "name": json_values,
+        "title": json_values,
+        "csvw-eo:privacyUnit": st.sampled_from(called),
+    }
+    table: dict[str, Any] = draw(st.fixed_dictionaries({}, optional=optional))
+    listed = [draw(fields(name)) for name in called]
+    if draw(st.booleans()) and called[0] != table.get("csvw-eo:privacyUnit"):
+        ends = {"minimum": 0, "maximum": 8.5}
+        weight = {"type": "number", "mipselect:role": "weight", "constraints": ends}
+        listed[0] = {key: v for key, v in listed[0].items() if key != "categories"} | weight
+    return {**table, "fields": listed}
+
+
+def exactly(content: Any) -> str:
+    """JSON that tells 1 from 1.0, whatever the order of the keys."""
+    return json.dumps(content, sort_keys=True)
+
+
+def is_schema(content: Any) -> bool:
+    try:
+        TableSchema.of(content)
+    except InvalidInput:
+        return False
+    return True
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[*HealthCheck])
+@given(content=contents().filter(is_schema), delimiter=st.sampled_from([",", ";", "\t"]))
+@example(content={**HOSPITAL, "csvw-eo:privacyUnit": "icd"}, delimiter=";")
+@example(content={"fields": [{**DAY, "constraints": {"minimum": "1,5"}}]}, delimiter=";")
+@example(content={"fields": [{"name": "a", "title": "x\x00\r\ny\ud83d"}]}, delimiter=",")
+def test_every_schema_comes_back(
+    content: dict[str, Any], delimiter: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    schema = TableSchema.of(content)
+    path = tmp_path_factory.getbasetemp() / "schema.csv"
+    written = spreadsheet_of(schema, delimiter)
+    assert written.decode("utf-8-sig").replace("\r\n", "").replace(delimiter, "").isprintable()
+    path.write_bytes(written)
+    again = read_spreadsheet(path)
+    assert exactly(again.content) == exactly(content)
+    assert again.fields == schema.fields
+
+
+def cells_of(content: dict[str, Any], delimiter: str = ",") -> list[dict[str, str]]:
+    text = spreadsheet_of(TableSchema.of(content), delimiter).decode("utf-8-sig")
+    return list(csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter))
+
+
+def test_a_hospital_is_readable() -> None:
+    table, age, sex, systolic, _, nyha, *_ = cells_of(
+        {**HOSPITAL, "csvw-eo:privacyUnit": "age", "mipselect:features": []}
+    )
+    assert ",".join(table) == HEADER
+    assert (table["name"], table["missing values"]) == ("", '"" | NA | -99')
+    assert json.loads(table["other"]) == {"mipselect:features": []}
+    assert (age["type"], age["minimum"], age["maximum"], age["role"]) == (
+        *("integer", "18", "100", "person"),
+    )
+    (day,) = cells_of({"fields": [{**DAY, "constraints": {"minimum": "2020", "maximum": 2021}}]})
+    assert (day["minimum"], day["maximum"]) == ('"2020"', "2021")
+    assert sex["categories"] == "f = | m ="
+    assert (systolic["required"], systolic["other"]) == ("yes", "")
+    assert (nyha["categories"], nyha["ordered"]) == ("1 | 2 | 3 | 4", "yes")
+
+
+def test_no_cell_is_a_formula_and_numbers_stay_numbers() -> None:
+    field = {
+        "name": "=HYPERLINK(1)",
+        "title": "@SUM(1)",
+        "unit": "'+1",
+        "type": "number",
+        "constraints": {"minimum": -1.5, "maximum": 1e25},
+        "categories": [{"value": -9, "label": "refused"}, -8],
+        "missingValues": ["-99"],
+    }
+    schema = TableSchema.of({"fields": [field]})
+    text = spreadsheet_of(schema).decode("utf-8-sig")
+    (row,) = csv.DictReader(io.StringIO(text, newline=""))
+    assert (row["minimum"], row["missing values"]) == ("-1.5", "-99")
+    assert row["name"] == "'=HYPERLINK(1)"
+    assert row["title"] == "'@SUM(1)"
+    assert row["unit"] == "''+1"
+    assert row["categories"] == "'-9 = refused | -8"
+    (row,) = cells_of({"fields": [field]}, ";")
+    assert (row["minimum"], row["maximum"]) == ("-1,5", "1e+25")
+
+
+def read(tmp_path: Path, text: str | bytes) -> dict[str, Any]:
+    path = tmp_path / "in.csv"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return read_spreadsheet(path).content
+
+
+def test_what_programs_for_spreadsheets_write_is_read(tmp_path: Path) -> None:
+    rows = (
+        "Name;TYPE;minimum;maximum;categories;;required;\r\n"
+        'a;number;-1,5;"2,5";;;Yes;\r\n'
+        ";;;;;;;\r\n"
+        'b;string;;;"ja=yes|"" nein"" = no";;;;\r\n'
+        "-c;any;;;;;;\r\n-d;any;;;;;;;;\r\n"
+    )
+    content = read(tmp_path, "\ufeff".encode() + rows.encode())
+    a, b, c, d = content["fields"]
+    assert a["constraints"] == {"minimum": -1.5, "maximum": 2.5, "required": True}
+    assert b["categories"] == [{"value": "ja", "label": "yes"}, {"value": " nein", "label": "no"}]
+    assert (c["name"], d["name"]) == ("-c", "-d")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "line 1: there is no column name"),
+        ("title,type\na,b\n", "line 1: there is no column name"),
+        ("name,minimun\n", "line 1: 'minimun' is no column of a schema.*did you mean 'minimum'"),
+        ("name,type,Type\n", "line 1: column type stands twice"),
+        ("name\n", "fields must not be empty"),
+        ("name,type\na,number,3\n", "line 2: '3' stands in a column without a title"),
+        ("name,type,minimum\na,number,x\n", "line 2: column minimum: 'x' is no number"),
+        ("name,type,minimum\na,number,\"1,5\"\n", "line 2: column minimum: '1,5' is no number"),
+        ("name,ordered\na,perhaps\n", "line 2: column ordered: must be yes or no, got 'perhaps'"),
+        ("name,type\n\na,float\n", "line 3: column type: fields.0..type must be one of"),
+        ("name,type\na,any\na,any\n", "line 3: column name: fields.1..name: field names must"),
+        ("name,type,minimum,maximum\na,number,3,3\n", "line 2: column minimum: .*below maximum"),
+        ("name,type,categories\na,string,x|x\n", "line 2: column categories: .*listed twice"),
+        ("name,type,categories\na,integer,1|b\n", "line 2: column categories: 'b' is no number"),
+        ("name,type,categories\na,string,x||y\n", "line 2: column categories: entry 2 has no"),
+        ('name,categories\na,"""x | y"\n', "column categories: .*is no JSON string"),
+        ('name,categories\na,"""x"" y"\n', "column categories: .*goes on after its closing"),
+        ("name,decimal\ncategories,5\n", "line 2: column decimal: fields.0. .field categories.:"),
+        ("name,type\na,categories\n", "line 2: column type: fields.0..type must be one of"),
+        ("name,decimal\na,--\n", "line 2: column decimal: fields.0..decimalChar"),
+        ('name,other\na,[1]\n', "line 2: column other: must be a JSON object"),
+        ('name,other\na,"{"\n', "line 2: column other: the cell: not valid JSON"),
+        ('name,title,other\na,b,"{""title"": 1}"\n', "column title: title stands in the column"),
+        ('name,minimum,other\na,1,"{""constraints"": 1}"\n', "column minimum: constraints.minimum"),
+        ("name,role\na,person\nb,person\n", "line 3: column role: 'a' is the person already"),
+        ("name,type\n,any\n", "line 2: column type: a row without a name is about the table"),
+        ('name,other\n,"{""fields"": []}"\n', "line 2: column other: fields is made of"),
+        ("name,other\n,{}\n,{}\n", "line 3: column name: a second row without a name"),
+        ('name,type\n"a,any\n', "line 2: no row of CSV"),
+        ('name,type\n"a"b,any\n', "line 2: no row of CSV"),
+        (b"name,title\na,\xe9\n", "line 2 is not UTF-8"),
+        ('name,title\n"a\nb",x\nc,\n', "line 2: column name: fields.0..name must be one printable"),
+        ('name,title,type\na,"x\ny",any\nb,,float\n', "line 4: column type: fields.1..type"),
+    ],
+)  # fmt: skip
+def test_a_mistake_has_its_line_and_column(tmp_path: Path, text: str | bytes, message: str) -> None:
+    with pytest.raises(InvalidInput, match=message) as caught:
+        read(tmp_path, text)
+    assert str(caught.value).startswith(f"{tmp_path / 'in.csv'}: ")
+    assert str(caught.value).isprintable()
+
+
+def test_a_cell_that_would_be_cut_off_is_refused() -> None:
+    codes = [f"code {k}" for k in range(5000)]
+    schema = TableSchema.of({"fields": [{"name": "icd", "type": "string", "categories": codes}]})
+    with pytest.raises(InvalidInput, match="field 'icd': its categories are a cell of 5"):
+        spreadsheet_of(schema)
