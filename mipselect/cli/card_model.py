@@ -11,7 +11,7 @@ from mipselect.cli.quality import rows_in_words
 from mipselect.quality import Quality
 from mipselect.regression import ModelRelease
 from mipselect.regression.coefficients import CoefficientTable
-from mipselect.tables.equation import INTERCEPT, Term
+from mipselect.tables.terms import INTERCEPT, Term
 
 REGRESSIONS = {
     "objective": "coefficients by objective perturbation: the minimiser of a loss with a random "

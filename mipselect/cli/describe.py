@@ -23,6 +23,8 @@ from mipselect.cli.output import (
 from mipselect.cli.streams import say
 from mipselect.errors import InvalidInput
 from mipselect.tables.codebook_files import codebook_beside, read_codebook
+from mipselect.tables.derivations import Crossed, DerivedField
+from mipselect.tables.derived import FEATURES
 from mipselect.tables.described import Described, described
 from mipselect.tables.fields import Field
 from mipselect.tables.proposed_types import proposed_types
@@ -130,7 +132,7 @@ def describe(arguments: DescribeArguments) -> None:
         **arguments.dialect.keywords,
         "fields": [
             {"name": field.name, "type": field.type, "to_fill_in": field.gap}
-            for field in found.schema.fields
+            for field in found.schema.features
         ],
         "schema": found.schema.content,
         "notes": list(found.notes),
@@ -179,16 +181,26 @@ def _begun(arguments: DescribeArguments, source: TableFile) -> Described:
 
 def _table(schema: TableSchema) -> Table:
     """The fields, with what is lacking."""
-    labels = [printable(str(entry.get("title", ""))) for entry in schema.content["fields"]]
+    content = schema.content
+    titled = [*content["fields"], *content.get(FEATURES, ())]
+    labels = [printable(str(entry.get("title", ""))) for entry in titled]
     titles = ("field", *(("label",) if any(labels) else ()), "type", "becomes", "to fill in")
     table = table_of(*titles, fold=titles)
-    for field, label in zip(schema.fields, labels, strict=True):
-        is_unit = field.name == schema.privacy_unit
-        becomes = "whose row it is" if is_unit else _becomes(field)
+    for field, label in zip(schema.features, labels, strict=True):
+        special = _special(schema, field)
         said = (escape(label),) if any(labels) else ()
         kind = f"{field.type} ?" if field.type_proposed else field.type
-        table.add_row(escape(field.name), *said, kind, becomes, "" if is_unit else field.gap)
+        gap = "" if special else field.gap
+        table.add_row(escape(field.name), *said, kind, special or _becomes(field), gap)
     return table
+
+
+def _special(schema: TableSchema, field: Field) -> str:
+    """Say what a field is for that is no feature itself; "" for others."""
+    if field.name == schema.privacy_unit:
+        return "whose row it is"
+    made = [one.name for one in schema.derived if field.name in one.inputs]
+    return f"made into {escape(', '.join(made))}" if field.name in schema.only_read else ""
 
 
 def _becomes(field: Field) -> str:
@@ -196,6 +208,9 @@ def _becomes(field: Field) -> str:
     if field.gap:
         return ""
     missing = "" if field.required else " and =missing"
+    if isinstance(field, DerivedField) and field.categories is None:
+        of = " × " if isinstance(field.derivation, Crossed) else ", "
+        return f"made of {escape(of.join(field.inputs))}{missing}"
     if field.type == "boolean":
         return f"-1 or +1{missing}"
     if field.categories is None:

@@ -13,6 +13,7 @@ from mipselect.cli.options import stated
 from mipselect.cli.streams import say
 from mipselect.errors import InvalidInput
 from mipselect.problem.scores import BLOCKS, R2
+from mipselect.tables.equation import steps_of
 from mipselect.tables.schema import TableSchema
 from mipselect.tables.table_file import TableFile
 from mipselect.validation import checked_choice, shown
@@ -242,10 +243,10 @@ def of_two_classes(schema: TableSchema, target: str) -> bool:
 
 def numbers_only(schema: TableSchema, left_out: Collection[str]) -> bool:
     """Return whether all fields but some are numbers by their schema; one names the person."""
-    known = {*left_out, schema.privacy_unit}
+    known = {*left_out, schema.privacy_unit, *schema.only_read}
     return all(
         field.is_number and field.categories is None
-        for field in schema.fields
+        for field in schema.features
         if field.name not in known
     )
 
@@ -259,7 +260,7 @@ def note_of_the_target(schema: TableSchema, target: str) -> None:
         more = ", ..." if len(names) > 20 else ""
         say(
             f"note: {target} is taken as a number, the place among its ordered categories: "
-            f"{places}{more}"
+            f"{places}{more}; {steps_of(names)}"
         )
 
 

@@ -9,12 +9,18 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
-from scipy.special import ndtr
 
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.blocks.partitions import SEED_BITS
 from mipselect.errors import InvalidInput
+from mipselect.planning.derived_columns import (
+    add_sources,
+    contribution,
+    stored_target,
+    without_range,
+)
+from mipselect.planning.stored_columns import numbers_of, stored
+from mipselect.tables.derivations import DerivedField
 from mipselect.tables.encoders import Encoder, Indicators, Ranked, Scaled, Unscaled
 from mipselect.tables.public_map import PublicMap
 from mipselect.validation import checked_number, checked_positive, checked_share
@@ -24,9 +30,6 @@ MOST_REPEATED = 4
 
 REPEATED_CORRELATION = 0.98
 """with this correlation of any two."""
-
-SPREAD_OF_INTEGERS = 1000.0
-"""Standard deviation of an integer without a range: hardly any are equal."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,7 +152,7 @@ class Simulation:
     def repeated(self) -> int:
         """Number of fields repeating each other: 4 if there are as many; 0 if fewer than 2 can."""
         vary = self._that_vary()
-        ranges = sum(isinstance(self.public.features[j], Scaled) for j in vary)
+        ranges = sum(_may_repeat(self.public.features[j]) for j in vary)
         possible = min(MOST_REPEATED, ranges, len(vary) - (self.support_size - 1))
         asked = self.repeats and self.support_size > 1 and self.guesses.repeated > 0.0
         return possible if asked and possible > 1 else 0
@@ -165,7 +168,7 @@ class Simulation:
         if not self.repeated:
             chosen = rng.choice(among, self.support_size, replace=False)
             return tuple(np.array([j]) for j in np.sort(chosen))
-        ranges = [j for j in among if isinstance(features[j], Scaled)]
+        ranges = [j for j in among if _may_repeat(features[j])]
         alike = np.sort(rng.choice(ranges, self.repeated, replace=False))
         others = rng.choice(np.setdiff1d(among, alike), self.support_size - 1, replace=False)
         return (alike, *(np.array([j]) for j in np.sort(others)))
@@ -183,20 +186,32 @@ class Simulation:
         shared, lost = of_the_alike.standard_normal(rows), of_the_alike.random(rows)
         columns: dict[str, pa.Array] = {}
         repeated, rest = np.zeros(rows), np.zeros(rows)
+        made = [j for j, e in enumerate(public.encoders) if isinstance(e.field, DerivedField)]
         for j, encoder in enumerate(public.encoders):
+            if j in made:
+                continue
             fresh, chance = rng.standard_normal(rows), rng.random(rows)
             own = _mixed(shared, fresh, REPEATED_CORRELATION) if j in alike else fresh
             z = _mixed(common, own, guesses.correlation)
             absent = (lost if j in alike else chance) < (
                 0.0 if encoder.field.required else guesses.missing
             )
-            numbers = _numbers(encoder, z, guesses.spread)
-            columns[encoder.field.name] = _stored(encoder, numbers, absent)
+            numbers = numbers_of(encoder, z, guesses.spread)
+            if made and isinstance(encoder, Unscaled):
+                numbers = without_range(encoder.field, z, public.encoders, numbers)
+            columns[encoder.field.name] = stored(encoder, numbers, absent)
             effect = _standardised(np.where(absent, 0.0, _effect(encoder, numbers, rng)))
             if j in alike:
                 repeated += effect
             elif j in matters:
                 rest += strengths[j] * rng.choice([-1.0, 1.0]) * effect
+        of_the_derived = np.random.default_rng([self.seed, number, rows, 3])
+        for j in made:
+            encoder = public.encoders[j]
+            add_sources(encoder, columns, public, guesses, rows, of_the_derived)
+            effect = _standardised(contribution(encoder, columns, of_the_derived))
+            if j in matters:
+                rest += strengths[j] * effect
         noise = rng.standard_normal(rows)
         mean, sd = guesses.target_law(public)
         first = guesses.repeated if alike else 0.0
@@ -204,10 +219,10 @@ class Simulation:
         signal = math.sqrt(first) * _standardised(repeated) + math.sqrt(later) * _standardised(rest)
         latent = _mixed(_standardised(signal), noise, first + later)
         aim = public.target.encoder
-        target = _numbers(aim, latent)
+        target = numbers_of(aim, latent)
         if isinstance(aim, Scaled):
             target = np.clip(mean + sd * latent, aim.low, aim.high)
-        columns[aim.field.name] = _stored(aim, target, np.zeros(rows, dtype=bool))
+        columns |= stored_target(aim, target)
         if public.unit is not None:
             columns[public.unit.name] = pa.array(np.arange(rows)).cast(pa.string())
         return pa.table(columns)
@@ -225,7 +240,7 @@ class Simulation:
     def _that_vary(self) -> Sequence[int]:
         """The features that can matter: those with more than one value, if there are s of them."""
         features = self.public.features
-        vary = [j for j, e in enumerate(features) if _is_number(e) or _levels(e) > 1]
+        vary = [j for j, e in enumerate(features) if _varies(e)]
         return vary if len(vary) >= self.support_size else range(len(features))
 
 
@@ -234,26 +249,14 @@ def _mixed(one: FloatArray, other: FloatArray, share: float) -> FloatArray:
     return np.asarray(math.sqrt(share) * one + math.sqrt(1.0 - share) * other)
 
 
-def _numbers(encoder: Encoder, z: FloatArray, spread: float = 1.0) -> FloatArray:
-    """Numbers in the units of a field, or places among its categories, of standard normal ones."""
-    if isinstance(encoder, Unscaled):
-        return SPREAD_OF_INTEGERS * z if encoder.field.type == "integer" else z
-    if isinstance(encoder, Scaled):
-        half = 0.5 * (encoder.high - encoder.low)
-        middle = 0.5 * (encoder.low + encoder.high)
-        return np.asarray(np.clip(middle + half * spread * z, encoder.low, encoder.high))
-    levels = _levels(encoder)
-    return np.asarray(np.minimum(np.floor(ndtr(z) * levels), levels - 1.0))
+def _varies(encoder: Encoder) -> bool:
+    """True of all but a field with one category."""
+    return not isinstance(encoder, Ranked | Indicators) or encoder.levels > 1
 
 
-def _is_number(encoder: Encoder) -> bool:
-    return isinstance(encoder, Scaled | Unscaled)
-
-
-def _levels(encoder: Encoder) -> int:
-    """Return the number of categories of a field that is no number."""
-    assert isinstance(encoder, Ranked | Indicators)
-    return encoder.levels
+def _may_repeat(encoder: Encoder) -> bool:
+    """True of a field with a range; what is made of it repeats nothing by itself."""
+    return isinstance(encoder, Scaled) and not isinstance(encoder.field, DerivedField)
 
 
 def _effect(encoder: Encoder, numbers: FloatArray, rng: np.random.Generator) -> FloatArray:
@@ -267,15 +270,3 @@ def _effect(encoder: Encoder, numbers: FloatArray, rng: np.random.Generator) -> 
 def _standardised(values: FloatArray) -> FloatArray:
     size = float(values.std())
     return (values - values.mean()) / size if size > 0.0 else np.zeros_like(values)
-
-
-def _stored(encoder: Encoder, numbers: FloatArray, absent: NDArray[np.bool_]) -> pa.Array:
-    """The column of a field as a file would hold it."""
-    field = encoder.field
-    if isinstance(encoder, Scaled | Unscaled):
-        narrow = isinstance(encoder, Scaled) and encoder.high - encoder.low < 2.0
-        whole = field.type == "integer" and not narrow
-        return pa.array(np.rint(numbers) if whole else numbers, mask=absent)
-    categories: Sequence[object] = field.categories or (False, True)
-    places = pa.array(numbers.astype(np.int32), mask=absent)
-    return pa.DictionaryArray.from_arrays(places, pa.array(list(categories))).dictionary_decode()

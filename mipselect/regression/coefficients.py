@@ -11,7 +11,8 @@ from typing import Any
 from mipselect.errors import InvalidInput
 from mipselect.regression.intervals import CoefficientIntervals, confidence_intervals
 from mipselect.regression.release import ModelRelease
-from mipselect.tables.equation import CATEGORY, INTERCEPT, PER_UNIT, TableEquation, Term
+from mipselect.tables.equation import TableEquation
+from mipselect.tables.terms import CATEGORY, INTERCEPT, PER_UNIT, Term
 from mipselect.validation import checked_share
 
 LEVEL = 0.95
@@ -28,6 +29,7 @@ TELLING, TELLING_ODDS = 0.1, math.log(1.5)
 MOST_ROWS = 1e15
 
 OF_NUMBERS = "A coefficient is in units of the target"
+OF_STEPS = "A coefficient is in steps"
 OF_COLUMNS = "A coefficient is per unit of its column"
 OF_ODDS = (
     "A coefficient is added to the logarithm of the odds of the class, which it multiplies by the "
@@ -175,6 +177,8 @@ class CoefficientTable:
         """
         per = OF_NUMBERS if self.of_fields else OF_COLUMNS
         notes = [f"{OF_ODDS if self.rule.log_odds else per}, {OF_NOISE}."]
+        if self.rule.step:
+            notes = [f"{OF_STEPS} of {self.rule.target}, {OF_NOISE}: {self.rule.step}."]
         if any(row.term.kind == CATEGORY for row in self.rows):
             notes.append(self._of_rare_categories())
         if self.ranges:

@@ -202,7 +202,7 @@ def evaluation_map(
     assert schema is not None
     (entry,) = (field for field in schema.content["fields"] if field["name"] == unit)
     widened = {**content, PRIVACY_UNIT: unit, "fields": [*content["fields"], entry]}
-    return PublicMap.of(TableSchema.of(widened), target=table.target, always=table.always)
+    return table.map_of(TableSchema.of(widened))
 
 
 def predictions_of(

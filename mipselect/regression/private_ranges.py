@@ -163,7 +163,7 @@ class PrivateRanges:
 
     def _all_but(self, used: set[str]) -> Sequence[str]:
         kept = {*used, self.schema.privacy_unit}
-        return [field.name for field in self.schema.fields if field.name not in kept]
+        return [field.name for field in self.schema.features if field.name not in kept]
 
 
 def private_ranges(

@@ -48,6 +48,7 @@ from mipselect.regression.shares import (
 from mipselect.regression.table_pair import TablePlan, scores_blocks, scores_blocks_of_table
 from mipselect.selectors import MCMCSelector
 from mipselect.selectors.base import PrivateSelector
+from mipselect.tables.derivations import DerivedField
 from mipselect.tables.input_map import checked_schema
 from mipselect.tables.joined import with_column
 from mipselect.tables.public_map import PublicMap
@@ -261,7 +262,13 @@ class SelectThenRegress(NumberPredictor):
             raise InvalidInput(
                 "target must be given: the name in the schema of what y is, for y has no name"
             )
-        field = checked_schema(schema).field(name, "target").name
+        aimed = checked_schema(schema).field(name, "target")
+        if isinstance(aimed, DerivedField):
+            raise InvalidInput(
+                f"target: {aimed.name!r} is made of {aimed.inputs[0]!r}, which y cannot stand for: "
+                "fit_table takes it"
+            )
+        field = aimed.name
         self.check()
         source = with_column(X, field, y)
         validate_data(self, X, skip_check_array=True)

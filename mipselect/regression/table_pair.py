@@ -243,7 +243,7 @@ class TablePlan:
             "target": target,
             "support_size": self.size,
             "always": always,
-            "never": [field.name for field in self.schema.fields if field.name not in kept],
+            "never": [field.name for field in self.schema.features if field.name not in kept],
         }
 
     def scored(self, source: Any, unit_rule: str) -> Instance | BlockScores:
@@ -375,7 +375,7 @@ def scores_blocks_of_table(
     return ranged or fields_from_blocks(
         relation=regressor.relation,
         classes=public.units.classes is not None,
-        numbers_only=all(isinstance(encoder, Scaled) for encoder in public.encoders),
+        numbers_only=all(e.field.is_number and not e.field.categories for e in public.encoders),
     )
 
 

@@ -13,14 +13,16 @@ from mipselect.tables.check.findings import Finding
 from mipselect.tables.check.fits import TrialFit
 from mipselect.tables.check.passes import check_table
 from mipselect.tables.check.table_check import TableCheck
+from mipselect.tables.derivations import DerivedField
 from mipselect.tables.encoders import Column
-from mipselect.tables.equation import TableEquation, Term
+from mipselect.tables.equation import TableEquation
 from mipselect.tables.fields import Field
 from mipselect.tables.mapping import FeatureTable, map_table
 from mipselect.tables.model_table import ModelTable
 from mipselect.tables.public_map import PublicMap
 from mipselect.tables.schema import TableSchema
 from mipselect.tables.table_file import TableFile
+from mipselect.tables.terms import Term
 from mipselect.tables.units import TableCoefficients, Units
 
 if TYPE_CHECKING:
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Column",
+    "DerivedField",
     "FeatureTable",
     "Field",
     "FieldCheck",

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from mipselect.tables.values import UNWRITABLE, dates
+from mipselect.tables.values import UNWRITABLE, dates, times_of_day
 
 
 def arrow_cells(cells: Iterable[Any]) -> pa.Array:
@@ -52,6 +52,8 @@ def _read(cell: Any) -> bytes | float | None:
             return _number(cell)
         case datetime.date():
             return str(dates(_moment(cell))).encode()
+        case datetime.time():
+            return _time_of_day(cell).encode()
         case _:
             return UNWRITABLE.encode()
 
@@ -80,6 +82,12 @@ def _moment(cell: Any) -> np.datetime64:
         offset = cell.utcoffset() or datetime.timedelta()
         return np.datetime64(cell.replace(tzinfo=None)) - np.timedelta64(offset)
     return np.datetime64(cell)
+
+
+def _time_of_day(cell: datetime.time) -> str:
+    counted = (cell.hour * 60 + cell.minute) * 60 + cell.second
+    (text,) = times_of_day(pa.array([counted * 10**6 + cell.microsecond]), "us")
+    return str(text)
 
 
 def _is_na(cell: Any) -> bool:

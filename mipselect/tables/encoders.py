@@ -9,15 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from mipselect.errors import InvalidInput
 from mipselect.tables import values
-from mipselect.tables.fields import Field
+from mipselect.tables.fields import Arrays, Field
 from mipselect.validation import SMALLEST_SCALE, shown
 
 MISSING_COLUMN = "missing"
@@ -56,12 +55,30 @@ class Encoder(Protocol):
         """Field that is encoded."""
         ...
 
+    @property
+    def numbers(self) -> int:
+        """How many of the columns, the first ones, are numbers or places and no indicators."""
+        ...
+
+    @property
+    def has_means(self) -> bool:
+        """True if the mean over rows of one person is taken of these numbers."""
+        ...
+
+    @property
+    def gap(self) -> float:
+        """What stands in the numbers where a value is missing: 0, or NaN."""
+        ...
+
     def columns(self) -> tuple[Column, ...]:
         """The columns, `=missing` last."""
         ...
 
-    def encode(self, column: pa.Array, out: NDArray[np.floating[Any]]) -> None:
-        """Write the rows of a batch to `out`, shape (rows, number of columns)."""
+    def encode(self, arrays: Arrays, out: NDArray[np.floating[Any]]) -> None:
+        """Write the rows of a batch to `out`, shape (rows, number of columns).
+
+        `arrays` are the columns `field.inputs` of the batch.
+        """
         ...
 
 
@@ -72,16 +89,23 @@ class Scaled:
     field: Field
     low: float
     high: float
+    numbers: ClassVar[int] = 1
+    has_means: ClassVar[bool] = True
+    gap: ClassVar[float] = 0.0
 
     def columns(self) -> tuple[Column, ...]:
         """The number, and `=missing`."""
         half = 0.5 * (self.high - self.low)
         number = Column(self.field.name, half, 0.5 * (self.low + self.high))
-        return (number, *_missing_column(self.field))
+        return (number, *missing_column(self.field))
 
-    def scaled(self, column: pa.Array) -> NDArray[np.float64]:
+    def scaled(self, arrays: Arrays) -> NDArray[np.float64]:
         """The values in [-1, 1], NaN where missing, shape (rows,)."""
-        v = np.clip(values.numbers(column, self.field), self.low, self.high)
+        return self.within(values.numbers(self.field.column(arrays), self.field))
+
+    def within(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Map numbers of the field, shape (rows,), to [-1, 1]; NaN stays NaN."""
+        v = np.clip(numbers, self.low, self.high)
         # (2v - lo - hi)/(hi - lo), without a new array for every step.
         v *= 2.0
         v -= self.low
@@ -89,9 +113,9 @@ class Scaled:
         v /= self.high - self.low
         return np.clip(v, -1.0, 1.0, out=v)
 
-    def encode(self, column: pa.Array, out: NDArray[np.floating[Any]]) -> None:
+    def encode(self, arrays: Arrays, out: NDArray[np.floating[Any]]) -> None:
         """Write the number and `=missing`."""
-        _write(self.scaled(column), out)
+        _write(self.scaled(arrays), out)
 
 
 @dataclass(frozen=True)
@@ -99,19 +123,22 @@ class Unscaled:
     """A number as it is, NaN where it is missing or infinite, and `=missing`; no range is used."""
 
     field: Field
+    numbers: ClassVar[int] = 1
+    has_means: ClassVar[bool] = True
+    gap: ClassVar[float] = math.nan
 
     def columns(self) -> tuple[Column, ...]:
         """The number, and `=missing`."""
-        return (Column(self.field.name), *_missing_column(self.field))
+        return (Column(self.field.name), *missing_column(self.field))
 
-    def scaled(self, column: pa.Array) -> NDArray[np.float64]:
+    def scaled(self, arrays: Arrays) -> NDArray[np.float64]:
         """The values, shape (rows,)."""
-        v = values.numbers(column, self.field)
+        v = values.numbers(self.field.column(arrays), self.field)
         return np.where(np.isfinite(v), v, np.nan)
 
-    def encode(self, column: pa.Array, out: NDArray[np.floating[Any]]) -> None:
+    def encode(self, arrays: Arrays, out: NDArray[np.floating[Any]]) -> None:
         """Write the number and `=missing`."""
-        number = self.scaled(column)
+        number = self.scaled(arrays)
         out[:, 0] = number
         if out.shape[1] > 1:
             out[:, 1] = np.isnan(number)
@@ -128,6 +155,8 @@ class Ranked:
     field: Field
     levels: int
     gap: float = 0.0
+    numbers: ClassVar[int] = 1
+    has_means: ClassVar[bool] = False
 
     def columns(self) -> tuple[Column, ...]:
         """The place among the values, and `=missing`."""
@@ -135,19 +164,19 @@ class Ranked:
         if categories is not None and not self.field.ordered:
             name = _indicator(self.field, 1)
         half = 0.5 * (self.levels - 1)
-        return (Column(name, half, half), *_missing_column(self.field))
+        return (Column(name, half, half), *missing_column(self.field))
 
-    def scaled(self, column: pa.Array) -> NDArray[np.float64]:
+    def scaled(self, arrays: Arrays) -> NDArray[np.float64]:
         """The places in [-1, 1], NaN where missing, shape (rows,)."""
-        codes = values.codes(column, self.field)
+        codes = values.codes(self.field.column(arrays), self.field)
         places = 2.0 * codes / (self.levels - 1) - 1.0
         places[codes == values.UNLISTED] = 0.0
         places[codes == values.MISSING] = np.nan
         return places
 
-    def encode(self, column: pa.Array, out: NDArray[np.floating[Any]]) -> None:
+    def encode(self, arrays: Arrays, out: NDArray[np.floating[Any]]) -> None:
         """Write the place and `=missing`."""
-        _write(self.scaled(column), out, self.gap)
+        _write(self.scaled(arrays), out, self.gap)
 
 
 @dataclass(frozen=True)
@@ -156,15 +185,18 @@ class Indicators:
 
     field: Field
     levels: int
+    numbers: ClassVar[int] = 0
+    has_means: ClassVar[bool] = False
+    gap: ClassVar[float] = 0.0
 
     def columns(self) -> tuple[Column, ...]:
         """One for each category, and `=missing`."""
         names = (_indicator(self.field, k) for k in range(self.levels))
-        return (*(Column(name) for name in names), *_missing_column(self.field))
+        return (*(Column(name) for name in names), *missing_column(self.field))
 
-    def encode(self, column: pa.Array, out: NDArray[np.floating[Any]]) -> None:
+    def encode(self, arrays: Arrays, out: NDArray[np.floating[Any]]) -> None:
         """Write the indicators and `=missing`."""
-        codes = values.codes(column, self.field)
+        codes = values.codes(self.field.column(arrays), self.field)
         out[:] = 0.0
         listed = np.flatnonzero(codes >= 0)
         out[listed, codes[listed]] = 1.0
@@ -214,7 +246,8 @@ def _write(scaled: NDArray[np.float64], out: NDArray[np.floating[Any]], gap: flo
         out[:, 1] = missing
 
 
-def _missing_column(field: Field) -> tuple[Column, ...]:
+def missing_column(field: Field) -> tuple[Column, ...]:
+    """The column `=missing`, or none where a value is required."""
     return () if field.required else (Column(f"{field.name}={MISSING_COLUMN}"),)
 
 

@@ -2,89 +2,32 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from typing import Any
 
 from mipselect.docstrings import completed_by
+from mipselect.tables.derivations import DerivedField, Transformed
+from mipselect.tables.derived_encoders import BrokenLine, Interaction
+from mipselect.tables.derived_terms import terms_of_line, terms_of_products, terms_of_transformed
 from mipselect.tables.encoders import Encoder, Indicators, Ranked, Scaled
 from mipselect.tables.fields import Field
 from mipselect.tables.public_map import Target
+from mipselect.tables.terms import CATEGORY, MISSING, PER_STEP, PER_UNIT, UNLISTED, Term
 from mipselect.tables.units import LinearRule
 
-PER_UNIT, PER_STEP, CATEGORY, MISSING, UNLISTED, INTERCEPT = (
-    "number",
-    "ordered categories",
-    "category",
-    "missing",
-    "in no list",
-    "intercept",
-)
+SPELLED_OUT = 4
+"""Steps that are named; of more the first ones and the last."""
 
 
-@dataclass(frozen=True)
-class Term:
-    """One coefficient of a `TableEquation`.
-
-    Attributes
-    ----------
-    field : str
-    kind : str
-        What it is multiplied with. "number": the value, clipped to the range of the field.
-        "ordered categories": the place of the value among them, from 0. "category": 1 where the
-        value is `category`, else 0. "missing": 1 where there is no value. "in no list": 1 where the
-        value is none of the categories. "intercept": 1.
-    coefficient : float
-        In units of the target; of a score for classes.
-    category, reference : str or None
-        The category, and the one that it is compared with: its coefficient is 0 and not listed.
-    counts_as : float or None
-        What it is multiplied with where a value is missing or in no list: the middle.
-    aside : bool
-        Whether it is about values that are in no list, or missing from a field of which the schema
-        does not say that they may be. Its coefficient says nothing where no row has such a value.
-
-    Examples
-    --------
-    >>> from mipselect.tables import Term
-    >>> Term("age", "number", 0.2).coefficient
-    0.2
-    """
-
-    field: str
-    kind: str
-    coefficient: float
-    category: str | None = None
-    reference: str | None = None
-    counts_as: float | None = None
-    aside: bool = False
-
-    @property
-    def odds_ratio(self) -> float | None:
-        """e^coefficient; None if that is no double."""
-        try:
-            return math.exp(self.coefficient)
-        except OverflowError:
-            return None
-
-    @property
-    def meaning(self) -> str:
-        """One line that says how to read the coefficient."""
-        match self.kind:
-            case "number":
-                return f"per unit of {self.field}"
-            case "ordered categories":
-                return f"per step of {self.field}, from {self.reference} on"
-            case "category":
-                return f"{self.field} is {self.category} and not {self.reference}"
-            case "missing":
-                before = "its middle" if self.reference is None else self.reference
-                return f"{self.field} is missing, compared with {before}"
-            case "intercept":
-                return "intercept"
-            case _:
-                return f"{self.field} is in no list, compared with {self.reference}"
+def steps_of(names: Sequence[str]) -> str:
+    """Say what a step is among ordered categories: from each to the next."""
+    steps = [f"from {one} to {after}" for one, after in pairwise(names)]
+    if len(steps) > SPELLED_OUT:
+        steps = [*steps[: SPELLED_OUT - 1], "...", steps[-1]]
+    *first, last = steps
+    return f"a step is {', '.join([*first, f'or {last}']) if first else last}"
 
 
 @completed_by(LinearRule)
@@ -120,6 +63,8 @@ class TableEquation(LinearRule):
         """Return the fields, ready for JSON, with a line of words for each coefficient."""
         classes = None if self.classes is None else list(self.classes)
         terms = [{**asdict(term), "meaning": term.meaning} for term in self.terms]
+        for term in terms:
+            del term["phrase"]
         if self.log_odds:
             odds = [{"odds_ratio": term.odds_ratio} for term in self.terms]
             terms = [term | ratio for term, ratio in zip(terms, odds, strict=True)]
@@ -141,6 +86,11 @@ class TableEquation(LinearRule):
             last = len(self.places) - 1
             return f"{self.target} from 0 ({self.places[0]}) to {last} ({self.places[-1]})"
         return super().aim
+
+    @property
+    def step(self) -> str:
+        """What a step of the target is, in words; "" where it is no place among categories."""
+        return steps_of(self.places) if self.places and self.classes is None else ""
 
     @property
     def left_out(self) -> str:
@@ -222,6 +172,12 @@ def _terms(encoder: Encoder, block: Sequence[float]) -> tuple[float, list[Term]]
     """Return what a field adds to the constant, and its terms."""
     field, column = encoder.field, encoder.columns()[0]
     match encoder:
+        case BrokenLine():
+            return terms_of_line(encoder, block)
+        case Interaction():
+            return 0.0, list(terms_of_products(encoder, block))
+        case Scaled(field=DerivedField(derivation=Transformed())):
+            return terms_of_transformed(encoder, block)
         case Indicators():
             return block[0], list(_against_the_first(field, encoder.levels, block))
         case Scaled():
@@ -233,7 +189,7 @@ def _terms(encoder: Encoder, block: Sequence[float]) -> tuple[float, list[Term]]
         case _:
             raise TypeError(f"no terms are known of a {type(encoder).__name__}")
     slope = block[0] / column.scale
-    terms = [Term(field.name, kind, slope, category, reference, column.offset)]
+    terms = [Term(field.name, kind, slope, category, reference, column.offset, unit=field.unit)]
     aside = not field.may_be_missing
     terms += [Term(field.name, MISSING, beta, aside=aside) for beta in block[1:]]
     return -slope * column.offset, terms
@@ -246,4 +202,6 @@ def _against_the_first(field: Field, levels: int, block: Sequence[float]) -> Ite
     if len(block) > levels:
         beta, aside = block[levels] - block[0], not field.may_be_missing
         yield Term(field.name, MISSING, beta, reference=names[0], aside=aside)
-    yield Term(field.name, UNLISTED, -block[0], reference=names[0], aside=True)
+    # A part of a date is in its list, or missing.
+    if field.required or not isinstance(field, DerivedField):
+        yield Term(field.name, UNLISTED, -block[0], reference=names[0], aside=True)

@@ -8,12 +8,17 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import pyarrow as pa
+
 from mipselect.errors import InvalidInput
 from mipselect.validation import LAST_INTEGER, TRUTHS, checked_name, shown
 
 NUMBERS = ("integer", "number")
 MAPPED = (*NUMBERS, "boolean", "string")
 """The types that can become features."""
+
+POINTS = ("date", "datetime", "time")
+"""The types that features can be made of, though they are none themselves."""
 
 TRUE = ("true", "True", "TRUE", "1")
 FALSE = ("false", "False", "FALSE", "0")
@@ -29,6 +34,9 @@ PROPOSED = "mipselect:typeProposed"
 """Property of a field whose type comes from the data."""
 
 Category = str | float | bool
+
+Arrays = Sequence[pa.Array]
+"""Columns of a batch: those that a field is made of."""
 
 
 def category_name(value: str | float) -> str:
@@ -65,6 +73,10 @@ class Field:
     type_proposed : bool
         `mipselect:typeProposed`: the type was proposed from the data, and nobody has confirmed yet
         that it is public.
+    unit : str or None
+        The unit of measurement in words, such as "mmHg".
+    format : str
+        How a date or a time is written: "default" for ISO 8601, or a pattern such as "%d.%m.%Y".
 
     Examples
     --------
@@ -88,6 +100,17 @@ class Field:
     decimal_char: str = "."
     group_char: str = ""
     type_proposed: bool = False
+    unit: str | None = None
+    format: str = "default"
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The columns of the table that its values are made of."""
+        return (self.name,)
+
+    def column(self, arrays: Arrays) -> pa.Array:
+        """Return its values, of the columns `inputs` of a batch."""
+        return arrays[0]
 
     @property
     def is_number(self) -> bool:
@@ -110,6 +133,11 @@ class Field:
             return "categories"
         if self.type == "any":
             return "type (integer, number, boolean or string), then a range or categories"
+        if self.type in POINTS:
+            return (
+                f"a feature made of it: a field of type {self.type} is used through "
+                "mipselect:features"
+            )
         if self.type not in MAPPED:
             return f"nothing helps: a field of type {self.type} cannot be used"
         ends = {"constraints.minimum": self.minimum, "constraints.maximum": self.maximum}
@@ -167,9 +195,15 @@ def field_of(content: Mapping[str, Any], missing: tuple[str, ...], where: str) -
         decimal_char=content.get("decimalChar", "."),
         group_char=content.get("groupChar", ""),
         type_proposed=content.get(PROPOSED, False),
+        unit=_unit(content, where),
+        format=content.get("format", "default") if kind in POINTS else "default",
     )
     _check_texts(field, content, f"{where} (field {name})")
     return field
+
+
+def _unit(content: Mapping[str, Any], where: str) -> str | None:
+    return checked_name(content["unit"], f"{where}.unit") if "unit" in content else None
 
 
 def values_of(entries: Sequence[Any]) -> tuple[Any, ...]:

@@ -25,7 +25,8 @@ def pandas_column(series: Any) -> pa.Array:
     if dtype.kind in "biuf" and isinstance(dtype, np.dtype):
         # There is no Arrow type for longer floats.
         return pa.array(series.to_numpy(np.float64 if dtype.itemsize > 8 else None))
-    if dtype.kind in "biuf" or (
+    # Points in time are the same texts, and the same moments, as when they are objects.
+    if dtype.kind in "biufM" or (
         isinstance(dtype, pandas.StringDtype) and dtype.storage != "python"
     ):
         return _one_piece(pa.array(series, from_pandas=True))

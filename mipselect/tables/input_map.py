@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from mipselect.errors import InvalidInput
-from mipselect.tables.encoders import Column, Encoder, checked_range, encoder_of
+from mipselect.tables.derivations import Crossed, DerivedField, Knotted
+from mipselect.tables.derived import require_inner_knots
+from mipselect.tables.derived_encoders import feature_encoder
+from mipselect.tables.encoders import Column, Encoder, checked_range
 from mipselect.tables.fields import Field
 from mipselect.tables.schema import TableSchema
 from mipselect.validation import LARGEST_SCALE, checked_name, checked_number, listed, shown
@@ -53,14 +57,30 @@ class InputMap:
         return tuple(blocks)
 
     @property
-    def inputs(self) -> tuple[str, ...]:
-        """The columns of the table that X is made of."""
+    def feature_names(self) -> tuple[str, ...]:
+        """The fields, or derived features, of all encoders."""
         return tuple(encoder.field.name for encoder in self.encoders)
+
+    @cached_property
+    def inputs(self) -> tuple[str, ...]:
+        """The columns of the table that X is made of, each once."""
+        read = (name for encoder in self.encoders for name in encoder.field.inputs)
+        return tuple(dict.fromkeys(read))
+
+    @cached_property
+    def _places(self) -> tuple[tuple[int, ...], ...]:
+        """The places among `inputs` of what every encoder reads."""
+        place = {name: k for k, name in enumerate(self.inputs)}
+        return tuple(tuple(place[n] for n in encoder.field.inputs) for encoder in self.encoders)
+
+    def arrays(self, batch: pa.RecordBatch, k: int) -> Sequence[pa.Array]:
+        """What the k-th encoder reads of a batch, whose columns begin with `inputs`."""
+        return [batch.column(place) for place in self._places[k]]
 
     def encode_inputs(self, batch: pa.RecordBatch, X: NDArray[np.floating[Any]]) -> None:
         """Map a batch, whose columns begin with `inputs`, to rows of X."""
         for k, (encoder, block) in enumerate(zip(self.encoders, self.blocks, strict=True)):
-            encoder.encode(batch.column(k), X[:, block.start : block.stop])
+            encoder.encode(self.arrays(batch, k), X[:, block.start : block.stop])
 
 
 def input_map(
@@ -81,14 +101,31 @@ def input_map(
     if target is not None:
         schema.field(target, "target")
     left_out = checked_fields(schema, never, "never", target)
-    used = [f for f in schema.fields if f.name not in left_out and f.name != target]
+    used = used_fields(schema, target, left_out)
     require_complete(used, lambda field: "" if field.name in narrowed else field.gap)
     require_used(narrowed, {field.name for field in used})
     if not used:
         raise InvalidInput("the schema has no field besides target and never")
-    result = InputMap(tuple(encoder_of(field, narrowed) for field in used), ())
+    result = InputMap(tuple(feature_encoder(field, narrowed) for field in used), ())
     require_names(result.columns)
     return result
+
+
+def used_fields(
+    schema: TableSchema, target: str | None, left_out: Collection[str | None]
+) -> list[Field]:
+    """The fields and derived features that are used, in their order, without the target.
+
+    Left out is what is made of a column that the target is made of, and fields of dates and times
+    that are there for derived features.
+    """
+    aimed = set() if target is None else set(schema.field(target, "target").inputs)
+    apart = {*left_out, *schema.only_read, target}
+    return [
+        field
+        for field in schema.features
+        if field.name not in apart and not aimed & set(field.inputs)
+    ]
 
 
 def checked_schema(schema: TableSchema, what: str = "schema") -> TableSchema:
@@ -115,6 +152,8 @@ def checked_ranges(schema: TableSchema, ranges: Ranges) -> Ranges:
         what = f"ranges: field {name}"
         if not field.is_number or field.categories is not None:
             raise InvalidInput(f"{what} must be one of numbers without categories")
+        if isinstance(field, DerivedField) and isinstance(field.derivation, Crossed):
+            raise InvalidInput(f"{what} is a product: its ranges are those of its fields")
         if isinstance(ends, str) or not isinstance(ends, Sequence) or len(ends) != 2:
             raise InvalidInput(f"{what} must be two numbers (lo, hi), got {shown(ends)}")
         wanted = f"a number between {-LARGEST_SCALE:g} and {LARGEST_SCALE:g}"
@@ -122,6 +161,8 @@ def checked_ranges(schema: TableSchema, ranges: Ranges) -> Ranges:
             checked_number(end, what, wanted, lambda v: abs(v) <= LARGEST_SCALE) for end in ends
         )
         result[name] = checked_range(low, high, what)
+        if isinstance(field, DerivedField) and isinstance(field.derivation, Knotted):
+            require_inner_knots(field, low, high, what)
     return result
 
 

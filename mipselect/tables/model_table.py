@@ -11,8 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mipselect.errors import InvalidInput
+from mipselect.tables.derived import FEATURES
+from mipselect.tables.derived_encoders import declared, ranges_of
 from mipselect.tables.encoders import Scaled
 from mipselect.tables.equation import TableEquation, equation
+from mipselect.tables.fields import POINTS
 from mipselect.tables.mapping import mapped_batches
 from mipselect.tables.public_map import PublicMap
 from mipselect.tables.schema import TableSchema
@@ -41,6 +44,8 @@ class ModelTable:
         What one row was about: "row", or the field of the privacy unit.
     private_ranges : mapping of str to float
         ε of the fields whose ranges were drawn from the data; empty where all were stated.
+    sources : tuple of str
+        The fields that are read for derived features only.
 
     Raises
     ------
@@ -60,9 +65,10 @@ class ModelTable:
     always: tuple[str, ...]
     unit: str
     private_ranges: Mapping[str, float] = field(default_factory=dict)
+    sources: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        set_fields(self, always=checked_names(self.always))
+        set_fields(self, always=checked_names(self.always), sources=checked_names(self.sources))
         for name, epsilon in self.private_ranges.items():
             self.schema.field(name, "private ranges")
             checked_epsilon(epsilon)
@@ -75,29 +81,40 @@ class ModelTable:
         content = schema.content
         kept = [public.features[j] for j in chosen]
         encoders = {e.field.name: e for e in (*kept, *public.always, public.target.encoder)}
+        read = {name for encoder in encoders.values() for name in encoder.field.inputs}
         fields = []
         for entry in content["fields"]:
-            if entry["name"] not in encoders:
+            if entry["name"] not in read:
                 continue
-            encoder = encoders[entry["name"]]
+            encoder = encoders.get(entry["name"])
             given = entry.get("constraints", {})
             constraints = {key: given[key] for key in OF_CONSTRAINTS if key in given}
             if isinstance(encoder, Scaled):
                 constraints |= {"minimum": encoder.low, "maximum": encoder.high}
             own = {key: entry[key] for key in OF_A_FIELD if key in entry}
+            if entry.get("type") in POINTS and "format" in entry:
+                own["format"] = entry["format"]
             fields.append({**own, "constraints": constraints})
+        made = [encoders[field.name] for field in schema.derived if field.name in encoders]
+        features = {FEATURES: [declared(encoder, content) for encoder in made]} if made else {}
         missing = {key: content[key] for key in ("missingValues",) if key in content}
         return cls(
-            schema=TableSchema.of({**missing, "fields": fields}),
+            schema=TableSchema.of({**missing, "fields": fields, **features}),
             target=public.target.encoder.field.name,
             always=public.units.always_names,
             unit=public.units.unit,
+            sources=tuple(f["name"] for f in fields if f["name"] not in encoders),
         )
 
     @cached_property
     def public(self) -> PublicMap:
         """The map: the chosen fields are its features."""
-        return PublicMap.of(self.schema, target=self.target, always=self.always)
+        return self.map_of(self.schema)
+
+    def map_of(self, schema: TableSchema) -> PublicMap:
+        """Return the map by a schema that says more, such as whose row it is."""
+        # What the target is made of is no feature anyway.
+        return PublicMap.of(schema, target=self.target, always=self.always, never=self.sources)
 
     @property
     def classes(self) -> tuple[str | bool | int | float, str | bool | int | float] | None:
@@ -117,8 +134,7 @@ class ModelTable:
     @property
     def ranges(self) -> dict[str, tuple[float, float]]:
         """The ranges of the numbers that the model looks at: parts of those of its schema."""
-        encoders = [e for e in self.public.encoders if isinstance(e, Scaled)]
-        return {encoder.field.name: (encoder.low, encoder.high) for encoder in encoders}
+        return {name: ends for e in self.public.encoders for name, ends in ranges_of(e).items()}
 
     def batches(self, source: Any) -> Iterator[NDArray[np.float32]]:
         """Map the rows of a table, some at a time: arrays of shape (rows, k), in their order.
@@ -148,6 +164,7 @@ class ModelTable:
             "always": list(self.always),
             "unit": self.unit,
             **({"private_ranges": dict(self.private_ranges)} if self.private_ranges else {}),
+            **({"sources": list(self.sources)} if self.sources else {}),
         }
 
     @classmethod
@@ -157,5 +174,6 @@ class ModelTable:
             schema = TableSchema.of(stored["schema"])
         except InvalidInput as error:
             raise InvalidInput(f"table.schema: {error}") from error
-        ranges = dict(stored.get("private_ranges", {}))
-        return cls(schema, stored["target"], tuple(stored["always"]), stored["unit"], ranges)
+        ranges, sources = dict(stored.get("private_ranges", {})), tuple(stored.get("sources", ()))
+        always, unit = tuple(stored["always"]), stored["unit"]
+        return cls(schema, stored["target"], always, unit, ranges, sources)

@@ -79,18 +79,17 @@ def _mean_of_numbers(
     """Write the means of each person's numbers to the row that stays."""
     who = person[kept]
     for encoder, block in zip(public.encoders, public.blocks, strict=True):
-        if not isinstance(encoder, Scaled | Unscaled):
+        if not encoder.has_means:
             continue
-        number = X[:, block.start]
-        present = ~np.isnan(number)
-        if len(block) > 1:
-            present = X[:, block.start + 1] == 0.0
-        mean, count = _means(number, present, person)
-        if isinstance(encoder, Unscaled):
-            mean = np.where(count > 0, mean, np.nan)
-        X[kept, block.start] = mean[who]
-        if len(block) > 1:
-            X[kept, block.start + 1] = count[who] == 0
+        flag = block.start + encoder.numbers
+        present = ~np.isnan(X[:, block.start])
+        if flag < block.stop:
+            present = X[:, flag] == 0.0
+        for column in range(block.start, flag):
+            mean, count = _means(X[:, column], present, person)
+            X[kept, column] = np.where(count > 0, mean, encoder.gap)[who]
+        if flag < block.stop:
+            X[kept, flag] = count[who] == 0
     if isinstance(public.target.encoder, Scaled | Unscaled):
         present = ~np.isnan(y)
         mean, count = _means(np.where(present, y, 0.0), present, person)

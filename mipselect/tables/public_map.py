@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,14 +13,13 @@ from numpy.typing import NDArray
 
 from mipselect.docstrings import completed_by
 from mipselect.errors import InvalidInput
+from mipselect.tables.derived_encoders import feature_encoder, unscaled_feature_encoder
 from mipselect.tables.encoders import (
     Encoder,
     Indicators,
     Ranked,
     Scaled,
     Unscaled,
-    encoder_of,
-    unscaled_encoder_of,
 )
 from mipselect.tables.fields import Field
 from mipselect.tables.input_map import (
@@ -31,6 +31,7 @@ from mipselect.tables.input_map import (
     require_complete,
     require_names,
     require_used,
+    used_fields,
 )
 from mipselect.tables.schema import TableSchema
 from mipselect.tables.units import Units
@@ -102,7 +103,7 @@ class PublicMap(InputMap):
             return "" if field.name in narrowed else field.gap
 
         def encoder(field: Field) -> Encoder:
-            return encoder_of(field, narrowed)
+            return feature_encoder(field, narrowed)
 
         result = cls._made(schema, target, always, never, gap, encoder)
         require_used(narrowed, {each.field.name for each in result.encoders} | {target})
@@ -125,7 +126,7 @@ class PublicMap(InputMap):
             As `of`; no field needs a range.
         """
         return cls._made(
-            checked_schema(schema), target, always, never, _gap_but_ranges, unscaled_encoder_of
+            checked_schema(schema), target, always, never, _gap_but_ranges, unscaled_feature_encoder
         )
 
     @classmethod
@@ -150,11 +151,8 @@ class PublicMap(InputMap):
             raise InvalidInput(
                 f"{shown(schema.privacy_unit)} says whose row it is and cannot be used otherwise"
             )
-        used = [
-            field
-            for field in schema.fields
-            if field.name not in left_out and field.name not in (target, schema.privacy_unit)
-        ]
+        used = used_fields(schema, target, {*left_out, schema.privacy_unit})
+        _require_apart(schema, kept_in - {field.name for field in used}, target)
         require_complete(used, gap)
         encoders = [encoder(field) for field in used]
         features = tuple(e for e in encoders if e.field.name not in kept_in)
@@ -172,13 +170,18 @@ class PublicMap(InputMap):
     def dtype(self) -> type[np.float32] | type[np.float64]:
         """Type of the columns: double where numbers are as they are."""
         encoders = (*self.encoders, self.target.encoder)
-        return np.float64 if any(isinstance(e, Unscaled) for e in encoders) else np.float32
+        return np.float64 if any(_as_they_are(e) for e in encoders) else np.float32
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The columns of the table that are read."""
+        """The columns of the table that are read; those of X, of the target and of the unit."""
         unit = () if self.unit is None else (self.unit.name,)
-        return (*self.inputs, self.target.encoder.field.name, *unit)
+        return (*self.inputs, *self.target.encoder.field.inputs, *unit)
+
+    def target_arrays(self, batch: pa.RecordBatch) -> Sequence[pa.Array]:
+        """What the target is made of, from a batch whose columns are `names`."""
+        start = len(self.inputs)
+        return [batch.column(start + k) for k in range(len(self.target.encoder.field.inputs))]
 
     @property
     def units(self) -> Units:
@@ -198,22 +201,38 @@ class PublicMap(InputMap):
     ) -> None:
         """Map a batch, whose columns are `names`, to rows of X and y; a missing y is NaN."""
         self.encode_inputs(batch, X)
-        y[:] = self.target.encoder.scaled(batch.column(len(self.encoders)))
+        y[:] = self.target.encoder.scaled(self.target_arrays(batch))
 
 
 def _target_of(field: Field, encoder: Encoder) -> Target:
+    if not isinstance(encoder, Scaled | Unscaled | Ranked | Indicators):
+        raise InvalidInput(f"the target {shown(field.name)} must be one number")
     if isinstance(encoder, Indicators):
         raise InvalidInput(
             f"the target {shown(field.name)} must be a number with a range, ordered categories or "
             f"two classes; its schema has {encoder.levels} categories without an order: for one of "
             "them against the rest give the table and the schema a field of two classes"
         )
-    assert isinstance(encoder, Scaled | Unscaled | Ranked)
     if isinstance(encoder, Ranked) and encoder.levels == 2:
         low, high = field.category_names[:2]
         return Target(encoder, (low, high), 1.0, 0.0)
     (column, *_) = encoder.columns()
     return Target(encoder, None, column.scale, column.offset)
+
+
+def _require_apart(schema: TableSchema, always: Collection[str], target: str) -> None:
+    """Raise `InvalidInput` for a field that cannot be in always, for it is no feature."""
+    for name in sorted(always):
+        if name in schema.only_read:
+            raise InvalidInput(f"always: {shown(name)} {schema.field(name, 'always').gap}")
+        raise InvalidInput(
+            f"always: {shown(name)} is made of what the target {shown(target)} is made of"
+        )
+
+
+def _as_they_are(encoder: Encoder) -> bool:
+    """True of numbers that are not scaled; places are, also where a missing one is NaN."""
+    return math.isnan(encoder.gap) and not isinstance(encoder, Ranked)
 
 
 def _gap_but_ranges(field: Field) -> str:

@@ -11,7 +11,9 @@ from typing import Any
 from mipselect import disk
 from mipselect.errors import InvalidInput
 from mipselect.json_objects import faults, read_json
-from mipselect.tables.fields import Field, field_of, values_of
+from mipselect.tables.derivations import DerivedField
+from mipselect.tables.derived import FEATURES, derived_fields
+from mipselect.tables.fields import POINTS, Field, field_of, values_of
 from mipselect.validation import LAST_INTEGER, did_you_mean, listed, shown
 
 MOST_BYTES = 1 << 24
@@ -32,6 +34,8 @@ class TableSchema:
         The field that says whose row it is (`csvw-eo:privacyUnit`).
     text : str
         The whole file as JSON, with the properties that are not used here.
+    derived : tuple of DerivedField
+        The features that are made of fields (`mipselect:features`), in the order of the file.
 
     Notes
     -----
@@ -61,6 +65,18 @@ class TableSchema:
     fields: tuple[Field, ...]
     privacy_unit: str | None
     text: str
+    derived: tuple[DerivedField, ...] = ()
+
+    @property
+    def features(self) -> tuple[Field, ...]:
+        """All that may be features: the fields, then what is made of them."""
+        return (*self.fields, *self.derived)
+
+    @property
+    def only_read(self) -> frozenset[str]:
+        """The fields of dates and times that derived features are made of."""
+        sources = {name for field in self.derived for name in field.inputs}
+        return frozenset(f.name for f in self.fields if f.type in POINTS and f.name in sources)
 
     @classmethod
     def read(cls, path: str | Path) -> TableSchema:
@@ -105,7 +121,9 @@ class TableSchema:
             raise InvalidInput(f"{PRIVACY_UNIT}: {unknown_name(unit, first)}")
         if unit is not None:
             _require_identities(fields[first[unit]])
-        return cls(fields, unit, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
+        derived = derived_fields(content.get(FEATURES, []), fields, unit)
+        text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+        return cls(fields, unit, text, derived)
 
     @classmethod
     def of_numbers(cls, ranges: Mapping[str, tuple[float, float] | None]) -> TableSchema:
@@ -169,11 +187,11 @@ class TableSchema:
         return content
 
     def field(self, name: str, what: str) -> Field:
-        """Return a field by its name; `what` is how it is called in a message."""
-        for field in self.fields:
+        """Return a field or derived feature by its name; `what` is how a message calls it."""
+        for field in self.features:
             if field.name == name:
                 return field
-        raise InvalidInput(f"{what}: {unknown_name(name, [field.name for field in self.fields])}")
+        raise InvalidInput(f"{what}: {unknown_name(name, [field.name for field in self.features])}")
 
 
 def unknown_name(name: object, known: Iterable[str]) -> str:

@@ -27,7 +27,7 @@ class SchemaEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     Attributes
     ----------
     n_features_in_ : int
-        Number of fields that are encoded.
+        Number of fields that are read.
     feature_names_in_ : ndarray of str
         Their names, in the order of the schema. Other columns of a frame are ignored.
 
@@ -125,7 +125,7 @@ class SchemaEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def groups(self) -> dict[str, tuple[int, ...]]:
         """The columns of each field, for `groups` and `always` of a selector."""
         inputs = self._map()
-        return dict(zip(inputs.inputs, map(tuple, inputs.blocks), strict=True))
+        return dict(zip(inputs.feature_names, map(tuple, inputs.blocks), strict=True))
 
     @property
     def widths(self) -> tuple[int, ...]:

@@ -37,7 +37,7 @@ _SINGLE = np.finfo(np.float32)
 
 def numbers(column: pa.Array, field: Field) -> NDArray[np.float64]:
     """The values of a field of numbers, missing ones as NaN, shape (rows,); may be infinite."""
-    result = _by_kind(column, lambda part: _doubles(part, field), np.float64)
+    result = by_kind(column, lambda part: _doubles(part, field), np.float64)
     missing = [x for x in map(field.number, field.missing_values) if x is not None]
     if missing:
         result = np.where(_places_of_numbers(result, missing) >= 0, np.nan, result)
@@ -71,7 +71,7 @@ def codes(column: pa.Array, field: Field) -> NDArray[np.int64]:
         result[_places(part, field.missing_values) >= 0] = MISSING
         return result
 
-    return _by_kind(column, of_one_kind, np.int64)
+    return by_kind(column, of_one_kind, np.int64)
 
 
 def identities(column: pa.Array, field: Field) -> pa.Array:
@@ -108,7 +108,7 @@ def unreadable(column: pa.Array, field: Field) -> NDArray[np.bool_]:
         result: NDArray[np.bool_] = found.to_numpy(zero_copy_only=False)
         return result
 
-    return _by_kind(column, of_one_kind, np.bool_)
+    return by_kind(column, of_one_kind, np.bool_)
 
 
 def written(number: float) -> str | None:
@@ -240,7 +240,7 @@ def _parsed(texts: pa.Array, field: Field) -> pa.Array:
     return compute.if_else(matched, lowered, None).cast(pa.float64())
 
 
-def _by_kind(column: pa.Array, read: Callable[[pa.Array], Any], dtype: Any) -> NDArray[Any]:
+def by_kind(column: pa.Array, read: Callable[[pa.Array], Any], dtype: Any) -> NDArray[Any]:
     """Return what `read` finds in the values of each kind, in the order of the values."""
     plain = _plain(column)
     if not pa.types.is_union(plain.type):
@@ -280,6 +280,11 @@ def _plain(column: pa.Array) -> pa.Array:
     return column
 
 
+def texts_of(column: pa.Array) -> pa.Array:
+    """Values of one kind as texts; a number as `written`."""
+    return _written(_as_doubles(column)) if is_numeric(column.type) else _texts(column)
+
+
 def _texts(column: pa.Array) -> pa.Array:
     """Every value that is no number as a text without outer blanks; the bytes need be no UTF-8."""
     types, kind = pa.types, column.type
@@ -288,6 +293,9 @@ def _texts(column: pa.Array) -> pa.Array:
         texts = column.cast(pa.binary()).view(pa.string())
     elif types.is_date(kind) or types.is_timestamp(kind):
         texts = pa.array(dates(column.to_numpy(zero_copy_only=False)), pa.string())
+        texts = compute.if_else(column.is_null(), None, texts)
+    elif types.is_time(kind):
+        texts = pa.array(times_of_day(column.cast(whole_numbers(kind)), kind.unit), pa.string())
         texts = compute.if_else(column.is_null(), None, texts)
     elif types.is_null(kind) or types.is_boolean(kind):
         texts = column.cast(pa.string())
@@ -299,6 +307,19 @@ def _texts(column: pa.Array) -> pa.Array:
 def dates(values: Any) -> Any:
     """Points of time, of any unit, as texts of ISO 8601 that are no longer than they need be."""
     return np.datetime_as_string(values, unit="auto")
+
+
+def times_of_day(counts: pa.Array, unit: str) -> Any:
+    """Times of day, as so many units since midnight, as texts: 07:30, 07:30:01, 07:30:01.500."""
+    points = counts.fill_null(0).to_numpy(zero_copy_only=False).astype(f"datetime64[{unit}]")
+    # Behind the date; a midnight has nothing there.
+    texts = [text[11:] or "00:00" for text in dates(points).tolist()]
+    return np.array(texts, dtype=object)
+
+
+def whole_numbers(kind: Any) -> pa.DataType:
+    """The type of whole numbers that keeps a date or a time of a type."""
+    return pa.int32() if kind.bit_width == 32 else pa.int64()
 
 
 def _is_text(kind: Any) -> bool:

@@ -102,7 +102,12 @@ def test_a_target_of_ordered_categories_is_a_number_and_says_so(run: Run, tmp_pa
         for more in ((), ("--dry-run",)):
             outcome = run(*command, *more)
             assert (outcome.code, outcome.err.count(note)) == (0, 1)
-    assert "ward from 0 (a) to " in run("fit", path, *asked).out
+    fitted = run("fit", path, *asked)
+    assert "ward from 0 (a) to " in fitted.out
+    step = "a step is from a to b, "
+    assert "A coefficient is in steps of ward, with noise" in fitted.out
+    assert step in fitted.out
+    assert step in fitted.err
     moments = ("moments", path, "--schema", place, "--target", "ward")
     assert note in run(*moments, "--output", tmp_path / "m.npz").err
     assert note not in run(*moments[:-1], "stay", "--output", tmp_path / "n.npz").err

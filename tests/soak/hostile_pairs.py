@@ -53,8 +53,31 @@ FIELDS: list[dict[str, Any]] = [
     {"name": "level", "type": "integer", "categories": [0, 1, 2, 7, CODE], "missingValues": ["-9"]},
     {"name": "part", "type": "number", "categories": [0.1, 0.5, 1, 1e-05]},
     {"name": "flag", "type": "boolean"},
+    {"name": "since", "type": "datetime", "missingValues": ["", "2020-02-29"]},
+    {"name": "born", "type": "date", "format": "%d.%m.%Y"},
+    {"name": "at", "type": "time"},
     {"name": "y", "type": "number", "constraints": {"minimum": -1, "maximum": 1}},
 ]
+AMOUNTS = {"minimum": 1, "maximum": 1e6}
+MADE: list[dict[str, Any]] = [
+    {"name": "log amount", "from": "amount", "transform": "log", "minimum": 0, "maximum": 20},
+    {"name": "more", "from": "amount", "transform": "log1p", "minimum": 0, "maximum": 20},
+    {"name": "root", "from": "amount", "transform": "sqrt", "minimum": 0, "maximum": 1e5},
+    {"name": "line", "from": "amount", "knots": [-9, 0, 7]},
+    {"name": "days", "from": "since", "part": "days", "since": "2020-01-01", **AMOUNTS},
+    {"name": "year", "from": "since", "part": "year", "minimum": 1, "maximum": 10000},
+    *({"name": part, "from": "since", "part": part} for part in ("quarter", "weekday", "hour")),
+    {"name": "month", "from": "born", "part": "month"},
+    {"name": "day", "from": "born", "part": "day"},
+    {"name": "hour at", "from": "at", "part": "hour"},
+    {"name": "two numbers", "product": ["amount", "part"]},
+    {"name": "amount × flag", "product": ["amount", "flag"]},
+    {"name": "level × amount", "product": ["level", "amount"]},
+    {"name": "code × flag", "product": ["code", "flag"]},
+]
+INPUTS = {m["name"]: [m["from"]] if "from" in m else m["product"] for m in MADE}
+"""What each derived feature is made of."""
+
 NAMES = [*(field["name"] for field in FIELDS), "id"]
 PLAIN: dict[str, list[Any]] = {
     "small": [0, 1, 2, 7, -99, -9, 200],
@@ -67,6 +90,10 @@ PLAIN: dict[str, list[Any]] = {
     "texts": ["a", "7", " 7 ", "7.0", "", "NA", "-9", str(CODE), str(LONG), "1e-05", "true", "é"],
     "dates": [datetime.date(2020, 1, 1), datetime.date(1, 1, 1)],
     "times": [datetime.datetime(2020, 1, 1), datetime.datetime(2020, 1, 1, 12, 30, 1)],
+    "points": ["2020-01-01", "2020-02-29", "2021-07-04T12:30", "2021-07-04 23:59:59.5Z", "x"],
+    "zones": ["2021-12-31T23:30-01:00", "2022-01-01T00:30+01:00", "2021-02-30", "0000-01-01"],
+    "written": ["31.12.1999", "1.2.2003", "2003-02-01", "32.1.2000", "07:30", "24:00", "7:30"],
+    "day": [datetime.time(0), datetime.time(7, 30), datetime.time(23, 59, 59, 5)],
     "decimals": [Decimal("0.10"), Decimal("7.00"), Decimal("0.5"), Decimal("1234.57")],
     "nothing": [None],
 }
@@ -92,6 +119,10 @@ ODD: list[Any] = [
         object(),
         datetime.time(7),
     ],
+    *[datetime.date(9999, 12, 31), datetime.datetime(9999, 12, 31, 23, 59, 59, 999999)],
+    *[np.datetime64("10000-01-01", "s"), np.datetime64("-0001-01-01", "D"), pd.Timestamp.max],
+    *[datetime.datetime(2020, 1, 1, tzinfo=datetime.timezone(datetime.timedelta(hours=14)))],
+    *["10000-01-01", "-0001-01-01", "2020-01-01T00:00+99:99", "1.1.0000", "99.99.9999"],
     *["nan", "inf", "1e5", "12345678901.0", "1'000", "True", "0x10", "-99.0", "1" * 400],
 ]
 
@@ -150,7 +181,7 @@ def _kind(value: Any) -> str | None:
         return None
     if isinstance(value, bool):
         return "truth"
-    if isinstance(value, str | bytes):
+    if isinstance(value, str):
         return "text"
     plain = isinstance(value, int | float | Decimal) and not isinstance(value, np.number)
     return "number" if plain else type(value).__name__
@@ -355,7 +386,9 @@ class Delivered:
 
 def schema_of(kind: str) -> TableSchema:
     fields = [*FIELDS, {"name": "id", "type": kind}]
-    return TableSchema.of({"fields": fields, "csvw-eo:privacyUnit": "id"})
+    return TableSchema.of(
+        {"fields": fields, "csvw-eo:privacyUnit": "id", "mipselect:features": MADE}
+    )
 
 
 SCHEMAS = {kind: schema_of(kind) for kind in ("string", "integer")}
@@ -471,11 +504,15 @@ def failures(seed: int, folder: Path) -> tuple[list[str], int]:
         if len(results) < 2:
             continue
         pairs += 1
-        fields = [
+        left = {
             name
             for name in NAMES
             if storage.rewrites is None
             or not any(storage.rewrites(t[name], name not in of_texts) for t in (before, after))
+        }
+        fields = [
+            *(name for name in NAMES if name in left and name in results[0].fields),
+            *(name for name, inputs in INPUTS.items() if left.issuperset(inputs)),
         ]
         moved = differing(*results, others, fields)
         if moved:

@@ -155,7 +155,7 @@ def test_gaps_say_what_a_person_must_fill_in() -> None:
     assert gaps[1] == "constraints.minimum, or categories"
     assert gaps[2] == "categories"
     assert gaps[3] == gaps[5] == ""
-    assert "type datetime cannot be used" in gaps[4]
+    assert "type datetime is used through mipselect:features" in gaps[4]
     assert gaps[6].startswith("type (integer, number, boolean or string)")
 
 

@@ -18,7 +18,7 @@ from mipselect.arrays import FloatArray
 from mipselect.tables import values
 from mipselect.tables.check.kinds import FieldRule
 from mipselect.tables.encoders import MISSING_COLUMN, Column, Encoder, encoder_of
-from mipselect.tables.fields import Field
+from mipselect.tables.fields import Arrays, Field
 
 MOST_COLUMNS = 2000
 """Columns whose products are added up: 32 MB; the widest fields are left out beyond."""
@@ -45,9 +45,9 @@ class Squeezed:
         """The number alone."""
         return (Column(self.field.name),)
 
-    def encode(self, column: pa.Array, out: NDArray[np.floating[Any]]) -> None:
+    def encode(self, arrays: Arrays, out: NDArray[np.floating[Any]]) -> None:
         """Write the number."""
-        v = np.nan_to_num(values.numbers(column, self.field), posinf=LARGEST, neginf=-LARGEST)
+        v = np.nan_to_num(values.numbers(arrays[0], self.field), posinf=LARGEST, neginf=-LARGEST)
         out[:, 0] = np.sign(v) * np.log1p(np.minimum(np.abs(v), LARGEST))
 
 
@@ -155,7 +155,7 @@ class ColumnSums:
         """The rows z of a batch, not shifted, shape (rows, q + 1)."""
         Z = np.ones((len(columns[0]), len(self.products)))
         for encoder, block, column in zip(self.encoders, self.blocks, columns, strict=True):
-            encoder.encode(column, Z[:, block.start : block.stop])
+            encoder.encode([column], Z[:, block.start : block.stop])
         return Z
 
     def gram(self) -> FloatArray:

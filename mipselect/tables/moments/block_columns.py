@@ -13,7 +13,6 @@ from mipselect.arrays import FloatArray
 from mipselect.blocks.normalised import ColumnsOfFeatures
 from mipselect.blocks.partitions import Blocks
 from mipselect.errors import InvalidInput
-from mipselect.tables.encoders import Indicators
 from mipselect.tables.moments.columns import SchemaColumns
 from mipselect.tables.public_map import PublicMap
 from mipselect.tables.schema import TableSchema
@@ -128,9 +127,7 @@ def parts_of_table(public: PublicMap) -> ColumnsOfFeatures:
     p = len(public.columns)
     indicators = np.zeros(p + 1, dtype=np.bool_)
     for encoder, block in zip(public.encoders, public.blocks, strict=True):
-        indicators[block.start : block.stop] = True
-        if not isinstance(encoder, Indicators):
-            indicators[block.start] = False
+        indicators[block.start + encoder.numbers : block.stop] = True
     return ColumnsOfFeatures((*map(tuple, public.blocks), (p,)), indicators)
 
 

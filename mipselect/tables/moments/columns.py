@@ -173,9 +173,9 @@ class TableColumns(SchemaColumns):
         # Field after field, so that its columns are still in the cache when they are cut.
         for k, (encoder, block) in enumerate(zip(public.encoders, public.blocks, strict=True)):
             part, out = scratch[:, : len(block)], Z[:, 1 + block.start : 1 + block.stop]
-            encoder.encode(batch.column(k), part)
+            encoder.encode(public.arrays(batch, k), part)
             np.trunc(np.multiply(part, 1.0 / GRID, out=out, dtype=np.float64), out=out)
-        y = np.nan_to_num(public.target.encoder.scaled(batch.column(len(public.encoders))), nan=0.0)
+        y = np.nan_to_num(public.target.encoder.scaled(public.target_arrays(batch)), nan=0.0)
         np.trunc(np.multiply(y, 1.0 / GRID, out=Z[:, -1]), out=Z[:, -1])
         return Z
 

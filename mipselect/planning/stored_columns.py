@@ -1,0 +1,46 @@
+"""Simulated values of a field, and its column as a file would hold it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from scipy.special import ndtr
+
+from mipselect.arrays import FloatArray
+from mipselect.tables.encoders import Encoder, Indicators, Ranked, Scaled, Unscaled
+
+SPREAD_OF_INTEGERS = 1000.0
+"""Standard deviation of an integer without a range: hardly any are equal."""
+
+
+def numbers_of(encoder: Encoder, z: FloatArray, spread: float = 1.0) -> FloatArray:
+    """Numbers in the units of a field, or places among its categories, of standard normal ones."""
+    if isinstance(encoder, Unscaled):
+        return SPREAD_OF_INTEGERS * z if encoder.field.type == "integer" else z
+    if isinstance(encoder, Scaled):
+        half = 0.5 * (encoder.high - encoder.low)
+        middle = 0.5 * (encoder.low + encoder.high)
+        return np.asarray(np.clip(middle + half * spread * z, encoder.low, encoder.high))
+    levels = levels_of(encoder)
+    return np.asarray(np.minimum(np.floor(ndtr(z) * levels), levels - 1.0))
+
+
+def levels_of(encoder: Encoder) -> int:
+    """Return the number of categories of a field that is no number."""
+    assert isinstance(encoder, Ranked | Indicators)
+    return encoder.levels
+
+
+def stored(encoder: Encoder, numbers: FloatArray, absent: NDArray[np.bool_]) -> pa.Array:
+    """The column of a field as a file would hold it."""
+    field = encoder.field
+    if isinstance(encoder, Scaled | Unscaled):
+        narrow = isinstance(encoder, Scaled) and encoder.high - encoder.low < 2.0
+        whole = field.type == "integer" and not narrow
+        return pa.array(np.rint(numbers) if whole else numbers, mask=absent)
+    categories: Sequence[object] = field.categories or (False, True)
+    places = pa.array(numbers.astype(np.int32), mask=absent)
+    return pa.DictionaryArray.from_arrays(places, pa.array(list(categories))).dictionary_decode()

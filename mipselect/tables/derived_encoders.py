@@ -1,0 +1,259 @@
+"""Encoders of derived features of several columns: broken lines, and products of two fields.
+
+A row has Euclidean norm at most 1 in the columns of each; docs/mathematics/public-map.md has the
+proofs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mipselect.tables import values
+from mipselect.tables.derivations import Crossed, DerivedField, Ends, Knotted
+from mipselect.tables.derived import FEATURES, require_inner_knots
+from mipselect.tables.encoders import (
+    MISSING_COLUMN,
+    Column,
+    Encoder,
+    Indicators,
+    Ranked,
+    Scaled,
+    Unscaled,
+    checked_range,
+    encoder_of,
+    missing_column,
+    unscaled_encoder_of,
+)
+from mipselect.tables.fields import Arrays, Field
+
+
+@dataclass(frozen=True)
+class BrokenLine:
+    """A number v and its excess max(v - k, 0) over knots k, and `=missing`.
+
+    Each is divided by its largest size and by the root of their number; where `line` is None each
+    stays as it is, NaN where v is missing.
+
+    Attributes
+    ----------
+    field : DerivedField
+    line : Scaled or None
+        The number in its range.
+    """
+
+    field: DerivedField
+    line: Scaled | None
+    has_means: ClassVar[bool] = True
+
+    @property
+    def knots(self) -> tuple[float, ...]:
+        """The knots, rising."""
+        assert isinstance(self.field.derivation, Knotted)
+        return self.field.derivation.knots
+
+    @property
+    def numbers(self) -> int:
+        """One more than there are knots."""
+        return 1 + len(self.knots)
+
+    @property
+    def gap(self) -> float:
+        """0, or NaN without a range."""
+        return math.nan if self.line is None else 0.0
+
+    @property
+    def share(self) -> float:
+        """The largest entry, in single precision: just below 1/√m for m columns."""
+        return float(np.nextafter(np.float32(1.0 / math.sqrt(self.numbers)), np.float32(0.0)))
+
+    def columns(self) -> tuple[Column, ...]:
+        """The number, its excess over every knot, and `=missing`."""
+        names = [self.field.name, *(f"{self.field.name} above {_as_text(k)}" for k in self.knots)]
+        if self.line is None:
+            return (*map(Column, names), *missing_column(self.field))
+        whole = self.line.columns()[0]
+        scales = [whole.scale, *(self.line.high - k for k in self.knots)]
+        offsets = [whole.offset, *(0.0 for _ in self.knots)]
+        made = zip(names, scales, offsets, strict=True)
+        return (
+            *(Column(name, scale / self.share, offset) for name, scale, offset in made),
+            *missing_column(self.field),
+        )
+
+    def encode(self, arrays: Arrays, out: NDArray[np.floating[Any]]) -> None:
+        """Write the columns."""
+        v = values.numbers(self.field.column(arrays), self.field)
+        if self.line is None:
+            v = np.where(np.isfinite(v), v, np.nan)
+        missing = np.isnan(v)
+        if self.line is None:
+            out[:, 0] = v
+            for j, knot in enumerate(self.knots, 1):
+                out[:, j] = np.maximum(v - knot, 0.0)
+        else:
+            out[:, 0] = np.where(missing, 0.0, self.line.within(v)) * self.share
+            v = np.where(missing, self.line.low, np.clip(v, self.line.low, self.line.high))
+            for j, knot in enumerate(self.knots, 1):
+                excess = np.minimum(np.maximum(v - knot, 0.0) / (self.line.high - knot), 1.0)
+                out[:, j] = excess * self.share
+        if out.shape[1] > self.numbers:
+            out[:, self.numbers] = missing
+
+
+@dataclass(frozen=True)
+class Interaction:
+    """All products of a column of one field and one of another, and `=missing`.
+
+    A field of two classes counts as 1 for the second and else 0. Where one of the two is missing,
+    the products are `gap`: 0, or NaN in columns of numbers.
+    """
+
+    field: DerivedField
+    factors: tuple[Encoder, Encoder]
+    gap: float = 0.0
+
+    @property
+    def numbers(self) -> int:
+        """All of them but `=missing`, unless both fields have categories only."""
+        return 0 if all(map(_is_category, self.factors)) else len(self._names())
+
+    @property
+    def has_means(self) -> bool:
+        """True of a product of two numbers."""
+        return all(isinstance(factor, Scaled | Unscaled) for factor in self.factors)
+
+    def columns(self) -> tuple[Column, ...]:
+        """Products, and `=missing`; of numbers less the middles of their ranges."""
+        scale = math.prod(_scale(factor) for factor in self.factors)
+        return (*(Column(name, scale) for name in self._names()), *missing_column(self.field))
+
+    def _names(self) -> list[str]:
+        one, other = map(labels, self.factors)
+        texts = [" and ".join(t for t in (a, b) if t is not None) for a in one for b in other]
+        texts = [f"'{t}'" if t == MISSING_COLUMN else t for t in texts]
+        return [f"{self.field.name}={text}" if text else self.field.name for text in texts]
+
+    def encode(self, arrays: Arrays, out: NDArray[np.floating[Any]]) -> None:
+        """Write the products."""
+        one, other = (_factor(f, [a]) for f, a in zip(self.factors, arrays, strict=True))
+        with np.errstate(over="ignore"):
+            products = (one[:, :, None] * other[:, None, :]).reshape(len(one), -1)
+        width = products.shape[1]
+        unknown: NDArray[np.bool_] = np.asarray(~np.isfinite(products).all(axis=1))
+        products[unknown] = self.gap if self.numbers else 0.0
+        out[:, :width] = products
+        if out.shape[1] > width:
+            # A required value that is missing is the middle, as elsewhere.
+            absent = [np.isnan(one[:, 0]), np.isnan(other[:, 0])]
+            beyond = unknown & ~(absent[0] | absent[1])
+            sides = zip(self.factors, absent, strict=True)
+            optional = [rows for factor, rows in sides if not factor.field.required]
+            out[:, width] = np.logical_or.reduce([beyond, *optional])
+
+
+def _as_text(knot: float) -> str:
+    return values.written(knot) or repr(knot)
+
+
+def labels(encoder: Encoder) -> list[str | None]:
+    """The categories of the columns of a factor; None for a number and for places."""
+    names = list(encoder.field.category_names)
+    if isinstance(encoder, Ranked):
+        return [names[1] if encoder.levels == 2 else None]
+    return [*names] if isinstance(encoder, Indicators) else [None]
+
+
+def _is_category(encoder: Encoder) -> bool:
+    return labels(encoder) != [None]
+
+
+def _scale(encoder: Encoder) -> float:
+    return 1.0 if _is_category(encoder) else encoder.columns()[0].scale
+
+
+def _factor(encoder: Encoder, arrays: Arrays) -> NDArray[np.float64]:
+    """The columns of a factor, shape (rows, w); a missing value is NaN in all of them."""
+    if isinstance(encoder, Scaled | Unscaled):
+        return encoder.scaled(arrays)[:, None]
+    assert isinstance(encoder, Ranked | Indicators)
+    if isinstance(encoder, Ranked) and encoder.levels > 2:
+        return encoder.scaled(arrays)[:, None]
+    codes = values.codes(arrays[0], encoder.field)
+    levels = [1] if isinstance(encoder, Ranked) else range(encoder.levels)
+    columns = np.array([codes == k for k in levels], dtype=np.float64).T
+    columns[codes == values.MISSING] = np.nan
+    return columns
+
+
+def feature_encoder(field: Field, ranges: Mapping[str, tuple[float, float]]) -> Encoder:
+    """Choose how a field or a derived feature is encoded; see `encoder_of`."""
+    made = field.derivation if isinstance(field, DerivedField) else None
+    if isinstance(field, DerivedField) and isinstance(made, Knotted):
+        line = encoder_of(field, ranges)
+        assert isinstance(line, Scaled)
+        require_inner_knots(field, line.low, line.high, f"field {field.name}")
+        return BrokenLine(field, line)
+    if isinstance(field, DerivedField) and isinstance(made, Crossed):
+        pairs = zip(made.sources, made.ranges, strict=True)
+        one, other = (_factor_encoder(factor, ends, field) for factor, ends in pairs)
+        return Interaction(field, (one, other))
+    return encoder_of(field, ranges)
+
+
+def unscaled_feature_encoder(field: Field) -> Encoder:
+    """The same where numbers are taken as they are; see `unscaled_encoder_of`."""
+    made = field.derivation if isinstance(field, DerivedField) else None
+    if isinstance(field, DerivedField) and isinstance(made, Knotted):
+        return BrokenLine(field, None)
+    if isinstance(field, DerivedField) and isinstance(made, Crossed):
+        one, other = map(unscaled_encoder_of, made.sources)
+        return Interaction(field, (one, other), math.nan)
+    return unscaled_encoder_of(field)
+
+
+def _factor_encoder(factor: Field, ends: Ends, field: Field) -> Encoder:
+    if ends is None:
+        return encoder_of(factor, {})
+    stated = checked_range(*ends, f"field {factor.name} of {field.name}")
+    return encoder_of(factor, {factor.name: stated})
+
+
+def declared(encoder: Encoder, content: Mapping[str, Any]) -> dict[str, Any]:
+    """Declare a derived feature with the ranges that its encoder has.
+
+    Parameters
+    ----------
+    encoder : Encoder
+    content : mapping
+        The schema, as JSON, that declares the feature.
+    """
+    (entry,) = (e for e in content[FEATURES] if e["name"] == encoder.field.name)
+    line = encoder.line if isinstance(encoder, BrokenLine) else encoder
+    if isinstance(line, Scaled):
+        return {**entry, "minimum": line.low, "maximum": line.high}
+    if isinstance(encoder, Interaction):
+        numbers = [factor for factor in encoder.factors if isinstance(factor, Scaled)]
+        ranges = {factor.field.name: [factor.low, factor.high] for factor in numbers}
+        return {**entry, "ranges": ranges} if ranges else dict(entry)
+    return dict(entry)
+
+
+def ranges_of(encoder: Encoder) -> dict[str, tuple[float, float]]:
+    """Return the ranges of the numbers of a feature; those of a product by factor and product."""
+    name = encoder.field.name
+    match encoder:
+        case Scaled():
+            return {name: (encoder.low, encoder.high)}
+        case BrokenLine(line=Scaled() as line):
+            return {name: (line.low, line.high)}
+        case Interaction():
+            numbers = [factor for factor in encoder.factors if isinstance(factor, Scaled)]
+            return {f"{f.field.name} in {name}": (f.low, f.high) for f in numbers}
+        case _:
+            return {}

@@ -1,0 +1,250 @@
+"""Derived features by hand: one row of texts at a time, from docs/how-to/transformations.md."""
+
+from __future__ import annotations
+
+import datetime
+import math
+import re
+from collections.abc import Mapping
+from typing import Any
+
+BLANKS = " \t\r\n\v\f"
+NUMBER = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"
+MONTHS = "January February March April May June July August September October November December"
+NEVER = datetime.datetime(1900, 1, 1)
+DAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday"
+
+CLINIC: dict[str, Any] = {
+    "missingValues": ["", "NA", "-99", "1900-01-01"],
+    "fields": [
+        {"name": "age", "type": "integer", "constraints": {"minimum": 18, "maximum": 100}},
+        {
+            "name": "income",
+            "type": "number",
+            "unit": "CHF",
+            "constraints": {"minimum": 100, "maximum": 1e5, "required": True},
+        },
+        {"name": "visits", "type": "integer", "constraints": {"minimum": 0, "maximum": 50}},
+        {"name": "smoker", "type": "boolean", "trueValues": ["yes"], "falseValues": ["no"]},
+        {"name": "sex", "type": "string", "categories": ["f", "m"]},
+        {"name": "stage", "type": "integer", "categories": [1, 2, 4], "categoriesOrdered": True},
+        {"name": "icd", "type": "string", "categories": ["E", "I", "missing"]},
+        {"name": "admitted", "type": "datetime"},
+        {"name": "born", "type": "date", "format": "%d.%m.%Y"},
+        {"name": "at", "type": "time", "constraints": {"required": True}},
+        {"name": "stay", "type": "number", "constraints": {"minimum": 0, "maximum": 60}},
+    ],
+    "mipselect:features": [
+        {"name": "log income", "from": "income", "transform": "log"},
+        {"name": "log visits", "from": "visits", "transform": "log1p"},
+        {"name": "root of age", "from": "age", "transform": "sqrt", "minimum": 4, "maximum": 10},
+        {"name": "admission year", "from": "admitted", "part": "year", "minimum": 2000,
+         "maximum": 2020},
+        {"name": "in the study", "from": "admitted", "part": "days", "since": "2010-06-30",
+         "minimum": 0, "maximum": 1000},
+        {"name": "quarter", "from": "admitted", "part": "quarter"},
+        {"name": "month of birth", "from": "born", "part": "month"},
+        {"name": "day of birth", "from": "born", "part": "day"},
+        {"name": "weekday", "from": "admitted", "part": "weekday"},
+        {"name": "hour", "from": "admitted", "part": "hour"},
+        {"name": "time of day", "from": "at", "part": "hour"},
+        {"name": "age spline", "from": "age", "knots": [40, 65]},
+        {"name": "age × income", "product": ["age", "income"]},
+        {"name": "age × smoker", "product": ["age", "smoker"]},
+        {"name": "stage × age", "product": ["stage", "age"]},
+        {"name": "icd × age", "product": ["icd", "age"]},
+        {"name": "sex × icd", "product": ["sex", "icd"]},
+        {"name": "sex × smoker", "product": ["sex", "smoker"]},
+    ],
+}  # fmt: skip
+"""Every kind of derived feature, of every kind of field."""
+
+NAMES = [field["name"] for field in CLINIC["fields"]]
+FIELDS = {field["name"]: field for field in CLINIC["fields"]}
+CLINIC_ROWS = [
+    ["18", "100", "0", "yes", "f", "1", "E", "2010-06-30", "1.2.2003", "07:30", "1"],
+    ["100", "1e5", "50", "no", "m", "4", "missing", "2019-12-31 23:59", "31.12.1999", "9:00", "2"],
+    ["50", "5e3", "7", "yes", "m", "2", "I", "2012-02-29 12:00", "29.02.2000", "00:00:01", "3"],
+    ["NA", "NA", "NA", "NA", "NA", "NA", "NA", "NA", "NA", "NA", "NA"],
+    ["65", "0", "-5", "maybe", "x", "3", "J", "2011-02-29", "31.11.1999", "24:00", "4"],
+    ["70.5", "1e999", "x", "no", "f", "4", "E", "2016-01-01T00:30+01:00", "1999-03-04", "7", "5"],
+]  # fmt: skip
+CLINIC_HOSTILE = [
+    *("", "-99", "1900-01-01", "nan", "inf", "-1e999", "-0.0", "1e-320", "9999-12-31T23:59-00:01"),
+    *("0001-01-01T00:00+00:01", "10000-01-01", "-0001-01-01", "2020-13-01", "2020-06-31", "x"),
+    *("2020-01-31T24:00", "2020-01-31T23:60", "2020-01-31T12:30:59.999999999+14:00", "20200131"),
+    *("12:30Z", "12:30:60", "1.1.0001", "01.01.2020", "32.1.2020", "2020-01-01T12", "\0", "é"),
+    *("2020-01-31T12:30+99:00", "0000-01-01", "true", "4", "-1", "1e25", "٣", "2020-01-31 12:30"),
+]
+
+
+def derived_row(entry: Mapping[str, Any], row: Mapping[str, str]) -> list[float]:
+    """The columns of a derived feature of one row, `=missing` last."""
+    if "product" in entry:
+        return _product(entry, row)
+    source = FIELDS[entry["from"]]
+    required = source.get("constraints", {}).get("required", False)
+    text = row[source["name"]]
+    if "knots" in entry:
+        columns = _line(source, entry["knots"], number(text))
+    elif "transform" in entry:
+        columns = _transformed(entry, source, number(text))
+    else:
+        columns = _part(entry, moment(source, text))
+    if columns is None:
+        columns = [0.0] * _width(entry)
+        return columns if required else [*columns, 1.0]
+    return columns if required else [*columns, 0.0]
+
+
+def number(text: str) -> float | None:
+    text = text.strip(BLANKS)
+    if text in CLINIC["missingValues"] or text == "-99.0":
+        return None
+    if text.lower() in ("true", "false"):
+        return float(text.lower() == "true")
+    if text.lower().lstrip("+-") in ("inf", "infinity"):
+        return -math.inf if text.startswith("-") else math.inf
+    found = float(text) if re.fullmatch(NUMBER, text) else None
+    return None if found == -99.0 else found
+
+
+def moment(field: Mapping[str, Any], text: str) -> datetime.datetime | None:
+    text = text.strip(BLANKS)
+    if text in CLINIC["missingValues"]:
+        return None
+    if field["type"] == "time":
+        found = re.fullmatch(r"(\d\d):(\d\d)(:(\d\d)([.,]\d+)?)?[zZ]?", text, re.ASCII)
+        if found is not None:
+            text = f"2000-01-01T{text}"
+    if "format" in field:
+        try:
+            found_at = datetime.datetime.strptime(text, field["format"])
+            return None if found_at == NEVER else found_at
+        except ValueError:
+            pass
+    found = re.fullmatch(
+        r"(\d{4})-(\d\d)-(\d\d)"
+        r"([ Tt](\d\d):(\d\d)(:(\d\d)([.,]\d+)?)?([zZ]|([+-])(\d\d):?(\d\d))?)?",
+        text,
+        re.ASCII,
+    )
+    if found is None:
+        return None
+    year, month, day = map(int, found.group(1, 2, 3))
+    hour, minute, second = (int(part or 0) for part in found.group(5, 6, 8))
+    sign = -1 if found[11] == "-" else 1
+    ahead_hour, ahead_minute = int(found[12] or 0), int(found[13] or 0)
+    if max(ahead_hour - 23, ahead_minute - 59) > 0:
+        return None
+    try:
+        local = datetime.datetime(year, month, day, hour, minute, second)
+        found_at = local - sign * datetime.timedelta(hours=ahead_hour, minutes=ahead_minute)
+    except (ValueError, OverflowError):
+        return None
+    return None if found_at == NEVER else found_at
+
+
+def within(low: float, high: float, value: float) -> float:
+    value = min(max(value, low), high)
+    return (2 * value - low - high) / (high - low)
+
+
+def _range(field: Mapping[str, Any]) -> tuple[float, float]:
+    return field["constraints"]["minimum"], field["constraints"]["maximum"]
+
+
+def _transformed(
+    entry: Mapping[str, Any], source: Mapping[str, Any], value: float | None
+) -> list[float] | None:
+    if value is None:
+        return None
+    function = {"log": math.log, "log1p": math.log1p, "sqrt": math.sqrt}[entry["transform"]]
+    if "minimum" in entry:
+        low, high = entry["minimum"], entry["maximum"]
+    else:
+        low, high = map(function, _range(source))
+    try:
+        result = function(value)
+    except ValueError:
+        result = -math.inf
+    return [within(low, high, result)]
+
+
+def _line(field: Mapping[str, Any], knots: list[float], value: float | None) -> list[float] | None:
+    if value is None:
+        return None
+    low, high = _range(field)
+    value = min(max(value, low), high)
+    share = 1.0 / math.sqrt(1 + len(knots))
+    excess = [max(value - knot, 0.0) / (high - knot) for knot in knots]
+    return [share * x for x in (within(low, high, value), *excess)]
+
+
+def _part(entry: Mapping[str, Any], at: datetime.datetime | None) -> list[float] | None:
+    if at is None:
+        return None
+    levels = {
+        "month": (at.month - 1, 12),
+        "weekday": (at.weekday(), 7),
+        "hour": (at.hour, 24),
+        "quarter": ((at.month - 1) // 3, 4),
+    }
+    if entry["part"] in levels:
+        place, count = levels[entry["part"]]
+        return [float(k == place) for k in range(count)]
+    low, high = entry.get("minimum", 1), entry.get("maximum", 31)
+    if entry["part"] == "days":
+        start = datetime.date.fromisoformat(entry["since"])
+        return [within(low, high, (at.date() - start).days)]
+    return [within(low, high, getattr(at, entry["part"]))]
+
+
+def _factor(field: Mapping[str, Any], text: str) -> list[float] | None:
+    """The columns of a factor; None where the value is missing."""
+    if "categories" not in field and field["type"] != "boolean":
+        value = number(text)
+        return None if value is None else [within(*_range(field), value)]
+    text = text.strip(BLANKS)
+    if text in CLINIC["missingValues"]:
+        return None
+    if field["type"] == "boolean":
+        return [float(text in ("yes", "true"))]
+    levels = field["categories"]
+    if field["type"] == "integer":
+        value = number(text)
+        if value is None:
+            return None
+        return [levels.index(value) - 1.0 if value in levels else 0.0]
+    if len(levels) == 2:
+        return [float(text == levels[1])]
+    return [float(text == level) for level in levels]
+
+
+def _product(entry: Mapping[str, Any], row: Mapping[str, str]) -> list[float]:
+    fields = [FIELDS[name] for name in entry["product"]]
+    required = [field.get("constraints", {}).get("required", False) for field in fields]
+    one, other = factors = [_factor(field, row[field["name"]]) for field in fields]
+    # A required value that is missing is the middle, and no missing one.
+    absent = any(f is None and not r for f, r in zip(factors, required, strict=True))
+    missing = [] if all(required) else [float(absent)]
+    if one is None or other is None:
+        return [*([0.0] * _width(entry)), *missing]
+    return [*(a * b for a in one for b in other), *missing]
+
+
+def _width(entry: Mapping[str, Any]) -> int:
+    if "product" in entry:
+        widths = {"icd": 3}
+        return math.prod(widths.get(name, 1) for name in entry["product"])
+    if "knots" in entry:
+        return 1 + len(entry["knots"])
+    return {"month": 12, "weekday": 7, "hour": 24, "quarter": 4}.get(entry.get("part", ""), 1)
+
+
+def names_of_months() -> list[str]:
+    return MONTHS.split()
+
+
+def names_of_weekdays() -> list[str]:
+    return DAYS.split()

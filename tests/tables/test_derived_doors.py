@@ -1,0 +1,344 @@
+"""Derived features through every door: instances, blocks, moments, people, models in words."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import random
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from mipselect import Instance
+from mipselect.tables import ModelTable, PublicMap, TableEquation, TableSchema, Term, map_table
+from mipselect.tables.mapping import open_table, read_rows
+from mipselect.tables.moments import Moments
+from tests.support.derived_by_hand import (
+    CLINIC,
+    CLINIC_HOSTILE,
+    CLINIC_ROWS,
+    FIELDS,
+    NAMES,
+    moment,
+    number,
+)
+
+SCHEMA = TableSchema.of(CLINIC)
+MADE = {entry["name"]: entry for entry in CLINIC["mipselect:features"]}
+PEOPLE = TableSchema.of(
+    {
+        **CLINIC,
+        "csvw-eo:privacyUnit": "who",
+        "fields": [*CLINIC["fields"], {"name": "who", "type": "string"}],
+    }
+)
+
+
+def clinic(n: int, seed: int = 0) -> pa.Table:
+    """Rows of texts, a few of them odd."""
+    rng = np.random.default_rng(seed)
+    odd = [value for value in CLINIC_HOSTILE if value != "\0"]
+    rows = []
+    for _ in range(n):
+        day = np.datetime64("2010-01-01T00:30") + np.timedelta64(int(rng.integers(10**6)), "m")
+        born = pd.Timestamp("1950-01-01") + pd.Timedelta(days=int(rng.integers(20_000)))
+        row = [str(rng.integers(18, 101)), f"{rng.lognormal(8, 1):.2f}", str(rng.integers(51))]
+        row += [str(rng.choice(["yes", "no"])), str(rng.choice(["f", "m"]))]
+        row += [str(rng.choice([1, 2, 4])), str(rng.choice(["E", "I", "missing"])), str(day)]
+        row += [born.strftime("%d.%m.%Y"), f"{rng.integers(24):02d}:15"]
+        row.append(f"{rng.uniform(0, 60):.1f}")
+        for k in np.flatnonzero(rng.random(len(row)) < 0.05):
+            row[k] = odd[int(rng.integers(len(odd)))]
+        rows.append(row)
+    return pa.table({name: [row[k] for row in rows] for k, name in enumerate(NAMES)})
+
+
+def score(rule: TableEquation, row: dict[str, str]) -> float:
+    """What a reader of the equation makes of raw texts, knowing the schema alone."""
+    return rule.intercept + sum(t.coefficient * _multiplier(t, row) for t in rule.terms)
+
+
+def _multiplier(term: Term, row: dict[str, str]) -> float:
+    entry = MADE.get(term.field, {"from": term.field})
+    names = entry.get("product") or [entry["from"]]
+    values = [_value(FIELDS[name], row[name]) for name in names]
+    required = [FIELDS[name].get("constraints", {}).get("required", False) for name in names]
+    absent = any(v is None and not r for v, r in zip(values, required, strict=True))
+    if term.kind == "missing":
+        return float(absent)
+    if term.kind == "in no list":
+        return float(any(v is None for v in values) and not absent)
+    if any(value is None for value in values):
+        return 0.0 if term.counts_as is None else term.counts_as
+    (value, *_) = values
+    if term.kind == "product":
+        wanted = iter([] if term.category is None else term.category.split(" and "))
+        return math.prod(_side(FIELDS[n], v, wanted) for n, v in zip(names, values, strict=True))
+    if "part" in entry:
+        parts = {
+            "year": lambda at: at.year,
+            "day": lambda at: at.day,
+            "days": lambda at: (np.datetime64(at, "D") - np.datetime64("2010-06-30")).astype(int),
+            "month": lambda at: f"{at:%B}",
+            "weekday": lambda at: f"{at:%A}",
+            "quarter": lambda at: f"Q{(at.month + 2) // 3}",
+            "hour": lambda at: str(at.hour),
+        }
+        found = parts[entry["part"]](value)
+        if term.kind == "category":
+            return float(found == term.category)
+        return float(np.clip(found, entry.get("minimum", 1), entry.get("maximum", 31)))
+    limits = FIELDS[names[0]]["constraints"]
+    if "transform" in entry:
+        if entry["transform"] == "sqrt":
+            return min(max(math.sqrt(max(value, 0.0)), 4.0), 10.0)
+        value = min(max(value, limits["minimum"]), limits["maximum"])
+        return math.log2(value + (entry["transform"] == "log1p"))
+    value = min(max(value, limits["minimum"]), limits["maximum"])
+    return max(value - term.knot, 0.0) if term.kind == "change of slope" else value
+
+
+def _side(field: dict[str, Any], value: Any, wanted: Any) -> float:
+    if field["type"] == "boolean":
+        return float((value in ("yes", "true")) == (next(wanted) == "true"))
+    if field["name"] == "stage":
+        levels = field["categories"]
+        return levels.index(value) - 1.0 if value in levels else 0.0
+    if "categories" in field:
+        return float(value == next(wanted))
+    low, high = field["constraints"]["minimum"], field["constraints"]["maximum"]
+    return min(max(value, low), high) - 0.5 * (low + high)
+
+
+def _value(field: dict[str, Any], text: str) -> Any:
+    if field["type"] in ("date", "datetime", "time"):
+        return moment(field, text)
+    if field["type"] in ("integer", "number"):
+        return number(text)
+    return None if text.strip() in CLINIC["missingValues"] else text.strip()
+
+
+def test_the_equation_in_words_gives_what_the_columns_give() -> None:
+    question = {"target": "stay", "never": [n for n in NAMES[:7] if n != "income"]}
+    public = PublicMap.of(SCHEMA, always=["age × income"], **question)
+    kept = [k for k, e in enumerate(public.features) if e.field.name in MADE]
+    model = ModelTable.of(SCHEMA, public, kept)
+    read = ModelTable.from_dict(json.loads(json.dumps(model.to_dict())))
+    assert read == model
+    assert read.public == model.public
+    rng = np.random.default_rng(1)
+    coef = rng.normal(size=len(read.column_names))
+    rule = read.equation(coef, 0.3)
+    rows = [dict(zip(NAMES, row, strict=True)) for row in CLINIC_ROWS]
+    rows += [dict.fromkeys(NAMES, value) for value in CLINIC_HOSTILE]
+    rows += clinic(50).to_pylist()
+    table = pa.table({name: [row[name] for row in rows] for name in NAMES if name != "stay"})
+    (X,) = read.batches(table)
+    columns = 30.0 + 30.0 * (X.astype(float) @ coef + 0.3)
+    found = [score(rule, row) for row in rows]
+    np.testing.assert_allclose(found, columns, rtol=1e-5, atol=1e-4)
+    whole = map_table(
+        table.append_column("stay", pa.array(["1"] * len(rows))), SCHEMA,
+        always=["age × income"], **question,
+    )  # fmt: skip
+    place = {name: j for j, name in enumerate(whole.column_names)}
+    np.testing.assert_array_equal(X, whole.X[:, [place[name] for name in read.column_names]])
+
+
+def test_coefficients_are_reported_in_words_that_fit() -> None:
+    public = PublicMap.of(SCHEMA, target="stay")
+    model = ModelTable.of(SCHEMA, public, range(len(public.features)))
+    rule = model.equation(np.ones(len(public.columns)), 0.0)
+    meanings = [term.meaning for term in rule.terms]
+    for words in (
+        "per CHF of income",
+        "per doubling of income",
+        "per doubling of 1 + visits",
+        "per unit of √age",
+        "per year of admission year",
+        "per day of in the study",
+        "month of birth is March and not January",
+        "weekday is Sunday and not Monday",
+        "quarter is Q2 and not Q1",
+        "hour is 7 and not 0",
+        "per unit of age below 40",
+        "change of the slope of age at 40, per unit",
+        "change of the slope of age at 65, per unit",
+        "per unit of (age - 59) × CHF of (income - 50050)",
+        "per unit of (age - 59) where smoker is true",
+        "per step of (stage - 1) × unit of (age - 59)",
+        "per unit of (age - 59) where icd is I",
+        "sex is m and icd is I, compared with all else",
+        "log visits is missing, compared with its middle",
+        "age spline is missing, compared with 59 on the line below 40",
+        "age × income is missing, compared with a product of 0",
+    ):
+        assert words in meanings, words
+    listed = [term.field for term in rule.terms if term.kind == "in no list"]
+    # A value that is no date is missing, and in no list only where one is required.
+    assert "time of day" in listed
+    assert not set(listed) & {"month of birth", "weekday", "hour"}
+    stored = json.loads(json.dumps(rule.to_dict()))["terms"]
+    assert {"field", "kind", "coefficient", "meaning", "unit", "knot"} <= set(stored[0])
+    assert next(t for t in stored if t["kind"] == "change of slope")["knot"] == 40.0
+    log = next(t for t in rule.terms if t.kind == "doubling")
+    assert log.coefficient == pytest.approx(30.0 / (0.5 * math.log(1000)) * math.log(2))
+    assert model.ranges["age in stage × age"] == (18.0, 100.0)
+
+
+def test_a_model_keeps_ranges_of_features_apart_from_those_of_fields() -> None:
+    public = PublicMap.of(SCHEMA, target="stay", ranges={"age": (30.0, 50.0)})
+    names = ["age", "age spline", "age × income", "root of age"]
+    kept = [k for k, e in enumerate(public.features) if e.field.name in names]
+    model = ModelTable.from_dict(ModelTable.of(SCHEMA, public, kept).to_dict())
+    assert model.ranges["age"] == (30.0, 50.0)
+    assert model.ranges["age spline"] == (18.0, 100.0)
+    assert model.ranges["age in age × income"] == (18.0, 100.0)
+    assert model.sources == ("income",)
+    (X,) = model.batches(clinic(20))
+    whole = map_table(clinic(20), SCHEMA, target="stay", ranges={"age": (30.0, 50.0)})
+    columns = [whole.column_names.index(name) for name in model.column_names]
+    np.testing.assert_array_equal(X, whole.X[:, columns])
+
+
+def test_sums_of_rows_are_those_of_the_mapped_table(tmp_path: Path) -> None:
+    table = clinic(300)
+    table = table.set_column(10, "stay", pa.array([str(k % 60) for k in range(300)]))
+    direct = Instance.from_table(table, SCHEMA, target="stay", support_size=2)
+    moments = Moments.of(table, schema=SCHEMA, target="stay")
+    moments.save(tmp_path / "m.npz")
+    added = Instance.from_moments(Moments.load(tmp_path / "m.npz"), support_size=2)
+    assert added.feature_names == direct.feature_names
+    assert added.sensitivity == pytest.approx(direct.sensitivity, rel=1e-3)
+    chosen = [direct.feature_names.index(name) for name in ("age spline", "sex × icd")]
+    assert added.objective(chosen) == pytest.approx(direct.objective(chosen), rel=1e-3)
+    parts = [table.slice(0, 100), table.slice(100)]
+    again = Moments.of(parts, schema=SCHEMA, target="stay")
+    assert Instance.from_moments(again, support_size=2).objective(chosen) == added.objective(chosen)
+
+
+def test_every_source_gives_the_same_columns(tmp_path: Path) -> None:
+    table = clinic(200)
+    frame = table.to_pandas()
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    expected = map_table(table, SCHEMA, target="stay")
+    for source in (tmp_path / "t.csv", frame, pl.from_arrow(table), table.to_reader(7)):
+        found = map_table(source, SCHEMA, target="stay")
+        np.testing.assert_array_equal(found.X, expected.X)
+    dask = pytest.importorskip("dask.dataframe")
+    moments = Moments.of(dask.from_pandas(frame, npartitions=3), schema=SCHEMA, target="stay")
+    plain = Moments.of(table, schema=SCHEMA, target="stay")
+    one, other = (Instance.from_moments(m, support_size=1) for m in (moments, plain))
+    every = [(j,) for j in range(one.n_features)]
+    np.testing.assert_array_equal(one.objectives(every), other.objectives(every))
+
+
+def test_blocks_know_derived_features() -> None:
+    instance = Instance.from_blocks(
+        clinic(400), schema=SCHEMA, target="stay", support_size=1, always=["log income"],
+        never=["age"], block_rows=4, partition_seed=1,
+    )  # fmt: skip
+    assert "age spline" in instance.feature_names
+    assert "log income" not in instance.feature_names
+    assert np.isfinite(instance.objectives([(j,) for j in range(instance.n_features)])).all()
+
+
+TWO = TableSchema.of(
+    {
+        "fields": [
+            {"name": "a", "type": "number", "constraints": {"minimum": 1, "maximum": 9}},
+            {"name": "b", "type": "string", "categories": ["x", "y"]},
+            {"name": "t", "type": "date"},
+            {"name": "y", "type": "number", "constraints": {"minimum": 0, "maximum": 1}},
+        ],
+        "mipselect:features": [
+            {"name": "line", "from": "a", "knots": [3, 5]},
+            {"name": "log", "from": "a", "transform": "log"},
+            {"name": "a × b", "product": ["a", "b"]},
+            {"name": "month", "from": "t", "part": "month"},
+        ],
+    }
+)
+
+
+def test_the_sensitivity_is_the_formula_and_is_attained() -> None:
+    """By every support and every pair of extreme rows of a small table."""
+
+    def instance(rows: list[tuple[Any, ...]]) -> Instance:
+        columns = zip(("a", "b", "t", "y"), zip(*rows, strict=True), strict=True)
+        return Instance.from_table(
+            pa.table({name: list(cells) for name, cells in columns}), TWO, target="y",
+            never=["a", "b"], support_size=1, intercept=False, coef_bound=1.0, ridge=1e-3,
+        )  # fmt: skip
+
+    values = itertools.product(("1", "9", "5"), ("x", "y"), ("2020-01-31", "2020-03-01"), (0, 1))
+    extreme = list(values)
+    rest = [("9", "y", "2020-01-01", 1)] * 3
+    before = instance([*rest, ("9", "y", "2020-01-31", 1)])
+    delta = before.sensitivity
+    assert delta == pytest.approx((1.0 + 1.0) ** 2 / (2 * 4))
+    assert before.feature_names == ("line", "log", "a × b", "month")
+    supports = [(j,) for j in range(4)]
+    largest = np.zeros(4)
+    for one, other in itertools.product(extreme, extreme):
+        pair = [instance([*rest, row]).objectives(supports) for row in (one, other)]
+        largest = np.maximum(largest, np.abs(pair[0] - pair[1]))
+    assert (largest <= delta * (1 + 1e-9)).all()
+    # Every kind of feature comes near the bound: a row of length 1 that is told wrong.
+    assert (largest > 0.4 * delta).all()
+
+
+@pytest.mark.parametrize("rule", ["first", "last", "mean"])
+def test_one_changed_person_changes_one_row(rule: str) -> None:
+    public = PublicMap.of(PEOPLE, target="stay")
+    draw = random.Random(rule)
+
+    def visit(who: str) -> list[str]:
+        row = list(draw.choice(CLINIC_ROWS))
+        for k in range(len(row)):
+            if draw.random() < 0.3:
+                row[k] = draw.choice(CLINIC_HOSTILE)
+        return [*row, who]
+
+    def rows_of(rows: list[list[str]]) -> Counter[Any]:
+        table = pa.table({n: [row[k] for row in rows] for k, n in enumerate([*NAMES, "who"])})
+        X, y = read_rows(open_table(table, public), public, rule)
+        for block in public.blocks:
+            part = X[:, block.start : block.stop].astype(float)
+            assert ((part**2).sum(axis=1) <= 1.0 + 1e-15).all()
+        targets = np.nan_to_num(y).tolist()
+        return Counter((tuple(x), target) for x, target in zip(X.tolist(), targets, strict=True))
+
+    for _ in range(20):
+        rest = [visit(f"p{draw.randrange(6)}") for _ in range(20)]
+        before, after = (
+            rows_of([*rest, *(visit("changed") for _ in range(draw.randint(1, 4)))])
+            for _ in range(2)
+        )
+        assert before.total() == after.total()
+        assert (before - after).total() <= 1
+        assert (after - before).total() <= 1
+
+
+def test_means_of_a_person_are_of_the_columns() -> None:
+    rows = [CLINIC_ROWS[0], CLINIC_ROWS[1], CLINIC_ROWS[3]]
+    table = pa.table({name: [row[k] for row in rows] for k, name in enumerate(NAMES)})
+    one = map_table(
+        table.append_column("who", pa.array(["p"] * 3)), PEOPLE, target="stay", unit_rule="mean"
+    )
+    each = map_table(table, SCHEMA, target="stay")
+    columns = dict(zip(each.feature_names, each.groups, strict=True))
+    for name in ("log visits", "root of age", "admission year", "age spline", "age × income"):
+        group = list(columns[name])
+        mean = [*each.X[:2, group[:-1]].astype(float).mean(axis=0), 0.0]
+        np.testing.assert_allclose(one.X[0, group], mean, rtol=1e-6, err_msg=name)
+    for name in ("weekday", "age × smoker", "icd × age", "sex × icd"):
+        group = list(columns[name])
+        np.testing.assert_array_equal(one.X[0, group], each.X[0, group], err_msg=name)

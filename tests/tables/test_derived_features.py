@@ -1,0 +1,433 @@
+"""Derived features: what each value becomes, by a map written by hand, from every door."""
+
+from __future__ import annotations
+
+import json
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mipselect.errors import InvalidInput
+from mipselect.tables import PublicMap, SchemaEncoder, TableSchema, map_table
+from mipselect.tables.dates import NO_POINT, seconds
+from mipselect.tables.fields import field_of
+from mipselect.tables.mapping import open_table, read_rows
+from tests.support.derived_by_hand import (
+    CLINIC,
+    CLINIC_HOSTILE,
+    CLINIC_ROWS,
+    NAMES,
+    derived_row,
+    names_of_months,
+    names_of_weekdays,
+)
+
+SCHEMA = TableSchema.of(CLINIC)
+MADE = {entry["name"]: entry for entry in CLINIC["mipselect:features"]}
+Rows = list[list[str]]
+
+
+def table_of(rows: Rows) -> pa.Table:
+    return pa.table({name: [row[k] for row in rows] for k, name in enumerate(NAMES)})
+
+
+def derived_columns(rows: Rows) -> dict[str, np.ndarray[Any, Any]]:
+    table = map_table(table_of(rows), SCHEMA, target="stay")
+    groups = zip(table.feature_names, table.groups, strict=True)
+    return {name: table.X[:, list(group)] for name, group in groups if name in MADE}
+
+
+def agree_with_the_hand(rows: Rows) -> None:
+    found = derived_columns(rows)
+    assert list(found) == list(MADE)
+    for name, columns in found.items():
+        for i, row in enumerate(rows):
+            by_hand = derived_row(MADE[name], dict(zip(NAMES, row, strict=True)))
+            np.testing.assert_allclose(
+                columns[i], by_hand, rtol=1e-6, atol=1e-7, err_msg=f"{name}: {row}"
+            )
+        assert (np.linalg.norm(columns.astype(float), axis=1) <= 1.0).all(), name
+
+
+def test_every_value_becomes_what_the_page_says() -> None:
+    agree_with_the_hand(CLINIC_ROWS + [[value] * len(NAMES) for value in CLINIC_HOSTILE])
+
+
+@settings(deadline=None)
+@given(st.data())
+def test_odd_rows_become_what_the_page_says(data: st.DataObject) -> None:
+    dates = st.dates().map(str) | st.datetimes().map(lambda t: t.isoformat())
+    cell = st.one_of(
+        st.sampled_from([*CLINIC_HOSTILE, *(v for row in CLINIC_ROWS for v in row)]),
+        dates,
+        st.dates().map(lambda d: f"{d.day}.{d.month}.{d.year:04d}"),
+        st.times().map(str),
+        st.floats(-1e3, 1e6).map(repr),
+        st.text(max_size=4).filter(lambda t: "\0" not in t),
+    )
+    row = [data.draw(cell).encode("utf-8", "replace").decode() for _ in NAMES]
+    agree_with_the_hand([row])
+
+
+def test_names_of_columns_and_of_features() -> None:
+    public = PublicMap.of(SCHEMA, target="stay", always=["age"])
+    assert public.inputs == (*NAMES[1:-4], "age", "admitted", "born", "at")
+    assert public.names == (*public.inputs, "stay")
+    names = [encoder.field.name for encoder in public.features]
+    assert names == [*NAMES[1:-4], *MADE]
+    columns = [column.name for column in public.columns]
+    for name in (
+        *("age spline", "age spline above 40", "age spline above 65", "age spline=missing"),
+        *("age × income", "age × income=missing", "age × smoker=true", "stage × age"),
+        *("icd × age=E", "icd × age='missing'", "icd × age=missing", "sex × icd=m and missing"),
+        *("sex × smoker=m and true", "quarter=Q1", "hour=0", "time of day=23"),
+    ):
+        assert name in columns
+    for month, weekday in zip(names_of_months(), names_of_weekdays(), strict=False):
+        assert f"month of birth={month}" in columns
+        assert f"weekday={weekday}" in columns
+    assert "time of day=missing" not in columns
+
+
+def test_fields_of_dates_are_read_and_are_no_features() -> None:
+    content = {**CLINIC, "mipselect:features": CLINIC["mipselect:features"][:3]}
+    with pytest.raises(
+        InvalidInput, match=r"admitted.*type datetime is used through mipselect:features"
+    ):
+        PublicMap.of(TableSchema.of(content), target="stay")
+    with pytest.raises(InvalidInput, match=r"always: 'admitted' .* through mipselect:features"):
+        PublicMap.of(SCHEMA, target="stay", always=["admitted"])
+    with pytest.raises(InvalidInput, match="through mipselect:features"):
+        PublicMap.of(SCHEMA, target="admitted")
+
+
+def test_what_is_made_of_the_target_is_left_out() -> None:
+    names = {e.field.name for e in PublicMap.of(SCHEMA, target="age").features}
+    assert not names & {"age", "root of age", "age spline", "age × income", "icd × age"}
+    assert {"log income", "sex × icd"} <= names
+    public = PublicMap.of(SCHEMA, target="log income", ranges={"log income": (2, 9)})
+    assert "income" not in {e.field.name for e in public.features}
+    assert (public.target.scale, public.target.offset) == (3.5, 5.5)
+    with pytest.raises(InvalidInput, match="'income' is made of what the target 'log income'"):
+        PublicMap.of(SCHEMA, target="log income", always=["income"])
+    table = map_table(table_of(CLINIC_ROWS), SCHEMA, target="log income")
+    assert table.y[:2].tolist() == pytest.approx([-1.0, 1.0])
+    for name in ("age spline", "age × income"):
+        with pytest.raises(InvalidInput, match="must be one number"):
+            PublicMap.of(SCHEMA, target=name)
+    with pytest.raises(InvalidInput, match="12 categories without an order"):
+        PublicMap.of(SCHEMA, target="month of birth")
+
+
+def test_a_feature_may_be_made_of_a_field_that_is_never_one() -> None:
+    public = PublicMap.of(SCHEMA, target="stay", never=["income", "age"])
+    names = [encoder.field.name for encoder in public.features]
+    assert not {"income", "age"} & set(names)
+    assert {"log income", "age × income"} <= set(names)
+
+
+def test_ranges_of_the_question_are_of_the_feature_that_they_name() -> None:
+    ranges = {"age": (30.0, 70.0), "age spline": (20.0, 90.0), "log income": (3.0, 9.0)}
+    public = PublicMap.of(SCHEMA, target="stay", ranges=ranges)
+    encoders = {encoder.field.name: encoder for encoder in public.encoders}
+    assert (encoders["age"].low, encoders["age"].high) == (30.0, 70.0)  # type: ignore[attr-defined]
+    assert encoders["age spline"].line.low == 20.0  # type: ignore[attr-defined]
+    assert encoders["root of age"].low == 4.0  # type: ignore[attr-defined]
+    assert encoders["log income"].high == 9.0  # type: ignore[attr-defined]
+    with pytest.raises(InvalidInput, match="knots must lie inside of the range, 45 to 90"):
+        PublicMap.of(SCHEMA, target="stay", ranges={"age spline": (45, 90)})
+    with pytest.raises(InvalidInput, match="is a product: its ranges are those of its fields"):
+        PublicMap.of(SCHEMA, target="stay", ranges={"age × income": (0, 1)})
+    with pytest.raises(InvalidInput, match="must be one of numbers"):
+        PublicMap.of(SCHEMA, target="stay", ranges={"weekday": (0, 1)})
+
+
+@settings(deadline=None)
+@given(
+    low=st.floats(-1e25, 1e25),
+    width=st.floats(1e-20, 1e25),
+    shares=st.lists(st.floats(0.01, 0.99), min_size=1, max_size=20, unique=True),
+    values=st.lists(st.floats(), min_size=1, max_size=20),
+)
+def test_rows_of_broken_lines_stay_in_their_norm(
+    low: float, width: float, shares: list[float], values: list[float]
+) -> None:
+    high = min(low + width, 1e25)
+    knots = sorted({low + share * (high - low) for share in shares})
+    if not low < knots[0] or not knots[-1] < high or not low < 0.5 * (low + high) < high:
+        return
+    limits = {"minimum": low, "maximum": high}
+    schema = TableSchema.of(
+        {
+            "fields": [
+                {"name": "a", "type": "number", "constraints": limits},
+                {"name": "b", "type": "number", "constraints": limits},
+                {"name": "y", "type": "boolean"},
+            ],
+            "mipselect:features": [
+                {"name": "line", "from": "a", "knots": knots},
+                {"name": "cross", "product": ["a", "b"]},
+            ],
+        }
+    )
+    several = [*values, low, high, math.nan, *knots]
+    rows = pa.table({"a": several, "b": several[::-1], "y": [True] * len(several)})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        table = map_table(rows, schema, target="y")
+    line, cross = (table.X[:, list(group)].astype(float) for group in table.groups[2:])
+    for columns in (line, cross):
+        assert np.isfinite(columns).all()
+        # In the arithmetic of single numbers, squares of which doubles hold.
+        assert ((columns**2).sum(axis=1) <= 1.0).all()
+    top = line[len(values) + 1, :-1]
+    assert (top**2).sum() == pytest.approx(1.0, abs=1e-5)
+
+
+def test_without_ranges_numbers_are_as_they_are() -> None:
+    content = json.loads(json.dumps(CLINIC))
+    for field in content["fields"]:
+        for end in ("minimum", "maximum") if field["name"] != "stay" else ():
+            field.get("constraints", {}).pop(end, None)
+    content["mipselect:features"] = [
+        {"name": "log income", "from": "income", "transform": "log"},
+        {"name": "root", "from": "visits", "transform": "sqrt"},
+        {"name": "days", "from": "admitted", "part": "days", "since": "2010-06-30"},
+        {"name": "line", "from": "age", "knots": [40, 65]},
+        {"name": "age × visits", "product": ["age", "visits"]},
+        {"name": "icd × age", "product": ["icd", "age"]},
+        {"name": "sex × smoker", "product": ["sex", "smoker"]},
+    ]
+    schema = TableSchema.of(content)
+    with pytest.raises(InvalidInput) as refused:
+        PublicMap.of(schema, target="stay", never=["born", "at"])
+    for words in (
+        "'log income' needs a range of income, or minimum and maximum of its own",
+        "'days' needs minimum and maximum of its own",
+        "'line' needs a range of age",
+        "'age × visits' needs a range of age and of visits",
+    ):
+        assert words in str(refused.value)
+    public = PublicMap.without_ranges(schema, target="stay", never=["born", "at"])
+    rows = [
+        ["50", "0", "-1", "yes", "m", "1", "E", "2010-07-02", "", "00:00", "1"],
+        ["70", "1e999", "9", "no", "m", "1", "I", "x", "", "00:00", "1"],
+        ["", "1", "4", "yes", "f", "1", "", "2010-07-02", "", "00:00", "1"],
+        ["1e200", "2", "1e200", "yes", "m", "1", "E", "2010-07-02", "", "00:00", "1"],
+    ]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        X, _ = read_rows(open_table(table_of(rows), public), public, "first")
+    columns = {c.name: X[:, j].tolist() for j, c in enumerate(public.columns)}
+    nan = math.nan
+    for name, expected in {
+        # Below the domain, and beyond all numbers, a value is missing.
+        "log income": [nan, nan, 0.0, math.log(2)],
+        "root": [nan, 3.0, 2.0, 1e100],
+        "root=missing": [1.0, 0.0, 0.0, 0.0],
+        "days": [2.0, nan, 2.0, 2.0],
+        "line": [50.0, 70.0, nan, 1e200],
+        "line above 40": [10.0, 30.0, nan, 1e200],
+        "line above 65": [0.0, 5.0, nan, 1e200],
+        "line=missing": [0.0, 0.0, 1.0, 0.0],
+        "age × visits": [-50.0, 630.0, nan, nan],
+        "age × visits=missing": [0.0, 0.0, 1.0, 1.0],
+        "icd × age=E": [50.0, 0.0, nan, 1e200],
+        "icd × age=missing": [0.0, 0.0, 1.0, 0.0],
+        "sex × smoker=m and true": [1.0, 0.0, 0.0, 1.0],
+    }.items():
+        np.testing.assert_array_equal(columns[name], expected, err_msg=name)
+
+
+def test_every_way_to_store_a_moment_gives_the_same() -> None:
+    field = field_of({"name": "t", "type": "datetime"}, ("", "1900-01-01"), "fields[0]")
+    texts = ["2020-01-31T12:30:01.5", "0001-01-01", "1900-01-01", "x", None, "1969-12-31T23:59"]
+    expected = [1580473801, -62135596800, NO_POINT, NO_POINT, NO_POINT, -60]
+    known = np.array(["2020-01-31T12:30:01.5", "0001-01-01", "1900-01-01", "NaT", "NaT",
+                      "1969-12-31T23:59"], dtype="datetime64[ms]")  # fmt: skip
+    stored: list[Any] = [
+        pa.array(texts),
+        pa.array([None if t is None else t.encode() for t in texts]),
+        pa.array(texts).dictionary_encode(),
+        *(pa.array(known.astype(f"datetime64[{unit}]")) for unit in ("ms", "us")),
+        pa.array(known).cast(pa.timestamp("us", "Europe/Zurich")),
+        pa.array(known).dictionary_encode(),
+        pa.RunEndEncodedArray.from_arrays([1, 2, 3, 4, 5, 6], pa.array(known)),
+    ]
+    for column in stored:
+        assert seconds(column, field).tolist() == expected, column.type
+    days = pa.array(known).cast(pa.date32(), safe=False)
+    for column in (days, days.cast(pa.date64())):
+        found = seconds(column, field)
+        assert found.tolist()[:3] == [1580428800, -62135596800, NO_POINT]
+    extremes = pa.array([2**63 - 1, -(2**63), -(2**63) + 1, 253402300799, 253402300800])
+    for unit in ("s", "ms", "us", "ns"):
+        found = seconds(extremes.cast(pa.timestamp(unit)), field).tolist()
+        if unit == "s":
+            assert found == [NO_POINT, NO_POINT, NO_POINT, 253402300799, NO_POINT]
+    beyond = pa.array([2**31 - 1, -(2**31), 2_932_896, 2_932_897], pa.int32()).cast(pa.date32())
+    assert (seconds(beyond, field) == NO_POINT).tolist() == [True, True, False, True]
+    for column in (pa.array([1.5, 20200131.0]), pa.array([True, None]), pa.array([[1], None])):
+        assert (seconds(column, field) == NO_POINT).all()
+    assert (seconds(pa.array([5], pa.time32("s")), field) == NO_POINT).all()
+
+
+ZONED = [
+    pa.timestamp(unit, zone) for unit in ("s", "ms", "us", "ns") for zone in (None, "Asia/Tokyo")
+]
+DAYTIMES = [pa.time32("s"), pa.time32("ms"), pa.time64("us"), pa.time64("ns")]
+KINDS = [
+    *(pa.date32(), pa.date64(), *DAYTIMES, *ZONED, pa.duration("s"), pa.int64(), pa.uint64()),
+    *(pa.float32(), pa.float64(), pa.decimal128(38, 2)),
+]
+WRAPPED: dict[str, Any] = {
+    "plain": lambda column: column,
+    "dictionary": lambda column: column.dictionary_encode(),
+    "run ends": lambda column: pa.RunEndEncodedArray.from_arrays(
+        list(range(1, len(column) + 1)), column
+    ),
+}
+
+
+def odd_values(kind: Any) -> pa.Array:
+    """Values of a type that are small, extreme, beyond its meaning or none."""
+    if pa.types.is_floating(kind):
+        odd = [0.0, -0.0, 1e300, -1e300, 5e-324, math.inf, -math.inf, math.nan, 0.5, None]
+        return pa.array(odd, pa.float64()).cast(kind, safe=False)
+    if pa.types.is_decimal(kind) or pa.types.is_unsigned_integer(kind):
+        return pa.array([0, 1, 10**19 if kind == pa.uint64() else -(10**30), None], kind)
+    store = pa.int32() if kind.bit_width == 32 else pa.int64()
+    most = 2 ** (kind.bit_width - 1)
+    return pa.array([0, -1, 1, -most, most - 1, 86_400, 86_399_999, None], store).view(kind)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+@pytest.mark.parametrize("wrapped", WRAPPED)
+def test_odd_rows_of_any_type_change_no_other_row(kind: Any, wrapped: str) -> None:
+    calm = odd_values(kind).take(pa.array([0, 2, 1]))
+    tables = []
+    for column in (calm, pa.concat_arrays([calm, odd_values(kind)])):
+        try:
+            stored = WRAPPED[wrapped](column)
+        except pa.ArrowInvalid:  # PyArrow refuses to store such times of day.
+            return
+        columns = {**dict.fromkeys(NAMES, stored), "stay": pa.array(["1"] * len(column))}
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            found = [map_table(pa.table(columns), SCHEMA, target="stay").X]
+            public = PublicMap.without_ranges(SCHEMA, target="stay")
+            found.append(read_rows(open_table(pa.table(columns), public), public, "first")[0])
+        tables.append(np.hstack(found))
+    before, after = tables
+    np.testing.assert_array_equal(before, after[:3])
+    for block in PublicMap.of(SCHEMA, target="stay").blocks:
+        lengths = (after[:, block.start : block.stop].astype(float) ** 2).sum(axis=1)
+        assert (lengths <= 1.0).all()
+
+
+def test_a_time_of_day_comes_from_texts_times_and_moments() -> None:
+    field = field_of({"name": "t", "type": "time"}, ("", "12:00"), "fields[0]")
+    moments = pa.array([27_001, -1, 43_200]).cast(pa.timestamp("s"))
+    for column in (
+        pa.array(["07:30:01", "23:59:59", "12:00"]),
+        moments,
+        pa.array([27_001, 86_399, 43_200], pa.int32()).cast(pa.time32("s")),
+        pa.array([27_001_000_000, 86_399_999_999, 43_200_000_000]).cast(pa.time64("us")),
+    ):
+        assert seconds(column, field).tolist() == [27_001, 86_399, NO_POINT]
+
+
+def test_a_number_is_read_by_a_pattern_as_it_is_written() -> None:
+    field = field_of({"name": "t", "type": "date", "format": "%Y%m%d"}, ("",), "fields[0]")
+    for column in (pa.array(["20200131", "5"]), pa.array([20200131, 5]), pa.array([20200131.0, 5])):
+        assert seconds(column, field).tolist() == [1580428800, NO_POINT]
+
+
+def test_the_encoder_for_pipelines_knows_derived_features() -> None:
+    encoder = SchemaEncoder(SCHEMA, target="stay", never=["income"])
+    frame = table_of(CLINIC_ROWS)
+    X = encoder.fit(frame).transform(frame)
+    assert encoder.feature_names_in_.tolist() == [
+        *("age", "visits", "smoker", "sex", "stage", "icd", "income", "admitted", "born", "at")
+    ]
+    assert encoder.n_features_in_ == 10
+    whole = map_table(frame, SCHEMA, target="stay", never=["income"])
+    np.testing.assert_array_equal(X, whole.X)
+    assert encoder.groups == dict(zip(whole.feature_names, whole.groups, strict=True))
+
+
+def field(name: str, kind: str = "number", **more: Any) -> dict[str, Any]:
+    return {"name": name, "type": kind, **more}
+
+
+LIMITS = {"constraints": {"minimum": 0, "maximum": 10}}
+REFUSED: list[tuple[dict[str, Any], str]] = [
+    ({"name": "a", "from": "n", "transform": "sqrt"}, "name is that of a field"),
+    ({"name": "f", "from": "x", "transform": "sqrt"}, r"\.from: the table has no field 'x'"),
+    ({"name": "f", "from": "n", "transform": "log"},
+     r"mipselect:features\[0\] \(f\): log needs a minimum above 0; that of 'n' is 0"),
+    ({"name": "f", "from": "n"}, "one of transform, part, knots"),
+    ({"name": "f", "from": "n", "transform": "log", "knots": [1]}, "one of transform, part"),
+    ({"name": "f", "transform": "log"}, "a feature has from"),
+    ({"name": "f", "product": ["n", "a"], "from": "n"}, "from cannot stand beside product"),
+    ({"name": "f", "from": "n", "transform": "cube"}, "must be one of log, log1p, sqrt"),
+    ({"name": "f", "from": "n", "transfrom": "log"}, "has 'transfrom'"),
+    ({"from": "n", "transform": "log"}, "lacks name"),
+    ({"name": "f", "from": "c", "transform": "log"}, "of a number without categories"),
+    ({"name": "f", "from": "d", "transform": "log"}, "'d' is of type date"),
+    ({"name": "f", "from": "who", "transform": "log"}, "'who' says whose row it is"),
+    ({"name": "f", "from": "n", "transform": "sqrt", "minimum": 1}, "both minimum and maximum"),
+    ({"name": "f", "from": "n", "transform": "sqrt", "minimum": 2, "maximum": 1}, "smaller first"),
+    ({"name": "f", "from": "n", "transform": "sqrt", "since": "2020-01-01"}, "since cannot stand"),
+    ({"name": "f", "from": "n", "knots": [5, 5]}, "knots must rise, got 5, 5"),
+    ({"name": "f", "from": "n", "knots": [0, 5]}, "inside of the range, 0 to 10; got 0, 5"),
+    ({"name": "f", "from": "n", "knots": [5, 10]}, "inside of the range"),
+    ({"name": "f", "from": "n", "knots": []}, r"mipselect:features\[0\]\.knots"),
+    ({"name": "f", "from": "n", "part": "month"}, "of type date, datetime or time; 'n'"),
+    ({"name": "f", "from": "d", "part": "hour"}, "a field of type date has no hour"),
+    ({"name": "f", "from": "t", "part": "month"}, "a field of type time has no month"),
+    ({"name": "f", "from": "d", "part": "days"}, "since is needed for the part days"),
+    ({"name": "f", "from": "d", "part": "year", "since": "2020-01-01"}, "and for no other"),
+    ({"name": "f", "from": "d", "part": "days", "since": "1.1.2020"}, "a day such as 2020-01-31"),
+    ({"name": "f", "from": "d", "part": "month", "minimum": 1, "maximum": 2}, "12 categories"),
+    ({"name": "f", "from": "odd", "part": "year"}, "field odd: format must be"),
+    ({"name": "f", "from": "american", "part": "year"}, "mistaken for ISO 8601: '2001-03-02'"),
+    ({"name": "f", "product": ["n", "n"]}, "two different fields"),
+    ({"name": "f", "product": ["n"]}, r"mipselect:features\[0\]\.product"),
+    ({"name": "f", "product": ["n", "d"]}, "'d' is of type date"),
+    ({"name": "f", "product": ["many", "more"]}, "1,200 products of categories"),
+    ({"name": "f", "product": ["n", "free"]}, "'free' needs categories"),
+    ({"name": "f", "product": ["n", "a"], "ranges": {"c": [0, 1]}}, "'c', which is no factor"),
+    ({"name": "f", "product": ["n", "c"], "ranges": {"c": [0, 1]}}, "'c' has categories"),
+    ({"name": "f", "product": ["n", "a"], "ranges": {"a": [1, 0]}}, "the smaller end is first"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("entry", "words"), REFUSED)
+def test_a_declaration_that_is_wrong_is_one_clear_line(entry: dict[str, Any], words: str) -> None:
+    content = {
+        "csvw-eo:privacyUnit": "who",
+        "fields": [
+            *(field("n", **LIMITS), field("a", **LIMITS), field("c", categories=[1, 2])),
+            *(field("d", "date"), field("t", "time"), field("free", "string")),
+            *(field("odd", "date", format="%y"), field("american", "date", format="%Y-%d-%m")),
+            *(field("many", categories=[*range(30)]), field("more", categories=[*range(40)])),
+            field("who", "integer"),
+        ],
+        "mipselect:features": [entry],
+    }
+    with pytest.raises(InvalidInput, match=words) as refused:
+        TableSchema.of(content)
+    assert "\n" not in str(refused.value)
+
+
+def test_two_features_of_one_name_are_refused() -> None:
+    twice = [{"name": "f", "from": "n", "transform": "sqrt"}] * 2
+    with pytest.raises(InvalidInput, match=r"mipselect:features\[1\] \(f\): the name is that"):
+        TableSchema.of({"fields": [field("n", **LIMITS)], "mipselect:features": twice})
