@@ -89,7 +89,7 @@ class TableEquation(LinearRule):
 
     @property
     def step(self) -> str:
-        """What a step of the target is, in words; "" where it is no place among categories."""
+        """Words for a step of the target; "" where it is no place among categories."""
         return steps_of(self.places) if self.places and self.classes is None else ""
 
     @property

@@ -179,7 +179,7 @@ class PublicMap(InputMap):
         return (*self.inputs, *self.target.encoder.field.inputs, *unit)
 
     def target_arrays(self, batch: pa.RecordBatch) -> Sequence[pa.Array]:
-        """What the target is made of, from a batch whose columns are `names`."""
+        """Return what the target is made of, from a batch whose columns are `names`."""
         start = len(self.inputs)
         return [batch.column(start + k) for k in range(len(self.target.encoder.field.inputs))]
 
