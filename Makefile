@@ -22,6 +22,7 @@ lint: $(VENV)/installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
+	$(BIN)/python docs/prose.py
 
 types: $(VENV)/installed
 	$(BIN)/mypy
@@ -32,6 +33,7 @@ check: $(VENV)/installed
 
 # The site, with its reference and gallery, into docs/_build/html: any warning is an error.
 docs: $(VENV)/with-docs
+	$(BIN)/python docs/figures/draw.py
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
 
 # Every address that the site names, asked for: needs the network.

@@ -38,7 +38,7 @@ exclude_patterns = ["_build", "gallery/**/*.ipynb", "gallery/**/*.py", "gallery/
 templates_path = ["_templates"]
 default_role = "autolink"
 
-myst_enable_extensions = ["dollarmath", "amsmath", "deflist"]
+myst_enable_extensions = ["dollarmath", "amsmath", "deflist", "colon_fence"]
 myst_heading_anchors = 4
 # Numbers of statements, (1), (2), ..., are no lists; $ in shell examples is no mathematics.
 myst_dmath_allow_labels = False
@@ -90,7 +90,8 @@ sphinx_gallery_conf = {
 def _of_the_site(app: Any, name: str, source: list[str]) -> None:
     """Pages that live beside docs/ are pages of the site as well."""
     for page in ("CONTRIBUTING", "SECURITY", "CHANGELOG"):
-        source[0] = source[0].replace(f"](../{page}.md", f"]({_up(name)}{page.lower()}.md")
+        above = _up(name) + "../"
+        source[0] = source[0].replace(f"]({above}{page}.md", f"]({_up(name)}{page.lower()}.md")
 
 
 def _up(name: str) -> str:

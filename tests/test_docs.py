@@ -10,8 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from mipselect.cli import main
-
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 OF_SPHINX = {"search", "genindex", "modindex", "py-modindex"}
@@ -60,29 +58,35 @@ def test_no_page_has_the_name_of_one_that_sphinx_writes() -> None:
     assert not pages & OF_SPHINX
 
 
-def test_the_guide_links_to_every_page_that_it_holds() -> None:
-    guide = (DOCS / "guide.md").read_text()
-    held = re.findall(
-        r"^([a-z-]+)$", "".join(re.findall(r"```{toctree}(.*?)```", guide, re.DOTALL)), re.M
-    )
-    assert len(held) >= 18
-    assert {f"{page}.md" for page in held} == set(re.findall(r"\]\(([^)]+)\)", guide))
+FOUR_PARTS = ("tutorials/index", "how-to/index", "explanation/index", "reference/index")
 
 
-@pytest.mark.parametrize(
-    "page", [DOCS / "guide.md", ROOT / "README.md"], ids=lambda page: page.stem
-)
-def test_a_page_shows_what_its_command_prints(
-    page: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    command, printed = re.findall(r"```(?:sh|text)\n(.*?)```", page.read_text(), re.DOTALL)
-    assert main(command.split()[1:]) == 0
-    out = capsys.readouterr().out
-    heading, *_ = printed.splitlines()
-    assert out.startswith(heading)
-    for line in printed.splitlines():
-        drawn = line[0] in "┏┃┡│└"
-        assert drawn or line in out
+def toctrees_of(text: str) -> list[str]:
+    """The entries of every toctree of a page."""
+    found = re.findall(r"```{toctree}\n(.*?)```", text, re.DOTALL)
+    return [line for block in found for line in block.split() if not line.startswith(":")]
+
+
+def test_the_front_page_leads_to_four_parts() -> None:
+    front = (DOCS / "index.md").read_text()
+    assert tuple(toctrees_of(front)[:4]) == FOUR_PARTS
+    assert front.count("{container} card\n") == len(FOUR_PARTS)
+    for part in FOUR_PARTS:
+        assert re.search(rf"### \[.+\]\({part}\.(?:md|rst)\)", front)
+
+
+@pytest.mark.parametrize("part", ["tutorials", "explanation"])
+def test_a_part_links_to_every_page_that_it_holds(part: str) -> None:
+    index = DOCS / part / "index.md"
+    held = toctrees_of(index.read_text())
+    assert len(held) >= 5
+    assert {f"{page}.md" for page in held} == set(re.findall(r"\]\(([^)]+)\)", index.read_text()))
+    assert {path.stem for path in index.parent.glob("*.md")} <= {*held, "index"}
+
+
+def test_every_guide_is_in_the_list_of_guides() -> None:
+    assert toctrees_of((DOCS / "how-to" / "index.md").read_text())[-1] == "*"
+    assert len(list((DOCS / "how-to").glob("*.md"))) >= 8
 
 
 def rows_of(text: str) -> list[list[str]]:

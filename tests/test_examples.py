@@ -28,8 +28,8 @@ def test_example_runs(
     pyplot.close("all")
 
 
-def test_there_are_seven() -> None:
-    assert len(SCRIPTS) == 7
+def test_there_are_eleven() -> None:
+    assert len(SCRIPTS) == 11
     for script in SCRIPTS:
         text = script.read_text()
         assert text.startswith('"""\n')

@@ -67,7 +67,7 @@ def _described(cells: Sequence[str]) -> str:
 
 
 def of_a_quality(quality: Quality) -> list[Entry]:
-    """How good the model is, the verdict first."""
+    """Return how good the model is, the verdict first."""
     return [
         Entry(f"Quality on {rows_in_words(quality)}", quality.lines[0]),
         *(Entry("Quality", text) for text in quality.lines[1:]),

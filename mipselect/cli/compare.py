@@ -42,7 +42,7 @@ mipselect compare tiny-plain --formulation both --json
 
 
 class Formulations(StrEnum):
-    """Which ways of solving are compared."""
+    """Ways of solving that are compared."""
 
     CUTS = "cuts"
     WHOLE = "whole"

@@ -177,7 +177,7 @@ class FitOptions:
 
     @property
     def epsilon_of_ranges(self) -> float:
-        """What private ranges cost; 0 where none is drawn."""
+        """Price of private ranges in ε; 0 where none is drawn."""
         return epsilon_of_private_ranges(self.epsilon) if self.private_ranges else 0.0
 
     def plan(

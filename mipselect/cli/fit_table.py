@@ -105,7 +105,7 @@ class FitTable:
 
     @property
     def unit_rule(self) -> str:
-        """What becomes of several rows of one person."""
+        """Rule that makes one row of several rows of a person."""
         rule: str = self.question.get("unit_rule", "first")
         return rule
 

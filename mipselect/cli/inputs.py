@@ -144,7 +144,7 @@ class NumberTable(Input):
 
     @property
     def path(self) -> Path:
-        """Of the file."""
+        """Path of the file."""
         return Path(self.source.path)
 
     @property

@@ -85,7 +85,7 @@ class LedgerFile:
 
 
 class Relation(StrEnum):
-    """Which tables are neighbours."""
+    """Relation that says which tables are neighbours."""
 
     REPLACE_ONE = "replace-one"
     ADD_REMOVE = "add-remove"
@@ -313,7 +313,7 @@ def _head(ledger: Ledger) -> dict[str, Any]:
 
 
 def _key(ledger: Ledger) -> dict[str, Any] | None:
-    """Which key there is, and whether the rows were checked with it."""
+    """Return which key there is, and whether the rows were checked with it."""
     if ledger.key_identity is None:
         return None
     return {"identity": ledger.key_identity, "checked": not ledger.locked}

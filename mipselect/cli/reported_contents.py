@@ -1,4 +1,4 @@
-"""What a private release of any kind holds, as tables: for kinds that a report has no words for."""
+"""Tables of a private release of any kind: for kinds that a report has no words for."""
 
 from __future__ import annotations
 

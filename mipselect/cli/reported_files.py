@@ -188,7 +188,7 @@ def _agreeing(guarantee: Guarantee, report: Mapping[str, Any]) -> Guarantee:
 
 
 def _twin(released: Mapping[str, Any]) -> str:
-    """What two files of the same release share, however they are written."""
+    """Content that two files of the same release share, however they are written."""
     return sha256(json.dumps(released, sort_keys=True).encode()).hexdigest()
 
 

@@ -6,7 +6,7 @@ The model of the cuts k is
 
 Every cut is a lower bound on R at every support, so η* ≤ R*. Cuts are added where a solver finds
 that they are too low, until a proof says that at every support one of them reaches R* - τ. So
-R* - τ ≤ η* ≤ R*, whoever solves it (docs/mathematics/cuts.md, (14)).
+R* - τ ≤ η* ≤ R*, by any solver (docs/mathematics/cuts.md, (14)).
 """
 
 from __future__ import annotations

@@ -35,14 +35,14 @@ class Loss(Protocol):
         """ℓ_max - ℓ_min over |y| ≤ y_bound, |u| ≤ u_bound: n times the sensitivity of R."""
 
     def oscillation(self, y_bound: float, u_bound: float) -> float:
-        """The most by which ℓ(y, ·) varies over |u| ≤ u_bound for one |y| ≤ y_bound.
+        """Return the most by which ℓ(y, ·) varies over |u| ≤ u_bound for one |y| ≤ y_bound.
 
         At most `spread`, which is what it is unless a loss knows better.
         """
         return self.spread(y_bound, u_bound)
 
     def flat_beyond(self, u_bound: float) -> float:
-        """The |y| beyond which ℓ(y, u) changes by the same for all |u| ≤ u_bound; inf if none.
+        """Return the |y| beyond which ℓ(y, u) changes alike for all |u| ≤ u_bound; inf if none.
 
         Clipped there, targets need no range: every R(S) changes by one constant.
         """
@@ -58,10 +58,10 @@ class Loss(Protocol):
 
     @abstractmethod
     def value_error(self, n: int, y_bound: float, u_bound: float) -> float:
-        """The most by which a value that is returned differs from R there; public."""
+        """Return the most by which a value that is returned differs from R there; public."""
 
     def encode(self, y: ArrayLike) -> tuple[ArrayLike, tuple[str, str] | None]:
-        """The responses as real numbers, and the two class names for -1 and +1 or None."""
+        """Return the responses as real numbers, and the two class names for -1 and +1 or None."""
         return y, None
 
     @abstractmethod

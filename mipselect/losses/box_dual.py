@@ -46,11 +46,11 @@ class BoxDualLoss(Loss):
         """lo(y) < hi(y), shape (n,) each."""
 
     def largest(self, y_bound: float, u_bound: float) -> float:
-        """The largest ℓ there; `spread` where the smallest is zero, otherwise to be stated."""
+        """Return the largest ℓ there; `spread` where the smallest is zero, else to be stated."""
         return self.spread(y_bound, u_bound)
 
     def value_error(self, n: int, y_bound: float, u_bound: float) -> float:
-        """The most by which a value that is returned may differ from R: `ACCURACY` Δ and rounding.
+        """Return the most by which a returned value may differ from R: `ACCURACY` Δ and rounding.
 
         Public: it depends on the bounds alone. A value that is not proven to it is an error.
         """

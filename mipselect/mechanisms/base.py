@@ -39,7 +39,7 @@ class Distribution(ABC, Generic[Outcome]):
 
     @abstractmethod
     def log_probability(self, outcome: ArrayLike) -> float:
-        """Log of the probability that `sample` returns `outcome`. Sensitive.
+        """Return the log of the probability that `sample` returns `outcome`. Sensitive.
 
         Raises
         ------

@@ -72,11 +72,11 @@ class ModelLine:
         return float(np.mean([table.without_privacy for table in self.tables]))
 
     def expected(self, k: int) -> float:
-        """The mean score of models at the k-th ε."""
+        """Return the mean score of models at the k-th ε."""
         return float(np.mean(self._by_table(k)))
 
     def error(self, k: int) -> float | None:
-        """The standard error of `expected`; None for a single table."""
+        """Return the standard error of `expected`; None for a single table."""
         means = self._by_table(k)
         if len(means) == 1:
             return None
@@ -94,7 +94,7 @@ class ModelLine:
         return min(1.0, (self.expected(k) - level) / possible) if possible > 0.0 else 0.0
 
     def is_clear(self, k: int, level: float) -> bool:
-        """True if models are above a level by more than the simulation is uncertain."""
+        """Return True if models are above a level by more than the simulation is uncertain."""
         return self.expected(k) - CLEAR * (self.error(k) or 0.0) > level
 
     def _by_table(self, k: int) -> list[float]:
@@ -166,7 +166,7 @@ class ModelPlan:
         return tuple(sorted(line.rows for line in self.lines if not line.tables))
 
     def reaches(self, k: int) -> bool:
-        """True if a model of n rows at the k-th ε reaches the goal."""
+        """Return True if a model of n rows at the k-th ε reaches the goal."""
         return bool(self.of_fit.tables) and self._reaches(self.of_fit, k)
 
     def rows_needed(self, k: int) -> float | None:

@@ -90,11 +90,11 @@ class Line:
     remark: str = ""
 
     def chance(self, k: int) -> Chance | None:
-        """The mean over tables at the k-th ε; None where there are none."""
+        """Return the mean over tables at the k-th ε; None where there are none."""
         return mean_of([chances[k] for chances in self.tables]) if self.tables else None
 
     def error(self, k: int) -> float | None:
-        """The standard error of `found` at the k-th ε; None for a single table."""
+        """Return the standard error of `found` at the k-th ε; None for a single table."""
         return _error([chances[k].found for chances in self.tables])
 
     def gain(self, other: Line, k: int) -> tuple[float, float | None]:
@@ -164,7 +164,7 @@ class SelectionPlan:
         return blind(self.features, self.support_size)
 
     def about(self, *what: str) -> tuple[Line, ...]:
-        """The lines about something."""
+        """Return the lines about something."""
         return tuple(line for line in self.lines if line.setting.about in what)
 
     @property

@@ -1,4 +1,4 @@
-"""Which ranges of numbers to take for a model, typical ones that are stated or private ones."""
+"""Advice on ranges of numbers for a model: typical ones that are stated, or private ones."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ class Simulated:
 
 
 class SimulatedFits:
-    """What a selection and a regression make of tables that are made up; see `plan_fit`.
+    """Models that a selection and a regression make of simulated tables; see `plan_fit`.
 
     Parameters
     ----------

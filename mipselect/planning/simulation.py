@@ -86,7 +86,7 @@ class Guesses:
             checked_positive(self.target_sd, "target_sd")
 
     def target_law(self, public: PublicMap) -> tuple[float, float]:
-        """Mean and standard deviation of a target before it is clipped; 0 and 1 without a range.
+        """Return mean and deviation of a target before it is clipped; 0 and 1 without a range.
 
         Raises
         ------

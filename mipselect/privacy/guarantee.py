@@ -161,7 +161,7 @@ class Guarantee:
         }
 
     def of_unit(self, unit: str) -> str:
-        """The guarantee as a sentence about all rows of one `unit`, or about one "row".
+        """Return the guarantee as a sentence about all rows of one `unit`, or about one "row".
 
         Examples
         --------

@@ -31,7 +31,7 @@ class Release:
     mechanism : str
         The name of the mechanism.
     private : bool
-        Whether the draw came from the operating system's generator. If not, whoever knows the
+        Whether the draw came from the operating system's generator. If not, anybody who knows the
         seed can repeat the draw, and nothing is guaranteed.
 
     Raises
@@ -94,7 +94,7 @@ class Release:
         return "\n".join([*before, f"{self.mechanism} selected {chosen}.", after])
 
     def _said(self, unit: str = ROW) -> tuple[list[str], str]:
-        """What stands before a release if it is not private, and its guarantee for one `unit`."""
+        """Return the mark of a release that is not private, and its guarantee for one `unit`."""
         stated = replace(self.guarantee, private=True).of_unit(unit)
         if self.private:
             return [], f"It is {stated}."

@@ -345,7 +345,7 @@ class BlockScores(OfProblem):
         return self
 
     def public(self) -> dict[str, Any]:
-        """All that is public about them, by the keys of reports, cards and ledgers."""
+        """Return all that is public about them, by the keys of reports, cards and ledgers."""
         return self.problem.public()
 
 

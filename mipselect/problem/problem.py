@@ -306,7 +306,7 @@ class Problem:
         return math.comb(self.n_features, self.support_size)
 
     def with_support_size(self, support_size: int) -> Problem:
-        """The same with another s.
+        """Return the same with another s.
 
         Raises
         ------
@@ -348,7 +348,7 @@ class Problem:
         return replace(self.needing(()), score="block-r2", blocks=blocks)
 
     def needing(self, bounds: Iterable[str]) -> Problem:
-        """The same without a loss, and with no more than these bounds: x_bound, y_bound, ...
+        """Return the same without a loss, and with no more than these bounds: x_bound, y_bound, ...
 
         Bounds of blocks are none of their rows.
         """
@@ -383,7 +383,7 @@ class Problem:
         return ordered.astype(np.intp)
 
     def public(self) -> dict[str, Any]:
-        """All of it by the keys of reports, cards and ledgers, ready for JSON; None if absent."""
+        """Return all of it by the keys of reports and ledgers, ready for JSON; None if absent."""
         of_loss = self.score == "loss"
         unsettled = {"block_rows": None, "partitions": None}
         blocks = unsettled if self.blocks is None else self.blocks.public()

@@ -87,7 +87,7 @@ class Restricted(OfProblem):
 
     @property
     def weights(self) -> FloatArray | None:
-        """How much the loss of each row counts, in [0, 1], shape (n,), read-only; sensitive.
+        """Weights of the losses of rows, in [0, 1], shape (n,), read-only; sensitive.
 
         None where all rows count the same, and where there are sums and no rows.
         """
@@ -233,7 +233,7 @@ class Restricted(OfProblem):
         return on_features(self.data.prepared(self.problem), self.layout.features)
 
     def with_support_size(self, support_size: int) -> Self:
-        """The same data and bounds with another s; nothing is copied."""
+        """Return the same data and bounds with another s; nothing is copied."""
         other = self.of(self.problem.with_support_size(support_size), self.data)
         if other.support_size == self.support_size:
             return self
@@ -242,7 +242,7 @@ class Restricted(OfProblem):
         return other
 
     def objective(self, support: ArrayLike) -> float:
-        """R(support); sensitive.
+        """Return R(support); sensitive.
 
         Parameters
         ----------
@@ -252,7 +252,7 @@ class Restricted(OfProblem):
         return self.fit(support).value
 
     def objectives(self, supports: ArrayLike) -> FloatArray:
-        """R of every row of `supports`, shape (m, s), in one batch: shape (m,); sensitive."""
+        """Return R of every row of `supports`, shape (m, s), as one batch (m,); sensitive."""
         return self.prepared.values(self.problem.check_supports(supports))
 
     def fit(self, support: ArrayLike) -> RestrictedFit:

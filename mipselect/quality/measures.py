@@ -131,7 +131,7 @@ class ShareInBin:
 
 @dataclass(frozen=True, kw_only=True)
 class Quality:
-    """How good the predictions of a model are on rows that it was not fitted to: a private release.
+    """Private release: how good predictions are on rows that the model was not fitted to.
 
     Attributes
     ----------

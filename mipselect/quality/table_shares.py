@@ -100,7 +100,7 @@ class FieldShares:
 
 @dataclass(frozen=True)
 class TableShares:
-    """How well a table fits its schema: a private release.
+    """Private release: how well a table fits its schema.
 
     Attributes
     ----------

@@ -53,7 +53,7 @@ def coefficient_plot(release: ModelRelease, axes: Any, level: float) -> Any:
 
 
 def whole_range(release: ModelRelease, term: Term) -> tuple[str, float]:
-    """What a coefficient is drawn for, and how many units that is: the whole range of a number."""
+    """Return what a coefficient is drawn for, and its units: the whole range of a number."""
     if release.table is None or term.kind not in (PER_UNIT, PER_STEP):
         return term.meaning, 1.0
     (encoder,) = (one for one in release.table.public.encoders if one.field.name == term.field)

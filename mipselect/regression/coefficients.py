@@ -156,7 +156,7 @@ class CoefficientTable:
 
     @property
     def head(self) -> str:
-        """What the rows add up to, in words."""
+        """Words for the sum of the rows."""
         return f"{self.rule.aim} = the sum of:"
 
     def lines(self, *, all_terms: bool = False) -> list[str]:

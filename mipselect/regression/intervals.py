@@ -53,7 +53,7 @@ class CoefficientIntervals:
     upper: tuple[float, ...]
 
     def of(self, names: Collection[str]) -> CoefficientIntervals:
-        """The intervals of some of the names, in their order here."""
+        """Return the intervals of some of the names, in their order here."""
         kept = [k for k, name in enumerate(self.names) if name in names]
         return CoefficientIntervals(
             self.level,

@@ -165,7 +165,7 @@ class _ObjectivePerturbation(PrivateLinearModel):
 
     @property
     def _clip_bound(self) -> float:
-        """Where targets are clipped: far out if the loss is nowhere steeper than at their bound."""
+        """Clip of targets: far out if the loss is nowhere steeper than at their bound."""
         near, loss = self._target_bound(), self._loss()
         far = OUTLYING * near
         return far if loss.slope(far, math.inf) <= loss.slope(near, 0.0) else near

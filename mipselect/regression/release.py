@@ -262,14 +262,14 @@ class ModelRelease(Release):
         return self.predictions_of(self.decision(X), threshold=threshold)
 
     def decisions(self, source: Any) -> Iterator[FloatArray]:
-        """The linear predictors of the rows of a table, some rows at a time; see `decision`."""
+        """Yield the linear predictors of the rows of a table, some at a time; see `decision`."""
         if self.table is None:
             raise InvalidInput("this is no model of a table; `predict` takes its columns")
         self._released()
         return map(self._of_columns, self.table.batches(source))
 
     def predictions(self, source: Any) -> Iterator[np.ndarray[Any, Any]]:
-        """The predictions for the rows of a table, some rows at a time; see `predict`."""
+        """Yield the predictions for the rows of a table, some at a time; see `predict`."""
         return map(self.predictions_of, self.decisions(source))
 
     def predictions_of(

@@ -1,4 +1,4 @@
-"""How ε is divided between selection, ranges and coefficients: public rules, by experiment."""
+"""Division of ε between selection, ranges and coefficients: public rules, by experiment."""
 
 from __future__ import annotations
 

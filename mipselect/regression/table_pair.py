@@ -153,11 +153,11 @@ class TablePlan:
         return self.regressor.noise_grows_with_ranges and self.range_share != 0.0
 
     def epsilon_of_a_range(self, support: Support) -> float:
-        """What the range of each number costs; 0 where none is looked for."""
+        """Return what the range of each number costs; 0 where none is looked for."""
         return self._epsilon_each(len(self._narrowed_fields(support)))
 
     def _epsilon_each(self, numbers: int) -> float:
-        """What each of so many ranges costs."""
+        """Return what each of so many ranges costs."""
         share = default_range_share(numbers) if self.range_share is None else self.range_share
         if numbers == 0 or share == 0.0:
             return 0.0

@@ -182,7 +182,7 @@ class IntervalLaw:
 
     @cached_property
     def _levels(self) -> tuple[IntArray, IntArray]:
-        """How many values an interval may hold, rising, and the weights of those that do; (K,)."""
+        """Return rising numbers of values in an interval, and the weights of those; (K,)."""
         weights = np.zeros(len(self.values) + 1, dtype=np.int64)
         for size in occupied(self.values):
             held = np.bincount(size.inside, size.weights_of_places, len(weights))
@@ -205,7 +205,7 @@ class IntervalLaw:
         )
 
     def _inside(self, interval: ListedInterval) -> int:
-        """How many values an interval holds."""
+        """Count the values that an interval holds."""
         cells = cells_of(self.values, interval.mantissa, interval.exponent)
         low, high = np.searchsorted(cells, [interval.place - 1.0, interval.place + 1.0])
         return int(high - low)

@@ -1,4 +1,4 @@
-"""How to cite: the package, the papers of the methods, and the releases by their hashes.
+"""Citations: the package, the papers of the methods, and the releases by their hashes.
 
 The same sources stand in CITATION.cff and docs/references.md; a test compares them.
 """

@@ -1,4 +1,4 @@
-"""How good a model is, in plain sentences and as a table."""
+"""Quality of a model, in plain sentences and as a table."""
 
 from __future__ import annotations
 

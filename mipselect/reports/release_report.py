@@ -128,7 +128,7 @@ class ReleaseReport:
 
     @property
     def warnings(self) -> list[str]:
-        """What speaks against one account of all releases, a sentence each."""
+        """Reasons against one account of all releases, a sentence each."""
         return warnings_of(self.releases, self.account)
 
     @property

@@ -1,4 +1,4 @@
-"""What a report knows of one release: all of it was released or is public."""
+"""One release as a report knows it: all of it was released or is public."""
 
 from __future__ import annotations
 

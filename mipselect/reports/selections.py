@@ -1,4 +1,4 @@
-"""Which fields were drawn, and how often."""
+"""Fields that were drawn, and how often."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _named(one: ReportedRelease, name: str) -> str:
 
 
 def _by_chance(one: ReportedRelease, size: int | None) -> str:
-    """How often a field would be drawn without any look at the data."""
+    """Return the share of draws with a field, without any look at the data."""
     if not one.candidates or size is None:
         return ""
     share = size / len(one.candidates)

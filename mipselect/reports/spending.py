@@ -1,4 +1,4 @@
-"""What the releases cost, each and together, and what a ledger has left."""
+"""Costs of the releases, each and together, and what a ledger has left."""
 
 from __future__ import annotations
 

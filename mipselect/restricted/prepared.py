@@ -62,7 +62,7 @@ class PreparedLoss(Protocol):
         """Solve the problem restricted to `support`, shape (s,)."""
 
     def values(self, supports: IntArray) -> FloatArray:
-        """R of every row of `supports`, shape (m, s); returns shape (m,)."""
+        """Return R of every row of `supports`, shape (m, s); returns shape (m,)."""
 
 
 @runtime_checkable
@@ -78,4 +78,4 @@ class CertifiedLoss(PreparedLoss, Protocol):
     """
 
     def certified_for(self, sensitivity: float) -> PreparedLoss:
-        """The same, with every value proven to a public share of Δ, or `SolverFailure` raised."""
+        """Return the same, with values proven to a public share of Δ, or `SolverFailure` raised."""

@@ -90,7 +90,7 @@ class PrivateSelector(SelectorMixin, PrivateDraw):  # type: ignore[misc]
         raise self._no_method()
 
     def stated(self, problem: Problem) -> dict[str, Guarantee]:
-        """The guarantees for a problem, which may say more: a ρ; before a row is read.
+        """Return the guarantees for a problem, which may say more: a ρ; before a row is read.
 
         Raises
         ------
@@ -191,7 +191,7 @@ class PrivateSelector(SelectorMixin, PrivateDraw):  # type: ignore[misc]
         checked_integer(self.n_features_to_select, "n_features_to_select", 1, p)
 
     def _layout(self) -> Layout:
-        """Which columns make a feature, without their bounds."""
+        """Columns of every feature, without their bounds."""
         return laid_out(
             self.n_features_in_,
             self._names(),

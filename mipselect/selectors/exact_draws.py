@@ -90,7 +90,7 @@ class ExactDrawSelector(ProblemSelector):
         return self.time_limit
 
     def problem(self, problem: Problem) -> Problem:
-        """The same with the largest size that may be drawn."""
+        """Return the same with the largest size that may be drawn."""
         return problem.with_support_size(checked_sizes(self.sizes, problem)[-1])
 
     def _law(

@@ -89,7 +89,7 @@ class KendallSelector(ScoreSelector):
         return self._peeling(OfAllRows(columns, target), problem)
 
     def of_blocks(self, rows: StreamedRows, rng: Rng = None) -> Mechanism[Support]:
-        """The mechanism of a table that is read in blocks, once for every round.
+        """Return the mechanism of a table that is read in blocks, once for every round.
 
         Parameters
         ----------

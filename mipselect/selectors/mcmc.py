@@ -110,7 +110,7 @@ class MCMCSelector(RowsSelector):
         return checked_scale(largest, "coef_bound · √support_size")
 
     def stated(self, problem: Problem) -> dict[str, Guarantee]:
-        """The guarantees; `InvalidInput` for a B that is too large."""
+        """Return the guarantees; `InvalidInput` for a B that is too large."""
         self.sensitivity_of(problem)
         return self.guarantees
 

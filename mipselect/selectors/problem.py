@@ -182,7 +182,7 @@ class ProblemSelector(PrivateSelector):
         return ("replace-one",) if vars(self)["score"] in (BLOCKS, R2) else tuple(RELATIONS)
 
     def problem(self, problem: Problem) -> Problem:
-        """All of it; with the largest size, where sizes are an option."""
+        """Return all of it; with the largest size, where sizes are an option."""
         return problem
 
     def on(

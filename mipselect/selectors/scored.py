@@ -29,7 +29,7 @@ class RowsSelector(PrivateSelector):
     """A selector that draws from scores or values of its own, computed from rows or their sums."""
 
     def problem(self, problem: Problem) -> Problem:
-        """Its features and the bounds that are needed, without a loss."""
+        """Return its features and the bounds that are needed, without a loss."""
         self._refuse_weights(problem)
         return problem.needing(self.bounds)
 
@@ -128,7 +128,7 @@ class ScoreSelector(RowsSelector):
         return ()
 
     def stated(self, problem: Problem) -> dict[str, Guarantee]:
-        """The guarantee with the ρ of the mechanism, which follows from the number of features."""
+        """Return the guarantee with ρ, which follows from the number of features."""
         self.check()
         return {self.relation: self._stated(problem.n_features, problem.support_size)}
 

@@ -88,7 +88,7 @@ class SearchSelector(ProblemSelector):
         )
 
     def stated(self, problem: Problem) -> dict[str, Guarantee]:
-        """The guarantees; `InvalidInput` for a problem that no search is certified on."""
+        """Return the guarantees; `InvalidInput` for a problem that no search is certified on."""
         require_ridge(problem)
         return self.guarantees
 

@@ -217,7 +217,7 @@ class DerivedField(Field):
 
     @property
     def gap(self) -> str:
-        """What a person has to write before the feature can be used; "" if nothing."""
+        """Words that a person has to write before the feature can be used; "" if nothing."""
         made, own = self.derivation, "minimum and maximum of its own"
         if isinstance(made, Crossed):
             pairs = zip(made.sources, made.ranges, strict=True)

@@ -82,7 +82,7 @@ def terms_of_products(encoder: Interaction, block: Sequence[float]) -> Iterator[
 
 
 def _product(factors: Sequence[Encoder], cell: tuple[str | None, str | None]) -> str:
-    """What a product is per, in words: a number by its distance from the middle."""
+    """Return what a product is per, in words: a number by its distance from the middle."""
     pairs = list(zip(factors, cell, strict=True))
     numbers = [factor for factor, name in pairs if name is None]
     where = " and ".join(f"{f.field.name} is {name}" for f, name in pairs if name is not None)

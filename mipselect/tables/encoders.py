@@ -57,7 +57,7 @@ class Encoder(Protocol):
 
     @property
     def numbers(self) -> int:
-        """How many of the columns, the first ones, are numbers or places and no indicators."""
+        """Number of first columns that are numbers or places and no indicators."""
         ...
 
     @property
@@ -67,7 +67,7 @@ class Encoder(Protocol):
 
     @property
     def gap(self) -> float:
-        """What stands in the numbers where a value is missing: 0, or NaN."""
+        """Entry of the numbers where a value is missing: 0, or NaN."""
         ...
 
     def columns(self) -> tuple[Column, ...]:

@@ -89,7 +89,7 @@ class TableEquation(LinearRule):
 
     @property
     def step(self) -> str:
-        """What a step of the target is, in words; "" where it is no place among categories."""
+        """Words for a step of the target; "" where it is no place among categories."""
         return steps_of(self.places) if self.places and self.classes is None else ""
 
     @property
@@ -118,7 +118,7 @@ class TableEquation(LinearRule):
         return [f"  {term.coefficient:+.6g}  {term.meaning}{self.odds_of(term)}" for term in terms]
 
     def odds_of(self, term: Term) -> str:
-        """By what a term multiplies the odds, in words; "" if it multiplies none."""
+        """Return by what a term multiplies the odds, in words; "" if it multiplies none."""
         ratio = term.odds_ratio if self.log_odds else None
         return "" if ratio is None else f": odds × {ratio:.3g}"
 

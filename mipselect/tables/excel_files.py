@@ -143,7 +143,7 @@ def _up_to_the_last(rows: Iterator[Any], nothing: tuple[None, ...]) -> Iterator[
 
 
 def _value(cell: Any) -> Any:
-    """What stands in a cell; None where there is nothing, or an error."""
+    """Return what stands in a cell; None where there is nothing, or an error."""
     return None if cell is None or cell.data_type == "e" else cell.value
 
 

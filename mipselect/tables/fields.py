@@ -148,7 +148,7 @@ class Field:
         return f"{needed}, or categories" if needed else ""
 
     def number(self, text: str) -> float | None:
-        """The number that a text stands for, or None; the rule for every value of the field."""
+        """Return the number that a text stands for, or None: the rule for all values of a field."""
         text = text.strip(BLANKS)
         if text.lower() in TRUTHS:
             return TRUTHS[text.lower()]

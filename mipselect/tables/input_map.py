@@ -74,7 +74,7 @@ class InputMap:
         return tuple(tuple(place[n] for n in encoder.field.inputs) for encoder in self.encoders)
 
     def arrays(self, batch: pa.RecordBatch, k: int) -> Sequence[pa.Array]:
-        """What the k-th encoder reads of a batch, whose columns begin with `inputs`."""
+        """Return what the k-th encoder reads of a batch, whose columns begin with `inputs`."""
         return [batch.column(place) for place in self._places[k]]
 
     def encode_inputs(self, batch: pa.RecordBatch, X: NDArray[np.floating[Any]]) -> None:

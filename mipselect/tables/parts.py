@@ -94,7 +94,7 @@ WORDS_OF_FIELDS = {"title": ("label", "title"), "description": ("description", "
 
 
 def labels_of(schema: pa.Schema) -> tuple[dict[str, str], ...]:
-    """What the metadata of every field say in words; empty where none says anything."""
+    """Return what the metadata of every field say in words; empty where none says anything."""
     found: list[dict[str, str]] = []
     for field in schema:
         said = {

@@ -191,7 +191,7 @@ class PublicMap(InputMap):
         return (*self.inputs, *self.target.encoder.field.inputs, *weight, *unit)
 
     def target_arrays(self, batch: pa.RecordBatch) -> Sequence[pa.Array]:
-        """What the target is made of, from a batch whose columns are `names`."""
+        """Return what the target is made of, from a batch whose columns are `names`."""
         start = len(self.inputs)
         return [batch.column(start + k) for k in range(len(self.target.encoder.field.inputs))]
 
@@ -210,7 +210,7 @@ class PublicMap(InputMap):
         )
 
     def shares(self, batch: pa.RecordBatch) -> NDArray[np.float64] | None:
-        """How much each row of such a batch counts, in [0, 1]; NaN where its weight is missing."""
+        """Shares of rows of a batch, in [0, 1]: how much they count; NaN where a weight is missing."""
         if self.weight is None:
             return None
         place = len(self.inputs) + len(self.target.encoder.field.inputs)

@@ -129,7 +129,7 @@ class TableSchema:
 
     @classmethod
     def of_numbers(cls, ranges: Mapping[str, tuple[float, float] | None]) -> TableSchema:
-        """The schema of fields that are always there, numbers with these ranges.
+        """Return the schema of fields that are always there, numbers with these ranges.
 
         Parameters
         ----------

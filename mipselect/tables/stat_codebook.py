@@ -72,7 +72,7 @@ def properties(
     *,
     ordered: bool,
 ) -> dict[str, Any]:
-    """What a header says of a column, as properties of a field; a label never replaces its code.
+    """Return the properties of a field that a header states; a label never replaces its code.
 
     Parameters
     ----------

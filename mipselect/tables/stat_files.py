@@ -96,7 +96,7 @@ def stat_part(path: str, label: str, encoding: str | None) -> Part:
 
 
 class _Reader:
-    """What pyreadstat reads of a file, with one clear line where it fails."""
+    """Reader of a file by pyreadstat, with one clear line where it fails."""
 
     def __init__(self, package: ModuleType, path: str, label: str) -> None:
         self._package, self._path, self._label = package, path, label

@@ -1,4 +1,4 @@
-"""Who takes part in `mipselect bench`: one table from names to selectors of the same problem.
+"""Selectors of `mipselect bench`: one table from names to selectors of the same problem.
 
 Every selector is built so that it is private under replace-one at the ε that is asked for.
 """
@@ -43,7 +43,7 @@ FEW_SUPPORTS = 10_000
 
 @dataclass(frozen=True)
 class Rules:
-    """What the command line sets for the contestants.
+    """Options of the command line for the contestants.
 
     Attributes
     ----------
@@ -107,7 +107,7 @@ class Uniform(SupportMechanism):
 
     @property
     def name(self) -> str:
-        """What the mechanism is called in a release."""
+        """Name of the mechanism in a release."""
         return "uniform"
 
     @property
@@ -154,28 +154,28 @@ class UniformSelector(PrivateSelector):
 
 
 def _features(instance: Instance) -> dict[str, Any]:
-    """Which columns make a feature, for every selector."""
+    """Return the columns of every feature, for every selector."""
     if instance.layout.features.plain:
         return {}
     return {"groups": instance.groups, "always": instance.always}
 
 
 def _always_in(instance: Instance) -> dict[str, Any]:
-    """How a selector with a model has what is always in."""
+    """Return what is always in, for a selector with a model."""
     if instance.layout.features.plain:
         return {}
     return {"intercept": instance.intercept, "always_bound": instance.always_bound}
 
 
 def _bounds(instance: Instance) -> dict[str, Any]:
-    """Of X and y: one for all features where they are alike."""
+    """Return the bounds of X and y: one for all features where they are alike."""
     each = instance.feature_bounds.tolist()
     alike = min(each) == max(each)
     return {"x_bound": instance.x_bound if alike else each, "y_bound": instance.y_bound}
 
 
 def _problem(instance: Instance) -> dict[str, Any]:
-    """What selectors take that are defined by the restricted problem."""
+    """Return the arguments of selectors that are defined by the restricted problem."""
     return {
         "n_features_to_select": instance.support_size,
         **_bounds(instance),

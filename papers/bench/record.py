@@ -1,4 +1,4 @@
-"""Which trials a file has and which are missing; and whether they are of the same run."""
+"""Trials that a file has, and those that are missing; and whether they are of the same run."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Record:
         return missing
 
     def count(self, cell: Cell) -> int:
-        """How many trials of a cell there are."""
+        """Count the trials of a cell."""
         return sum(trial < cell.trials for trial in self._done[cell])
 
     def refused(self, cell: Cell) -> Row | None:

@@ -1,4 +1,4 @@
-"""What the trials of `mipselect bench` amount to, by selector and ε."""
+"""Summary of the trials of `mipselect bench`, by selector and ε."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def _wanted(row: Row) -> Types:
 
 @dataclass(frozen=True)
 class Kind:
-    """Whose lines they are.
+    """Kind of the lines of a file.
 
     Attributes
     ----------
@@ -81,7 +81,7 @@ class Kind:
 
     @property
     def start(self) -> bytes:
-        """How every line begins."""
+        """Beginning of every line."""
         return f'{{"format": "{self.format}", "'.encode()
 
 
@@ -187,7 +187,7 @@ class TrialFile:
         return descriptor
 
     def _check_still_there(self, descriptor: int) -> None:
-        """What is appended to a file that was deleted, replaced or cut is lost."""
+        """Raise if the file was deleted, replaced or cut: what is appended would be lost."""
         mine = os.fstat(descriptor)
         try:
             there = os.path.samestat(mine, self.path.stat())

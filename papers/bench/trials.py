@@ -27,7 +27,7 @@ SEED_BITS = 48
 
 @dataclass(frozen=True)
 class DataSet:
-    """What a row says about the data of its trial.
+    """Description of the data of a trial.
 
     Attributes
     ----------
@@ -75,19 +75,19 @@ class DataSet:
 
     @property
     def identity(self) -> tuple[str, int | None, int | None]:
-        """What names the data; n is part of the name where it can be chosen."""
+        """Key of the data; n is part of the name where it can be chosen."""
         return self.instance, None if self.data_seed is None else self.n, self.data_seed
 
     @property
     def title(self) -> str:
-        """What names the data, for people."""
+        """Name of the data, for people."""
         if self.data_seed is None:
             return self.instance
         return f"{self.instance} with n = {self.n:,} and data seed {self.data_seed}"
 
     @property
     def mark(self) -> str:
-        """What stands before a message about sensitive data."""
+        """Words before a message about sensitive data."""
         return "(sensitive) " if self.sensitive else ""
 
     def load(self) -> StoredData:
@@ -153,7 +153,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Reference:
-    """What trials are compared with: the certified optimum. Sensitive.
+    """Certified optimum that trials are compared with. Sensitive.
 
     Attributes
     ----------
@@ -203,7 +203,7 @@ def cells_of(
     base_seed: int,
     trials: int,
 ) -> tuple[list[Cell], list[str]]:
-    """What is to be run on a data set, and why some selectors are not."""
+    """List what is to be run on a data set, and why some selectors are not."""
     cells, skipped = [], []
     for name in selectors:
         contestant = CONTESTANTS[name]

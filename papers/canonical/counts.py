@@ -171,7 +171,7 @@ class Thresholds:
 
 
 def _times_smaller(results: Results) -> Finding:
-    """How many times less ε canonical needs than peeling, by k."""
+    """Find how many times less ε canonical needs than peeling, by k."""
     told, all_of_them = [], True
     for table in results.panels(THRESHOLD.key):
         ours = results.line(table, CANONICAL, THRESHOLD.key)
@@ -189,7 +189,7 @@ SIMILAR = 2.0
 
 
 def _joint_is_similar(results: Results) -> Finding:
-    """How many times the ε of canonical the joint exponential mechanism needs, by k."""
+    """Find how many times the ε of canonical the joint exponential mechanism needs, by k."""
     told, all_of_them = [], True
     for table in results.panels(THRESHOLD.key):
         canonical = results.line(table, CANONICAL, THRESHOLD.key)

@@ -89,7 +89,7 @@ def _grid(law: Noise, utilities: FloatArray, k: int, last: int) -> tuple[FloatAr
 def _density(
     law: Noise, utilities: FloatArray, z: FloatArray, k: int, head: int, last: int
 ) -> FloatArray:
-    """Of the k-th largest noisy value, together with the event; shape of z."""
+    """Return the density of the k-th largest noisy value, together with the event; shape of z."""
     wanted = k - head
     log_tail = np.zeros(z.size)
     tail = utilities[last:][utilities[last:] > z.min() - REACH]

@@ -17,7 +17,7 @@ REACH = 60.0
 def peeled_shares(
     scores: FloatArray, k: int, epsilon: float, sensitivity: float, draws: int, seed: int
 ) -> dict[str, float]:
-    """How many of seeded draws are as good as each event says.
+    """Count the seeded draws that are as good as each event says.
 
     Every round takes the largest of ε q/(2kΔ) + noise, with new noise, of the items that are left.
     """

@@ -11,7 +11,7 @@ COMMANDS = {
     ),
     "reproduce": (
         "mipselect_papers.commands.reproduce",
-        "Make the papers' figures and tables again, and say what of their claims was seen.",
+        "Make the papers' figures and tables again, and say which of their claims were seen.",
     ),
 }
 """Their modules, and the first lines of their help, in the order of --help."""

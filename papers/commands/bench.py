@@ -56,7 +56,7 @@ Number = TypeVar("Number", int, float)
 
 @dataclass(frozen=True)
 class _Plan:
-    """What is to be run, by data set; and what cannot."""
+    """Trials that are to be run, by data set, and those that cannot."""
 
     cells: dict[DataSet, list[Cell]]
     skipped: list[str]

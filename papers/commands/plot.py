@@ -45,14 +45,14 @@ YARDSTICK = "uniform"
 
 
 class Across(StrEnum):
-    """What is on the horizontal axis."""
+    """Quantity on the horizontal axis."""
 
     EPSILON = "epsilon"
     N = "n"
 
 
 class Measure(StrEnum):
-    """What is on the vertical axis."""
+    """Quantity on the vertical axis."""
 
     EXACT = "exact"
     F1 = "f1"

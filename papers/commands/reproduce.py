@@ -128,7 +128,7 @@ class _Work:
 
 @command
 def reproduce(arguments: ReproduceArguments) -> None:
-    """Make the papers' figures and tables again, and say what of their claims was seen.
+    """Make the papers' figures and tables again, and say which of their claims were seen.
 
     Each experiment NAME writes NAME.md (the verdict and the tables), NAME.csv,
     NAME.svg and NAME.jsonl, one line a trial. After an interruption the same

@@ -71,13 +71,13 @@ def ranks(results: Results) -> dict[Place, Middle]:
 
 
 def positive(middle: Middle) -> Counted:
-    """Whether a median is above 0."""
+    """Tell whether a median is above 0."""
     low, high = middle.bounds
     return low > 0.0, middle.value > 0.0, high > 0.0
 
 
 def among_the_best(middles: Mapping[str, Middle], name: str, most: int) -> Counted:
-    """Whether at most so many others have a larger median."""
+    """Tell whether at most so many others have a larger median."""
     low, high = middles[name].bounds
     others = [middle for other, middle in middles.items() if other != name]
     return (

@@ -50,7 +50,7 @@ DELTA = 1e-6
 
 @dataclass(frozen=True)
 class Preparation:
-    """What is done to rows before coefficients are fitted to them, and the bounds that it gives.
+    """Preparation of rows before coefficients are fitted to them, and the bounds that it gives.
 
     Attributes
     ----------

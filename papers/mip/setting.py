@@ -196,11 +196,11 @@ class Problem:
 
     @property
     def condition(self) -> float:
-        """Whether the condition of mistakes is proven: 1 or 0."""
+        """Return 1 if the condition of mistakes is proven, else 0."""
         return float(exceeds_condition(self.levels.gap, self.levels.sensitivity))
 
     def tolerance(self, mechanism: TopR | Mistakes) -> float:
-        """Of the certificate that it is drawn from."""
+        """Return that of the certificate that it is drawn from."""
         return (mechanism.pool if isinstance(mechanism, TopR) else self.levels).tolerance
 
     @property
@@ -209,11 +209,11 @@ class Problem:
         return frozenset(range(1, 2 * self.recipe.s, 2))
 
     def draws(self, method: str) -> int:
-        """How often a method is drawn from."""
+        """Return how often a method is drawn from."""
         return self.recipe.vote_draws if method == VOTES else self.recipe.draws
 
     def mechanism(self, method: str) -> Mechanism[Support]:
-        """What a method draws from, at ε under replace-one."""
+        """Return what a method draws from, at ε under replace-one."""
         builders: dict[str, Callable[[], Mechanism[Support]]] = {
             TOP_R: lambda: self._top_r(self.recipe.pool),
             WIDE: lambda: self._top_r(WIDE_POOL),
@@ -231,7 +231,7 @@ class Problem:
         return builders[method]()
 
     def scored(self, supports: list[Support]) -> dict[str, float]:
-        """How draws compare with the truth, and with the certified optimum where it is known."""
+        """Compare draws with the truth, and with the certified optimum where it is known."""
         found = _compared(supports, self.true_support, TRUTH.key, F1.key)
         try:
             optimum = frozenset(self.levels.supports[0].tolist())

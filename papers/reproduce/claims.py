@@ -1,4 +1,4 @@
-"""What a paper says of its figure, and whether it was seen. Nothing is tuned into view."""
+"""Claims of a paper about its figure, and whether they were seen. Nothing is tuned into view."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SEEN, IN_PART, NOT_SEEN, OPEN = "seen", "seen in part", "not seen", "not decided
 
 @dataclass(frozen=True)
 class Finding:
-    """What became of a claim.
+    """Verdict on a claim.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class Claim(Protocol):
 
 
 def within(x: float, span: tuple[float, float] | None) -> bool:
-    """Whether x is where a claim is about; None is everywhere."""
+    """Tell whether x is where a claim is about; None is everywhere."""
     return span is None or span[0] <= x <= span[1]
 
 
@@ -160,7 +160,7 @@ class AheadInTheEnd:
 
 
 def _from_where(found: dict[float, str]) -> str:
-    """Of the states by x, the last one that is not level, and from where on it is so."""
+    """Return the last state by x that is not level, and from where on it is so."""
     state, start, level = LEVEL, math.nan, []
     for x, here in reversed(found.items()):
         if here == LEVEL:

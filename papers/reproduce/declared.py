@@ -1,4 +1,4 @@
-"""What an experiment of a paper is made of. Nothing here runs anything."""
+"""Parts of an experiment of a paper. Nothing here runs anything."""
 
 from __future__ import annotations
 
@@ -66,11 +66,11 @@ class DataSeed:
 
 
 class Recipe(Protocol):
-    """What is measured: a frozen dataclass, so that its ``repr`` names all of its settings."""
+    """Subject of a measurement: a frozen dataclass, whose ``repr`` names all of its settings."""
 
     @property
     def title(self) -> str:
-        """What is measured, for the progress line."""
+        """Name of what is measured, for the progress line."""
 
     def measure(self, data: DataSeed, seed: int, source: DataSource | None) -> Iterable[Reading]:
         """Run it once.
@@ -96,7 +96,7 @@ class TableRecipe(Recipe, Protocol):
 
 @dataclass(frozen=True)
 class Scale:
-    """How much of an experiment is run.
+    """Extent to which an experiment is run.
 
     Attributes
     ----------
@@ -115,7 +115,7 @@ class Scale:
 
 @dataclass(frozen=True)
 class Metric:
-    """What is measured.
+    """Quantity that is measured.
 
     Attributes
     ----------
@@ -213,11 +213,11 @@ class Experiment:
         return tuple(dict.fromkeys((*drawn, *self.also)))
 
     def scale(self, *, quick: bool) -> Scale:
-        """What is run."""
+        """Return what is run."""
         return self.quick if quick else self.full
 
     def recipes(self, tables: Sequence[str], *, quick: bool) -> tuple[Recipe, ...]:
-        """What is run on these tables."""
+        """Return what is run on these tables."""
         found: list[Recipe] = []
         for recipe in self.scale(quick=quick).recipes:
             if isinstance(recipe, TableRecipe):

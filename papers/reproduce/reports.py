@@ -31,7 +31,7 @@ SENSITIVE = "SENSITIVE: computed from the tables in --data without any privacy."
 
 @dataclass(frozen=True)
 class Made:
-    """What a report is about.
+    """Subject of a report.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class Made:
 
     @property
     def command(self) -> str:
-        """What makes it again."""
+        """Command that makes it again."""
         parts = ["mipselect reproduce", self.experiment.name]
         parts += ["--quick"] if self.quick else []
         parts += [f"--repeats {self.most_repeats}"] if self.most_repeats else []

@@ -1,4 +1,4 @@
-"""What readings amount to: a mean with its error, or a median with an interval, at every place."""
+"""Summaries of readings: a mean with its error, or a median with an interval, at every place."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CLEARLY = 2.0
 
 @dataclass(frozen=True, order=True)
 class Place:
-    """Where a number belongs.
+    """Place that a number belongs to.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Middle:
-    """What was found at a place.
+    """Result at a place.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ def _shown(value: float) -> str:
 
 
 def clearly_above(first: Middle, second: Middle, margin: float = 0.0) -> bool:
-    """Whether the first is larger by more than errors, rounding and a margin.
+    """Tell whether the first is larger by more than errors, rounding and a margin.
 
     Means by two standard errors of the difference, as if they were independent; intervals by not
     overlapping.

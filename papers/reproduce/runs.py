@@ -74,7 +74,7 @@ class Trial:
 
     @property
     def identity(self) -> Identity:
-        """What says that two trials are the same."""
+        """Key by which two trials are the same."""
         return self.experiment, repr(self.recipe), self.repeat, self.base_seed, self.data_seed
 
     @property
@@ -153,7 +153,7 @@ def measured(trial: Trial) -> Row:
 def all_measured(trials: Sequence[Trial], processes: int) -> Iterator[tuple[Trial, Row]]:
     """Run trials, in order in this process, or as they come in several others.
 
-    Whoever stops early, by an interrupt or an error, ends the others.
+    A run that stops early, by an interrupt or an error, ends the others.
     """
     if processes == 1 or len(trials) < 2:
         for trial in trials:

@@ -51,7 +51,7 @@ def correlations(X: FloatArray, y: FloatArray) -> FloatArray:
 
 
 def votes(X: FloatArray, y: FloatArray, blocks: int, rng: np.random.Generator) -> FloatArray:
-    """How many of random blocks have each column in the support of their Lasso."""
+    """Count the random blocks that have each column in the support of their Lasso."""
     order = rng.permutation(y.size)
     found = np.zeros(X.shape[1])
     for start in range(blocks):

@@ -41,8 +41,8 @@ class Competitors:
     competitors is ∫ Π (1 - F(z - u_a)) dG(z).
 
     The integrals begin where G or everything below it is negligible: at the third largest
-    utility less 40 (to the left of it G falls at least like e^{2z}, whoever wins), or where the
-    sum of all tails exceeds a thousand; they end where that sum is below e^-40.
+    utility less 40 (to the left of it G falls at least like e^{2z}, whichever item wins), or where
+    the sum of all tails exceeds a thousand; they end where that sum is below e^-40.
     """
 
     noise: Noise

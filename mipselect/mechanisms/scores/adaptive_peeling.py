@@ -114,7 +114,7 @@ class AdaptivePeeling(SelectionMechanism):
         return chosen
 
     def estimate(self, outcome: ArrayLike) -> Estimate:
-        """Log of the probability of a set of k indices. See `ScoreMechanism.estimate`.
+        """Return the log of the probability of a set of k indices. See `ScoreMechanism.estimate`.
 
         The order within a set that was drawn does not matter to later scores.
 

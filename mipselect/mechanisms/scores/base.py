@@ -70,7 +70,7 @@ class ScoreDistribution(Distribution[Outcome]):
 
     @abstractmethod
     def estimate(self, outcome: ArrayLike) -> Estimate:
-        """Log of the probability of `outcome`, with an error bar; see `log_probability`."""
+        """Return the log probability of `outcome`, with an error bar; see `log_probability`."""
 
     def log_probability(self, outcome: ArrayLike) -> float:
         """See `Distribution.log_probability`; `estimate` has an error bar too."""
@@ -120,6 +120,6 @@ class WeightedItem(ScoreMechanism[int]):
         return self._weights.draw(generator(rng)[0])
 
     def estimate(self, outcome: ArrayLike) -> Estimate:
-        """Log of the probability of an index. See `ScoreMechanism.estimate`."""
+        """Return the log of the probability of an index. See `ScoreMechanism.estimate`."""
         index = checked_index(outcome, np.size(self.scores))
         return Estimate(self._weights.log_probability(index), 0.0, "closed form")

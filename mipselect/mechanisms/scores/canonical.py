@@ -119,7 +119,7 @@ class CanonicalLipschitz(TopKMechanism):
         return tuple(sorted(self._order[ranks - 1].tolist()))
 
     def estimate(self, outcome: ArrayLike) -> Estimate:
-        """Log of the probability of a set of k indices. See `ScoreMechanism.estimate`."""
+        """Return the log probability of a set of k indices. See `ScoreMechanism.estimate`."""
         chosen = checked_items(outcome, self.k, np.size(self.scores))
         index = self.classes.index(tuple(sorted((self._ranks[list(chosen)]).tolist())))
         if self.exact:
@@ -129,7 +129,7 @@ class CanonicalLipschitz(TopKMechanism):
         return Estimate(float(logs[0]), float(errors[0]), "quadrature")
 
     def class_log_probabilities(self) -> FloatArray:
-        """Log of the probability of each utility class. Sensitive.
+        """Return the log of the probability of each utility class. Sensitive.
 
         Returns
         -------
@@ -143,7 +143,7 @@ class CanonicalLipschitz(TopKMechanism):
         return logs
 
     def event_probability(self, event: str) -> float:
-        """Probability that the outcome is as good as `event` says. Sensitive.
+        """Return the probability that the outcome is as good as `event` says. Sensitive.
 
         Parameters
         ----------

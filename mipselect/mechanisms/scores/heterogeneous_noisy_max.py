@@ -96,7 +96,7 @@ class HeterogeneousNoisyMax(HeterogeneousScores, ScoreDistribution[int]):
         return int(self._largest(generator(rng)[0], 1)[0])
 
     def estimate(self, outcome: ArrayLike) -> Estimate:
-        """Log of the probability of an index. See `ScoreMechanism.estimate`."""
+        """Return the log of the probability of an index. See `ScoreMechanism.estimate`."""
         index = checked_index(outcome, np.size(self.scores))
         share = float(self._frequencies[index])
         if share == 0.0:

@@ -70,7 +70,7 @@ class JointExponential(TopKMechanism):
         return tuple(self._order[ranks].tolist())
 
     def estimate(self, outcome: ArrayLike) -> Estimate:
-        """Log of the probability of k indices in this order. See `ScoreMechanism.estimate`."""
+        """Return the log probability of k indices in this order. See `ScoreMechanism.estimate`."""
         chosen = checked_items(outcome, self.k, np.size(self.scores))
         places = np.empty_like(self._order)
         places[self._order] = np.arange(places.size)

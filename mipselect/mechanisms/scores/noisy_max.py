@@ -125,7 +125,7 @@ class NoisyMax(ScoreMechanism[int]):
         return int(np.argmax(self._utilities + noise))
 
     def estimate(self, outcome: ArrayLike) -> Estimate:
-        """Log of the probability of an index. See `ScoreMechanism.estimate`."""
+        """Return the log of the probability of an index. See `ScoreMechanism.estimate`."""
         index = checked_index(outcome, np.size(self.scores))
         if self.noise == "gumbel":
             return Estimate(self._weights.log_probability(index), 0.0, "closed form")

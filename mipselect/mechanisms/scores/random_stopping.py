@@ -97,7 +97,7 @@ class RandomStopping(HeterogeneousScores, ScoreMechanism[int]):
                 return winner
 
     def estimate(self, outcome: ArrayLike) -> Estimate:
-        """Log of the probability of an index. See `ScoreMechanism.estimate`."""
+        """Return the log of the probability of an index. See `ScoreMechanism.estimate`."""
         index = checked_index(outcome, np.size(self.scores))
         place, scale = float(self._places[index]), float(self._scales[index])
         if scale == 0.0:

@@ -170,7 +170,7 @@ class SampleAggregate(ScoreMechanism[Support]):
         return chosen
 
     def estimate(self, outcome: ArrayLike) -> Estimate:
-        """Log of the probability of k indices. See `ScoreMechanism.estimate`."""
+        """Return the log of the probability of k indices. See `ScoreMechanism.estimate`."""
         checked_items(outcome, self.k, self.n_items or 0)
         laws = [(mechanism.log_probability(outcome), count) for mechanism, count in self._laws]
         logs = np.repeat([log for log, _ in laws], [count for _, count in laws])

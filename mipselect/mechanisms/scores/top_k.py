@@ -73,7 +73,7 @@ class _NoisyTopK(TopKMechanism):
         return bounded_range_rho(epsilon, k) if noise == "gumbel" else None
 
     def estimate(self, outcome: ArrayLike) -> Estimate:
-        """Log of the probability of a set of k indices. See `ScoreMechanism.estimate`."""
+        """Return the log probability of a set of k indices. See `ScoreMechanism.estimate`."""
         chosen = np.array(checked_items(outcome, self.k, self._utilities.size))
         if self.k == self._utilities.size:
             return Estimate(0.0, 0.0, "closed form")

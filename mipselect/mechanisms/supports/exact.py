@@ -224,7 +224,7 @@ class ExactDraws(SupportMechanism):
 
     @np.errstate(all="ignore")
     def log_probability(self, outcome: ArrayLike) -> float:
-        """Log of the probability of any support, where all are listed. Sensitive.
+        """Return the log of the probability of any support, where all are listed. Sensitive.
 
         Raises
         ------

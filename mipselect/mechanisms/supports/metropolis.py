@@ -155,7 +155,7 @@ class MetropolisHastings(Mechanism[Support]):
         return min(0.0, max(LOWEST, -self.epsilon * ((proposed - value) / 2.0 / self.sensitivity)))
 
     def stationary_log_probability(self, outcome: ArrayLike) -> float:
-        """Log of the probability of a support under the stationary law. Sensitive.
+        """Return the log of the probability of a support under the stationary law. Sensitive.
 
         It is not the law of `sample`. All supports are evaluated.
 

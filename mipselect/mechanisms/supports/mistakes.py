@@ -163,7 +163,7 @@ class Mistakes(SupportMechanism):
         return tuple(sorted((*kept, *(outside[k] for k in added))))
 
     def log_probability(self, outcome: ArrayLike) -> float:
-        """Log of the probability of any support. Sensitive."""
+        """Return the log of the probability of any support. Sensitive."""
         support = checked_support(outcome, len(self._optimum), self._levels.n_features)
         level = self._levels.level_of(support)
         mistakes = self._weights.log_probability(level, among=self._levels.sizes[level])

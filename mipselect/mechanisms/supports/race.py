@@ -1,4 +1,4 @@
-"""Which proposal is taken: the first of all, or the first coin that shows heads in a race.
+"""The proposal that is taken: the first of all, or the first coin that shows heads in a race.
 
 Supports are proposed at rates b_S ≥ w_S. The exponential mechanism takes the first proposal that a
 coin of probability w_S/b_S accepts. Permute-and-flip gives every support a uniform time U_S and a

@@ -114,6 +114,6 @@ class StableOptimum(SupportMechanism):
         return self._tested.sample(source, lambda _: self._optimum)
 
     def log_probability(self, outcome: ArrayLike) -> float:
-        """Log of the probability of any support, where the fallback's is known. Sensitive."""
+        """Return the log probability of any support, where the fallback's is known. Sensitive."""
         is_it = tuple(sorted(np.asarray(outcome).tolist())) == self._optimum
         return self._tested.log_probability(outcome, 0.0 if is_it else -math.inf)

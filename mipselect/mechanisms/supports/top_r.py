@@ -101,7 +101,7 @@ class TopR(SupportMechanism):
         return self._uniform_unlisted(source)
 
     def log_probability(self, outcome: ArrayLike) -> float:
-        """Log of the probability of any support, unlisted ones too. Sensitive."""
+        """Return the log of the probability of any support, unlisted ones too. Sensitive."""
         pool = self.pool
         support = checked_support(outcome, pool.supports.shape[1], pool.n_features)
         listed = pool.position(support)

@@ -202,7 +202,7 @@ def hockey_stick(one: Sequence[Any], other: Sequence[Any], epsilon: float) -> fl
 
 
 def log_gaussian_delta(mu: float, epsilon: float) -> float:
-    """Log of δ(ε) = Φ(-ε/μ + μ/2) - e^ε Φ(-ε/μ - μ/2), of normal laws μ deviations apart.
+    """Return log δ(ε), δ(ε) = Φ(-ε/μ + μ/2) - e^ε Φ(-ε/μ - μ/2), of normal laws μ deviations apart.
 
     Exactly what any number of normal answers needs, μ² the sum of the squares of their distances
     in units of their deviations. μ > 0. Rounded up, to the next double or the one after it.

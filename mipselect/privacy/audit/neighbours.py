@@ -79,7 +79,7 @@ class ScoreVectors:
         return np.concatenate([rng.uniform(self.low, self.high, self.size), moves])
 
     def pair(self, point: Array) -> tuple[Array, Array]:
-        """Two score vectors, shape (d,)."""
+        """Return two score vectors, shape (d,)."""
         scores, moves = point[: self.size], point[self.size :]
         return scores, scores + moves * np.asarray(self.sensitivity)
 
@@ -140,12 +140,12 @@ class ReplacedRow:
         return table.ravel()
 
     def pair(self, point: Array) -> tuple[Array, Array]:
-        """Two tables, shape (n, p)."""
+        """Return two tables, shape (n, p)."""
         table = point.reshape(self.rows + 1, -1)
         return table[:-1].copy(), np.concatenate([table[-1:], table[1:-1]])
 
     def proposals(self, point: Array, coordinate: int, rng: np.random.Generator) -> Iterable[float]:
-        """The bounds of the column, its middle, a random value, and another row's value."""
+        """Return the bounds of the column, its middle, a random value, and another row's value."""
         column = coordinate % np.size(self.lower)
         low = float(np.asarray(self.lower)[column])
         high = float(np.asarray(self.upper)[column])

@@ -1,4 +1,4 @@
-"""The key of a ledger: whoever lacks it may read the ledger, and cannot write a row that fits."""
+"""The key of a ledger: who lacks it may read the ledger, and cannot write a row that fits."""
 
 from __future__ import annotations
 

@@ -124,8 +124,8 @@ class Ledger:
             There must be no file of this name: a ledger is never replaced.
         key_file : str or path-like, optional
             A file of 32 to 4096 random bytes, which is made if there is none. Every row is then
-            written with this key, and whoever lacks it can only read. The key never stands in the
-            ledger: keep it elsewhere.
+            written with this key, and anybody who lacks it can only read. The key never stands in
+            the ledger: keep it elsewhere.
 
         Raises
         ------
@@ -270,7 +270,7 @@ class Ledger:
         return isinstance(self._book, FileBook) and self._book.locked
 
     def part(self, column: str, value: str) -> Ledger:
-        """The same ledger, for draws from the rows with one value of a public column.
+        """Return the same ledger, for draws from the rows with one value of a public column.
 
         The parts of a column have no row in common, so that together they cost what the dearest
         of them costs. Under add-remove that is true as it stands; under replace-one a row must be
@@ -297,7 +297,7 @@ class Ledger:
         return Ledger.__new__(Ledger)._set(self._book, checked_part(column, value), self._asked)
 
     def noting(self, asked: Mapping[str, Any]) -> Ledger:
-        """The same ledger, which notes these settings with everything that is charged.
+        """Return the same ledger, which notes these settings with everything that is charged.
 
         Parameters
         ----------
@@ -412,7 +412,7 @@ class Ledger:
         return self._book.head() if isinstance(self._book, FileBook) else None
 
     def rows(self) -> list[Row]:
-        """All rows of a file as they are stored, read anew and checked; in memory there are none.
+        """Return all stored rows of a file, read anew and checked; in memory there are none.
 
         Raises
         ------

@@ -58,7 +58,7 @@ class Children:
 
     @cached_property
     def after(self) -> NDArray[np.bool_]:
-        """Which features a child may add, shape (F, L)."""
+        """Mask of the features that a child may add, shape (F, L)."""
         return self.since >= np.arange(len(self.row))[:, None]
 
     def among(self, places: IntArray) -> Children:

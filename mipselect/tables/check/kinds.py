@@ -30,7 +30,7 @@ ISO_DATE = r"^\d{4}-\d{2}-\d{2}([T ].*)?$"
 
 @dataclass(frozen=True)
 class FieldRule:
-    """What makes a value of a field one of a kind; all of it is public.
+    """Rule that makes a value of a field one of a kind; all of it is public.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class FieldRule:
 
     @property
     def what(self) -> str:
-        """What its values are called."""
+        """Name of its values."""
         return "weights" if self.is_weight else "values"
 
     @property

@@ -18,7 +18,7 @@ BEYOND = 0.01
 
 @dataclass(frozen=True)
 class TableCheck:
-    """What does not fit between a table and its schema; SENSITIVE, for the curator's eyes.
+    """Findings that do not fit between a table and its schema; SENSITIVE, for the curator's eyes.
 
     Attributes
     ----------
