@@ -210,7 +210,7 @@ class PublicMap(InputMap):
         )
 
     def shares(self, batch: pa.RecordBatch) -> NDArray[np.float64] | None:
-        """Shares of rows of a batch, in [0, 1]: how much they count; NaN where a weight is missing."""
+        """Shares by which rows of a batch count, in [0, 1]; NaN where a weight is missing."""
         if self.weight is None:
             return None
         place = len(self.inputs) + len(self.target.encoder.field.inputs)
