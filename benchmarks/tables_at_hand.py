@@ -86,7 +86,7 @@ class Table:
     def ways(self) -> np.ndarray:
         """(R² - mean R²)/(largest R² - mean R²) of every support, of least squares on all rows."""
         public = self.unscaled
-        X, y = read_rows(open_table(self.frame, public), public, "first")
+        X, y, _ = read_rows(open_table(self.frame, public), public, "first")
         there = np.isfinite(y)
         X, y = X[there].astype(float), y[there]
         X = np.where(np.isfinite(X), X, np.nanmean(np.where(np.isfinite(X), X, np.nan), axis=0))

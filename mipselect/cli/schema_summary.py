@@ -7,16 +7,15 @@ from typing import Any
 from mipselect.tables.schema import TableSchema
 from mipselect.validation import listed
 
-PROPOSED = "mipselect:typeProposed"
-
 
 def summary(schema: TableSchema) -> dict[str, Any]:
     """Return the number of fields, what they lack, and those whose type is to be confirmed."""
-    gaps = {field.name: field.gap for field in schema.fields if field.name != schema.privacy_unit}
+    apart = {*schema.only_read, schema.privacy_unit}
+    gaps = {field.name: field.gap for field in schema.fields if field.name not in apart}
     return {
         "fields": len(schema.fields),
         "to_fill_in": {name: gap for name, gap in gaps.items() if gap},
-        "to_confirm": [f["name"] for f in schema.content["fields"] if f.get(PROPOSED) is True],
+        "to_confirm": [field.name for field in schema.fields if field.type_proposed],
     }
 
 

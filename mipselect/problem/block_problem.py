@@ -17,7 +17,7 @@ from mipselect.problem.data import Rows
 from mipselect.problem.layout import laid_out
 from mipselect.problem.problem import Problem
 from mipselect.tables.frames import numeric_vector
-from mipselect.tables.mapping import open_table, read_weighted_rows
+from mipselect.tables.mapping import open_table, read_rows
 from mipselect.tables.moments import Moments
 from mipselect.tables.moments.batches import Piece
 from mipselect.tables.moments.block_columns import (
@@ -185,7 +185,7 @@ def rows_of_table(source: Any, public: PublicMap, unit_rule: str) -> FloatArray:
     People are brought into an order that the operating system draws, so that the place of a row
     in the table has no part in what is released (docs/mathematics/blocks.md, (4)).
     """
-    X, y, shares = read_weighted_rows(open_table(source, public), public, unit_rule)
+    X, y, shares = read_rows(open_table(source, public), public, unit_rule)
     rows = np.column_stack([X, y] if shares is None else [X, y, shares])
     if public.unit is None:
         return rows

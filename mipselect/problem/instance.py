@@ -259,7 +259,7 @@ class Instance(Restricted):
         docs/tables.md; docs/mathematics/weights.md; "Differentially Private High-dimensional
         Variable Selection via Integer Programming", section 4, for the sensitivity.
         """
-        from mipselect.tables.mapping import open_table, read_weighted_rows
+        from mipselect.tables.mapping import open_table, read_rows
         from mipselect.tables.people import checked_rule
         from mipselect.tables.public_map import PublicMap
 
@@ -275,7 +275,7 @@ class Instance(Restricted):
         )
         mapped = len(public.columns)
         spare = problem.layout.features.size - mapped
-        X, y, weights = read_weighted_rows(open_table(source, public), public, unit_rule, spare)
+        X, y, weights = read_rows(open_table(source, public), public, unit_rule, spare)
         X[:, mapped:] = 0.0
         if intercept:
             X[:, mapped] = 1.0

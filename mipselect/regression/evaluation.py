@@ -20,15 +20,15 @@ from mipselect.quality.held_out import held_out
 from mipselect.quality.measures import Quality
 from mipselect.regression.release import ModelRelease
 from mipselect.tables.chosen_rows import ChosenRows, chosen_rows
+from mipselect.tables.fields import ROLE
 from mipselect.tables.input_map import checked_schema
-from mipselect.tables.mapping import open_table, read_weighted_rows
+from mipselect.tables.mapping import open_table, read_rows
 from mipselect.tables.model_table import ModelTable
 from mipselect.tables.parts import Part
 from mipselect.tables.people import checked_rule
 from mipselect.tables.public_map import PublicMap
 from mipselect.tables.schema import PRIVACY_UNIT, TableSchema
 from mipselect.tables.sources import read_again
-from mipselect.tables.weights import ROLE
 from mipselect.validation import checked_budget
 
 EVALUATION = "quality of a model"
@@ -226,7 +226,7 @@ def predictions_of(
     model: ModelRelease, parts: Sequence[Part], public: PublicMap, unit_rule: str
 ) -> Predictions:
     """Read the rows of a table, one for each person, with their targets; sensitive."""
-    X, y, weights = read_weighted_rows(parts, public, unit_rule)
+    X, y, weights = read_rows(parts, public, unit_rule)
     return _predictions(y, model.decision(X), public, weights)
 
 

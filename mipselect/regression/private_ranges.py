@@ -17,7 +17,7 @@ from mipselect.privacy.guarantee import Guarantee
 from mipselect.regression.typical_intervals import PARTS, IntervalLaw
 from mipselect.tables.encoders import Scaled, Unscaled
 from mipselect.tables.input_map import Ranges
-from mipselect.tables.mapping import map_table, open_table, read_weighted_rows
+from mipselect.tables.mapping import map_table, open_table, read_rows
 from mipselect.tables.public_map import PublicMap
 from mipselect.tables.schema import TableSchema
 
@@ -146,7 +146,7 @@ class PrivateRanges:
         used = {target, *(encoder.field.name for encoder in kept)}
         question = {**self.question, "never": self._all_but(used)}
         unscaled = PublicMap.without_ranges(self.schema, **question)
-        X, y, _ = read_weighted_rows(open_table(source, unscaled), unscaled, self.unit_rule)
+        X, y, _ = read_rows(open_table(source, unscaled), unscaled, self.unit_rule)
         columns = {
             encoder.field.name: X[:, block.start]
             for encoder, block in zip(unscaled.encoders, unscaled.blocks, strict=True)

@@ -30,6 +30,8 @@ NUMBER = r"[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|inf|infinity)"
 BLANKS = " \t\r\n\v\f"
 """Characters that do not count at either end of a value."""
 
+ROLE = "mipselect:role"
+
 PROPOSED = "mipselect:typeProposed"
 """Property of a field whose type comes from the data."""
 
@@ -200,7 +202,7 @@ def field_of(content: Mapping[str, Any], missing: tuple[str, ...], where: str) -
         type_proposed=content.get(PROPOSED, False),
         unit=_unit(content, where),
         format=content.get("format", "default") if kind in POINTS else "default",
-        role=content.get("mipselect:role"),
+        role=content.get(ROLE),
     )
     _check_texts(field, content, f"{where} (field {name})")
     return field

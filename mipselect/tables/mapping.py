@@ -19,7 +19,7 @@ from mipselect.tables.public_map import PublicMap
 from mipselect.tables.schema import TableSchema
 from mipselect.tables.sources import open_source
 from mipselect.tables.units import Units
-from mipselect.tables.weights import counted_shares, refuse_weight
+from mipselect.tables.weights import counted_shares
 
 FIRST_ROWS = 1 << 16
 GROWTH = 1.25
@@ -132,7 +132,7 @@ def map_table(
     """
     public = PublicMap.of(schema, target=target, always=always, never=never, ranges=ranges)
     checked_rule(unit_rule, schema.privacy_unit)
-    X, y, shares = read_weighted_rows(open_table(source, public), public, unit_rule)
+    X, y, shares = read_rows(open_table(source, public), public, unit_rule)
     y[np.isnan(y)] = 0.0
     for array in (X, y) if shares is None else (X, y, shares):
         array.flags.writeable = False
@@ -190,28 +190,6 @@ def mapped_batches(source: Any, inputs: InputMap) -> Iterator[NDArray[np.float32
 
 
 def read_rows(
-    parts: Sequence[Part],
-    public: PublicMap,
-    unit_rule: str,
-    spare: int = 0,
-    *,
-    first_rows: int = FIRST_ROWS,
-) -> tuple[NDArray[np.floating[Any]], NDArray[np.float64]]:
-    """Map all rows of a table without weights, and leave one for each person.
-
-    Takes and returns what `read_weighted_rows` does, but for the shares.
-
-    Raises
-    ------
-    InvalidInput
-        For a map with a survey weight.
-    """
-    weight = public.weight
-    refuse_weight(None if weight is None else weight.field, "every row counts the same here")
-    return read_weighted_rows(parts, public, unit_rule, spare, first_rows=first_rows)[:2]
-
-
-def read_weighted_rows(
     parts: Sequence[Part],
     public: PublicMap,
     unit_rule: str,

@@ -16,13 +16,12 @@ from typing import Any
 
 from mipselect import disk
 from mipselect.errors import InvalidInput, about
-from mipselect.tables.fields import NUMBERS
+from mipselect.tables.fields import NUMBERS, ROLE
 from mipselect.tables.schema import MOST_BYTES, PRIVACY_UNIT, TableSchema
 from mipselect.tables.spreadsheet_columns import (
     OF_TABLE,
     OTHER,
     PERSON,
-    ROLE,
     TITLES,
     cells_of,
     content_of_cells,

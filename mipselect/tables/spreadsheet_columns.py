@@ -13,7 +13,7 @@ from typing import Any
 
 from mipselect.errors import InvalidInput, about
 from mipselect.json_objects import parsed
-from mipselect.tables.fields import NUMBERS
+from mipselect.tables.fields import NUMBERS, PROPOSED, ROLE
 from mipselect.tables.spreadsheet_lists import (
     NUMBER,
     entries_of_cell,
@@ -23,7 +23,6 @@ from mipselect.tables.spreadsheet_lists import (
 )
 from mipselect.validation import shown
 
-ROLE = "mipselect:role"
 PERSON = "person"
 """In the column `role`: the field is the `csvw-eo:privacyUnit` of the table."""
 
@@ -141,7 +140,7 @@ COLUMNS = (
     SheetColumn("role", (ROLE,), _text, _text_of),
     SheetColumn("decimal", ("decimalChar",), _text, _text_of),
     SheetColumn("group characters", ("groupChar",), _text, _text_of),
-    SheetColumn("proposed", ("mipselect:typeProposed",), _truth, _truth_of),
+    SheetColumn("proposed", (PROPOSED,), _truth, _truth_of),
 )
 """In the order of the spreadsheet; `other` comes after them."""
 

@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 
 from mipselect.errors import InvalidInput
 from mipselect.tables import values
-from mipselect.tables.fields import NUMBERS, Field
+from mipselect.tables.fields import NUMBERS, ROLE, Field
 from mipselect.validation import checked_scale, shown
 
-ROLE = "mipselect:role"
 WEIGHT = "weight"
 
 

@@ -155,7 +155,7 @@ def sources(folder: Path, whole: pa.Table) -> dict[str, Any]:
 def test_tables_from_every_source(rows: int, tmp_path: Path, small_pieces: None) -> None:
     whole = table(150)
     columns = TableBlockColumns(WITHOUT_RANGES, "stay", (), Blocks(rows, 2, seed=3))
-    X, y = read_rows(open_table(whole, columns.public), columns.public, "first")
+    X, y, _ = read_rows(open_table(whole, columns.public), columns.public, "first")
     assert np.isnan(X).any()
     assert np.isnan(y).any()
     wanted = by_hand(np.column_stack([X, y]), columns.blocks, columns.parts)
@@ -177,7 +177,7 @@ def test_a_missing_place_among_ordered_categories_is_missing() -> None:
     schema = TableSchema.of({"fields": [field, {"name": "y", "type": "number"}]})
     rows = pa.table({"stage": ["iii", None, "i"], "y": [1.0, 2.0, 3.0]})
     columns = TableBlockColumns(schema, "y", (), Blocks(3, 1, seed=0))
-    X, _ = read_rows(open_table(rows, columns.public), columns.public, "first")
+    X, _, _ = read_rows(open_table(rows, columns.public), columns.public, "first")
     assert np.array_equal(X, [[1.0, 0.0], [np.nan, 1.0], [-1.0, 0.0]], equal_nan=True)
 
 

@@ -63,6 +63,7 @@ def _field(rng: random.Random) -> dict[str, Any]:
         "trueValues": TRUTHS,
         "falseValues": TRUTHS,
         "bareNumber": [*[True] * 9, False],
+        "mipselect:role": ["weight"],
     }
     constraints = _some(rng, ends)
     return {

@@ -309,7 +309,7 @@ def test_one_changed_person_changes_one_row(rule: str) -> None:
 
     def rows_of(rows: list[list[str]]) -> Counter[Any]:
         table = pa.table({n: [row[k] for row in rows] for k, n in enumerate([*NAMES, "who"])})
-        X, y = read_rows(open_table(table, public), public, rule)
+        X, y, _ = read_rows(open_table(table, public), public, rule)
         for block in public.blocks:
             part = X[:, block.start : block.stop].astype(float)
             assert ((part**2).sum(axis=1) <= 1.0 + 1e-15).all()

@@ -223,7 +223,7 @@ def test_without_ranges_numbers_are_as_they_are() -> None:
     ]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        X, _ = read_rows(open_table(table_of(rows), public), public, "first")
+        X, _, _ = read_rows(open_table(table_of(rows), public), public, "first")
     columns = {c.name: X[:, j].tolist() for j, c in enumerate(public.columns)}
     nan = math.nan
     for name, expected in {

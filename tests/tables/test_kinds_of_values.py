@@ -13,7 +13,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from mipselect.tables import TableSchema
+from mipselect.tables import TableSchema, check_table
 from mipselect.tables.check.kinds import KINDS, FieldRule, rules_of
 from mipselect.tables.mapping import open_columns
 from tests.soak.hostile_pairs import FIELDS, STORAGES, drawn_pair, kept
@@ -108,6 +108,25 @@ def test_a_weight_is_above_zero_and_a_date_is_one_of_iso() -> None:
     }
     stored = pa.table({"w": [1.0], "day": pa.array([18292], pa.date32()), "note": ["x"]})
     assert kinds(stored, schema)["day"] == ["fine"]
+
+
+def test_a_date_is_one_as_its_format_writes_it() -> None:
+    """A day that does not exist is none, and a time of day is one in a field of times."""
+    day = {"name": "day", "type": "date", "format": "%d.%m.%Y"}
+    schema = TableSchema.of({"fields": [day, {"name": "at", "type": "time"}]})
+    source = pa.table(
+        {
+            "day": ["31.01.2020", "31.02.2020", "2020-01-31", None],
+            "at": ["07:30", "25:00", "noon", None],
+        }
+    )
+    assert kinds(source, schema) == {
+        "day": ["fine", "unreadable", "fine", "missing"],
+        "at": ["fine", "unreadable", "unreadable", "missing"],
+    }
+    texts = [finding.text for finding in check_table(source, schema).findings]
+    assert any("are no date of the format %d.%m.%Y" in text for text in texts)
+    assert any("are no time of ISO 8601, such as 07:30" in text for text in texts)
 
 
 @pytest.mark.parametrize("seed", range(40))

@@ -99,7 +99,7 @@ def of_people(rows: list[Any], rule: str, rows_at_once: int) -> Counter[Any]:
     """Mapped rows, from a stream of unknown length with so many rows in a batch."""
     public = PublicMap.of(SCHEMA, target="y")
     source = arrow(rows).to_reader(max_chunksize=rows_at_once)
-    X, y = read_rows(open_table(source, public), public, rule, first_rows=2)
+    X, y, _ = read_rows(open_table(source, public), public, rule, first_rows=2)
     targets = np.nan_to_num(y).tolist()
     return Counter((tuple(x), target) for x, target in zip(X.tolist(), targets, strict=True))
 

@@ -24,6 +24,7 @@ CELLS = {
     "trueValues": {"falseTexts"},
     "privacyUnit": {"role"},
     "name": {"name"},
+    "weight": {"role", "categories"},
 }
 """Words of a message of mipselect, and the cells that the form puts it to."""
 

@@ -101,7 +101,10 @@ def does_not_fit(rule: FieldRule, kind: int, share: str) -> str:
         return f"{share} are text that is no number and not in missingValues, and count as missing"
     if rule.is_listed or rule.field.type == "string":
         return f"{share} have bytes that are no UTF-8; save the file as UTF-8"
-    return f"{share} are no {rule.field.type} of ISO 8601, such as 2020-01-31"
+    if rule.field.format != "default":
+        return f"{share} are no {rule.field.type} of the format {rule.field.format}"
+    example = "07:30" if rule.field.type == "time" else "2020-01-31"
+    return f"{share} are no {rule.field.type} of ISO 8601, such as {example}"
 
 
 def looks_like(rule: FieldRule, odd: Sequence[tuple[str, int]]) -> str:

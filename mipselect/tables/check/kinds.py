@@ -10,22 +10,18 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-from pyarrow import compute
 
 from mipselect.errors import InvalidInput
 from mipselect.tables import values
-from mipselect.tables.fields import Field
+from mipselect.tables.dates import NO_POINT, seconds
+from mipselect.tables.fields import POINTS, Field
 from mipselect.tables.input_map import Ranges, checked_fields, checked_ranges, checked_schema
 from mipselect.tables.schema import TableSchema
+from mipselect.tables.weights import WEIGHT
 
 FINE, MISSING, BELOW, ABOVE, UNLISTED, UNREADABLE = range(6)
 KINDS = ("fine", "missing", "below", "above", "unlisted", "unreadable")
 """Names of the kinds, by their numbers."""
-
-ROLE, WEIGHT = "mipselect:role", "weight"
-
-DATES = ("date", "datetime")
-ISO_DATE = r"^\d{4}-\d{2}-\d{2}([T ].*)?$"
 
 
 @dataclass(frozen=True)
@@ -104,15 +100,13 @@ class FieldRule:
         return kinds
 
     def _kinds_of_texts(self, column: pa.Array) -> NDArray[np.int8]:
-        """The same of values that are only there or not; a date must be one of ISO 8601."""
+        """The same of values that are only there or not; a date must be one, as it is written."""
         plain = Field(self.name, "string", missing_values=self.field.missing_values)
         texts = values.identities(column, plain)
         kinds = np.zeros(len(texts), np.int8)
         kinds[values.unreadable(column, plain)] = UNREADABLE
-        if self.field.type in DATES:
-            stored = texts.view(pa.binary())
-            dated = compute.match_substring_regex(stored, ISO_DATE).fill_null(True)
-            kinds[~dated.to_numpy(zero_copy_only=False)] = UNREADABLE
+        if self.field.type in POINTS:
+            kinds[seconds(column, self.field) == NO_POINT] = UNREADABLE
         kinds[texts.is_null().to_numpy(zero_copy_only=False)] = MISSING
         return kinds
 
@@ -155,4 +149,4 @@ def _rule_of(each: Field, stored: Mapping[str, Any], ranges: Ranges) -> FieldRul
         for entry in stored.get("categories", ())
         if isinstance(entry, Mapping) and "label" in entry
     }
-    return FieldRule(each, low, high, stored.get(ROLE) == WEIGHT, labels)
+    return FieldRule(each, low, high, each.role == WEIGHT, labels)
