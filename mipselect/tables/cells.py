@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from mipselect.tables.values import UNWRITABLE, dates, times_of_day
+from mipselect.tables.values import UNWRITABLE, dates
 
 
 def arrow_cells(cells: Iterable[Any]) -> pa.Array:
@@ -85,9 +85,11 @@ def _moment(cell: Any) -> np.datetime64:
 
 
 def _time_of_day(cell: datetime.time) -> str:
-    counted = (cell.hour * 60 + cell.minute) * 60 + cell.second
-    (text,) = times_of_day(pa.array([counted * 10**6 + cell.microsecond]), "us")
-    return str(text)
+    """A time as a text that is no longer than it need be, as `values.times_of_day` writes it."""
+    digits = "milliseconds" if cell.microsecond % 1000 == 0 else "microseconds"
+    if not cell.microsecond:
+        digits = "seconds" if cell.second else "minutes"
+    return cell.replace(tzinfo=None).isoformat(digits)
 
 
 def _is_na(cell: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import math
 import warnings
@@ -15,9 +16,11 @@ from hypothesis import strategies as st
 
 from mipselect.errors import InvalidInput
 from mipselect.tables import PublicMap, SchemaEncoder, TableSchema, map_table
+from mipselect.tables.cells import arrow_cells
 from mipselect.tables.dates import NO_POINT, seconds
 from mipselect.tables.fields import field_of
 from mipselect.tables.mapping import open_table, read_rows
+from mipselect.tables.values import MISSING, codes
 from tests.support.derived_by_hand import (
     CLINIC,
     CLINIC_HOSTILE,
@@ -341,6 +344,16 @@ def test_a_time_of_day_comes_from_texts_times_and_moments() -> None:
         pa.array([27_001_000_000, 86_399_999_999, 43_200_000_000]).cast(pa.time64("us")),
     ):
         assert seconds(column, field).tolist() == [27_001, 86_399, NO_POINT]
+
+
+def test_a_time_of_day_is_one_text_however_it_is_stored() -> None:
+    texts = ["07:00", "07:30", "00:00", "23:59:59", "07:30:01.500", "07:30:01.000005"]
+    times = [datetime.time.fromisoformat(text) for text in texts]
+    field = field_of({"name": "t", "type": "string", "categories": texts}, ("",), "fields[0]")
+    for column in (pa.array(times), pa.array(times, pa.time64("ns")), arrow_cells(times)):
+        assert codes(column, field).tolist() == [*range(6)], column.type
+    seconds_only = pa.array([25_200, 27_000, None], pa.int32()).cast(pa.time32("s"))
+    assert codes(seconds_only, field).tolist() == [0, 1, MISSING]
 
 
 def test_a_number_is_read_by_a_pattern_as_it_is_written() -> None:
