@@ -99,10 +99,10 @@ class DescribeArguments:
 def describe(arguments: DescribeArguments) -> None:
     """Begin the public schema of DATA, and list what you must fill in.
 
-    What the header says is taken: names and stored types; of SPSS, Stata and SAS
-    also labels, categories and codes of no value. --codebook adds what somebody
-    wrote down. No range, no category and no number of rows is taken from the data,
-    and no type without --types-from-data.
+    What the header says is taken: names and stored types; of SPSS, Stata and
+    SAS also labels, categories and codes of no value. --codebook adds what
+    somebody wrote down. No range, no category and no number of rows is taken
+    from the data, and no type without --types-from-data.
     """
     data, schema, output = arguments.data, arguments.schema, arguments.delivery.output
     _check(arguments)
