@@ -79,9 +79,9 @@ def _reader(source: TableFile) -> _CsvReader | _ParquetReader | _ColumnsReader:
     path = Path(source.path)
     kind = kind_of_file(str(path), of_numbers=True)
     require_way(source, kind)
+    regular_file(path)
     if kind in (STAT, EXCEL):
         return _ColumnsReader(source)
-    regular_file(path)
     return _ParquetReader(path) if path.name.lower().endswith(".parquet") else _CsvReader(source)
 
 

@@ -473,12 +473,17 @@ CASES: list[Case] = [
         )
     ),
     *(
-        Case(f"a spreadsheet: {command[0]} with {len(command)} words", command,
-             ("t.xlsx: a table must end in", "save the sheet as CSV", "pandas.read_excel"),
-             {"t.xlsx": b"PK\x03\x04", "schema.json": SCHEMA, "model.json": model_file})
+        Case(f"a spreadsheet: {command[0]} with {len(command)} words, {ending}",
+             [f"t.{ending}" if word == "t" else word for word in command],
+             (f"t.{ending}: {words}",),
+             {f"t.{ending}": b"PK\x03\x04", "schema.json": SCHEMA, "model.json": model_file})
         for command in (
-            ("select", "t.xlsx", *COMMON), ("fit", "t.xlsx", *FIT[2:]), ("describe", "t.xlsx"),
-            ("fit", "t.xlsx", *FIT_BY_SCHEMA[2:]), ("predict", "model.json", "t.xlsx"),
+            ("select", "t", *COMMON), ("fit", "t", *FIT[2:]), ("describe", "t"),
+            ("fit", "t", *FIT_BY_SCHEMA[2:]), ("predict", "model.json", "t"),
+        )
+        for ending, words in (
+            ("xlsx", "cannot be read as Excel"), ("sav", "cannot be read"),
+            ("ods", "a table must end in"), ("xls", "a table must end in"),
         )
     ),
     *(
@@ -506,7 +511,7 @@ CASES: list[Case] = [
     Case("--features: a name with a comma", (*SELECT, "--features", '"a,b",c', "--json"),
          ('"features": ["a,b", "c"]',), {"data.csv": '"a,b",c,y\n1,2,3\n4,5,6\n'}, code=0),
     Case("--features: outer blanks", (*SELECT, "--features", '" a", c', "--json"),
-         ('"features": [" a", "c"]',), {"data.csv": " a,c,y\n1,2,3\n4,5,6\n"}, code=0),
+         ("there is no column ' a'", "did you mean 'a'?"), {"data.csv": " a,c,y\n1,2,3\n4,5,6\n"}),
     Case("a long name in a pipe", (*SELECT, "--draws", "9"), (f"a, {LONG[:200]}",),
          {"data.csv": f"a,{LONG[:200]},y\n1,2,3\n4,5,6\n"}, code=0),
     # Models and what they are fitted to.

@@ -16,6 +16,7 @@ import pyreadstat
 import pytest
 
 from mipselect.errors import InvalidInput
+from mipselect.problem.stored.headers import header
 from mipselect.tables import TableFile, TableSchema, map_table
 from mipselect.tables import stat_files as reading
 from mipselect.tables.moments import Moments
@@ -210,6 +211,19 @@ def test_a_table_of_numbers_without_a_schema(tmp_path: Path) -> None:
     pyreadstat.write_sav(pd.DataFrame(cells), tmp_path / "t.sav", missing_ranges={"a": [-9]})
     with pytest.raises(InvalidInput, match=r"\(sensitive\) row 2 .*'a' holds no finite number"):
         read_table(tmp_path / "t.sav", "y")
+
+
+def test_a_table_of_numbers_is_one_file(tmp_path: Path) -> None:
+    for name in ("a.sav", "b.sav"):
+        as_sav(columns(4), tmp_path / name)
+    (tmp_path / "folder.dta").mkdir()
+    for path, message in (
+        (tmp_path / "*.sav", "no such file"),
+        (tmp_path / "folder.dta", "folder"),
+    ):
+        for look in (lambda p: read_table(p, "y"), lambda p: header(p, "y", None)):
+            with pytest.raises(InvalidInput, match=message):
+                look(path)
 
 
 def test_several_files_are_one_table(tmp_path: Path) -> None:

@@ -55,9 +55,10 @@ def header(
     path = Path(file.path)
     kind = kind_of_file(str(path), of_numbers=True)
     require_way(file, kind)
+    regular_file(path)
     try:
         if kind == PARQUET:
-            columns = parquet_columns(regular_file(path))
+            columns = parquet_columns(path)
         elif kind == CSV:
             columns = _first_record(file, longest)
         else:
@@ -69,7 +70,7 @@ def header(
 
 def _first_record(file: TableFile, longest: int) -> list[str]:
     """The names in the first line that is not blank; a quoted one may have line breaks."""
-    path = regular_file(Path(file.path))
+    path = Path(file.path)
     packed = path.suffix.lower() == ".gz"
     with opened_text(
         str(path), lambda: path.open("rb"), compressed=packed, encoding=file.encoding
