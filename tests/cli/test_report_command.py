@@ -441,12 +441,16 @@ def test_a_title_of_another_type_is_left_out(run: Run, here: Path) -> None:
     path = here / "numbers.json"
     content = json.loads(path.read_text())
     for field in content["model"]["table"]["schema"]["fields"]:
-        field["title"], field["unit"] = {"a": 1}, "two\nlines\x07"
+        field["title"], field["unit"] = {"a": 1}, "mmHg"
     path.write_text(json.dumps(content))
     done = run("report", path)
     assert done.code == 0
-    assert "in two lines" in done.out
-    assert "\x07" not in done.out
+    assert "in mmHg" in done.out
+    content["model"]["table"]["schema"]["fields"][0]["unit"] = "two\nlines\x07"
+    path.write_text(json.dumps(content))
+    refused = run("report", path)
+    assert (refused.code, refused.out) == (2, "")
+    assert "fields[0].unit must be one printable line" in refused.err
 
 
 @pytest.mark.parametrize(
