@@ -28,8 +28,8 @@ def test_example_runs(
     pyplot.close("all")
 
 
-def test_there_are_eleven() -> None:
-    assert len(SCRIPTS) == 11
+def test_there_are_twelve() -> None:
+    assert len(SCRIPTS) == 12
     for script in SCRIPTS:
         text = script.read_text()
         assert text.startswith('"""\n')

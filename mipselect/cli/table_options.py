@@ -254,7 +254,7 @@ def numbers_only(schema: TableSchema, left_out: Collection[str]) -> bool:
 def note_of_the_target(schema: TableSchema, target: str) -> None:
     """Say of ordered categories that they are taken as a number."""
     field = schema.field(target, "target")
-    names = field.category_names
+    names = field.category_words
     if field.ordered and len(names) > 2:
         places = ", ".join(f"{k} is {name}" for k, name in enumerate(names[:20]))
         more = ", ..." if len(names) > 20 else ""

@@ -60,5 +60,5 @@ def whole_range(release: ModelRelease, term: Term) -> tuple[str, float]:
     column = encoder.columns()[0]
     ends = [f"{column.offset + sign * column.scale:g}" for sign in (-1.0, 1.0)]
     if term.kind == PER_STEP:
-        ends = [encoder.field.category_names[k] for k in (0, -1)]
+        ends = [encoder.field.category_words[k] for k in (0, -1)]
     return f"{term.field} from {ends[0]} to {ends[1]}", 2.0 * column.scale

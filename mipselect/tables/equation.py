@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -155,7 +155,7 @@ def equation(
         block, rest = rest[:width], rest[width:]
         constant, made = _terms(encoder, block)
         constants.append(constant / target.scale)
-        terms += made
+        terms += (_in_words(term, encoder.field) for term in made)
     aim = target.encoder.field
     ranked = isinstance(target.encoder, Ranked) and target.classes is None
     return TableEquation(
@@ -166,6 +166,15 @@ def equation(
         places=aim.category_names if ranked else (),
         log_odds=log_odds,
     )
+
+
+def _in_words(term: Term, field: Field) -> Term:
+    """Return a term that is read by the labels of its categories, where there are any."""
+    if not field.labels:
+        return term
+    words = dict(zip(field.category_names, field.labels, strict=True))
+    category, reference = (words.get(name or "") for name in (term.category, term.reference))
+    return replace(term, phrase=replace(term, category=category, reference=reference).meaning)
 
 
 def _terms(encoder: Encoder, block: Sequence[float]) -> tuple[float, list[Term]]:

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from mipselect.errors import InvalidInput
-from mipselect.validation import LAST_INTEGER, TRUTHS, checked_name, shown
+from mipselect.validation import LAST_INTEGER, TRUTHS, checked_name, printable, shown
 
 NUMBERS = ("integer", "number")
 MAPPED = (*NUMBERS, "boolean", "string")
@@ -81,6 +81,9 @@ class Field:
         How a date or a time is written: "default" for ISO 8601, or a pattern such as "%d.%m.%Y".
     role : str or None
         `mipselect:role`: "weight" for the survey weight of a row, which is no feature.
+    labels : tuple of str
+        What the categories mean, in their order: the `label` of each, or else the category. Empty
+        where there is no label, or two categories have the same.
 
     Examples
     --------
@@ -107,6 +110,7 @@ class Field:
     unit: str | None = None
     format: str = "default"
     role: str | None = None
+    labels: tuple[str, ...] = ()
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -128,6 +132,11 @@ class Field:
         if self.type == "boolean":
             return "false", "true"
         return tuple(map(category_name, self.categories or ()))
+
+    @property
+    def category_words(self) -> tuple[str, ...]:
+        """The categories as people read them: by their labels where there are any."""
+        return self.labels or self.category_names
 
     @property
     def gap(self) -> str:
@@ -203,9 +212,22 @@ def field_of(content: Mapping[str, Any], missing: tuple[str, ...], where: str) -
         unit=_unit(content, where),
         format=content.get("format", "default") if kind in POINTS else "default",
         role=content.get(ROLE),
+        labels=_labels(content, kind),
     )
     _check_texts(field, content, f"{where} (field {name})")
     return field
+
+
+def _labels(content: Mapping[str, Any], kind: str) -> tuple[str, ...]:
+    entries = content.get("categories", ()) if kind in (*NUMBERS, "string") else ()
+    if not any(isinstance(entry, Mapping) and "label" in entry for entry in entries):
+        return ()
+    words = []
+    for entry in entries:
+        label = entry.get("label", "") if isinstance(entry, Mapping) else ""
+        (value,) = values_of([entry])
+        words.append(printable(label.strip(BLANKS)) or category_name(value))
+    return tuple(words) if len(set(words)) == len(words) else ()
 
 
 def _unit(content: Mapping[str, Any], where: str) -> str | None:

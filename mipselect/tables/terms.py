@@ -53,7 +53,7 @@ class Term:
     knot : float or None
         Where the slope changes.
     phrase : str or None
-        Says how to read the coefficient of a derived feature.
+        Says how to read the coefficient of a derived feature, or by the labels of categories.
 
     Examples
     --------

@@ -13,6 +13,7 @@ import pytest
 
 from mipselect.errors import InvalidInput
 from mipselect.tables import ModelTable, PublicMap, TableEquation, TableSchema, Term, map_table
+from mipselect.tables.equation import equation
 
 CONTENT: dict[str, Any] = {
     "title": "kept nowhere",
@@ -154,7 +155,7 @@ def test_terms_say_how_to_read_them() -> None:
     rule = model.equation(np.ones(len(model.column_names)), 0.0)
     meanings = [term.meaning for term in rule.terms]
     for words in (
-        "per unit of age", "age is missing, compared with its middle", "sex is m and not f",
+        "per unit of age", "age is missing, compared with its middle", "sex is male and not f",
         "smoker is true and not false", "per step of stage, from 1 on", "icd is I and not E",
         "icd is missing and not E", "icd is missing, compared with E",
         "ward is in no list, compared with x",
@@ -259,3 +260,29 @@ def test_odds_are_multiplied_by_the_exponential_of_a_coefficient() -> None:
     assert huge.to_dict()["terms"][0]["odds_ratio"] is None
     assert huge.lines[1] == "  +2e+08  per unit of dose"
     json.dumps(huge.to_dict(), allow_nan=False)
+
+
+def test_labels_of_categories_are_the_words_of_their_terms() -> None:
+    """Two categories of one label would be read as one; a label may hold what a terminal obeys."""
+    smoking = [{"value": 1, "label": "never"}, {"value": 2}, {"value": 3, "label": "now\x07"}]
+    asked = [{"value": "y", "label": "asked"}, {"value": "n", "label": "not asked"}]
+    same = [{"value": "a", "label": "other"}, {"value": "b", "label": "other"}]
+    schema = TableSchema.of(
+        {
+            "fields": [
+                {"name": "smoking", "type": "integer", "categories": smoking},
+                {"name": "visit", "type": "string", "categories": asked},
+                {"name": "same", "type": "string", "categories": same},
+                {"name": "y", "type": "number", "constraints": {"minimum": 0, "maximum": 2}},
+            ]
+        }
+    )
+    public = PublicMap.of(schema, target="y")
+    rule = equation(public.encoders, public.target, [0.1] * len(public.columns), 0.0)
+    meanings = [term.meaning for term in rule.terms]
+    assert meanings[:2] == ["smoking is 2 and not never", r"smoking is now\x07 and not never"]
+    assert "smoking is missing, compared with never" in meanings
+    assert "visit is not asked and not asked" in meanings
+    assert "same is b and not a" in meanings
+    said = rule.to_dict()["terms"][0]
+    assert (said["category"], said["reference"]) == ("2", "1")
