@@ -55,7 +55,8 @@ def notes_of(check: TableCheck) -> tuple[str, ...]:
             active = f"binds, and takes {_percent(fit.lost)} % of what they explain"
         beyond = 0.0 if fit.beyond is None else fit.beyond
         lines.append(
-            f"least squares on {', '.join(fit.fields)}: the bound on the coefficients {active}; "
+            f"for --score loss, least squares on {', '.join(fit.fields)}: the bound on the "
+            f"coefficients {active}; "
             f"{_percent(beyond)} % of rows have predictions at the bound"
         )
     if check.not_compared:

@@ -202,11 +202,11 @@ class PersonCheck:
     @property
     def summary(self) -> str:
         """The counts in words."""
-        repeated = self.repeated / self.people if self.people else 0.0
-        return (
-            f"{number(self.people)} people by {self.field}, {percent(repeated)} of them with "
-            f"several rows, at most {number(self.most_rows)} rows each"
-        )
+        people = f"{number(self.people)} people by {self.field}"
+        if self.most_rows <= 1:
+            return f"{people}, one row each"
+        repeated = percent(self.repeated / self.people)
+        return f"{people}, {repeated} of them with several rows, at most {number(self.most_rows)}"
 
     @property
     def findings(self) -> tuple[Finding, ...]:

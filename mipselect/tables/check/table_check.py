@@ -15,6 +15,8 @@ LOST = 0.2
 BEYOND = 0.01
 """Share of predictions beyond their bound that is a finding."""
 
+NOT_OF_BLOCKS = "; scores from blocks, the default, have no such bound"
+
 
 @dataclass(frozen=True)
 class TableCheck:
@@ -105,7 +107,7 @@ lie, such as from the codebook
                     f"the bound of {fit.reach:.3g} halves of the target's range; is that range "
                     "where nearly all values lie?"
                 )
-        return [Finding("the bounds", text) for text in lines]
+        return [Finding("--score loss", f"{text}{NOT_OF_BLOCKS}") for text in lines]
 
     def to_dict(self) -> dict[str, Any]:
         """Return all of it, ready for JSON."""
