@@ -11,6 +11,8 @@ DRAWN = " ~"
 """Ends a line that is drawn: its numbers and names differ from run to run."""
 BORDERS = re.compile(r"[━─]+")
 NUMBERS = re.compile(r"\b[0-9a-f]{64}\b|[-+]?(?:∞|\d+(?:[.,]\d+)*(?:e[-+]?\d+)?(?:T[\d:]+Z)?)")
+QUALITY = re.compile(r"^[A-Z][a-z ]*than predicting the mean: .*")
+"""A drawn verdict on a model, which is another sentence in an unlucky draw."""
 
 
 @dataclass(frozen=True)
@@ -81,5 +83,5 @@ def _plain(line: str) -> str:
 
 def _without_values(line: str, names: Sequence[str]) -> str:
     fields = r"\b(?:" + "|".join(map(re.escape, sorted(names, key=len, reverse=True))) + r")\b"
-    named = re.sub(fields, "NAME", line) if names else line
+    named = QUALITY.sub("QUALITY", re.sub(fields, "NAME", line) if names else line)
     return _plain(NUMBERS.sub("0", named).replace("+", "").replace("-", ""))
