@@ -59,6 +59,13 @@ def notes_of(check: TableCheck) -> tuple[str, ...]:
             f"coefficients {active}; "
             f"{_percent(beyond)} % of rows have predictions at the bound"
         )
+    lacking = [field.name for field in check.fields if field.rule.gap]
+    if lacking:
+        lines.append(
+            f"{listed(lacking)}: no range, no categories, or no feature made of it in the schema; "
+            "'fit' and --score loss refuse that, while blocks need no range of a number. Write it "
+            f"from public knowledge, or leave fields out: --never {','.join(lacking)}"
+        )
     if check.not_compared:
         lines.append(f"not compared with others, for their columns: {listed(check.not_compared)}")
     if check.ignored:

@@ -53,6 +53,10 @@ TYPICAL = (
     "four times the ε. Values beyond are clipped. Where nobody can state one, leave it out: fields "
     "can be drawn without, and 'mipselect fit --ranges private' draws the ranges of those too."
 )
+IDENTIFIERS = (
+    "What identifies a person is no feature: name its field in csvw-eo:privacyUnit, or leave it out "
+    "with --never. Leave dates out too, unless a feature is made of them."
+)
 NO_TYPES = (
     "A CSV file has no types, nor has a sheet of Excel, so every field begins as a string: make it "
     "an integer, number or boolean where it is one. --codebook reads them from a codebook, and "
@@ -136,7 +140,7 @@ def describe(arguments: DescribeArguments) -> None:
         ],
         "schema": found.schema.content,
         "notes": list(found.notes),
-        "advice": f"{FROM_WHERE} {TYPICAL}",
+        "advice": f"{FROM_WHERE} {TYPICAL} {IDENTIFIERS}",
     }
     deliver(report, render, as_json=arguments.delivery.as_json, output=None)
     ignored = len(columns) - len(found.schema.fields)
@@ -167,6 +171,7 @@ def _show(console: Console, found: Described, file: Path | None) -> None:
         line(console, PROPOSED_TYPES.format(file or "FILE"))
     console.print(FROM_WHERE, soft_wrap=True)
     console.print(TYPICAL, soft_wrap=True)
+    console.print(IDENTIFIERS, soft_wrap=True)
 
 
 def _begun(arguments: DescribeArguments, source: TableFile) -> Described:

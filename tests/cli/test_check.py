@@ -253,3 +253,22 @@ def test_the_page_of_the_manual_shows_what_the_command_prints(
     for line in printed.splitlines():
         assert line in out
     assert reminder.startswith("Expects that the curator has looked at: mipselect check ")
+
+
+def test_fields_that_lack_a_range_are_named_with_what_leaves_them_out(
+    run: Run, tmp_path: Path
+) -> None:
+    fields = [
+        {"name": "a", "type": "number", "constraints": {"minimum": 0, "maximum": 9}},
+        {"name": "b", "type": "number"},
+        {"name": "day", "type": "date"},
+    ]
+    (tmp_path / "t.csv").write_text("a,b,day\n1,2,2020-01-31\n")
+    schema = tmp_path / "s.json"
+    schema.write_text(json.dumps({"fields": fields}))
+    done = run("check", tmp_path / "t.csv", "--schema", schema)
+    assert "leave fields out: --never b,day." in " ".join(done.out.split())
+    fields[1]["constraints"] = {"minimum": 0, "maximum": 9}
+    month = {"name": "month", "from": "day", "part": "month"}
+    schema.write_text(json.dumps({"fields": fields, "mipselect:features": [month]}))
+    assert "--never" not in run("check", tmp_path / "t.csv", "--schema", schema).out

@@ -37,6 +37,8 @@ class FieldRule:
         Whether the field is the survey weight of a row.
     labels : mapping of str to str
         What each category is called, by the category as a text.
+    gap : str
+        What a person has to write before the field can be used with ranges; "" if nothing.
     """
 
     field: Field
@@ -44,6 +46,7 @@ class FieldRule:
     high: float | None = None
     is_weight: bool = False
     labels: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    gap: str = ""
 
     @property
     def name(self) -> str:
@@ -131,7 +134,7 @@ def rules_of(
     left_out = checked_fields(schema, tuple(never), "never", None)
     stored = {entry["name"]: entry for entry in schema.content["fields"]}
     rules = tuple(
-        _rule_of(each, stored[each.name], narrowed)
+        _rule_of(each, stored[each.name], narrowed, is_source=each.name in schema.only_read)
         for each in schema.fields
         if each.name not in left_out and each.name != schema.privacy_unit
     )
@@ -140,7 +143,9 @@ def rules_of(
     return rules
 
 
-def _rule_of(each: Field, stored: Mapping[str, Any], ranges: Ranges) -> FieldRule:
+def _rule_of(
+    each: Field, stored: Mapping[str, Any], ranges: Ranges, *, is_source: bool
+) -> FieldRule:
     low, high = ranges.get(each.name, (each.minimum, each.maximum))
     if each.categories is not None:
         low = high = None
@@ -149,4 +154,6 @@ def _rule_of(each: Field, stored: Mapping[str, Any], ranges: Ranges) -> FieldRul
         for entry in stored.get("categories", ())
         if isinstance(entry, Mapping) and "label" in entry
     }
-    return FieldRule(each, low, high, each.role == WEIGHT, labels)
+    is_weight = each.role == WEIGHT
+    complete = is_weight or is_source or each.name in ranges
+    return FieldRule(each, low, high, is_weight, labels, "" if complete else each.gap)
