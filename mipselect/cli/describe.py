@@ -54,8 +54,8 @@ TYPICAL = (
     "can be drawn without, and 'mipselect fit --ranges private' draws the ranges of those too."
 )
 IDENTIFIERS = (
-    "What identifies a person is no feature: name its field in csvw-eo:privacyUnit, or leave it out "
-    "with --never. Leave dates out too, unless a feature is made of them."
+    "What identifies a person is no feature: name its field in csvw-eo:privacyUnit, or leave it "
+    "out with --never. Leave dates out too, unless a feature is made of them."
 )
 NO_TYPES = (
     "A CSV file has no types, nor has a sheet of Excel, so every field begins as a string: make it "
