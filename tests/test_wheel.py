@@ -70,3 +70,23 @@ def test_the_wheel_solves_and_releases_on_its_own(unpacked: Path) -> None:
         *("--epsilon", "1", "--trials", "2", "--json"),
     )
     assert len(json.loads(compared)["instances"][0]["selectors"]) == 2
+
+
+def test_the_wheel_has_every_file_of_the_packages(unpacked: Path, repository: Path) -> None:
+    folders = {
+        "mipselect": "mipselect",
+        "papers": "mipselect_papers",
+        "solvers": "mipselect_solvers",
+    }
+    for folder, package in folders.items():
+        own = {
+            path.relative_to(repository / folder)
+            for path in (repository / folder).rglob("*")
+            if path.is_file() and "__pycache__" not in path.parts
+        }
+        there = {
+            path.relative_to(unpacked / package)
+            for path in (unpacked / package).rglob("*")
+            if path.is_file() and "__pycache__" not in path.parts
+        }
+        assert own == there
