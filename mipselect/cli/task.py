@@ -167,7 +167,9 @@ def _deliver_plan(task: Task, delivery: Delivery) -> None:
 def expected_check(head: Mapping[str, Any]) -> str:
     """Say which check of a table with a schema comes before a draw; it depends on names alone."""
     names = ("data", "--schema", "schema", "--target", "target")
-    words = (str(head.get(name, name)) for name in names)
+    words = [str(head.get(name, name)) for name in names]
+    for name in ("delimiter", "encoding", "sheet"):
+        words += [f"--{name}", str(head[name])] if name in head else []
     return f"Expects that the curator has looked at: mipselect check {shlex.join(words)}"
 
 

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+from mipselect.cli.task import expected_check
 from mipselect.errors import InvalidInput
 from mipselect.mechanisms import Mechanism
 from mipselect.problem.stored.headers import header
@@ -167,3 +168,8 @@ def test_a_seed_and_a_file(run: Run, folder: Path) -> None:
 def test_a_long_line_is_no_header(folder: Path) -> None:
     with pytest.raises(InvalidInput, match=r"data\.csv.*header|there is no column"):
         header(folder / "data.csv", "y", None, longest=3)
+
+
+def test_the_check_that_is_expected_reads_the_file_in_the_same_way() -> None:
+    head = {"data": "t.csv", "delimiter": ";", "target": "y", "schema": "s.json"}
+    assert expected_check(head).endswith("check t.csv --schema s.json --target y --delimiter ';'")
