@@ -20,6 +20,7 @@ from mipselect.cli.ledger_entry import (
     charged_report,
     noted,
     print_charged,
+    relation_of,
     told_of_the_ledger,
 )
 from mipselect.cli.options import PRIVACY_PANEL, Delivery, stated
@@ -148,13 +149,8 @@ def check(arguments: CheckArguments) -> None:
 
 def _deliver_check(arguments: CheckArguments, schema: TableSchema) -> None:
     """Count, and show it to the curator."""
-    for name, value in {
-        "--relation": arguments.relation,
-        "--seed": arguments.seed,
-        **given(arguments.ledger),
-    }.items():
-        if value is not None:
-            raise InvalidInput(f"{name} {NEEDS_EPSILON}")
+    of_release = {"--relation": arguments.relation, "--seed": arguments.seed}
+    _refuse({**of_release, **given(arguments.ledger)}, NEEDS_EPSILON)
     asked = dict(arguments.question.keywords)
     asked.pop("unit_rule", None)
     bounds = arguments.regularisation
@@ -197,11 +193,9 @@ def _deliver_shares(arguments: CheckArguments, schema: TableSchema, epsilon: flo
         **given(replace(arguments.question, never=None, ranges=None, unit_rule=None)),
         **given(arguments.regularisation),
     }
-    for name, value in of_curator.items():
-        if value is not None:
-            raise InvalidInput(f"{name} {ALONE}")
+    _refuse(of_curator, ALONE)
     ledger = arguments.ledger.opened()
-    relation = arguments.relation or ("replace-one" if ledger is None else ledger.relation)
+    relation = relation_of(ledger, arguments.relation)
     checked_choice(relation, "--relation", RELATIONS)
     noting = None if ledger is None else ledger.noting(noted(arguments.head))
     with told_of_the_ledger(ledger):
@@ -231,6 +225,13 @@ def _deliver_shares(arguments: CheckArguments, schema: TableSchema, epsilon: flo
         partial(_show_shares, shares=shares, title=arguments.data, charged=charged),
         lambda: shares_page(shares, arguments.data),
     )
+
+
+def _refuse(options: Mapping[str, Any], why: str) -> None:
+    """Raise `InvalidInput` for the first option that was given."""
+    for name, value in options.items():
+        if value is not None:
+            raise InvalidInput(f"{name} {why}")
 
 
 def _show_shares(

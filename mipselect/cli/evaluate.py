@@ -14,6 +14,7 @@ from mipselect.cli.ledger_entry import (
     charged_report,
     noted,
     print_charged,
+    relation_of,
     told_of_the_ledger,
 )
 from mipselect.cli.options import PRIVACY_PANEL, Delivery
@@ -103,7 +104,7 @@ def evaluate(arguments: EvaluateArguments) -> None:
     schema = None if arguments.schema is None else TableSchema.read(arguments.schema)
     source = arguments.dialect.source(arguments.data)
     ledger = arguments.ledger.opened()
-    relation = arguments.relation or ("replace-one" if ledger is None else ledger.relation)
+    relation = relation_of(ledger, arguments.relation)
     checked_choice(relation, "--relation", RELATIONS)
     files = [] if arguments.schema is None else [arguments.schema]
     read = [arguments.model, Path(arguments.data), *files, *arguments.ledger.files]

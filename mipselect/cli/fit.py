@@ -10,6 +10,7 @@ from mipselect.cli.declared import command, group, option, options, refuse, requ
 from mipselect.cli.fit_plan import FitOptions
 from mipselect.cli.fit_table import FitTable
 from mipselect.cli.fitting import FitTask
+from mipselect.cli.ledger_entry import relation_of
 from mipselect.cli.method_options import METHODS_IN_WORDS, DrawOptions
 from mipselect.cli.options import PRIVACY_PANEL, Delivery, MethodKind, stated
 from mipselect.cli.output import check_output
@@ -211,7 +212,7 @@ def _options(arguments: FitArguments, schema: TableSchema | None) -> FitOptions:
     budget, drawing = arguments.budget, arguments.drawing
     ledger = drawing.ledger.opened()
     method = drawing.method or default_method(ledger)
-    relation = budget.relation or ("replace-one" if ledger is None else ledger.relation)
+    relation = relation_of(ledger, budget.relation)
     scales = stated(**asdict(arguments.regularisation))
     target, never = arguments.table.target, arguments.question.keywords.get("never", ())
     private = _ranges_are_private(arguments)

@@ -51,6 +51,11 @@ def given_key(option: Path | None) -> Path | None:
     return Path(named) if named else None
 
 
+def relation_of(ledger: Ledger | None, given: str | None) -> str:
+    """The relation that was given, or else that of the ledger; replace-one without both."""
+    return given or ("replace-one" if ledger is None else ledger.relation)
+
+
 def ledger_files(file: Path | None, key_file: Path | None) -> list[Path]:
     """The files of the ledger and of its key, which no output may replace."""
     return [path for path in (file, given_key(key_file)) if path is not None]

@@ -100,16 +100,13 @@ class _AdaSSP(PrivateRegressor):
 
     takes_weights: ClassVar[bool] = True
 
-    def _draw(self, X: FloatArray, y: FloatArray, source: random.Random, private: bool) -> Drawn:
-        return self._draw_weighted(X, y, None, source, private)
-
-    def _draw_weighted(
+    def _draw(
         self,
         X: FloatArray,
         y: FloatArray,
-        weights: FloatArray | None,
         source: random.Random,
         private: bool,
+        weights: FloatArray | None = None,
     ) -> Drawn:
         """Multiply mapped rows and targets by √w, which makes none larger.
 

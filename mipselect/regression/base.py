@@ -127,26 +127,20 @@ class PrivateLinearModel(ReleasedModel, PrivateDraw):
         """See `promise`, which has checked what can be checked of each parameter alone."""
 
     @abstractmethod
-    def _draw(self, X: FloatArray, y: FloatArray, source: random.Random, private: bool) -> Drawn:
-        """Draw a model from finite X, shape (n, p), and y, shape (n,).
-
-        It must neither fail nor warn, whatever the rows are; `promise` has checked the rest.
-        """
-
-    def _draw_weighted(
+    def _draw(
         self,
         X: FloatArray,
         y: FloatArray,
-        weights: FloatArray | None,
         source: random.Random,
         private: bool,
+        weights: FloatArray | None = None,
     ) -> Drawn:
-        """Draw a model from rows that count by weights in [0, 1], shape (n,); None is 1 each.
+        """Draw a model from finite X, shape (n, p), and y, shape (n,).
 
-        `require_weights` has checked that the model takes them.
+        It must neither fail nor warn, whatever the rows are; `promise` has checked the rest. Rows
+        count by weights in [0, 1], shape (n,), None is 1 each; `require_weights` has checked that
+        the model takes them.
         """
-        assert weights is None
-        return self._draw(X, y, source, private)
 
     def require_weights(self) -> None:
         """Raise `InvalidInput` unless rows may count differently."""

@@ -206,16 +206,13 @@ class _ObjectivePerturbation(PrivateLinearModel):
         follows = {"fields": tuple(widths)}
         return follows if self._bounds_slopes else {**follows, "coef_bound": REACH / length}
 
-    def _draw(self, X: FloatArray, y: FloatArray, source: random.Random, private: bool) -> Drawn:
-        return self._draw_weighted(X, y, None, source, private)
-
-    def _draw_weighted(
+    def _draw(
         self,
         X: FloatArray,
         y: FloatArray,
-        weights: FloatArray | None,
         source: random.Random,
         private: bool,
+        weights: FloatArray | None = None,
     ) -> Drawn:
         size = X.shape[1]
         count = len(X) if self.relation == "replace-one" else None

@@ -109,7 +109,7 @@ class Pair:
             model = self.model_on(support, columns)
             rows = rows_of(support, columns, model_source)
             private = self.guarantee.private
-            drawn = model._draw_weighted(rows.X, rows.y, rows.weights, model_source, private)
+            drawn = model._draw(rows.X, rows.y, model_source, private, rows.weights)
         drawn = replace(drawn, mechanism=f"{self.selection.name}, then {drawn.mechanism}")
         names = self.layout.feature_names
         release = released(

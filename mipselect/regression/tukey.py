@@ -156,7 +156,15 @@ class TukeyRegressor(PrivateRegressor):
             model.set_params(fallback=self.fallback.for_features(widths))
         return model
 
-    def _draw(self, X: FloatArray, y: FloatArray, source: random.Random, private: bool) -> Drawn:
+    def _draw(
+        self,
+        X: FloatArray,
+        y: FloatArray,
+        source: random.Random,
+        private: bool,
+        weights: FloatArray | None = None,
+    ) -> Drawn:
+        assert weights is None
         size = X.shape[1]
         rows = RowMap(size, self.fit_intercept)
         test, draw = self._halves()

@@ -1,18 +1,14 @@
 """Real tables: their public description, and the public map of every row into features.
 
-`SchemaEncoder` is looked up when it is first used: scikit-learn takes longer to load than all of
-the rest.
+`SchemaEncoder` is looked up when it is first used, for scikit-learn takes longer to load than all
+of the rest; so is the check of a table, which most commands have no use for.
 """
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from mipselect.tables.check.field_check import FieldCheck, PersonCheck
-from mipselect.tables.check.findings import Finding
-from mipselect.tables.check.fits import TrialFit
-from mipselect.tables.check.passes import check_table
-from mipselect.tables.check.table_check import TableCheck
 from mipselect.tables.derivations import DerivedField
 from mipselect.tables.encoders import Column
 from mipselect.tables.equation import TableEquation
@@ -26,6 +22,11 @@ from mipselect.tables.terms import Term
 from mipselect.tables.units import TableCoefficients, Units
 
 if TYPE_CHECKING:
+    from mipselect.tables.check.field_check import FieldCheck, PersonCheck
+    from mipselect.tables.check.findings import Finding
+    from mipselect.tables.check.fits import TrialFit
+    from mipselect.tables.check.passes import check_table
+    from mipselect.tables.check.table_check import TableCheck
     from mipselect.tables.schema_encoder import SchemaEncoder
 
 __all__ = [
@@ -52,9 +53,19 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name != "SchemaEncoder":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from mipselect.tables.schema_encoder import SchemaEncoder
+_LATER = {
+    "FieldCheck": "check.field_check",
+    "Finding": "check.findings",
+    "PersonCheck": "check.field_check",
+    "SchemaEncoder": "schema_encoder",
+    "TableCheck": "check.table_check",
+    "TrialFit": "check.fits",
+    "check_table": "check.passes",
+}
+"""Modules of names that are looked up when they are first used."""
 
-    return SchemaEncoder
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_LATER[name]}"), name)

@@ -7,7 +7,7 @@ levels costs no more sensitivity than a number.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol
 
@@ -202,6 +202,24 @@ class Indicators:
         out[listed, codes[listed]] = 1.0
         if not self.field.required:
             out[codes == values.MISSING, self.levels] = 1.0
+
+
+class HasColumns(Protocol):
+    """Map of something into columns."""
+
+    def columns(self) -> tuple[Column, ...]:
+        """The columns."""
+        ...
+
+
+def places_of_columns(encoders: Iterable[HasColumns], start: int = 0) -> tuple[range, ...]:
+    """The places of the columns of each encoder, one after another from `start` on."""
+    places = []
+    for encoder in encoders:
+        width = len(encoder.columns())
+        places.append(range(start, start + width))
+        start += width
+    return tuple(places)
 
 
 def encoder_of(field: Field, ranges: Mapping[str, tuple[float, float]]) -> Encoder:

@@ -15,7 +15,7 @@ from mipselect.errors import InvalidInput
 from mipselect.tables.derivations import Crossed, DerivedField, Knotted
 from mipselect.tables.derived import require_inner_knots
 from mipselect.tables.derived_encoders import feature_encoder
-from mipselect.tables.encoders import Column, Encoder, checked_range
+from mipselect.tables.encoders import Column, Encoder, checked_range, places_of_columns
 from mipselect.tables.fields import Field
 from mipselect.tables.schema import TableSchema
 from mipselect.validation import LARGEST_SCALE, checked_name, checked_number, listed, shown
@@ -49,12 +49,7 @@ class InputMap:
     @property
     def blocks(self) -> tuple[range, ...]:
         """The columns of every encoder."""
-        blocks, start = [], 0
-        for encoder in self.encoders:
-            width = len(encoder.columns())
-            blocks.append(range(start, start + width))
-            start += width
-        return tuple(blocks)
+        return places_of_columns(self.encoders)
 
     @property
     def feature_names(self) -> tuple[str, ...]:

@@ -17,7 +17,13 @@ from numpy.typing import NDArray
 from mipselect.arrays import FloatArray
 from mipselect.tables import values
 from mipselect.tables.check.kinds import FieldRule
-from mipselect.tables.encoders import MISSING_COLUMN, Column, Encoder, encoder_of
+from mipselect.tables.encoders import (
+    MISSING_COLUMN,
+    Column,
+    Encoder,
+    encoder_of,
+    places_of_columns,
+)
 from mipselect.tables.fields import Arrays, Field
 
 MOST_COLUMNS = 2000
@@ -110,12 +116,7 @@ class ColumnSums:
     @property
     def blocks(self) -> tuple[range, ...]:
         """Rows of `products` that are of each encoder."""
-        blocks, start = [], 1
-        for encoder in self.encoders:
-            width = len(encoder.columns())
-            blocks.append(range(start, start + width))
-            start += width
-        return tuple(blocks)
+        return places_of_columns(self.encoders, start=1)
 
     @property
     def rows(self) -> int:
