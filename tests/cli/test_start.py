@@ -22,6 +22,15 @@ def test_nothing_that_takes_time_is_loaded_before_signals_are_caught() -> None:
     assert shown.stdout == b"[]\n"
 
 
+def test_tables_load_what_checks_them_when_it_is_used() -> None:
+    program = (
+        "import sys, mipselect.tables as tables; name = 'mipselect.tables.check.passes'; "
+        "before = name in sys.modules; tables.check_table; print(before, name in sys.modules)"
+    )
+    shown = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    assert shown.stdout == b"False True\n"
+
+
 @pytest.mark.parametrize("option", ["--help", "--version"])
 def test_help_and_version_load_no_command(option: str) -> None:
     program = (
