@@ -79,6 +79,18 @@ def wide_categories(rng: np.random.Generator) -> Made:
     return {**texts, **_numbers(X)}, y
 
 
+def random_categories(rng: np.random.Generator) -> Made:
+    """A month and a field of 40 codes that are noise beside numbers that matter little."""
+    X = rng.standard_normal((ROWS, FIELDS - 2))
+    month, code = rng.integers(0, 12, ROWS), rng.integers(0, 40, ROWS)
+    texts = {
+        name: np.char.add("c", values.astype(str))
+        for name, values in (("month", month), ("code", code))
+    }
+    y = X[:, :5] @ np.array([0.5, 0.4, 0.3, 0.2, 0.1]) + rng.standard_normal(ROWS)
+    return {**texts, **_numbers(X)}, y
+
+
 def weak_signals(rng: np.random.Generator) -> Made:
     """R² of 0.02 for the best support, spread over many columns."""
     X = rng.standard_normal((ROWS, FIELDS))
@@ -111,6 +123,7 @@ MAKERS: tuple[Callable[[np.random.Generator], Made], ...] = (
     few_rows_disagree,
     copies,
     wide_categories,
+    random_categories,
     weak_signals,
     skewed_money,
     missing_values,

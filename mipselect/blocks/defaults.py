@@ -26,7 +26,7 @@ WIDE = 12
 
 REACH_OF_WIDE = 1.5
 
-LITTLE = 1000.0
+LITTLE = 3000.0
 """nε up to which block R² is better even where a feature is wide."""
 
 

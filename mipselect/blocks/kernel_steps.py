@@ -1,8 +1,8 @@
 """Rank-one steps of ridge regression within blocks: from a support to one with a further column.
 
-With K = Σ zzᵀ + 30·11ᵀ + ℓI over the columns z of a support, M = ℓK⁻¹ is all that its adjusted R²
-needs. Columns are centred, so 11ᵀ touches none of them, and no b × b matrix is kept: a step changes
-the products of the columns that may still come, zᵀMz' and zᵀM²z'. A step divides by ℓ + zᵀMz ≥ ℓ.
+With K = Σ zzᵀ + ℓI over the columns z of a support, M = ℓK⁻¹ on the centred vectors is all that its
+cross-validated R² needs. No b × b matrix is kept: a step changes the products of the columns that
+may still come, zᵀMz' and zᵀM²z'. A step divides by ℓ + zᵀMz ≥ ℓ.
 
 Every step is a sum, product or quotient of numbers of one block, in an order that no other block
 has a part in.
@@ -16,9 +16,6 @@ import numpy as np
 
 from mipselect.arrays import FloatArray
 
-CONSTANT = 30.0
-"""Weight of 11ᵀ in K: the constant is in every model, nearly without a penalty."""
-
 
 @dataclass(frozen=True, eq=False)
 class Products:
@@ -29,7 +26,7 @@ class Products:
     once, twice : ndarray of shape (c + 1, c + 1, B)
         zᵀMz' and zᵀM²z'; the target is last.
     trace : ndarray of shape (B,)
-        tr M = b - degrees of freedom.
+        tr M = b - 1 - degrees of freedom, over the centred vectors.
     penalty : float
         ℓ.
     """
@@ -52,8 +49,7 @@ class Products:
         gram = np.zeros((c, c, blocks))
         for k in range(b):
             gram += columns[:, None, k] * columns[None, :, k]
-        trace = np.full(blocks, b - 1.0 + penalty / (CONSTANT * b + penalty))
-        return cls(gram, gram, trace, penalty)
+        return cls(gram, gram, np.full(blocks, b - 1.0), penalty)
 
     def without(self, count: int) -> Products:
         """The same without the first columns; nothing is copied."""
@@ -137,21 +133,23 @@ class Single:
     trace: FloatArray
     penalty: float
 
-    def adjusted(self, rows: int) -> FloatArray:
-        """The adjusted R² with each of the columns, shape (c, B); b = `rows`."""
+    def cross_validated(self, rows: int) -> FloatArray:
+        """The cross-validated R² with each of the columns, shape (c, B); b = `rows`."""
         weight = 1.0 / (self.penalty + self.once)
         share = self.once_target * weight
         residual = self.target - share * (2.0 * self.twice_target - share * self.twice)
-        return adjusted_r_squared(residual, self.trace - self.twice * weight, rows)
+        return cross_validated_r_squared(residual, self.trace - self.twice * weight, rows)
 
 
-def adjusted_r_squared(residual: FloatArray, trace: FloatArray, rows: int) -> FloatArray:
-    """g = 1 - (b - 1) ‖ℓK⁻¹y‖² / max(½, ℓ tr K⁻¹) for targets of length 1.
+def cross_validated_r_squared(residual: FloatArray, trace: FloatArray, rows: int) -> FloatArray:
+    """g = 1 - (b - 1)² ‖ℓK⁻¹y‖² / (ℓ tr K⁻¹)² for targets of length 1.
+
+    That is generalised cross-validation, beside that of the mean.
 
     Parameters
     ----------
     residual, trace : ndarray
-        ‖ℓK⁻¹y‖² and ℓ tr K⁻¹.
+        ‖ℓK⁻¹y‖² and ℓ tr K⁻¹, over the centred vectors.
     rows : int
         b.
 
@@ -159,5 +157,6 @@ def adjusted_r_squared(residual: FloatArray, trace: FloatArray, rows: int) -> Fl
     ----------
     docs/mathematics/block-r2.md, (1).
     """
-    g: FloatArray = 1.0 - (rows - 1.0) * (residual / np.maximum(trace, 0.5))
+    share = (rows - 1.0) / trace
+    g: FloatArray = 1.0 - residual * (share * share)
     return g

@@ -1,4 +1,4 @@
-"""Block R²: every support by the adjusted R² of ridge regression within each block of rows.
+"""Block R²: every support by the cross-validated R² of ridge regression within each block of rows.
 
 F(S) = (1/T) Σ u(S) over the blocks of T partitions, u(S) ∈ [0, 1]. A row is in one block of each
 partition at most, so that F moves by at most 1 for every S, whatever stands in the row
@@ -20,7 +20,7 @@ from threading import Event
 import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
-from mipselect.blocks.kernel_steps import Products, adjusted_r_squared
+from mipselect.blocks.kernel_steps import Products, cross_validated_r_squared
 from mipselect.blocks.normalised import ColumnsOfFeatures, centred
 from mipselect.blocks.partitions import Blocks
 from mipselect.errors import InvalidInput
@@ -29,7 +29,7 @@ from mipselect.validation import checked_integer, checked_positive, set_fields
 UNITS = 1 << 20
 """u is rounded to multiples of 1/`UNITS`, so that sums are exact."""
 
-LEAST_BEST = 0.5
+LEAST_BEST = 0.25
 """Where the best support of a block explains less than this, g is divided by it."""
 
 CACHED_ENTRIES = 1 << 18
@@ -54,7 +54,7 @@ class BlockR2:
     penalty : float
         ℓ of ridge regression within a block, where the kernel of a feature has trace b.
     depth : float
-        c: adjusted R² below -c times the best of its block counts as -c.
+        c: cross-validated R² below -c times the best of its block counts as -c.
 
     Raises
     ------
@@ -66,8 +66,8 @@ class BlockR2:
     """
 
     blocks: Blocks
-    penalty: float = 0.5
-    depth: float = 0.15
+    penalty: float = 1.0
+    depth: float = 0.3
 
     def __post_init__(self) -> None:
         set_fields(
@@ -238,11 +238,11 @@ def _counts_of_batch(
     products, there = _products(rows, features, settings.penalty)
     widths, s, b = features.widths, features.support_size, rows.shape[1]
     best = np.full(len(rows), LEAST_BEST)
-    for g in _until(stop, adjusted_of_supports(products, widths, s, b)):
+    for g in _until(stop, cross_validated_of_supports(products, widths, s, b)):
         np.maximum(best, g.max(axis=0), out=best)
     counts = np.zeros(math.comb(features.count, s), dtype=np.int64)
     start = 0
-    for g in _until(stop, adjusted_of_supports(products, widths, s, b)):
+    for g in _until(stop, cross_validated_of_supports(products, widths, s, b)):
         u = rounded_share(g, best, settings.depth) * there
         counts[start : start + len(g)] = u.sum(axis=1)
         start += len(g)
@@ -254,14 +254,14 @@ def _until(stop: Event, found: Iterator[FloatArray]) -> Iterator[FloatArray]:
 
 
 def rounded_share(g: FloatArray, best: FloatArray, depth: float) -> FloatArray:
-    """2²⁰ u = 2²⁰ (clip(g/max(½, max_S g), -c, 1) + c)/(1 + c), an integer, shape (..., B)."""
+    """2²⁰ u = 2²⁰ (clip(g/max(¼, max_S g), -c, 1) + c)/(1 + c), an integer, shape (..., B)."""
     return np.rint((np.clip(g / best, -depth, 1.0) + depth) * (UNITS / (1.0 + depth)))
 
 
-def adjusted_of_supports(
+def cross_validated_of_supports(
     products: Products, widths: Sequence[int], left: int, rows: int
 ) -> Iterator[FloatArray]:
-    """Adjusted R² of all supports with `left` more features, some supports at a time.
+    """Cross-validated R² of all supports with `left` more features, some supports at a time.
 
     Parameters
     ----------
@@ -278,21 +278,23 @@ def adjusted_of_supports(
     ndarray of shape (supports, B)
     """
     if left == 1:
-        yield from _adjusted_of_last(products, widths, rows)
+        yield from _cross_validated_of_last(products, widths, rows)
         return
     place = 0
     for k, width in enumerate(widths[: len(widths) - left + 1]):
         here = products.without(place)
         place += width
         if left == 2 and width == 1:
-            yield here.diagonal_with_first().adjusted(rows)
+            yield here.diagonal_with_first().cross_validated(rows)
             continue
         for _ in range(width):
             here = here.with_first()
-        yield from adjusted_of_supports(here, widths[k + 1 :], left - 1, rows)
+        yield from cross_validated_of_supports(here, widths[k + 1 :], left - 1, rows)
 
 
-def _adjusted_of_last(products: Products, widths: Sequence[int], rows: int) -> Iterator[FloatArray]:
+def _cross_validated_of_last(
+    products: Products, widths: Sequence[int], rows: int
+) -> Iterator[FloatArray]:
     """The same with one more feature: of several columns each, of one all at once."""
     place = 0
     for width in widths:
@@ -302,9 +304,9 @@ def _adjusted_of_last(products: Products, widths: Sequence[int], rows: int) -> I
         place += width
         for _ in range(width):
             here = here.with_first()
-        yield adjusted_r_squared(here.twice[0, 0], here.trace, rows)[None]
+        yield cross_validated_r_squared(here.twice[0, 0], here.trace, rows)[None]
     if place < len(products.once) - 1:
-        yield products.without(place).diagonal().adjusted(rows)
+        yield products.without(place).diagonal().cross_validated(rows)
 
 
 def _products(

@@ -71,8 +71,8 @@ def test_the_rule_of_columns_of_numbers(
     ("levels", "n", "epsilon", "score"),
     [
         (8, 3000, 1.0, "block-r2"),
-        (15, 3000, 1.0, "blocks"),
-        (15, 3000, 0.1, "block-r2"),
+        (15, 4000, 1.0, "blocks"),
+        (15, 4000, 0.1, "block-r2"),
         (15, 400, 1.0, "block-r2"),
     ],
 )
@@ -101,8 +101,8 @@ def test_how_many_rows_people_have_decides_nothing(repeats: int) -> None:
 def test_the_rule_is_what_it_says() -> None:
     assert block_r2_by_default(60.0, 11, 1e6)
     assert not block_r2_by_default(61.0, 11, 1e6)
-    assert not block_r2_by_default(1.0, 12, 1001.0)
-    assert block_r2_by_default(1.0, 12, 1000.0)
+    assert not block_r2_by_default(1.0, 12, 3001.0)
+    assert block_r2_by_default(1.0, 12, 3000.0)
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def reader(table: pd.DataFrame) -> pa.RecordBatchReader:
     return pa.RecordBatchReader.from_batches(arrow.schema, arrow.to_batches())
 
 
-@pytest.mark.parametrize(("levels", "n", "score"), [(4, 3000, "block-r2"), (15, 3000, "blocks")])
+@pytest.mark.parametrize(("levels", "n", "score"), [(4, 3000, "block-r2"), (15, 4000, "blocks")])
 def test_a_stream_is_read_once(levels: int, n: int, score: str) -> None:
     options = BlockOptions(partitions=2, partition_seed=3)
     made, same = (

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from itertools import combinations
 
 import numpy as np
 import pytest
+from scipy.special import softmax
 
 from mipselect.blocks import r_squared
 from mipselect.blocks.defaults import default_block_rows, default_partitions
@@ -14,7 +16,7 @@ from mipselect.blocks.partitions import MOST_ROWS_OF_A_BLOCK, Blocks
 from mipselect.blocks.r_squared import BlockR2, ListedFeatures, r_squared_counts
 from mipselect.blocks.r_squared_cost import r_squared_seconds
 from mipselect.errors import InvalidInput
-from tests.support.dense_block_r2 import direct_counts, row_blocks
+from tests.support.dense_block_r2 import direct_counts, kernel, row_blocks
 
 N = 97
 """Of which a partition leaves some over."""
@@ -170,6 +172,46 @@ def test_whatever_stands_in_the_rows_shares_are_between_0_and_1(value: float) ->
                 found = r_squared_counts(spoiled, features, settings(8))
                 assert (found >= 0).all()
                 assert (found <= (N // 8) << 20).all()
+
+
+def test_noise_explains_nothing_however_many_columns_it_has() -> None:
+    """Over targets that are noise g = 1 - (b - 1) tr M²/(tr M)² is 0 at most, and falls."""
+    rng = np.random.default_rng(0)
+    b, targets = 12, 40_000
+    category = np.eye(9)[rng.permutation(np.arange(b) % 9)]
+    X = np.column_stack([rng.standard_normal((b, 2)), category])
+    rows = np.empty((targets, b, X.shape[1] + 1))
+    rows[:, :, :-1] = X
+    rows[:, :, -1] = rng.standard_normal((targets, b))
+    indicators = (np.arange(12) >= 2) & (np.arange(12) < 11)
+    columns = ColumnsOfFeatures(((0,), (1,), tuple(range(2, 11)), (11,)), indicators)
+    features = ListedFeatures(columns, 3, 1, b)
+    products, _ = r_squared._products(rows, features, 1.0)
+    g = np.concatenate(list(r_squared.cross_validated_of_supports(products, features.widths, 1, b)))
+    error = 4.0 * g.std(axis=1) / math.sqrt(targets)
+    of_category, *of_numbers = g.mean(axis=1)
+    expected = []
+    for part in ((*range(2, 11),), (0,), (1,)):
+        M = np.linalg.inv(kernel(X, part, indicators) + np.eye(b)) - np.ones((b, b)) / b
+        expected.append(1.0 - (b - 1) * np.trace(M @ M) / np.trace(M) ** 2)
+    assert (np.abs(g.mean(axis=1) - expected) <= error).all()
+    assert of_category < max(of_numbers) < 0.0
+
+
+def test_a_random_month_is_not_drawn_for_its_twelve_columns() -> None:
+    rng = np.random.default_rng(1)
+    n, epsilon = 4200, 0.1
+    X = rng.standard_normal((n, 4))
+    y = X[:, :3] @ [1.0, 0.7, 0.4] + rng.standard_normal(n)
+    rows = np.column_stack([X, np.eye(12)[rng.integers(0, 12, n)], y])
+    parts = ((0,), (1,), (2,), (3,), tuple(range(4, 16)), (16,))
+    columns = ColumnsOfFeatures(parts, (np.arange(17) >= 4) & (np.arange(17) < 16))
+    features = ListedFeatures(columns, 5, 2, default_block_rows(n, epsilon, 2))
+    counts = r_squared_counts(rows, features, settings(features.block_rows, 2))
+    law = softmax(epsilon / 2.0 * counts / (2 * r_squared.UNITS))
+    chance = dict(zip(combinations(range(5), 2), law, strict=True))
+    assert sum(p for support, p in chance.items() if 4 in support) < 0.05
+    assert chance[0, 1] > 0.9
 
 
 def test_a_constant_target_says_nothing() -> None:

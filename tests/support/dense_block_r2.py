@@ -50,12 +50,15 @@ def shares(rows: np.ndarray, features: ListedFeatures, settings: BlockR2) -> np.
     found = []
     for support in combinations(range(features.count), features.support_size):
         chosen = sum(kernels[j] for j in (*support, *range(features.count, len(kernels))))
-        inverse = np.linalg.inv(chosen + 30.0 * np.ones((b, b)) + ridge * np.eye(b))
-        residual = float(((ridge * inverse @ y) ** 2).sum())
-        found.append(1.0 - (b - 1) * residual / max(0.5, ridge * float(np.trace(inverse))))
+        residuals = ridge * np.linalg.inv(chosen + ridge * np.eye(b))
+        # The constant is an eigenvector of value 1: b - 1 - degrees of freedom without it.
+        left = float(np.trace(residuals)) - 1.0
+        squares = float(((residuals @ y) ** 2).sum())
+        of_mean = 1.0 / (b - 1)
+        found.append(1.0 - squares / (b - 1) / (left / (b - 1)) ** 2 / of_mean)
     g = np.array(found)
     low = settings.depth
-    return (np.clip(g / max(0.5, float(g.max())), -low, 1.0) + low) / (1.0 + low)
+    return (np.clip(g / max(0.25, float(g.max())), -low, 1.0) + low) / (1.0 + low)
 
 
 def direct_counts(rows: np.ndarray, features: ListedFeatures, settings: BlockR2) -> np.ndarray:
