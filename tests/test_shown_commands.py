@@ -18,6 +18,7 @@ DOCS = ROOT / "docs"
 GUIDES = (
     *("fit-a-model", "say-how-good-a-model-is", "predict-two-classes", "keep-a-budget"),
     *("use-scikit-learn", "select-from-scores", "combine-hospitals", "plan-a-study"),
+    "select-fields",
 )
 """Guides whose commands are about the tables of examples/."""
 PAGES = [
