@@ -21,7 +21,7 @@ class Strategy(StrEnum):
     equations: tuple[int, ...]
 
     def __new__(cls, name: str, *equations: int) -> Self:
-        """A member with the statements that it rests on."""
+        """Make a member with the statements that it rests on."""
         member = str.__new__(cls, name)
         member._value_, member.equations = name, equations
         return member

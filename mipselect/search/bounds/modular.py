@@ -27,7 +27,7 @@ class Budget:
     count: int
 
     def largest(self, terms: FloatArray) -> float:
-        """The largest sum of so many of their terms."""
+        """Return the largest sum of so many of the terms."""
         return largest_sum(terms[self.positions], self.count)
 
     def likely(self, terms: FloatArray, count: int) -> IntArray:
@@ -59,11 +59,11 @@ class ModularBound:
             object.__setattr__(self, "terms", np.zeros(len(self.terms)))
 
     def largest(self, budgets: Sequence[Budget]) -> float:
-        """The largest bound of a set within disjoint budgets."""
+        """Return the largest bound of a set within disjoint budgets."""
         return self.constant + sum(budget.largest(self.terms) for budget in budgets)
 
     def with_each(self, size: int) -> FloatArray:
-        """The largest bound of `size` features that include each of them, shape (L,).
+        """Compute the largest bound of `size` features that include each of them, shape (L,).
 
         Of fewer features than `size` all are in.
         """
@@ -81,9 +81,9 @@ class ModularBound:
         return np.flatnonzero(~(self.with_each(size) <= cutoff))
 
     def among(self, keep: IntArray) -> ModularBound:
-        """The same bound where T is among `keep`."""
+        """Return the same bound where T is among `keep`."""
         return ModularBound(self.constant, self.terms[keep])
 
     def taking(self, position: int, keep: IntArray) -> ModularBound:
-        """The same bound where `position` is in T and the others are among `keep`."""
+        """Return the same bound where `position` is in T and the others are among `keep`."""
         return ModularBound(self.constant + float(self.terms[position]), self.terms[keep])

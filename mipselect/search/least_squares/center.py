@@ -90,7 +90,7 @@ class Center:
     def node(
         self, base: IntArray, size: int, candidates: IntArray, multiplier: float
     ) -> SquaredNode:
-        """The node of `size` candidates added to a base, with what is known of G."""
+        """Return the node of `size` candidates added to a base, with what is known of G."""
         known = self.tops.known
         return squared_node(self.problem, base, size, candidates, multiplier, known, self.tuning)
 

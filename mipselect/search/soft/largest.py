@@ -85,7 +85,7 @@ def _open(numbered: tuple[int, Cell], evaluated: set[int]) -> float:
 
 
 def _members(cell: Cell, least: float) -> Iterator[IntArray]:
-    """The supports of a final cell, of at most one addition, whose log bound is above `least`."""
+    """Yield supports of a final cell, of at most one addition, with a log bound above `least`."""
     law = cell.law
     assert isinstance(law, SubsetLaw)
     if law.size == 0:

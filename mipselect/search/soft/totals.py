@@ -120,7 +120,7 @@ class Totals:
         return min(constant + law.log_total, cell.log_upper)
 
     def lower(self, number: int, cell: Cell) -> tuple[float, SubsetLaw]:
-        """Lower bounds on the weights of a cell: a factor, as its log, and a law ∝ the bounds."""
+        """Bound the weights of a cell from below: a factor, as its log, and a law ∝ the bounds."""
         if number not in self._laws:
             node, target = cell.node, self.partition.target
             constant, logs = target.log_bound(node, self.space.ceiling(node))
@@ -134,7 +134,7 @@ class Totals:
 def _log_difference(
     larger: FloatArray | float, smaller: FloatArray | float, unknown: float = -np.inf
 ) -> FloatArray:
-    """log(e^larger - e^smaller), -inf where that is not positive."""
+    """Compute log(e^larger - e^smaller), -inf where that is not positive."""
     with np.errstate(invalid="ignore", divide="ignore"):
         missing = np.minimum(np.subtract(smaller, larger), 0.0)
         difference = larger + np.log(-np.expm1(missing))
