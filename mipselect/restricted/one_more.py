@@ -51,7 +51,7 @@ def bounds_with_one_more(
     dual: FloatArray,
     candidates: IntArray,
 ) -> FloatArray:
-    """Lower bounds on nR(B ∪ {j}) for every candidate j, shape (L,).
+    """Bound nR(B ∪ {j}) from below for every candidate j, shape (L,).
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ class _Start:
             self.inverse = np.linalg.pinv(system, hermitian=True)
 
     def slopes(self, residual: FloatArray) -> FloatArray:
-        """A dual point where these are the residuals, of any shape (..., n)."""
+        """Find a dual point where these are the residuals, of any shape (..., n)."""
         scaled = residual / self.width + self.offset
         return np.clip(scaled, self.box.low, self.box.high, out=scaled)
 
@@ -144,7 +144,7 @@ class _Start:
     def _proven(
         self, dual: FloatArray, w: FloatArray, w_added: FloatArray, added: FloatArray
     ) -> FloatArray:
-        """The bounds of these dual points, each on its own support, less what rounding may add."""
+        """Compute the bounds of dual points, each on its own support, less possible rounding."""
         rounding = (dual.shape[1] + 8) * EPS
         squares = np.einsum("ln,ln->l", dual, dual)
         size = np.abs(dual) @ np.abs(self.box.y) + self.box.softness * squares
