@@ -31,7 +31,7 @@ LITTLE = 3000.0
 
 
 def default_block_coef_bound(support_size: int, always: int, widest: int) -> float:
-    """r = U/√(s + a), with U = 0.75, or 1.5 where a feature is wide.
+    """Compute r = U/√(s + a), with U = 0.75, or 1.5 where a feature is wide.
 
     Where categories are many the coefficients of one block must serve all others.
 
@@ -49,7 +49,7 @@ def default_block_coef_bound(support_size: int, always: int, widest: int) -> flo
 
 
 def default_block_rows(n: int, epsilon: float, support_size: int) -> int:
-    """b = max(12, 2s + 4, ½√(nε)) of block R², at most 256.
+    """Compute b = max(12, 2s + 4, ½√(nε)) of block R², at most 256.
 
     Small blocks are many, large ones are nearer to R². On five real tables with 500 to 17,000 rows
     the best b was 10 to 16 up to nε = 1,200, 12 to 24 up to 2,500, 40 to 64 up to 12,000 and 64 to
@@ -73,7 +73,7 @@ def default_block_rows(n: int, epsilon: float, support_size: int) -> int:
 
 
 def default_partitions(seconds: float) -> int:
-    """T of block R²: 8, or as many as take 10 seconds, but at least one.
+    """Choose T of block R²: 8, or as many as take 10 seconds, but at least one.
 
     One is enough where signals are strong. Where twelve fields explain 2 % together, four
     partitions go 0.55 of the way from a uniform draw to the best at ε = 1, one 0.34
@@ -88,7 +88,7 @@ def default_partitions(seconds: float) -> int:
 
 
 def block_r2_by_default(seconds: float, widest: int, weight: float) -> bool:
-    """True where block R² is the default, and not least squares on blocks.
+    """Return True where block R² is the default, and not least squares on blocks.
 
     Its scores take a minute at most, and no feature is wide: a block sees few of its categories,
     while least squares have one coefficient of each for all blocks. Up to nε = 1,000 that does not
