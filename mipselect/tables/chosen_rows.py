@@ -34,14 +34,14 @@ class ChosenRows:
     starts: tuple[int, ...]
 
     def __invert__(self) -> ChosenRows:
-        """All other rows."""
+        """Return all other rows."""
         return replace(self, chosen=~self.chosen)
 
     def __len__(self) -> int:
         return int(self.chosen.sum())
 
     def opened(self) -> tuple[Part, ...]:
-        """Parts that read the chosen rows only."""
+        """Return parts that read the chosen rows only."""
         ends = (*self.starts[1:], len(self.chosen))
         return tuple(
             _of_chosen(part, self.chosen[start:end])

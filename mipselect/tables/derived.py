@@ -112,7 +112,7 @@ def _is_measured(field: Field) -> bool:
 
 
 def _own_ends(entry: Mapping[str, Any], where: str) -> Ends:
-    """The range that a feature states itself."""
+    """Read the range that a feature states itself."""
     given = [entry[key] for key in ("minimum", "maximum") if key in entry]
     if not given:
         return None

@@ -134,7 +134,7 @@ def equation(
     *,
     log_odds: bool = False,
 ) -> TableEquation:
-    """Coefficients of columns in [-1, 1] in the units of the table.
+    """Convert coefficients of columns in [-1, 1] to the units of the table.
 
     Parameters
     ----------

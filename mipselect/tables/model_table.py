@@ -158,7 +158,7 @@ class ModelTable:
     def equation(
         self, coef: Sequence[float], intercept: float, *, log_odds: bool = False
     ) -> TableEquation:
-        """Coefficients of the columns in the units of the table."""
+        """Convert coefficients of the columns to the units of the table."""
         target = self.public.target
         return equation(self.public.encoders, target, coef, intercept, log_odds=log_odds)
 

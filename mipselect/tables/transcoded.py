@@ -63,7 +63,7 @@ def checked_encoding(name: str, what: str = "encoding") -> str:
 
 
 def in_utf8(content: bytes, encoding: str) -> bytes:
-    """Bytes as UTF-8, but for what cannot be decoded."""
+    """Convert bytes to UTF-8, but for what cannot be decoded."""
     return content.decode(encoding, LOST).encode(UTF8, "surrogatepass")
 
 
@@ -85,7 +85,7 @@ class Transcoded(io.RawIOBase):
             self._wide = codecs.getincrementaldecoder(encoding)(LOST)
 
     def readable(self) -> bool:
-        """True."""
+        """Return True."""
         return True
 
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
@@ -101,7 +101,7 @@ class Transcoded(io.RawIOBase):
         return count
 
     def _decoded(self, content: bytes) -> bytes:
-        """The next of it; no content is the end."""
+        """Decode the next piece; no content is the end."""
         if self._wide is not None:
             return self._wide.decode(content, not content).encode(UTF8, "surrogatepass")
         whole = self._line + content

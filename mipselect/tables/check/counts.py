@@ -98,7 +98,7 @@ class FieldCounts:
         return tuple(names[k] for k in np.flatnonzero(self.categories == 0))
 
     def most_frequent(self, most: int) -> tuple[tuple[str, int], ...]:
-        """The most frequent odd values as printable texts, with the rows that they were seen in."""
+        """Return the most frequent odd values as printable texts, with their numbers of rows."""
         found: Counter[str] = Counter()
         for cell, count in self.odd.items():
             text = BEYOND_TEXTS if cell is None else cell.decode("utf-8", "backslashreplace")

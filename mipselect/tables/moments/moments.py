@@ -230,7 +230,7 @@ class Moments:
         stored.write(Path(path), Stored(self.columns, self.folds))
 
     def __add__(self, other: object) -> Moments:
-        """Those of both tables together, which must have nobody in common."""
+        """Add the moments of two tables, which must have nobody in common."""
         if not isinstance(other, Moments):
             return NotImplemented
         if self.columns.to_dict() != other.columns.to_dict():
