@@ -46,7 +46,7 @@ class FoundBySolver:
 
 
 def contradictions(answers: Sequence[FoundBySolver]) -> list[str]:
-    """A sentence for every bound that is above the value of a support that another one has.
+    """Write a sentence for every bound above the value of a support that another answer has.
 
     Every support that one answer names lies in some level of the other, whose bound must not be
     above its value. As the bounds of a certified answer are within its tolerance of its values,

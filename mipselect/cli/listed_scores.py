@@ -66,7 +66,7 @@ class ListedScores:
         return shares
 
     def names(self, support: tuple[int, ...]) -> list[str]:
-        """Names of features."""
+        """Return the names of features."""
         return [self.scores.feature_names[j] for j in support]
 
     def report(self) -> Mapping[str, Any]:

@@ -221,7 +221,7 @@ def _blocks(arguments: MomentsArguments) -> Blocks | None:
 
 
 def _notes(output: Path, data: list[str], resume: bool) -> Path | None:
-    """The file that remembers an interrupted pass; None where the data are not files here."""
+    """Return the file for notes of an interrupted pass; None where the data are not files here."""
     notes = output.with_name(output.name + PARTIAL)
     if any("://" in source for source in data):
         if resume:

@@ -93,7 +93,7 @@ class ModelOptions:
     def model(
         self, *, of_classes: bool, epsilon: float, delta: float | None, **shared: Any
     ) -> PrivateLinearModel:
-        """The estimator, not fitted.
+        """Make the estimator, not fitted.
 
         Parameters
         ----------

@@ -182,7 +182,7 @@ def _of_blocks(arguments: SelectArguments, plan: Plan, *, stated: bool) -> Block
 
 
 def _asks_for_add_remove(plan: Plan) -> bool:
-    """True if the ledger is kept under it, for which blocks have no guarantee."""
+    """Return True if the ledger is kept under add-remove, for which blocks have no guarantee."""
     return plan.one.relation == "add-remove"
 
 

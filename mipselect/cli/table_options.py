@@ -252,7 +252,7 @@ def numbers_only(schema: TableSchema, left_out: Collection[str]) -> bool:
 
 
 def note_of_the_target(schema: TableSchema, target: str) -> None:
-    """Say of ordered categories that they are taken as a number."""
+    """Say that ordered categories of the target are taken as a number."""
     field = schema.field(target, "target")
     names = field.category_words
     if field.ordered and len(names) > 2:
@@ -265,7 +265,7 @@ def note_of_the_target(schema: TableSchema, target: str) -> None:
 
 
 def split_names(option: str, text: str) -> list[str]:
-    """Names between commas; one in double quotes may have commas and outer blanks."""
+    """Split names at commas; a name in double quotes may have commas and outer blanks."""
     names, at = [], 0
     while at <= len(text):
         part = NAME.match(text, at)
@@ -281,7 +281,7 @@ def split_names(option: str, text: str) -> list[str]:
 
 
 def _range(text: str) -> tuple[str, tuple[float, float]]:
-    """A name, which may hold "=", and two numbers."""
+    """Parse a name, which may have "=" in it, and two numbers."""
     name, _, ends = text.rpartition("=")
     low, _, high = ends.partition(":")
     try:
