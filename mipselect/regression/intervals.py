@@ -183,7 +183,7 @@ def _terms(rule: TableEquation) -> tuple[float, ...]:
 def _terms_of_coefficients(
     release: ModelRelease, table: ModelTable
 ) -> tuple[FloatArray, FloatArray]:
-    """A, shape (m, d), and c, shape (m,): the terms of a table's equation are A(β, β₀) + c."""
+    """Find A, shape (m, d), and c, shape (m,): the terms of a table's equation are A(β, β₀) + c."""
     size = release.rows.size
 
     def terms(theta: FloatArray) -> FloatArray:

@@ -204,18 +204,18 @@ def features_of(outcome: Any) -> Support:
 
 
 def columns_of(layout: Layout, support: Support) -> tuple[int, ...]:
-    """The columns of some features, and those that are always in."""
+    """Return the columns of some features, and those that are always in."""
     parts = (*(layout.groups[j] for j in support), *layout.always)
     return tuple(c for part in parts for c in part)
 
 
 def most_columns(widths: Sequence[int], always: Sequence[int], size: int) -> int:
-    """The most columns that a model on `size` features of these widths may have."""
+    """Count the most columns that a model on `size` features of these widths may have."""
     return sum(sorted(widths)[-size:]) + sum(always)
 
 
 def counted(X: FloatArray, y: FloatArray) -> FloatArray:
-    """The classes of an instance of a table, 0 where there was none.
+    """Return the classes of an instance of a table, 0 where there was none.
 
     `Instance.from_table` leaves nothing of the features of such a row. A loss of yu is the same
     for y = 0 whatever u is, so the row does not count.

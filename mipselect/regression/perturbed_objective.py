@@ -159,7 +159,7 @@ def perturbed_minimiser(
     radius: float,
     weights: FloatArray | None = None,
 ) -> FloatArray:
-    """argmin over ‖β‖ ≤ r of Σ_i w_i ℓ(y_i, x_i·β) + (c/2)‖β‖² + b·β; shape (d,).
+    """Minimise Σ_i w_i ℓ(y_i, x_i·β) + (c/2)‖β‖² + b·β over ‖β‖ ≤ r; shape (d,).
 
     All w_i are 1 without weights.
     """

@@ -198,7 +198,7 @@ def private_ranges(
 
 
 def _in_units(y: FloatArray, public: PublicMap, mapped: FloatArray) -> FloatArray:
-    """A target of numbers in units of its range, not clipped; others as they are mapped."""
+    """Put a target of numbers in units of its range, not clipped; others stay as mapped."""
     target = public.target
     if not isinstance(target.encoder, Scaled):
         return mapped

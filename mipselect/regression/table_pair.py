@@ -137,12 +137,12 @@ class TablePlan:
         return tuple(sorted(by_width[: self.size]))
 
     def model_on(self, support: Support) -> PrivateLinearModel:
-        """The estimator of the coefficients for some selected fields."""
+        """Make the estimator of the coefficients for some selected fields."""
         model = self.regressor.for_features(self._widths(support))
         return self._within_the_rest(model, len(self._narrowed_fields(support)))
 
     def _within_the_rest(self, model: PrivateLinearModel, numbers: int) -> PrivateLinearModel:
-        """The model, with what so many ranges leave of its ε."""
+        """Give the model the ε that the ranges of so many numbers leave."""
         ranges = exact(self._epsilon_each(numbers)) * numbers
         model.set_params(epsilon=round_down(exact(model.epsilon) - ranges))
         return model
@@ -181,7 +181,7 @@ class TablePlan:
         return [len(encoder.columns()) for encoder in self._encoders(support)]
 
     def _narrowed_fields(self, support: Support) -> dict[str, slice]:
-        """The numbers whose ranges are looked for, with their columns in the model."""
+        """Return the numbers whose ranges are looked for, with their columns in the model."""
         if not self.looks_for_ranges:
             return {}
         encoders, ends = self._encoders(support), np.cumsum([0, *self._widths(support)]).tolist()
@@ -349,7 +349,7 @@ class TablePair:
         return self.pair.release(rows_of, ledger, sources, classes)[0]
 
     def _mapped(self, columns: tuple[int, ...]) -> tuple[FloatArray, FloatArray, FloatArray | None]:
-        """Some columns of the instance, its target, and how much its rows count."""
+        """Return some columns of the instance, its target, and how much its rows count."""
         instance = self.instance
         assert instance is not None
         y = counted(instance.X, instance.y) if instance.of_classes else instance.y
@@ -382,7 +382,7 @@ def scores_blocks_of_table(
 
 
 def _may_be_narrowed(encoder: Encoder) -> bool:
-    """True for a number of whose range doubles can tell apart every part that may be drawn."""
+    """Return True for a number in whose range doubles tell apart every part that may be drawn."""
     if not isinstance(encoder, Scaled):
         return False
     narrowest = 0.25 * NARROWEST * (encoder.high - encoder.low)
@@ -391,7 +391,7 @@ def _may_be_narrowed(encoder: Encoder) -> bool:
 
 
 def _narrowed(encoder: Encoder, ranges: Mapping[str, tuple[float, float]]) -> Encoder:
-    """The encoder of a part of its range, which is in units of [-1, 1]."""
+    """Narrow the encoder to a part of its range, which is in units of [-1, 1]."""
     part = ranges.get(encoder.field.name)
     if part is None or not isinstance(encoder, Scaled):
         return encoder
@@ -401,5 +401,5 @@ def _narrowed(encoder: Encoder, ranges: Mapping[str, tuple[float, float]]) -> En
 
 
 def _values(field: FloatArray) -> FloatArray:
-    """A number, NaN where another column of its field says that it is missing; (n, w) to (n,)."""
+    """Return a number, NaN where another column of its field says it is missing; (n, w) to (n,)."""
     return np.where(field[:, 1:].any(axis=1), np.nan, field[:, 0])
