@@ -77,7 +77,7 @@ class Experiment:
         return self.simulations[True].repeated
 
     def lines_at_hand(self, settings: Sequence[Setting], progress: CaseCounter) -> list[Line]:
-        """The same as `lines`, within the part of the time that is not for more rows."""
+        """Try settings as `lines` does, within the part of the time that is not for more rows."""
         return self._lines(settings, progress, SHARE_OF_ROWS * self.clock.limit)
 
     def line(self, setting: Setting, progress: CaseCounter) -> Line:

@@ -165,7 +165,7 @@ def plan_fit(
 
 
 def all_done(lines: Sequence[ModelLine]) -> bool:
-    """True if there was time for each line."""
+    """Return True if there was time for each line."""
     return all(line.tables for line in lines)
 
 
@@ -219,7 +219,7 @@ class ModelTrials:
         return ModelLine(rows, epsilons, tuple(done))
 
     def _expected(self, rows: int) -> float:
-        """Seconds of a table at one ε, at most: no more a row than with fewer rows; 0 at first."""
+        """Bound the seconds of a table at one ε: no more a row than with fewer rows; 0 at first."""
         times = (seconds * max(1.0, rows / done) for done, seconds in self._taken.items())
         return min(times, default=0.0)
 

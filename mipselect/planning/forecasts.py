@@ -83,13 +83,13 @@ class ModelLine:
         return float(np.std(means, ddof=1)) / math.sqrt(len(means))
 
     def range(self, k: int) -> tuple[float, float]:
-        """Scores that one model in ten is below, and one in ten above."""
+        """Return the scores that one model in ten is below, and one in ten above."""
         scores = [score for table in self.tables for score in table.models[k]]
         low, high = np.quantile(scores, [TENTH, 1.0 - TENTH])
         return float(low), float(high)
 
     def share(self, k: int, level: float) -> float:
-        """Part of the way from a level to what is reached without privacy; at most 1."""
+        """Compute the part of the way from a level to the score without privacy; at most 1."""
         possible = self.without_privacy - level
         return min(1.0, (self.expected(k) - level) / possible) if possible > 0.0 else 0.0
 
@@ -170,7 +170,7 @@ class ModelPlan:
         return bool(self.of_fit.tables) and self._reaches(self.of_fit, k)
 
     def rows_needed(self, k: int) -> float | None:
-        """About how many rows reach the goal at the k-th ε; None if more than were tried.
+        """Estimate how many rows reach the goal at the k-th ε; None if more than were tried.
 
         Between two numbers that were tried, linear in their logarithms; the smallest number that
         was tried where fewer may do.

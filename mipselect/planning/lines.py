@@ -184,7 +184,7 @@ class SelectionPlan:
         return (self.of_select, *self.about(ROWS))
 
     def rows_needed(self, k: int) -> float | None:
-        """About how many rows reach the goal at the k-th ε; None if more than were tried.
+        """Estimate how many rows reach the goal at the k-th ε; None if more than were tried.
 
         Between two numbers that were tried, linear in their logarithms. The first number of rows
         is returned where fewer may do.

@@ -194,7 +194,7 @@ def checked_methods(methods: Sequence[str] | None, question: Question) -> tuple[
 def _at_hand(
     question: Question, rows: int, methods: Sequence[str], repeated: int
 ) -> Iterator[Setting]:
-    """All settings with the number of rows in question; those of one score in a row."""
+    """Yield all settings with the number of rows in question; those of one score in a row."""
     asked = dict.fromkeys((PERMUTE_AND_FLIP, *methods))
     bound, penalty = question.bound, question.penalty
     of_loss = Setting(METHOD, PERMUTE_AND_FLIP, rows, LOSS, bound, penalty)

@@ -177,7 +177,7 @@ class Question:
         return BlockOptions(score=score, **blocks.public())
 
     def rows_scored(self, rows: int, options: BlockOptions) -> int:
-        """Return of how many of n rows a score from blocks is computed where time is short.
+        """Return how many of n rows a score from blocks is computed for where time is short.
 
         All of them, or as many as take the block R² of one partition two seconds by its public
         estimate. The law of a draw depends on ε times the sum over blocks, so that with

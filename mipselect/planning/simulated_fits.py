@@ -59,7 +59,7 @@ class Simulated:
     of_classes: bool
 
     def score(self, predictors: FloatArray) -> float:
-        """R² of predictors of the fresh rows, shape (n,), or the AUC for two classes."""
+        """Compute R² of predictors of the fresh rows, shape (n,), or the AUC for two classes."""
         truth = self.fresh.y
         if not self.of_classes:
             return float(r2_score(truth, predictors))
@@ -100,11 +100,11 @@ class SimulatedFits:
         return rows if share is None else rows - size_held_out(rows, share)
 
     def without_privacy(self, number: int, rows: int) -> float:
-        """Score of least squares on the right features of a table."""
+        """Score least squares on the right features of a table."""
         return self._made(number, rows).without_privacy
 
     def scores(self, number: int, rows: int, epsilon: float, time_limit: float) -> list[float]:
-        """Scores of `DRAWS` models of a table at ε, features and coefficients together.
+        """Score `DRAWS` models of a table at ε, features and coefficients together.
 
         Raises
         ------

@@ -158,7 +158,7 @@ class Simulation:
         return possible if asked and possible > 1 else 0
 
     def right(self, number: int) -> tuple[IntArray, ...]:
-        """The s columns that matter in a table, each as the features that say it, sorted.
+        """Draw the s columns that matter in a table, each as the features that say it, sorted.
 
         A field with one category is the same for everybody and does not matter, if enough others
         can. Fields that repeat each other come first.
@@ -174,7 +174,7 @@ class Simulation:
         return (alike, *(np.array([j]) for j in np.sort(others)))
 
     def table(self, number: int, rows: int) -> pa.Table:
-        """A table in its own units; `number` and `rows` say which."""
+        """Make a table in its own units; `number` and `rows` say which."""
         rng = np.random.default_rng([self.seed, number, rows])
         public, guesses, right = self.public, self.guesses, self.right(number)
         alike = {*right[0].tolist()} if self.repeated else set()
@@ -228,7 +228,7 @@ class Simulation:
         return pa.table(columns)
 
     def partition_seed(self, number: int, rows: int) -> int:
-        """Seed of the partitions of a table into blocks of rows."""
+        """Make the seed of the partitions of a table into blocks of rows."""
         words = f"{self.seed} {number} {rows} partitions"
         return random.Random(words).getrandbits(SEED_BITS)
 
@@ -238,7 +238,7 @@ class Simulation:
         return {j: self.ratio**-k for k, j in enumerate(order.tolist())}
 
     def _that_vary(self) -> Sequence[int]:
-        """The features that can matter: those with more than one value, if there are s of them."""
+        """Return the features that can matter: with more than one value, if there are s of them."""
         features = self.public.features
         vary = [j for j, e in enumerate(features) if _varies(e)]
         return vary if len(vary) >= self.support_size else range(len(features))
@@ -250,12 +250,12 @@ def _mixed(one: FloatArray, other: FloatArray, share: float) -> FloatArray:
 
 
 def _varies(encoder: Encoder) -> bool:
-    """True of all but a field with one category."""
+    """Return True for all but a field with one category."""
     return not isinstance(encoder, Ranked | Indicators) or encoder.levels > 1
 
 
 def _may_repeat(encoder: Encoder) -> bool:
-    """True of a field with a range; what is made of it repeats nothing by itself."""
+    """Return True for a field with a range; what is made of it repeats nothing by itself."""
     return isinstance(encoder, Scaled) and not isinstance(encoder.field, DerivedField)
 
 
