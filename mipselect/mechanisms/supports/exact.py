@@ -95,17 +95,17 @@ class ExactDraws(SupportMechanism):
     @staticmethod
     @abstractmethod
     def _listed_law(weights: IntegerWeights) -> ListedLaw:
-        """The law where all supports are listed with these weights."""
+        """Make the law where all supports are listed with these weights."""
 
     @staticmethod
     @abstractmethod
     def _cell_law(cells: Cells) -> CellLaw:
-        """The law where cells of supports are known."""
+        """Make the law where cells of supports are known."""
 
     @staticmethod
     @abstractmethod
     def rho_of(epsilon: float) -> float | None:
-        """ρ that follows from ε; None where no float can hold it."""
+        """Return the ρ that follows from ε; None where no float can hold it."""
 
     def __init__(
         self,
