@@ -101,7 +101,7 @@ def statements(
 
 
 def best(found: Sequence[Statement]) -> Statement:
-    """The statement with the least ε among those that say something."""
+    """Choose the statement with the least ε among those that say something."""
     return min(
         (statement for statement in found if statement.epsilon is not None),
         key=lambda statement: (statement.epsilon, statement.delta),

@@ -71,7 +71,7 @@ def _write_first(draft: Path, row: Row) -> None:
 
 
 def _make_durable(folder: Path) -> None:
-    """Have the system write the names in a folder to the disk, where it can."""
+    """Force the names in a folder to the disk, where the system can."""
     if os.name == "posix":
         descriptor = os.open(folder, os.O_RDONLY)
         try:
