@@ -307,6 +307,6 @@ ProblemSelector.score = NotAMethod("score")  # type: ignore[assignment]
 
 
 def _public_classes(loss: Loss) -> Classes | None:
-    """The classes that a loss knows without looking at y."""
+    """Return the classes that a loss knows without looking at y."""
     classes: Classes | None = getattr(loss, "classes", None)
     return classes
