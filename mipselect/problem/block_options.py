@@ -121,7 +121,7 @@ class BlockOptions:
         return R2 if by_r2 else BLOCKS
 
     def _chosen_of_table(self, n: int | None, public: PublicMap, support_size: int) -> str:
-        """`chosen` of a table; with a survey weight least squares, which alone takes it."""
+        """Choose as `chosen` does for a table; a survey weight goes with least squares only."""
         if public.weight is None:
             return self.chosen(n, parts_of_table(public), len(public.features), support_size)
         if self.score == R2:
@@ -198,7 +198,7 @@ class BlockOptions:
         always: Sequence[str],
         support_size: int,
     ) -> Instance | BlockScores:
-        """`of_table` of rows by `rows_of_table`, one of each person.
+        """Score rows by `rows_of_table`, one of each person, as `of_table` does.
 
         How many rows people have is private: the score must not depend on it.
         """
@@ -247,13 +247,13 @@ class BlockOptions:
 
 
 def _is_stream(source: Any, public: PublicMap) -> bool:
-    """True of a table that is in no file and has an unknown length: it may be read once only."""
+    """Return True for a table in no file and of unknown length: it may be read once only."""
     parts = open_table(source, public)
     return total_rows(part.rows for part in parts) is None and not any(p.places for p in parts)
 
 
 def _number_of_rows(source: Any, public: PublicMap) -> int:
-    """n, from the headers or in one pass."""
+    """Count the rows by the headers or in one pass."""
     parts = open_table(source, public)
     n = total_rows(part.rows for part in parts)
     if n is None:

@@ -315,7 +315,7 @@ class BlockScores(OfProblem):
         return scores
 
     def scores(self, supports: ArrayLike) -> FloatArray:
-        """F of every row of `supports`, shape (m, s): shape (m,). Sensitive.
+        """Compute F of every row of `supports`, shape (m, s): shape (m,). Sensitive.
 
         Raises
         ------
@@ -325,7 +325,7 @@ class BlockScores(OfProblem):
         return -self.values(self.problem.check_supports(supports))
 
     def values(self, supports: IntArray) -> FloatArray:
-        """-F of sorted supports, shape (m, s), small where a support is good. Sensitive."""
+        """Compute -F of sorted supports, shape (m, s), small where a support is good. Sensitive."""
         return -self.all_scores[_lexicographic_ranks(supports, self.n_features)]
 
     @property
@@ -334,7 +334,7 @@ class BlockScores(OfProblem):
         return self
 
     def with_support_size(self, support_size: int) -> BlockScores:
-        """Itself; scores of supports of another size are others.
+        """Return the scores themselves; a support of another size has no score here.
 
         Raises
         ------
@@ -350,7 +350,7 @@ class BlockScores(OfProblem):
 
 
 def _lexicographic_ranks(supports: IntArray, n_features: int) -> IntArray:
-    """`ranks.rank` of many sorted supports, shape (m,)."""
+    """Compute `ranks.rank` of many sorted supports, shape (m,)."""
     s = supports.shape[1]
     later = np.zeros(len(supports), dtype=np.int64)
     for i in range(s):
