@@ -120,7 +120,7 @@ def _entry_points() -> dict[str, EntryPoint]:
 
 
 def _made(name: str, threads: int | None, seed: int) -> Solver:
-    """The back end called `name`, or a `BrokenSolver` if it cannot be made or has no status."""
+    """Load the back end `name`; return a `BrokenSolver` if it cannot be made or has no status."""
     point = _entry_points()[name]
     try:
         solver: Solver = point.load()(threads=threads, seed=seed)

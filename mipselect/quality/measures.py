@@ -241,7 +241,7 @@ class Quality:
         return "\n".join(self.lines)
 
     def _repr_html_(self) -> str:
-        """The verdict, the measures as a table and the guarantee, for a notebook."""
+        """Write the verdict, the measures as a table and the guarantee, for a notebook."""
         titles = ("measure", "estimate", "low", "high")
         verdict: Block = Paragraph(f"{self.verdict}.")
         if not self.beats_chance:

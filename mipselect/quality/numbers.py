@@ -111,7 +111,7 @@ def r2_of_numbers(
 
 
 def _variance(sensitivity: int, epsilon: Fraction) -> float:
-    """2t², of Laplace noise of scale t."""
+    """Return 2t², the variance of Laplace noise of scale t."""
     return 2.0 * float(sensitivity / epsilon) ** 2
 
 

@@ -16,7 +16,7 @@ def ratio_interval(
     covariance: float = 0.0,
     quantile: float = QUANTILE,
 ) -> tuple[float, float]:
-    """All r ≥ 0 with |a - rb| ≤ q √Var(a - rb): Fieller's interval for a/b.
+    """Find all r ≥ 0 with |a - rb| ≤ q √Var(a - rb): Fieller's interval for a/b.
 
     Parameters
     ----------

@@ -271,7 +271,7 @@ def half_width(scale: Fraction, outside: float) -> int:
 
 
 def _of_rows(rows: int, scale: Fraction) -> ShareOfCount:
-    """Intervals of shares of a public number of rows."""
+    """Make intervals of shares of a public number of rows."""
 
     def interval(count: int, outside: float) -> tuple[float | None, float, float]:
         if not rows:
@@ -286,7 +286,7 @@ def _of_rows(rows: int, scale: Fraction) -> ShareOfCount:
 
 
 def _of_estimate(drawn: Sequence[Sequence[int]], scale: Fraction) -> ShareOfCount:
-    """Intervals of shares of a number of rows that is the mean of what the fields say of it."""
+    """Make intervals of shares of an estimated number of rows: the mean over the fields."""
     fields, cells = len(drawn), sum(map(len, drawn))
     size = sum(map(sum, drawn)) / fields
     variance = 0.5 / math.sinh(0.5 / float(scale)) ** 2
