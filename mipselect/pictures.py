@@ -175,7 +175,7 @@ def _draw(axes: Any, panel: Panel, picture: Picture) -> None:
 
 
 def _legend(figure: Any, grid: Any, names: Sequence[str]) -> None:
-    """One legend for all panels, in the order of `names`."""
+    """Draw one legend for all panels, in the order of `names`."""
     handles: dict[str, Any] = {}
     for axes in grid:
         for handle, name in zip(*axes.get_legend_handles_labels(), strict=True):
