@@ -38,12 +38,12 @@ class CbcMaster(ExecutableMaster):
         } | ({} if threads is None else {"threads": threads})
 
     def command(self) -> list[str]:
-        """CBC works through its arguments in order."""
+        """Write the command; CBC works through its arguments in order."""
         options = [word for name, value in self._options.items() for word in (f"-{name}", value)]
         return ["cbc", MODEL, *map(str, options), "-solve", "-solution", SOLUTION]
 
     def answer(self, solution: str, log: str) -> MasterSolution:
-        """The first line is the ending; the others are the columns that are not zero."""
+        """Read the answer: the ending in the first line, then the columns that are not zero."""
         ending, *columns = solution.splitlines()
         found = NODES.search(log)
         nodes = int(found[1]) if found else 0
@@ -73,5 +73,5 @@ class CbcSolver:
         return executable_status("cbc", "cbc", "coinor-cbc")
 
     def master(self, columns: int, cardinality: int) -> CbcMaster:
-        """A new master without cuts."""
+        """Make a new master without cuts."""
         return CbcMaster(columns, cardinality, self.threads, self.seed)

@@ -96,7 +96,7 @@ LAWS: dict[str, Law] = {
 
 
 def threshold(law: Law, scores: FloatArray, k: int, event: str, share: float) -> float | None:
-    """The ε at which an event has the probability `share`, by root finding; None if none has."""
+    """Find the ε at which an event has the probability `share`; None if there is none."""
 
     def above(log_epsilon: float) -> float:
         rest = max(1.0 - law(scores, k, math.exp(log_epsilon), event), TINY)

@@ -62,7 +62,7 @@ ON_BLOCKS = (
 
 
 def figures(x_label: str, *, log_x: bool = False) -> tuple[LineFigure, ...]:
-    """The fraction of true supports, and F1, against what varies."""
+    """Draw the fraction of true supports, and F1, against what varies."""
     return (
         LineFigure(TRUTH, x_label, log_x=log_x),
         LineFigure(F1, x_label, log_x=log_x, suffix="-f1"),
@@ -155,7 +155,7 @@ class Problem:
 
     @classmethod
     def generated(cls, recipe: SupportRecovery, data_seed: int) -> Problem:
-        """New data."""
+        """Generate new data."""
         make = logistic_gaussian if recipe.loss == "hinge" else correlated_gaussian
         X, y = make(
             recipe.n,
@@ -267,7 +267,7 @@ class Problem:
         return selector.mechanism(self.X, self.y)
 
     def _votes(self) -> Mechanism[Support]:
-        """Blocks vote for all non-zeros; Laplace noise of scale 2s/ε on the counts.
+        """Let blocks vote for all non-zeros, with Laplace noise of scale 2s/ε on the counts.
 
         Ballots need no bounds, so the rows are not clipped: in clipped blocks the penalty of the
         paper would leave no coefficient at all.
@@ -296,7 +296,7 @@ class Problem:
 
 
 def clipped(values: FloatArray, bound: float) -> FloatArray:
-    """Entries between -bound and bound."""
+    """Clip entries to between -bound and bound."""
     return np.clip(values, -bound, bound)
 
 

@@ -50,7 +50,7 @@ AHEAD, LEVEL, BEHIND = "ahead", "level", "behind"
 
 
 def compared(first: Middle, second: Middle, margin: float = 0.0, *, higher: bool = True) -> str:
-    """`AHEAD`, `LEVEL` or `BEHIND`: beyond errors and a margin."""
+    """Return `AHEAD`, `LEVEL` or `BEHIND`: beyond errors and a margin."""
     better, worse = (first, second) if higher else (second, first)
     if clearly_above(better, worse, margin):
         return AHEAD
@@ -112,7 +112,7 @@ class Ahead:
         return NOT_SEEN if behind else SEEN if ahead else OPEN
 
     def pairs(self, results: Results) -> Iterator[tuple[str, Middle, Middle]]:
-        """Every place where both were measured."""
+        """Yield every place where both were measured."""
         panels = self.panels or tuple(results.panels(self.metric))
         for panel in panels:
             best = results.line(panel, self.better, self.metric)

@@ -91,7 +91,7 @@ class TableRecipe(Recipe, Protocol):
     """A recipe for every table of a kind that there is."""
 
     def on(self, table: str) -> Recipe:
-        """The recipe for the table of this name."""
+        """Return the recipe for the table of this name."""
 
 
 @dataclass(frozen=True)

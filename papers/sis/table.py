@@ -86,7 +86,7 @@ class LassoFit:
 
 
 def nearest(table: str) -> Computed:
-    """The way whose R² is nearest to the published one of a table."""
+    """Find the way whose R² is nearest to the published one of a table."""
 
     def look(results: Results) -> Finding:
         line = results.line("", table, R2.key)
@@ -116,7 +116,7 @@ def _one_way(results: Results) -> Finding:
 
 
 def from_minus_one_to_one(X: FloatArray) -> FloatArray:
-    """Every column mapped onto [-1, 1] by its own range."""
+    """Map every column onto [-1, 1] by its own range."""
     low, high = X.min(axis=0), X.max(axis=0)
     width = np.where(high > low, high - low, 1.0)
     mapped: FloatArray = 2.0 * (X - low) / width - 1.0
