@@ -72,7 +72,7 @@ def write_whole(path: Path, content: bytes, *, sensitive: bool = False) -> None:
 
 
 def save(path: Path, content: bytes, *, sensitive: bool = False) -> None:
-    """Do the same; raise `MipselectError`, naming the file, if it cannot be written."""
+    """Write a file whole; raise `MipselectError`, naming the file, if it cannot be written."""
     try:
         write_whole(path, content, sensitive=sensitive)
     except OSError as error:

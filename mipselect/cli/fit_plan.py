@@ -307,7 +307,7 @@ class FitPlan:
 
     @property
     def asked(self) -> Mapping[str, Any]:
-        """The same and the bounds of the model, as part of a report."""
+        """The question and the bounds of the model, as part of a report."""
         largest = self.drawn.model_on(self.drawn.widest)
         params = largest.get_params(deep=False)
         loss = params.get("loss")

@@ -56,7 +56,7 @@ class SolverSettings:
 
     @property
     def of_solvers(self) -> Mapping[str, Mapping[str, float]]:
-        """The same by the names of the options of each solver that takes the model."""
+        """The settings by the names of the options of each solver that takes the model."""
         takes_linear = {"highs", "cbc"}
         return {
             solver: {option: self._value(solver, meaning) for option, meaning in options.items()}

@@ -39,10 +39,10 @@ SECONDS_OF_PARTITIONS = 0.5
 `select` where all of them take longer."""
 
 SECONDS_OF_SCORES = 2.0
-"""The same of one partition: fewer rows are scored where it takes longer,"""
+"""Estimated time of the block R² of one partition: fewer rows are scored where it takes longer."""
 
 LEAST_BLOCKS = 20
-"""but at least so many blocks."""
+"""So many blocks are scored however long they take."""
 
 ENTRIES_OF_PARTITIONS = 20_000_000
 """Rows times columns times partitions of least squares on blocks; fewer partitions beyond."""
@@ -205,7 +205,7 @@ class Question:
 
     @cached_property
     def of_single_rows(self) -> Question:
-        """The same question of a table with one row of each person."""
+        """The question about a table with one row of each person."""
         unit = self.schema.privacy_unit
         if unit is None:
             return self

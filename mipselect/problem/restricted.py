@@ -229,7 +229,7 @@ class Restricted(OfProblem):
 
     @cached_property
     def _tied(self) -> PreparedLoss:
-        """The same for any support size."""
+        """The loss tied to the clipped data, for any support size."""
         return on_features(self.data.prepared(self.problem), self.layout.features)
 
     def with_support_size(self, support_size: int) -> Self:

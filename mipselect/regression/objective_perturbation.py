@@ -46,7 +46,7 @@ REACH = 3.0
 """Bound of predictions by the squared loss of a table, in bounds of the target."""
 
 FAR = 60.0
-"""The same where the slope of the loss is bounded: no bound in practice, for the ridge decides."""
+"""Bound of predictions where the slope of the loss is bounded; in practice the ridge decides."""
 
 OUTLYING = 2.0**10
 """Targets are clipped to so many of their bounds where a bounded slope makes it no dearer."""

@@ -50,7 +50,7 @@ class ModelRows:
 
 
 RowsOf = Callable[[Support, tuple[int, ...], random.Random], ModelRows]
-"""The same to its rows. It may draw, and what that costs is part of the guarantee of the pair."""
+"""Function from a support to its rows. It may draw; the pair pays for that."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -288,7 +288,7 @@ class SelectThenRegress(NumberPredictor):
         ranges: Mapping[str, tuple[float, float]] | None = None,
         unit_rule: str = "first",
     ) -> Self:
-        """Do the same on a table, by the public map of its schema.
+        """Draw features and coefficients of a table, by the public map of its schema.
 
         Bounds of the two estimators follow from the schema where they are None; `release_` has
         the coefficients in the units of the table too, and `predict` takes a table.

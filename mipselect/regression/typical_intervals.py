@@ -106,7 +106,7 @@ class Size:
 
     @property
     def weights_of_places(self) -> IntArray:
-        """The same without the weight of the size; below 2^53 together."""
+        """Weights without that of the size; below 2^53 together."""
         _, bits = np.frexp(np.abs(self.places).astype(np.float64))
         octaves = np.maximum(bits.astype(np.int64) - 1, 0)
         weights: IntArray = np.int64(1) << (30 - 3 * octaves // 2)

@@ -50,7 +50,7 @@ class FeatureProblem:
 
 
 class FenchelFeatures(FeatureProblem):
-    """The same for a loss that bounds itself by dual points."""
+    """A loss on features that bounds itself by dual points."""
 
     columns: FenchelLoss
 
@@ -88,7 +88,7 @@ class FenchelFeatures(FeatureProblem):
 
 
 class ScaledFenchelFeatures(FenchelFeatures):
-    """The same for a loss that can give features ridges of their own."""
+    """A loss on features that can have ridges of their own."""
 
     columns: ScaledFenchelLoss
 

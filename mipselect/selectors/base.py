@@ -77,7 +77,7 @@ class PrivateSelector(SelectorMixin, PrivateDraw):  # type: ignore[misc]
 
     @property
     def guarantees(self) -> dict[str, Guarantee]:
-        """The same by neighbouring relation, for all relations that it is stated for."""
+        """Guarantees by neighbouring relation, for all relations that have one."""
         return {self.guarantee.relation: self.guarantee}
 
     @property

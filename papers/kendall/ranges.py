@@ -26,7 +26,7 @@ INSIDE = 1.0, 99.0
 """Percentiles between which a column's range is said to be known."""
 
 BOUNDS: dict[str, Any] = {"x_bound": 1.0, "y_bound": 1.0, "coef_bound": 2.0, "ridge": 1.0}
-"""The same for all tables; in these units least squares on five columns is 0.4 to 2.0 long."""
+"""Bounds of all tables; in these units least squares on five columns is 0.4 to 2.0 long."""
 
 TOP_R_OP, EXACT_OP = "ranges: top-R + OP", "ranges: exact + OP"
 EXACT_ADA, K_ADA, ADA = "ranges: exact + AdaSSP", "ranges: K-AdaSSP", "ranges: AdaSSP"

@@ -184,7 +184,7 @@ class Somewhere:
     ahead: Ahead
 
     def judged(self, results: Results) -> Finding:
-        """Look for one place."""
+        """Look for one place where it is ahead."""
         pairs = list(self.ahead.pairs(results))
         if not pairs:
             return Finding(OPEN, "nothing of it was measured")
@@ -293,5 +293,5 @@ class Computed:
     look: Callable[[Results], Finding]
 
     def judged(self, results: Results) -> Finding:
-        """Look."""
+        """Look at the results by the function of the claim."""
         return self.look(results)

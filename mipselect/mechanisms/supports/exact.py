@@ -46,7 +46,7 @@ MAX_LISTED = 1_000_000
 """More supports are not listed; their values and weights would fill the memory."""
 
 MAX_LISTED_SOLVED = 5_000
-"""The same where every value is an optimisation problem to be solved."""
+"""More are not listed where every value is an optimisation problem to be solved."""
 
 LARGEST_ALLOWANCE = 20.0
 """An exact draw is refused where every try is rejected with probability 1 - e^-20 or more."""
