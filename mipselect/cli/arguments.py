@@ -143,7 +143,7 @@ def of_blocks(
         require_together(LOSS, chosen, named=option_named)
         return None
     if options.loss is not None:
-        raise InvalidInput("--loss goes with --score loss: of blocks it is least squares")
+        raise InvalidInput("--loss goes with --score loss; blocks have least squares or R²")
     return blocks_of_draws(options, method, **scales)
 
 

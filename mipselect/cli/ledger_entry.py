@@ -172,5 +172,5 @@ def told_of_the_ledger(ledger: Ledger | None) -> Iterator[None]:
             raise
         raise InterruptedDraw(
             "interrupted: nothing was released, and what was charged to the ledger stays charged; "
-            f"'mipselect ledger show {ledger.path}' tells"
+            f"'mipselect ledger show {ledger.path}' shows it"
         ) from None

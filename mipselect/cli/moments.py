@@ -225,7 +225,7 @@ def _notes(output: Path, data: list[str], resume: bool) -> Path | None:
     notes = output.with_name(output.name + PARTIAL)
     if any("://" in source for source in data):
         if resume:
-            raise InvalidInput("--resume is for files here; of a URL all is read again")
+            raise InvalidInput("--resume is for files on this machine; a URL is read anew")
         return None
     if notes.exists() and not resume:
         raise InvalidInput(

@@ -387,7 +387,7 @@ class Instance(Restricted):
             raise InvalidInput("give X and y, or a table with schema and target")
         if hasattr(X, "__dask_graph__"):
             if not (groups is None and always is None and feature_names is None):
-                raise InvalidInput("of Dask collections every column is a feature of its name")
+                raise InvalidInput("in Dask collections every column is a feature by its own name")
             moments = block_moments_of_dask(X, y, blocks)
             return cls.from_moments(
                 moments, support_size=support_size, coef_bound=coef_bound, ridge=ridge

@@ -279,7 +279,7 @@ class Restricted(OfProblem):
         if self.problem.blocks is not None:
             raise InvalidInput("coefficients of normalised blocks have no unit of the table")
         if self.units is None:
-            raise InvalidInput("units are known of a table with a schema only: Instance.from_table")
+            raise InvalidInput("only a table with a schema has units: use Instance.from_table")
         fit = self.fit(support)
         chosen = [self.groups[j] for j in self.check_support(support).tolist()]
         indices = [j for group in (*chosen, *self.always) for j in group]

@@ -114,7 +114,7 @@ class ModelRelease(Release):
             coefficients = checked_finite(self.coefficients, "coefficients", size)
             set_fields(self, coefficients=coefficients)
         if self.rows.size != size:
-            raise InvalidInput(f"{size} columns, but rows of {self.rows.size} entries")
+            raise InvalidInput(f"there are {size} columns, but rows have {self.rows.size} entries")
         (intercept,) = checked_finite([self.intercept], "intercept", 1)
         names = [checked_name(name, "the name of a bound") for name in self.bounds]
         values = checked_finite(self.bounds.values(), "bounds", len(names))
@@ -208,7 +208,7 @@ class ModelRelease(Release):
             If this is no model of a table, or no model was released.
         """
         if self.table is None:
-            raise InvalidInput("units are known of a model of a table with a schema only")
+            raise InvalidInput("only a model of a table with a schema has units")
         log_odds = self.has_probabilities
         return self.table.equation(self._released(), self.intercept, log_odds=log_odds)
 

@@ -64,7 +64,7 @@ class RowMap:
         if self.fields is not None:
             widths = tuple(checked_integer(w, "the width of a field", 1) for w in self.fields)
             if sum(widths) != self.size:
-                raise InvalidInput(f"fields of {sum(widths)} columns, but rows of {self.size}")
+                raise InvalidInput(f"fields have {sum(widths)} columns, but rows have {self.size}")
             set_fields(self, fields=widths)
 
     @property

@@ -79,7 +79,7 @@ class TablePlan:
         if self.ranges is not None and self.blocks is None:
             raise InvalidInput(
                 "private ranges are drawn after the fields, which must be drawn from blocks of "
-                "rows: no loss, bound or ridge of the selection, and a method that knows blocks"
+                "rows: give the selection no loss, bound or ridge, and a method that knows blocks"
             )
         if self.classifies and self.public.units.classes is None:
             raise InvalidInput(

@@ -207,13 +207,13 @@ class ProblemSelector(PrivateSelector):
 
     def _from_dask(self, X: Any, y: Any, source: random.Random) -> SupportMechanism:
         if self.asked_score == R2:
-            raise InvalidInput("block R² needs the rows: of Dask collections score='blocks'")
+            raise InvalidInput("block R² needs the rows; Dask collections go with score='blocks'")
         if self.asked_score != LOSS:
             return self.on(self._summed_blocks(X, y, source))
         loss = checked_loss(self.loss)
         require_squared(loss)
         if self.always_bound is not None:
-            raise InvalidInput("of Dask collections x_bound bounds all columns: no always_bound")
+            raise InvalidInput("Dask collections have one x_bound; leave out always_bound")
         given = self._public(*BOUNDS)
         coef_bound, ridge = given.pop("coef_bound"), given.pop("ridge")
         parts: dict[str, Any] = {

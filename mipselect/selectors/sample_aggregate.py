@@ -158,7 +158,7 @@ class SampleAggregateSelector(ScoreSelector):
         folds = len(sums.moments.folds)
         if self.penalise_intercept or self.n_blocks not in (None, folds):
             raise InvalidInput(
-                f"of moments the {folds} folds are the blocks, and an intercept has no "
+                f"the {folds} folds of the moments are the blocks, and an intercept has no "
                 "penalty; make the moments with another number of folds"
             )
         return top_k_named(self.top_k, MECHANISMS)(

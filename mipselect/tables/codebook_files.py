@@ -116,7 +116,7 @@ def _schema_of_resource(content: Mapping[str, Any], path: Path, file: str) -> An
     chosen = [each for each in resources if file in _files(each)] or resources
     if len(chosen) != 1:
         known = [str(each.get("name", "?")) for each in resources]
-        raise InvalidInput(f"has no one resource that is {shown(file)}; it has {listed(known)}")
+        raise InvalidInput(f"must have one resource that is {shown(file)}; it has {listed(known)}")
     schema = chosen[0].get("schema")
     if isinstance(schema, str):
         if "://" in schema or ".." in schema or schema.startswith("/"):

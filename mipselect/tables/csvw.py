@@ -64,7 +64,7 @@ def csvw_codebook(
     chosen = of_file or list(tables)
     if len(chosen) != 1:
         known = [str(table.get("url", "?")) for table in tables]
-        raise InvalidInput(f"describes no one table that is {shown(file)}, but {listed(known)}")
+        raise InvalidInput(f"must describe {shown(file)} as one table; it has {listed(known)}")
     table = chosen[0]
     schema = table["tableSchema"]
     columns = schema.get("columns")

@@ -196,7 +196,7 @@ def _terms(encoder: Encoder, block: Sequence[float]) -> tuple[float, list[Term]]
         case Ranked():
             kind, category, reference = PER_STEP, None, field.category_names[0]
         case _:
-            raise TypeError(f"no terms are known of a {type(encoder).__name__}")
+            raise TypeError(f"a {type(encoder).__name__} has no known terms")
     slope = block[0] / column.scale
     terms = [Term(field.name, kind, slope, category, reference, column.offset, unit=field.unit)]
     aside = not field.may_be_missing

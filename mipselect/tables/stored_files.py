@@ -74,7 +74,7 @@ def stored_parts(file: TableFile) -> tuple[Part, ...]:
     elif not Path(source).exists() and glob.has_magic(source):
         paths = sorted(glob.glob(source, recursive=True))
         if not paths:
-            raise InvalidInput(f"{source}: no file is called so")
+            raise InvalidInput(f"{source}: there is no such file")
     else:
         paths = [source]
     places = [place_here(path) for path in paths]

@@ -57,7 +57,7 @@ def checked_encoding(name: str, what: str = "encoding") -> str:
     known = found.name.replace("_", "-")
     if known in NO_TEXT or known.startswith(STATEFUL):
         raise InvalidInput(
-            f"{what}: of {shown(name)} no row can be read by itself; save the file as UTF-8"
+            f"{what}: in {shown(name)} no row can be read by itself; save the file as UTF-8"
         )
     return UTF8 if known == "utf-8-sig" else known
 
