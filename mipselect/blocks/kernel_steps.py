@@ -57,7 +57,7 @@ class Products:
         return Products(self.once[left, left], self.twice[left, left], self.trace, self.penalty)
 
     def alone(self, first: int, count: int) -> Products:
-        """Take a few adjacent columns, and the target, out of all."""
+        """Keep a few adjacent columns, and the target."""
         kept = [*range(first, first + count), len(self.once) - 1]
         both = np.ix_(kept, kept)
         return Products(self.once[both], self.twice[both], self.trace, self.penalty)

@@ -239,7 +239,7 @@ def _times(matrix: FloatArray, vector: FloatArray) -> FloatArray:
 
 
 def _start(problems: Problems) -> _State:
-    """Start at α in the middle of its box, β = 0, and multipliers of the first condition."""
+    """Start in the middle of the box, at β = 0, with multipliers that meet the first condition."""
     m, s, k = problems.columns.shape
     box = problems.box
     shape = (m, k)

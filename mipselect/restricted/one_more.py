@@ -116,7 +116,7 @@ class _Start:
             self.inverse = np.linalg.pinv(system, hermitian=True)
 
     def slopes(self, residual: FloatArray) -> FloatArray:
-        """Find a dual point where these are the residuals, of any shape (..., n)."""
+        """Compute a dual point where these are the residuals, of any shape (..., n)."""
         scaled = residual / self.width + self.offset
         return np.clip(scaled, self.box.low, self.box.high, out=scaled)
 

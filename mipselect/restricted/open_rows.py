@@ -150,7 +150,7 @@ class _Batch:
 
 
 def _on_the_way(problems: Problems, center: FloatArray, coef: FloatArray) -> FloatArray:
-    """Find the best of a few points between two, shape (m, s), where most rows are closed."""
+    """Find the best of a few points between two, shape (m, s); most rows are closed there."""
     columns, box, ridge = problems.columns, problems.box, problems.ridge
     here, change = predictions(columns, center), predictions(columns, coef - center)
     best, least = center, np.full(len(center), np.inf)

@@ -40,7 +40,7 @@ def streamed_row_tops(
     height: int = HEIGHT,
     memory: int = MEMORY,
 ) -> FloatArray:
-    """Bound the `count` largest |G_jk| of every candidate j over candidates k ≠ j, falling.
+    """Bound the `count` largest |G_jk| over candidates k ≠ j from above, falling, for each j.
 
     Parameters
     ----------

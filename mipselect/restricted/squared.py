@@ -69,7 +69,7 @@ class PreparedSquared:
         ridge: float,
         radius: float,
     ) -> PreparedSquared:
-        """Prepare the loss from G, b and d of n rows that are not there."""
+        """Prepare the loss from sums G, b and d of n rows, without the rows."""
         new = cls.__new__(cls)
         new._hold(gram, moment, target_norm, n, ridge, radius, rows=None)
         return new

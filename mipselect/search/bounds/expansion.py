@@ -120,7 +120,7 @@ class Expansion(ABC):
 
 
 def likely(terms: FloatArray, budgets: Sequence[Budget], more: int) -> IntArray:
-    """Choose the features with the largest terms of some row, `more` than are counted; sorted."""
+    """Choose the features with the largest terms of some row, `more` beyond each count; sorted."""
     found = []
     for budget in budgets:
         count = min(budget.count + more, len(budget.positions))

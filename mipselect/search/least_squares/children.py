@@ -74,7 +74,7 @@ class Children:
 
 
 def children_of(node: SquaredNode, order: IntArray, start: int, stop: int) -> Children:
-    """Make the children that take order[start:stop]; those after add a taken feature no more."""
+    """Make a child for each of order[start:stop]; children after it do not add its feature."""
     first, later = order[start:stop], order[start + 1 :]
     root = np.sqrt(node.h[first])
     row = node.rectangle(first, later) / root[:, None]

@@ -172,7 +172,7 @@ def _most(node: SquaredNode) -> int:
 
 
 def pair_shares(children: Children) -> FloatArray:
-    """Compute u with gain({j, l}) ≤ u_j + u_l for the pairs of every child, (F, L); else -inf.
+    """Compute u with gain({j, l}) ≤ u_j + u_l for pairs of every child, (F, L); -inf elsewhere.
 
     By dominance as in `gain_shares`, where |H_jl| is bounded by √(h_j - ρ)√(h_l - ρ) and by
     |G_jl| and what the base takes from it (docs/mathematics/cuts.md, (7)).

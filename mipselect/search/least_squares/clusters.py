@@ -92,7 +92,7 @@ def largest_by_first(with_first: list[FloatArray]) -> FloatArray:
 def far_sums(
     node: SquaredNode, near: LiveSets, place: IntArray, alone: FloatArray, omega: FloatArray
 ) -> FloatArray:
-    """Bound sums of the c largest |H_jl|/√(h_jh_l) over l that are not near to j; (m, L).
+    """Bound sums of the c largest |H_jl|/√(h_jh_l) over l not near to j from above; (m, L).
 
     With an allowance for rounding of H, in row c = 0 too. Of some rows all entries are looked at;
     those of the others are |G_jl| and what the base takes of it at most.
@@ -158,7 +158,7 @@ def _largest(C: FloatArray, count: int) -> FloatArray:
 def cheap_cluster_gains(
     least: FloatArray, at: IntArray, alone: FloatArray, omega: FloatArray, far: FloatArray
 ) -> FloatArray:
-    """Bound `cluster_gains` by the least eigenvalues of G + λI on the clusters; shape (N,).
+    """Bound `cluster_gains` from above by least eigenvalues of G + λI on clusters; shape (N,).
 
     Parameters
     ----------

@@ -12,7 +12,7 @@ from mipselect.search.least_squares.node import SquaredNode
 
 
 def sparse_diagonal_cut(node: SquaredNode, chosen: IntArray) -> Cut:
-    r"""Compute the sparse-diagonal cut on the Schur-complemented problem, at any set T of features.
+    r"""Compute the sparse-diagonal cut on the Schur complement, at any set T of live features.
 
     R(B ∪ T') ≥ R_ν(B ∪ T) + (1/2n) [Σ_{j∈T\T'} M_j β_j² - Σ_{j∈T'\T} w_j²/M_j] for |T'| = m,
     with β = H_TT⁻¹ g_T, w = g - H_·T β and a diagonal M such that H - M is positive semidefinite

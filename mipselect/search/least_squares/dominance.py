@@ -19,7 +19,7 @@ def dominated_diagonal(h: FloatArray, off_sums: FloatArray, ridge: float) -> Flo
 
 
 def safe_share(D: FloatArray, ridge: float) -> FloatArray:
-    """Find the largest θ ≤ 1 with ρ + θD ≥ ρ/2 along the last axis of D, which becomes 1 long."""
+    """Find the largest θ ≤ 1 with ρ + θD ≥ ρ/2 along the last axis of D, kept with length 1."""
     worst = D.min(axis=-1, keepdims=True, initial=0.0)
     return np.asarray(0.5 * ridge / np.maximum(-worst, 0.5 * ridge))
 

@@ -296,7 +296,7 @@ def off_diagonal_sums(node: SquaredNode, count: int) -> FloatArray:
 
 
 def cheap_off_sums(node: SquaredNode, count: int) -> FloatArray:
-    """Bound the sums of the `count` largest |H_jl| without any block of H, shape (L,).
+    """Bound sums of the `count` largest |H_jl| from above without a block of H, shape (L,).
 
     |H_jl| ≤ √((h_j - ridge)(h_l - ridge)), and |H_jl| ≤ |G_jl| + ‖W_j‖‖W_l‖ with the tops of G.
     """

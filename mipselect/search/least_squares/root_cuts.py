@@ -69,7 +69,7 @@ def root_cut(center: Center, level: int) -> ModularBound:
 
 
 def _among_candidates(center: Center, count: int) -> FloatArray:
-    """Bound sums of the `count` largest |H_jk| among candidates k ≠ j, shape (p-s,)."""
+    """Bound sums of the `count` largest |H_jk| over candidates k ≠ j from above, shape (p-s,)."""
     if count == 0:
         return np.zeros(len(center.candidates))
     whole = center.whole.restricted(center.candidates)

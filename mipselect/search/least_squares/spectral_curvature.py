@@ -108,7 +108,7 @@ class LeftOver:
         return np.asarray(rows - self.across[:, places].T @ self.across)
 
     def off_sums(self, count: int) -> FloatArray:
-        """Bound sums of the `count` largest entries of rows of |R| off the diagonal, (L,).
+        """Bound sums of the `count` largest |R_jl| over l ≠ j from above, shape (L,).
 
         Where there are many rows, |E_jl| + ‖A_j‖‖A_l‖ bounds their entries; those for which that
         is more than the diagonal are looked at, if they are few.
