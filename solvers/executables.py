@@ -68,7 +68,7 @@ class ExecutableMaster(Master):
 
     @abstractmethod
     def answer(self, solution: str, log: str) -> MasterSolution:
-        """Read the answer in these two texts, perhaps with a ValueError or IndexError."""
+        """Read the answer in these two texts; it may raise ValueError or IndexError."""
 
     def add_row(self, coefficients: FloatArray, least: float, most: float) -> None:
         """Write the row with all digits of its numbers, as two rows if it has two sides."""

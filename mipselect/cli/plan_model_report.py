@@ -12,7 +12,7 @@ from mipselect.planning.simulated_fits import FRESH_ROWS
 
 
 def model_table(plan: ModelPlan) -> Table:
-    """Make a row for every number of rows, with a column for every ε and one without privacy."""
+    """Make a table: a line for every number of rows, a column for every ε and one without noise."""
     table = Table()
     table.add_column(plan.measure)
     for epsilon in plan.epsilons:

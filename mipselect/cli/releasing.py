@@ -119,7 +119,7 @@ def plan_draws(drawing: SupportDrawOptions) -> Plan:
 
 
 def default_method(ledger: Ledger | None) -> MethodKind:
-    """Choose permute-and-flip; where ρ is counted it costs four times as much as exponential."""
+    """Choose permute-and-flip, or the exponential mechanism where ρ is counted: it costs less ρ."""
     if ledger is not None and ledger.currency == "rho":
         return MethodKind.EXPONENTIAL
     return MethodKind.PERMUTE_AND_FLIP

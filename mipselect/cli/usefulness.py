@@ -71,9 +71,9 @@ def largest_range(problem: Problem, n: int) -> float:
 
 
 def surprises(problem: Problem, method: ProblemSelector) -> dict[int, float]:
-    """Return -log μ(S) of a support by its size, for the law μ that is drawn without data.
+    """Return -log μ(S) of a support by its size, where all μ(S) add up to 1; public.
 
-    It is the probability of an exponential mechanism without data.
+    An exponential mechanism without data has the law μ.
     """
     p = problem.n_features
     if not isinstance(method, ExactDrawSelector) or method.sizes is None:

@@ -20,9 +20,7 @@ ROUNDING = 1e-12
 
 
 def pure_rho(epsilon: float) -> float | None:
-    """Compute ε²/2, rounded up, which holds for anything ε-private.
-
-    None where no float can hold it.
+    """Compute ε²/2, rounded up, which holds for anything ε-private; None beyond all floats.
 
     Bun and Steinke, "Concentrated differential privacy", 2016, proposition 1.4.
     """

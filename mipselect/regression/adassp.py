@@ -55,7 +55,7 @@ class _AdaSSP(PrivateRegressor):
     noise_grows_with_ranges: ClassVar[bool] = True
 
     def _promise(self, size: int) -> Guarantee:
-        """Return (ε, δ), and ρ = μ²/2."""
+        """Return the guarantee: (ε, δ), and ρ = μ²/2."""
         self._target_bound()
         self._deviations(size)
         rho = gaussian_rho(largest_mu(self.epsilon, self.delta))
@@ -63,10 +63,10 @@ class _AdaSSP(PrivateRegressor):
 
     @abstractmethod
     def _target_bound(self) -> float:
-        """Return B_y."""
+        """Return B_y, the bound of the target."""
 
     def _residual_bound(self) -> float:
-        """Return B_r."""
+        """Return B_r, the bound of the residuals: here B_y."""
         return self._target_bound()
 
     def _rounds(self) -> int:
@@ -151,7 +151,7 @@ class _AdaSSP(PrivateRegressor):
     def _draw_sizes(
         self, target: FloatArray, deviation: float, source: random.Random, private: bool
     ) -> tuple[dict[str, FloatArray], dict[str, float]]:
-        """Return further statistics, and public numbers that go with them: none."""
+        """Return further statistics, and public numbers that go with them: here none."""
         return {}, {}
 
 

@@ -134,7 +134,7 @@ class _ObjectivePerturbation(PrivateLinearModel):
         self.quality_ = release.quality
 
     def _promise(self, size: int) -> Guarantee:
-        """Return pure ε."""
+        """Return the guarantee: pure ε."""
         self._perturbation(size)
         return Guarantee(self.epsilon, relation=self.relation)
 
@@ -144,7 +144,7 @@ class _ObjectivePerturbation(PrivateLinearModel):
 
     @abstractmethod
     def _target_bound(self) -> float:
-        """Return B_y."""
+        """Return B_y, the bound of the target."""
 
     def _rows(self, size: int) -> RowMap:
         """Return the map of rows, which are bounded."""
@@ -158,7 +158,7 @@ class _ObjectivePerturbation(PrivateLinearModel):
         return math.isfinite(self._loss().slope(1.0, math.inf))
 
     def _radius(self, size: int) -> float:
-        """Return r."""
+        """Return r, the bound of the coefficients."""
         if self.coef_bound is None and self._bounds_slopes:
             return FAR * self._target_bound() / self._rows(size).norm
         return float(self._public("coef_bound")["coef_bound"])

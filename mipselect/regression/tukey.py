@@ -138,7 +138,7 @@ class TukeyRegressor(PrivateRegressor):
     _per_column: ClassVar[tuple[str, ...]] = ("coef_bound", "coef_step")
 
     def _promise(self, size: int) -> Guarantee:
-        """Return (ε, δ)."""
+        """Return the guarantee: (ε, δ)."""
         if self.block_size is not None:
             checked_integer(self.block_size, "block_size", size + self.fit_intercept)
         self._grid(size)

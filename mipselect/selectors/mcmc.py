@@ -101,7 +101,7 @@ class MCMCSelector(RowsSelector):
         return {"intercept": self.intercept, "always_bound": self.always_bound, **given}
 
     def radius_of(self, problem: Problem) -> float:
-        """Return B."""
+        """Return B, the bound of the coefficients."""
         if self.coef_bound is not None:
             return float(self.coef_bound)
         layout = problem.layout

@@ -132,9 +132,9 @@ def normalized_losses(
 ) -> FloatArray:
     """Compute ε s_a / 2 = max_b (ε (q_b - q_a) / 2 + m (Δ_a - Δ_b)) / (Δ_a + Δ_b), m = ε t / 2.
 
-    At least 0, for b = a. Two items that cannot move at all compare as ±`LARGEST` or 0. Each pair
-    has a difference of its own: q + tΔ would lose digits. The second term is public, so that its
-    rounding costs nothing.
+    The shape is (d,). Values are at least 0, for b = a. Two items that cannot move at all compare
+    as ±`LARGEST` or 0. Each pair has a difference of its own: q + tΔ would lose digits. The second
+    term is public, so that its rounding costs nothing.
     """
     step = max(1, CHUNK // scores.size)
     parts = []

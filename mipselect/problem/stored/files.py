@@ -155,7 +155,7 @@ class StoredData:
         return self.data
 
     def drawn_from(self) -> Instance | BlockScores:
-        """Return the instance, or the scores; an error about a wrong target names the file."""
+        """Return the instance, or the scores; `InvalidInput` for a wrong target names the file."""
         if self.problem.score != R2:
             return self.instance()
         if not isinstance(self.data, Rows):

@@ -159,7 +159,7 @@ def _unit_rows(layout: Layout, table: Any) -> Iterator[tuple[slice, FloatArray]]
 
 
 def _lengths(sums: Sequence[int | Fraction], starts: IntArray, divisor: int) -> FloatArray:
-    """Compute the length of every feature's sums, divided and cut to multiples of 1/UNIT."""
+    """Compute lengths of features' sums, divided and rounded down to multiples of 1/UNIT."""
     squares = [value * value for value in sums]
     ends = pairwise(starts.tolist())
     lengths = [math.isqrt(math.floor(sum(squares[i:j]))) // divisor for i, j in ends]
