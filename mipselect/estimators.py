@@ -34,7 +34,7 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     Attributes
     ----------
     guarantee_ : Guarantee
-        Of the draw.
+        Guarantee of the draw.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Only if X had names.

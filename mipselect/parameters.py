@@ -36,7 +36,7 @@ class Parameter:
     flag : str or None
         Option of the command line.
     check : callable or None
-        Of a value. None is right where it is the default.
+        Check of a value. None is right where it is the default.
     assumption : str or None
         Words for it in the message that it is missing: of a public assumption without a default.
     last : bool

@@ -30,7 +30,7 @@ COLOURS = (
 )
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<")
 STYLES = ("-", "-.", ":")
-"""Of the first lines, and of those whose colours come again."""
+"""Styles of the first lines, and of those whose colours come again."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Picture:
         Labels with their units.
     panels : tuple of Panel
     names : tuple of str
-        Of all lines that there could be, in order; it fixes their colours.
+        Names of all lines that there could be, in order; it fixes their colours.
     yardstick : str
         The name that is drawn grey and dashed.
     fraction : bool

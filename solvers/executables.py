@@ -53,7 +53,7 @@ class ExecutableMaster(Master):
     ----------
     columns, cardinality : int
     tolerance : float
-        By how much the solver may leave a row or an integral variable off.
+        How far the solver may leave a row or an integral variable off.
     """
 
     def __init__(self, columns: int, cardinality: int, tolerance: float) -> None:

@@ -68,7 +68,7 @@ def solver_by_name(name: str, *, threads: int | None = None, seed: int = 0) -> S
     threads : int, optional
         Default: what the solver chooses.
     seed : int
-        Of the solver's own choices; the results differ in ties and in time only.
+        Seed of the solver's own choices; the results differ in ties and in time only.
 
     Raises
     ------

@@ -233,7 +233,7 @@ def _counts_of_batch(
 ) -> IntArray:
     """Add up counts over some blocks; rows have shape (B, b, C), supports the order of `features`.
 
-    Of no use to anyone once `stop` is set; then it ends.
+    The counts are incomplete once `stop` is set, which ends the work.
     """
     products, there = _products(rows, features, settings.penalty)
     widths, s, b = features.widths, features.support_size, rows.shape[1]
@@ -266,7 +266,7 @@ def cross_validated_of_supports(
     Parameters
     ----------
     products : Products
-        Of the columns of the features that may still come.
+        Products of the columns of the features that may still come.
     widths : sequence of int
         Columns of each of these, falling.
     left : int

@@ -82,7 +82,7 @@ class EvaluateArguments:
 def evaluate(arguments: EvaluateArguments) -> None:
     """Say how good a model is on the rows of DATA, with differential privacy.
 
-    Of a number: R² beside predicting the mean, from squares that are clipped. Of
+    For a number: R² beside predicting the mean, from squares that are clipped. For
     two classes: AUC, accuracy at one half, the share that is predicted and the
     true one, and calibration. Each has a 90 % interval with the error of the
     sample and the noise in it.

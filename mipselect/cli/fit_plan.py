@@ -47,9 +47,9 @@ class FitOptions:
         Without δ and relation, which the pair divides and shares.
     model : ModelOptions
     epsilon : float
-        Of both together.
+        ε of both together.
     delta : float or None
-        Of both together.
+        δ of both together.
     selection_share : float or None
         None for that of a public rule.
     range_share : float or None
@@ -237,7 +237,7 @@ class FitPlan:
     options : FitOptions
     drawn : TablePlan
     promise : Guarantee
-        Of both together.
+        Guarantee of both together.
     """
 
     options: FitOptions

@@ -27,7 +27,7 @@ class ListedScores:
     Attributes
     ----------
     name : str
-        Of the instance.
+        Name of the instance.
     scores : BlockScores
     supports : list of tuple of int
         The best first; ties in lexicographic order.

@@ -126,7 +126,7 @@ def deliver(
     Raises
     ------
     MipselectError
-        If the file cannot be written; then nothing was printed. Or if standard output cannot.
+        If standard output cannot be written, or the file: then nothing was printed.
     InterruptedDelivery
     """
     text = json.dumps(report, allow_nan=False) + "\n"

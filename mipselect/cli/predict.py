@@ -59,7 +59,7 @@ class AnswerColumns:
     Attributes
     ----------
     model : ModelRelease
-        Of a table.
+        A model of a table.
     threshold : float
     probability : bool
         Whether the probability of the second class is given too.
@@ -147,7 +147,7 @@ def predict(arguments: PredictArguments) -> None:
     Rows are mapped as they were for the model: values are clipped to its ranges,
     missing ones count as its schema says, and no row is refused. The answer has
     one line per row, under the name of the target: a number in its units, or a
-    class. Of two classes --probability adds how likely the second is, which
+    class. With two classes --probability adds how likely the second is, which
     --threshold decides by.
 
     Predictions cost no budget, for the model is released. They are not private

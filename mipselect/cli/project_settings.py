@@ -30,7 +30,7 @@ PLACES = ("DATA", "INSTANCE")
 INSTANCE_ENDINGS = (".toml", ".npz")
 
 LARGEST_INTEGER = 2**63 - 1
-"""Of TOML; Python reads larger ones, and cannot write them all out."""
+"""Largest integer of TOML; Python reads larger ones, and cannot write them all out."""
 
 SEVERAL = ",..."
 """End of the metavar of options that take several between commas."""

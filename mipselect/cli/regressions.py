@@ -27,7 +27,7 @@ LOSS_OF_CLASSES = "logistic"
 
 RESIDUAL_BOUND = 0.25
 ROUNDS = 8
-"""Of boosted AdaSSP, for a target in [-1, 1]; by experiment too."""
+"""Rounds of boosted AdaSSP, for a target in [-1, 1]; by experiment too."""
 
 
 class Regression(StrEnum):

@@ -43,7 +43,7 @@ class Plan:
     Attributes
     ----------
     name : str
-        Of the method, on the command line.
+        Name of the method on the command line.
     method : PrivateSelector
     draws : int
     seed : int or None

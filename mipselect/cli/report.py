@@ -28,14 +28,14 @@ class Solved:
     Attributes
     ----------
     name : str
-        Of the instance.
+        Name of the instance.
     instance : Instance
     found : SupportPool or MistakeLevels
     clipping : Clipping or None
     comparison : Comparison or None
         With what the file of the instance expects.
     outside : Outside or None
-        Of a certified pool.
+        Supports outside of a certified pool.
     profile : bool
         Report what each strategy of the search did.
     """

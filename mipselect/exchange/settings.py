@@ -33,7 +33,7 @@ class SolverSettings:
     absolute_gap : float
         Between value and bound, in units of the model's objective. The relative gap is 0.
     feasibility, integrality : float
-        By how much a row may be broken, and a 0/1 variable be off.
+        How far a row may be broken, and a 0/1 variable be off.
 
     Examples
     --------

@@ -28,9 +28,9 @@ class TableScores:
     Attributes
     ----------
     without_privacy : float
-        Of least squares on the right fields.
+        Score of least squares on the right fields.
     models : tuple of tuple of float
-        Of private models, by ε.
+        Scores of private models, by ε.
 
     Examples
     --------
@@ -51,7 +51,7 @@ class ModelLine:
     ----------
     rows : int
     epsilons : tuple of float
-        Of features and coefficients together.
+        ε of features and coefficients together.
     tables : tuple of TableScores
         Fewer where time was short; none where no time was left.
 
@@ -110,7 +110,7 @@ class ModelPlan:
     rows, support_size, features : int
         n, s, and how many fields there are to choose from.
     epsilons : tuple of float
-        Of features and coefficients together.
+        ε of features and coefficients together.
     measure : {"R²", "AUC"}
         AUC for two classes.
     goal : float
@@ -122,7 +122,7 @@ class ModelPlan:
     further : tuple of ModelLine
         n rows at one larger ε each, where `epsilons` do not reach the goal.
     quality_share : float or None
-        Of the rows of each line: kept apart, to say how good the model is.
+        Share of the rows of each line that is kept apart, to say how good the model is.
 
     Examples
     --------

@@ -65,9 +65,9 @@ def plan_selection(
     support_size : int
         s; as many columns matter in the simulated tables.
     epsilons : sequence of float
-        Of one draw each, under replace-one.
+        ε of one draw each, under replace-one.
     methods : sequence of str, optional
-        Of those of `select`; default all but "sample-aggregate" and "mcmc". Where a field has no
+        Methods of `select`; default all but "sample-aggregate" and "mcmc". Where a field has no
         range, "permute-and-flip" and "exponential" only.
     guesses : Guesses, optional
         Effect, correlation, missing share, spread.

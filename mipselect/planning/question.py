@@ -198,7 +198,7 @@ class Question:
         options : BlockOptions
             From `blocks`.
         seed : int
-            Of the partitions.
+            Seed of the partitions.
         """
         one, seeded = self.of_single_rows, replace(options, partition_seed=seed)
         return seeded.of_table(table, one.schema, support_size=one.support_size, **one._fields)

@@ -30,9 +30,9 @@ DRAWS = 2
 """Models of each simulated table: the same law, drawn so many times."""
 
 RATIO = 1.5
-"""Of the strengths of an effect and the next. When it was chosen, on six real tables, forecasts of
-R² were 0.10 from what `fit` reached on average, and 0.13 with effects of one strength: rarely do
-all fields matter alike, and a field that is missed is seldom the strongest."""
+"""Ratio of the strengths of an effect and the next. When it was chosen on six real tables, forecasts
+of R² were 0.10 from what `fit` reached on average, and 0.13 with effects of one strength: rarely
+do all fields matter alike, and a field that is missed is seldom the strongest."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +81,7 @@ class SimulatedFits:
     model : SelectThenRegress
         Not fitted; ε is set by `scores`.
     question : Question
-        Of a schema with ranges and without a privacy unit.
+        A question about a schema with ranges and without a privacy unit.
     guesses : Guesses
     seed : int
     """

@@ -42,7 +42,8 @@ class Guesses:
         R² of the columns that matter, together, before the target is clipped to its range;
         between 0 and 1. Cohen (1988, section 9.2) calls 0.02 small, 0.13 medium, 0.26 large.
     correlation : float
-        Of any two fields, as normal variables before they are cut into categories; in [0, 1).
+        Correlation of any two fields, as normal variables before they are cut into categories; in
+        [0, 1).
     repeated : float
         In tables with fields that repeat each other, the R² of these fields, which comes before
         `effect`: the other right columns have that share of what is left. In [0, 1); 0 for no
@@ -53,7 +54,7 @@ class Guesses:
         Standard deviation of a number, in halves of its range: 0.25 where the range is four
         standard deviations to either side.
     target_mean, target_sd : float, optional
-        Of a target with a range, in its units; default the middle of the range, and `spread`.
+        Those of a target with a range, in its units; default the middle of the range, and `spread`.
 
     Raises
     ------
@@ -138,7 +139,7 @@ class Simulation:
     repeats : bool
         Whether fields repeat each other.
     ratio : float
-        Of the strengths of an effect and the next, at least 1.
+        Ratio of the strengths of an effect and the next, at least 1.
     """
 
     public: PublicMap

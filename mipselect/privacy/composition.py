@@ -80,7 +80,7 @@ def statements(
     delta : float
         0 < δ < 1, for the second and the third way; the sum has the δ that was charged.
     currency : str
-        Of the ledger: where it counts ρ, its budget of ρ holds step by step.
+        Currency of the ledger: where it counts ρ, its budget of ρ holds step by step.
 
     References
     ----------

@@ -184,7 +184,7 @@ class BlockScores(OfProblem):
         Parameters
         ----------
         source, schema, target, always, never, unit_rule
-            As for `Instance.from_table`. Of several rows of a person one is made.
+            As for `Instance.from_table`. Several rows of a person become one.
         support_size, block_rows, partitions, partition_seed, epsilon, most_seconds
             As for the class.
 

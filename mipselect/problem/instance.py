@@ -162,7 +162,7 @@ class Instance(Restricted):
     def of_rows(cls, problem: Problem, rows: Rows) -> Self:
         """Clip rows to the bounds of a problem; names of classes become -1 and +1.
 
-        Of a problem in blocks they are not clipped, but normalised block by block.
+        In a problem of blocks they are not clipped, but normalised block by block.
 
         Raises
         ------

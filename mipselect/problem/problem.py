@@ -64,7 +64,7 @@ class Problem:
         itself, where all bounds of columns and target are 1, whatever their ranges are; or the
         block R² of `BlockScores`, which has no loss and no bounds.
     blocks : Blocks or None
-        Of a score from blocks, once it is settled.
+        Blocks of a score from blocks, once it is settled.
 
     Raises
     ------
@@ -296,7 +296,7 @@ class Problem:
     def relations(self) -> tuple[str, ...]:
         """Neighbouring relations that guarantees of draws are stated for.
 
-        Of blocks replace-one only: a further row may change several of them.
+        Scores from blocks have replace-one only: a further row may change several blocks.
         """
         return ("replace-one", "add-remove") if self.score == "loss" else ("replace-one",)
 

@@ -136,16 +136,17 @@ class Quality:
     Attributes
     ----------
     measures : tuple of Measure
-        Of numbers R², or the concordance where they have no range; of two classes the AUC, the
+        For numbers R², or the concordance where they have no range; for two classes the AUC, the
         accuracy at one half, and the true and the predicted share of the second class.
     guarantee : Guarantee
-        Of these numbers alone.
+        Guarantee of these numbers alone.
     rows : int or None
         How many rows they are about; None where their number is private.
     share : float or None
         Share of the rows of the fit that was kept apart for it; None for rows of another table.
     clip : float or None
-        Of R²: errors and distances from the mean count up to ± this, in the units of the target.
+        Clipping of R²: errors and distances from the mean count up to ± this, in the units of the
+        target.
     bins : tuple of ShareInBin
         Calibration of probabilities.
     level : float

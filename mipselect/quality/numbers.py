@@ -25,7 +25,7 @@ BEYOND = 8
 """Some BEYOND/ε rows should lie beyond a bound: as few as the choice can tell from none."""
 
 MOST_BEYOND = 20
-"""And at most one row in so many."""
+"""At most one row in so many may be beyond."""
 
 WIDER = 1.5
 """Squares are clipped so much further out: on five tables this costs little, and keeps what the

@@ -45,8 +45,8 @@ class FieldShares:
     rule : FieldRule
         What makes a value one of a kind; public.
     shares : tuple of Measure
-        Of "fine", "missing", "below", "above", "unlisted" and "unreadable" those that a value of
-        the field can be.
+        Shares of the kinds that a value of the field can be: "fine", "missing", "below", "above",
+        "unlisted" and "unreadable".
     at_least : tuple of float
         Lower ends that hold for all shares of the table together, with the probability of one
         interval: what findings are of.
@@ -106,7 +106,7 @@ class TableShares:
     ----------
     fields : tuple of FieldShares
     guarantee : Guarantee
-        Of all shares together.
+        Guarantee of all shares together.
     rows : int or None
         Rows, or people; None where their number is private.
     unit : str

@@ -101,7 +101,7 @@ class DepthLaw:
     def unsafe_share(self, k: int) -> Fraction:
         """Compute g_k = (V_{t-k} - V_{t+k+1}) u(t) q^k / w(S_{t+k}), 0 ≤ k < t.
 
-        Of neighbouring data one step away g_k is at most g_{k+1} here: boxes are nested,
+        For neighbouring data one step away g_k is at most g_{k+1} here: boxes are nested,
         S'_i ⊆ S_{i-1} and S_{i+1} ⊆ S'_i, and w'(S'_i) ≥ w'(S_{i+1}) ≥ w(S_{i+1})/q.
         """
         t = self.lowest

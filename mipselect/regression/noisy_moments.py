@@ -33,7 +33,7 @@ SLACK = 1.0 + 1e-12
 """Deviations are raised by this much, for their own roundings."""
 
 ROUNDED = 2.0 * MOST_ROWS * 2.0**-53
-"""By so much an entry of a sum of rows within 1 may move when it becomes a double, in two tables
+"""How far an entry of a sum of rows within 1 may move when it becomes a double, in two tables
 together. Public: it does not depend on how many rows there are."""
 
 QUANTILE = 1.96
@@ -49,8 +49,8 @@ class Deviations:
     gram, eigenvalue, gradient : float
         σ_G on the diagonal of the sum of squares and σ_G/√2 beside it; σ_λ; σ_r in each round.
     sizes : float
-        Of the sum of squares of the target, and of the number of rows; ``inf`` if neither is
-        released.
+        Deviation of the sum of squares of the target, and of the number of rows; ``inf`` if
+        neither is released.
     """
 
     gram: float

@@ -173,8 +173,9 @@ class _ObjectivePerturbation(PrivateLinearModel):
     def _change(self, size: int) -> tuple[Balls, float]:
         """Choose the balls in whose norm noise is drawn, and Γ: how far a gradient moves in it.
 
-        Of the balls of the fields, in which a gradient has the norm of its slope, and one ball of
-        whole rows, in which two gradients may be nearer than that, those with less noise.
+        There are the balls of the fields, in which a gradient has the norm of its slope, and one
+        ball of whole rows, in which two gradients may be nearer than that. Those with less noise
+        are chosen.
         """
         loss, rows = self._loss(), self._rows(size)
         y_bound, radius = self._clip_bound, self._radius(size)

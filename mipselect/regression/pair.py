@@ -139,9 +139,9 @@ def promised_together(
     Parameters
     ----------
     stated : mapping of str to Guarantee
-        Of the selection, by relation.
+        Guarantees of the selection, by relation.
     model : Guarantee
-        Of the model, whatever columns were drawn.
+        Guarantee of the model, whatever columns were drawn.
     *more : Guarantee
         Of what else is drawn of them.
 

@@ -97,7 +97,7 @@ class PrivateRanges:
     stated : mapping of str to (float, float)
         Ranges in place of those of the schema.
     epsilon : float
-        Of all ranges together, under replace-one; it is divided evenly.
+        ε of all ranges together, under replace-one; it is divided evenly.
     unit_rule : str
     """
 

@@ -84,7 +84,7 @@ class SelectThenRegress(NumberPredictor):
     classes_ : ndarray of shape (2,)
         Only of a classifier.
     quality_ : Quality or None
-        Of the model, where `quality_share` is given and a model was released.
+        Quality of the model, where `quality_share` is given and a model was released.
 
     Raises
     ------

@@ -11,11 +11,11 @@ SHARE_OF_BLOCKS = 0.3
 SHARE_OF_OTHERS = 0.5
 
 SHARE_OF_PRIVATE_RANGES = 0.2
-"""Of the whole ε: ranges that nobody stated."""
+"""Share of the whole ε for ranges that nobody stated."""
 
 SHARE_OF_A_RANGE = 0.04
 SHARE_OF_ALL_RANGES = 0.16
-"""Of the ε of a model: for each number, and for all of them together at most."""
+"""Shares of the ε of a model for each number, and for all of them together at most."""
 
 
 def fields_from_blocks(*, relation: str, classes: bool, numbers_only: bool) -> bool:

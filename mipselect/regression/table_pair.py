@@ -49,7 +49,7 @@ class TablePlan:
     ----------
     schema : TableSchema
     public : PublicMap
-        Of the schema and the question.
+        Public map of the schema and the question.
     method : PrivateSelector
         How fields are selected.
     regressor : PrivateLinearModel

@@ -32,7 +32,7 @@ GAINS = np.cumsum([0, *HALVINGS])
 PERCENT = 100
 
 FEW = 80.0
-"""Of more than FEW/ε values halvings may lose less than these percentages: √(n FEW/ε) count."""
+"""With more than FEW/ε values halvings may lose less than these percentages: √(n FEW/ε) count."""
 
 MARGIN = 0.125
 """Share of its length by which an interval is longer on each side than where values count."""

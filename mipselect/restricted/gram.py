@@ -16,7 +16,7 @@ FULL_GRAM_BYTES = 2**30
 BLOCK_BYTES = 2**27
 
 CACHED_ENTRIES = 2**16
-"""From so many entries of rows is picked at once: what a cache holds."""
+"""Number of entries that are picked from rows at once: what a cache holds."""
 
 SUMMED_ROWS = 2**12
 """Rows whose products are summed at once, so that rounding grows with this number and with that of

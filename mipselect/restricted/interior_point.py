@@ -43,7 +43,7 @@ class Problems:
     columns : ndarray of shape (m, s, k)
         C.
     box : BoxDual
-        Of shape (m, k), or (k,) where all problems share it.
+        Boxes of shape (m, k), or (k,) where all problems share it.
     ridge : float
         κ.
     quadratic : ndarray of shape (m, s, s)

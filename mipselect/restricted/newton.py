@@ -40,7 +40,7 @@ def solve(
     columns : ndarray of shape (m, s, n)
         C of every problem, in units in which the ball has radius 1.
     box : BoxDual
-        Of shape (n,), with softness q > 0.
+        A box of shape (n,), with softness q > 0.
     ridge : float
         κ ≥ 0.
     steps : int

@@ -58,7 +58,7 @@ def bounds_with_one_more(
     rows : ndarray of shape (p, n)
         Xᵀ.
     box : BoxDual
-        Of shape (n,).
+        A box of shape (n,).
     ridge, radius : float
         λ > 0 and r.
     base : ndarray of int, shape (k,)
@@ -82,7 +82,7 @@ class _Start:
     Parameters
     ----------
     columns : ndarray of shape (k, n)
-        Of the base.
+        Columns of the base.
     box, ridge, radius, dual
         See `bounds_with_one_more`.
     """

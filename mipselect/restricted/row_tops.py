@@ -46,7 +46,7 @@ def streamed_row_tops(
     ----------
     X : ndarray of shape (n, p)
     diagonal : ndarray of shape (p,)
-        Of G = XᵀX.
+        Diagonal of G = XᵀX.
     candidates : ndarray of int, shape (L,)
     count : int
         Between 1 and L - 1.

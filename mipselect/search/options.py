@@ -67,8 +67,8 @@ class SearchOptions:
         Raises
         ------
         InvalidInput
-            If there are so many rows that double precision does not know their values as well. Of
-            rows, a tolerance that was asked for is taken as it is.
+            If there are so many rows that double precision does not know their values as well.
+            With rows, a tolerance that was asked for is taken as it is.
         """
         if self.tolerance is None:
             tau = max(DEFAULT_TOLERANCE, VALUE_ERRORS * instance.value_error_of_one_row)

@@ -22,7 +22,7 @@ class ChosenRows:
     Attributes
     ----------
     parts : tuple of Part
-        Of the whole table.
+        Parts of the whole table.
     chosen : bool array, shape (n,)
         In the order in which the parts are read.
     starts : tuple of int
@@ -59,7 +59,7 @@ def chosen_rows(
     Parameters
     ----------
     parts : tuple of Part
-        Of a table that can be read again.
+        Parts of a table that can be read again.
     public : PublicMap
         With the field that says whose row it is, if there is one.
     choose : callable

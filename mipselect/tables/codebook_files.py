@@ -34,7 +34,7 @@ def read_codebook(path: str | Path, source: TableFile) -> Codebook:
     Parameters
     ----------
     path : str or Path
-        Of a codebook: .json or .xml; or a file of SPSS, Stata or SAS, whose header has one.
+        Path of a codebook: .json or .xml; or a file of SPSS, Stata or SAS, whose header has one.
     source : TableFile
         The table, of which the header is looked at.
 

@@ -53,7 +53,7 @@ def csvw_codebook(
     file : str
         The name of the file of the table.
     names : sequence of str
-        Of its columns.
+        Names of its columns.
 
     Raises
     ------

@@ -57,7 +57,7 @@ def checked_format(field: Field, where: str) -> None:
     Parameters
     ----------
     field : Field
-        Of type date, datetime or time.
+        A field of type date, datetime or time.
     where : str
         Its path in the file, for messages.
     """

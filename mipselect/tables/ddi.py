@@ -1,6 +1,6 @@
 """Codebooks of the Data Documentation Initiative (DDI Codebook, XML) as properties of fields.
 
-Of a value only its label counts: how often it was seen, and which values were, is data. For the
+Only the label of a value counts: how often it was seen, and which values were, is data. For the
 same reason a range of valid values is told and not taken: many programs write there which values
 were seen.
 """
@@ -35,7 +35,7 @@ def ddi_codebook(path: Path, names: Sequence[str]) -> Codebook:
     ----------
     path : Path
     names : sequence of str
-        Of the columns of the table; of them ranges are told.
+        Names of the columns of the table, whose ranges are told.
 
     Raises
     ------

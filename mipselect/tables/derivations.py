@@ -165,7 +165,7 @@ class Crossed:
     ----------
     sources : (Field, Field)
     ranges : tuple of (float, float) or None
-        Of each that is a number; None for others, and where the schema states none.
+        Range of each that is a number; None for others, and where the schema states none.
     """
 
     sources: tuple[Field, ...]

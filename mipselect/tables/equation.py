@@ -139,7 +139,7 @@ def equation(
     Parameters
     ----------
     encoders : sequence of Encoder
-        Of the fields, in the order of their columns.
+        Encoders of the fields, in the order of their columns.
     target : Target
     coef : sequence of float
         One for each of their columns, for a target in [-1, 1].

@@ -1,6 +1,6 @@
 """Sheets of Excel, some rows at a time: the first row is the header, and no column has a type.
 
-Of a formula its stored value counts. An error such as #N/A is no value. The table ends with the
+The stored value of a formula counts. An error such as #N/A is no value. The table ends with the
 last row that has a value in one of its columns; a row without any before it is one without values.
 """
 

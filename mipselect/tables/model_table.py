@@ -35,7 +35,7 @@ class ModelTable:
     Attributes
     ----------
     schema : TableSchema
-        Of the chosen fields, those that are always in, and the target; with the ranges that were
+        Schema of the chosen fields, those always in, and the target; with the ranges that were
         used.
     target : str
     always : tuple of str

@@ -28,7 +28,7 @@ class Part:
     label : str
         How it is called in a message.
     names : tuple of str
-        Of its columns; there may be repeated ones.
+        Names of its columns; there may be repeated ones.
     kinds : tuple of str
         How each is stored, as types of a Table Schema.
     rows : int or None

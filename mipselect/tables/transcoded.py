@@ -1,6 +1,6 @@
 """Text of any encoding as UTF-8; what cannot be decoded becomes bytes that are no UTF-8.
 
-Of the encodings that are taken none has letters in which a line end is a part, and none remembers
+No encoding that is taken has letters in which a line end is a part, and none remembers
 anything beyond a line end: so a byte in one row changes no other row.
 """
 

@@ -38,10 +38,10 @@ class DataSet:
     n, p, n_features, support_size : int
         Rows, columns, features to choose from, features of a support.
     data_seed : int or None
-        Of a recipe.
+        Seed of a recipe.
     loss : str
     fingerprint : str
-        Of the settings and of every number in the data.
+        Hash of the settings and of every number in the data.
     sensitive : bool
         Whether the data are about somebody.
     """

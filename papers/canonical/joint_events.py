@@ -17,7 +17,7 @@ from ..arrays import FloatArray
 from .order_events import ends
 
 BEYOND = 40.0
-"""Of all tuples together, exp(-BEYOND) of the weight is negligible."""
+"""A share exp(-BEYOND) of the weight of all tuples is negligible."""
 
 
 def joint_event(

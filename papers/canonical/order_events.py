@@ -17,7 +17,7 @@ REACH = 40.0
 
 PANELS_PER_UNIT = 2
 POINTS = 8
-"""Of the Gauss rule on each panel."""
+"""Points of the Gauss rule on each panel."""
 
 EVENTS = ("TOP", "GREAT", "GOOD")
 

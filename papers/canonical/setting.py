@@ -25,7 +25,7 @@ SEARCHED = 1e-6, 1e6
 """ε between which a threshold is looked for."""
 
 DIGITS = 1e-4
-"""Of a threshold, relative."""
+"""Relative precision of a threshold."""
 
 TINY = 1e-12
 """What is missing to certainty is not known more exactly."""

@@ -80,10 +80,10 @@ class SupportRecovery:
     n, p, s : int
     methods : tuple of str
     draws : int
-        Of each method; `vote_draws` of sample-and-aggregate, which divides the rows each time.
+        Draws of each method; sample-and-aggregate, which divides rows each time, has `vote_draws`.
     panel : str
     snr, rho : float
-        Of the data.
+        Signal-to-noise ratio and correlation of the data.
     ridge, bound, radius : float
         λ, the bound of X and y (of X for the hinge loss), and r.
     epsilon : float
@@ -91,7 +91,7 @@ class SupportRecovery:
     pool : int
         R; 0 is the paper's 2 + s(p - s).
     steps : int
-        Of a chain, in the ℓ1 ball of `chain_radius`.
+        Steps of a chain, in the ℓ1 ball of `chain_radius`.
     seconds : float
         For a search, or a draw.
     """

@@ -66,7 +66,7 @@ class Ahead:
     text, metric, better : str
     worse : tuple of str
     span : (float, float) or None
-        Of x.
+        Span of x.
     panels : tuple of str or None
         None is all of them.
     higher : bool
@@ -263,7 +263,7 @@ class Number:
     text, metric, panel, method : str
     x, stated : float
     tolerance : float
-        Of the stated number, to be seen; the error is granted besides.
+        Tolerance of the stated number, to be seen; the error is granted besides.
     """
 
     text: str

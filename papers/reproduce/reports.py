@@ -43,9 +43,9 @@ class Made:
     trials : int
         That were run, in all.
     seconds : float
-        Of computation, in all.
+        Seconds of computation, in all.
     base_seed, data_seed : int
-        Of the draws, and of the data.
+        Seeds of the draws, and of the data.
     missing : sequence of str
         What could not be run, and why.
     most_repeats : int or None

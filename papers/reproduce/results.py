@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from statistics import fmean, median, stdev
 
 CONFIDENCE = 0.95
-"""Of the interval of a median."""
+"""Confidence of the interval of a median."""
 
 CLEARLY = 2.0
 """Standard errors of a difference of means beyond which it counts."""

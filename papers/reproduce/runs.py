@@ -59,9 +59,9 @@ class Trial:
     repeat : int
         From 1.
     base_seed : int
-        Of the draws.
+        Seed of the draws.
     data_seed : int
-        Of the data.
+        Seed of the data.
     source : DataSource or None
     """
 

@@ -36,11 +36,11 @@ class BlocksOnMicroarray:
     ----------
     epsilons : tuple of float
     draws : int
-        Of each method at each ε.
+        Draws of each method at each ε.
     seconds : float
         For a draw.
     most_columns : int
-        Of a table that is looked at.
+        Most columns of a table that is looked at.
     table : str
     """
 

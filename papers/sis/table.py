@@ -34,7 +34,7 @@ WAYS = {
 """What may have been done to the columns and to the target: the paper does not say."""
 
 NEAR = 0.05
-"""Of a published R²."""
+"""Distance from a published R² that counts as near."""
 
 PUBLISHED = {
     "alon": 0.4822,
@@ -46,7 +46,7 @@ PUBLISHED = {
     "sorlie": 0.9300,
     "west": 0.7044,
 }
-"""Of the paper's 19 tables, those that are widely at hand."""
+"""Those of the paper's 19 tables that are widely at hand."""
 
 
 @dataclass(frozen=True)

@@ -159,7 +159,7 @@ class RuleOfThumb:
     Attributes
     ----------
     correlation : float
-        Of scores and sensitivities; NaN if either is constant.
+        Correlation of scores and sensitivities; NaN if either is constant.
     favours : {"heterogeneous", "homogeneous"}
         With a positive correlation `RandomStopping` and an optimistic `GeneralizedExponential`,
         otherwise `NoisyMax` with the largest sensitivity. `GeneralizedExponential` as it is

@@ -39,7 +39,7 @@ def reach(epsilon: float, log_outcomes: float = 0.0) -> float:
     Parameters
     ----------
     epsilon : float
-        Of one draw.
+        ε of one draw.
     log_outcomes : float
         Log of how many outcomes can share a utility; all of them together stay unlikely.
     """
@@ -91,7 +91,7 @@ def utilities(scores: ScoreArray, epsilon: float, sensitivity: float, place: int
     ----------
     scores : array, shape (d,)
     epsilon : float
-        Of one draw.
+        ε of one draw.
     sensitivity : float
         Δ.
     place : int

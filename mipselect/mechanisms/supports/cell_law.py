@@ -23,7 +23,7 @@ class Cells:
     totals : Totals
         Their sums.
     allowance : float
-        By how much the log of a weight may be above the bound of its cell.
+        How far the log of a weight may be above the bound of its cell.
     log_weight : callable
         From a support, shape (s,), to the log of its weight: always the same number.
     """

@@ -60,7 +60,7 @@ class ExactDraws(SupportMechanism):
     Parameters
     ----------
     instance : Instance or BlockScores
-        With ridge > 0 where there are more supports than are listed. Of `BlockScores` R is -F,
+        With ridge > 0 where there are more supports than are listed. For `BlockScores` R is -F,
         and all supports are listed.
     epsilon : float
         ε > 0, finite.

@@ -99,9 +99,9 @@ class Known:
     log_best : float
         Log of its weight.
     masses : Masses
-        Of all supports but the best one.
+        Masses of all supports but the best one.
     slack : float
-        By how much a log may be off.
+        How far a log may be off.
     """
 
     cells: Cells

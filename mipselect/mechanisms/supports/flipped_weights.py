@@ -23,13 +23,13 @@ REACH = 60.0
 """e^-60 of the integral is left out."""
 
 PANELS = 64
-"""On each of which the product falls by a factor of e or so."""
+"""Panels of the quadrature, on each of which the product falls by a factor of e or so."""
 
 SMALL = 0.125
-"""Of wT, for the power series;"""
+"""Largest wT for the power series."""
 
 TERMS = 18
-"""its terms: those left out are below SMALL^18/18 of what is summed."""
+"""Terms of the power series: those left out are below SMALL^18/18 of what is summed."""
 
 
 class FlippedWeights:

@@ -57,7 +57,7 @@ class MetropolisHastings(Mechanism[Support]):
         From a support, s sorted column indices, to R(S), finite. Called at most once for each
         support. Sensitive.
     names : sequence of str
-        Of the p features.
+        Names of the p features.
     support_size : int
         s, between 1 and p.
     epsilon : float

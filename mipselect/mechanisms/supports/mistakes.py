@@ -51,7 +51,7 @@ class Mistakes(SupportMechanism):
     delta : float, optional
         0 < δ < 1/2.
     fallback : TopR or SupportPool, optional
-        Of the same instance. A pool becomes ``TopR(pool, epsilon)``.
+        A law on the same instance. A pool becomes ``TopR(pool, epsilon)``.
 
     Raises
     ------

@@ -19,7 +19,7 @@ Law = Callable[[Any], ArrayLike]
 NO_PAIRS = "an audit needs at least one pair of neighbours"
 
 MOST_MISSED = 1e-6
-"""By so much, and its own error, a law may miss a sum of 1."""
+"""How much a law may miss a sum of 1, besides its own error."""
 
 
 class HasLogProbability(Protocol):

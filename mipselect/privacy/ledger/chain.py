@@ -65,8 +65,8 @@ class Chain:
     head : Row
         The last row.
     account : Account
-        Of the parts as they are counted now. What was paid was admitted for the parts as they are
-        stored, so that of an older ledger more may be spent than there was.
+        Account of the parts as they are counted now. What was paid was admitted for the parts as
+        they are stored, so an older ledger may have spent more than there was.
     """
 
     def __init__(self, first: Row, key: LedgerKey | None = None) -> None:

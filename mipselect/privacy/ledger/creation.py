@@ -27,7 +27,7 @@ def create_file(path: Path, terms: Terms, key_file: Path | None = None) -> FileB
     path : Path
     terms : Terms
     key_file : Path, optional
-        Of its key, which is made if there is none.
+        File of its key, which is made if there is none.
 
     Raises
     ------

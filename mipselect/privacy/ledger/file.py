@@ -58,7 +58,7 @@ class FileBook:
     Parameters
     ----------
     path : Path
-        Of a file that `creation` made.
+        Path of a file that `creation` made.
     identity : str, optional
         The identity that the ledger must have.
     seen : Seen

@@ -21,7 +21,7 @@ class LedgerKey:
     Attributes
     ----------
     path : Path
-        Of the file; absolute.
+        Path of the file; absolute.
     secret : bytes
     """
 

@@ -312,7 +312,7 @@ class Ledger:
         Parameters
         ----------
         guarantee : Guarantee
-            Of the release.
+            Guarantee of the release.
         what : str
             What is released; for people.
 

@@ -74,14 +74,14 @@ class StoredData:
     Attributes
     ----------
     path : Path
-        Of the file.
+        Path of the file.
     problem : Problem
     data : Rows, ExactSums or BlockScores
         `ClippedRows` of a table with a schema, whose public map leaves nothing to clip.
     settings : mapping
         Arguments of `Instance` that were given.
     data_seed : int or None
-        Of the recipe that drew the data; None if they come from elsewhere.
+        Seed of the recipe that drew the data; None if they come from elsewhere.
     """
 
     path: Path

@@ -42,7 +42,7 @@ def header(
     *,
     longest: int = 1 << 24,
 ) -> tuple[str, ...]:
-    """Read the names of the features; see `read_table`. Of a CSV file only the header is read.
+    """Read the names of the features; see `read_table`. Only the header of a CSV file is read.
 
     A line of more than `longest` bytes is no header.
 

@@ -52,7 +52,7 @@ def problem_of(
 ) -> Problem:
     """Return the problem that settings of an instance describe, on columns of these names.
 
-    Of block R² the blocks are known where the number of rows, n, is.
+    The blocks of block R² are known where the number of rows, n, is.
     """
     blocks = asked_blocks(settings, draw)
     own = {key: value for key, value in settings.items() if key not in SETTINGS}

@@ -65,7 +65,7 @@ class ModularBound:
     def with_each(self, size: int) -> FloatArray:
         """Compute the largest bound of `size` features that include each of them, shape (L,).
 
-        Of fewer features than `size` all are in.
+        If there are fewer features than `size`, all are in.
         """
         if size == 1:
             return np.asarray(self.constant + self.terms)

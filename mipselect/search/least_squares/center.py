@@ -52,7 +52,7 @@ class Center:
     value : float
         R(Ŝ).
     coef : ndarray of shape (c,)
-        Of the columns of Ŝ.
+        Coefficients of the columns of Ŝ.
     multiplier : float
         ν.
     whole : SquaredNode
@@ -60,7 +60,7 @@ class Center:
     candidates : ndarray of int, shape (p-s,)
         The features outside Ŝ.
     tops : RowTops
-        Of G among the candidates.
+        Tops of G among the candidates.
     """
 
     problem: PreparedSquared

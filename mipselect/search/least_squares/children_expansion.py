@@ -30,7 +30,7 @@ class ChildrenExpansion(Expansion):
     Attributes
     ----------
     constants : ndarray of shape (F,)
-        Of the best bounds, ``inf`` where there is none.
+        Constants of the best bounds, ``inf`` where there is none.
     terms : ndarray of shape (F, L)
         Zero for features that a child may not add.
     """

@@ -1,6 +1,6 @@
 """Bounds on additions by clusters of near columns: what these gain together is looked at together.
 
-Of every set of additions those that are near to one another form clusters. What clusters have in
+In every set of additions those that are near to one another form clusters. What clusters have in
 common is small, so that little has to be taken from each for the others
 (docs/mathematics/cuts.md, (17)).
 """
@@ -27,7 +27,7 @@ def by_clusters(node: SquaredNode, near: LiveSets, needed: float) -> tuple[Divis
     node : SquaredNode
         At least two additions, of features of one column each.
     near : LiveSets
-        Of all live features, or more, up to `node.size`.
+        Sets of all live features, or more, up to `node.size`.
     needed : float
         Clusters that cannot matter for gains above it are bounded by less work.
 
@@ -35,7 +35,7 @@ def by_clusters(node: SquaredNode, near: LiveSets, needed: float) -> tuple[Divis
     -------
     Division
     LiveSets
-        Of the live features only.
+        Sets of the live features only.
     """
     m, L = node.size, len(node.live)
     place = np.full(len(near.columns.scale), -1, dtype=np.intp)
@@ -74,7 +74,7 @@ def largest_by_first(with_first: list[FloatArray]) -> FloatArray:
     Parameters
     ----------
     with_first : list of m ndarrays of shape (L,)
-        The most that one of 1, 2, … features has whose first is k, 0 where there is none. Of one
+        The most that one of 1, 2, … features has whose first is k, 0 where there is none. For one
         feature it is falling.
     """
     m, L = len(with_first), len(with_first[0])
@@ -94,15 +94,15 @@ def far_sums(
 ) -> FloatArray:
     """Bound sums of the c largest |H_jl|/√(h_jh_l) over l not near to j from above; (m, L).
 
-    With an allowance for rounding of H, in row c = 0 too. Of some rows all entries are looked at;
-    those of the others are |G_jl| and what the base takes of it at most.
+    With an allowance for rounding of H, in row c = 0 too. All entries of some rows are looked at;
+    those of other rows are |G_jl| and what the base takes of it at most.
 
     Parameters
     ----------
     node : SquaredNode
     near : LiveSets
     place : ndarray of int, shape (p,)
-        Of every feature among the live ones.
+        Place of every feature among the live ones.
     alone, omega : ndarray of shape (L,)
         g_j²/h_j, and ‖W_j‖²/h_j.
     """

@@ -20,7 +20,7 @@ class Division:
     order : ndarray of int, shape (L,)
         Positions of the live features.
     gains : ndarray of shape (K,)
-        Of the first K of them; with those after them there are too few for a set.
+        Gains with the first K of them; with those after them there are too few for a set.
     """
 
     order: IntArray

@@ -38,7 +38,7 @@ class ExpandedBound(ModularBound):
 
 
 class Rounding:
-    """By how much rounding may lower a doubled gain that is bounded around x.
+    """Bound of what rounding may take from a doubled gain that is bounded around x.
 
     The computed g and Q belong to moments that are off by about k·EPS of their size, and products
     with x add K·EPS. What this changes is at most 2·e(√d + Σ|β_j|√G_jj + Σ|x_j|√G_jj)², at the β
@@ -120,7 +120,7 @@ class NodeExpansion(Expansion):
     cutoff : float
         A bound on the gain that needs no improvement.
     close_if_open : float
-        Of what is missing, where no point will do: see `Expanding`.
+        Share of what is missing, where no point will do: see `Expanding`.
     """
 
     def __init__(

@@ -17,7 +17,7 @@ from mipselect.search.strategies import Strategy
 from mipselect.search.tuning import Spectrum
 
 ROUNDING = 1e-10
-"""Of eigenvalues, relative to the largest."""
+"""Rounding of eigenvalues, relative to the largest."""
 
 
 def curvature_of(whole: SquaredNode) -> Curvature:
@@ -66,7 +66,7 @@ def _block_curvature(whole: SquaredNode) -> BlockCurvature:
 def spectral_curvatures(whole: SquaredNode) -> list[ChildrenCurvature]:
     """Compute E at t = shares of the median of G's diagonal, for features of one column each.
 
-    Of so many columns that eigenvalues take too long E is a `parallel_sum`.
+    Where columns are so many that eigenvalues take too long, E is a `parallel_sum`.
     """
     problem, p, limits = whole.problem, whole.problem.features.size, whole.tuning.spectrum
     if not problem.features.singles or p > limits.inverse_columns:

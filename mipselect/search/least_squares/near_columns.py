@@ -16,7 +16,7 @@ from mipselect.restricted.squared import PreparedSquared
 from mipselect.search.tuning import TUNING, Near
 
 ROUNDING = 1e-9
-"""Of the eigenvalues of few columns that are scaled to ones."""
+"""Rounding of the eigenvalues of few columns that are scaled to ones."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -284,7 +284,7 @@ def diagonal_blocks(node: SquaredNode) -> list[tuple[IntArray, FloatArray]]:
 def off_diagonal_sums(node: SquaredNode, count: int) -> FloatArray:
     """Bound the sums of the `count` ≥ 1 largest |H_jl| over live l ≠ j from above, shape (L,).
 
-    Of features of several columns: of the norms of their scaled blocks; see `FeatureBlocks`.
+    For features of several columns they are norms of scaled blocks; see `FeatureBlocks`.
     """
     if not node.problem.features.singles:
         return largest_sums(node.blocks.norms.copy(), count)

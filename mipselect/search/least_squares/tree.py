@@ -98,7 +98,7 @@ class SquaredTree(TreeSearch[SquaredNode]):
     def informed(self, node: SquaredNode, families: int = 0) -> SquaredNode:
         """Add what is known of near columns to a node, once other bounds had their chance.
 
-        Or if bounds leave so many families of so many features open that it takes long to look.
+        It is also added if bounds leave so many families open that it takes long to look.
         """
         problem, limits, at_once = node.problem, self.tuning.near, Strategy.CLUSTERS_AT_ONCE
         features, gram = problem.features, problem.gram

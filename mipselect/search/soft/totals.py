@@ -20,7 +20,7 @@ class LogInterval:
     Attributes
     ----------
     low, high : ndarray
-        Of any shape, -inf allowed.
+        Ends of any shape, -inf allowed.
     """
 
     low: FloatArray
@@ -71,9 +71,9 @@ class Totals:
 
     @property
     def slack(self) -> float:
-        """By how much the log of any of these totals may be off, on either side.
+        """Error that the log of any of these totals may have, on either side.
 
-        Of features they are totals of laws twice over.
+        For features they are totals of laws twice over.
         """
         rounding = max((law.rounding for _, law in self._laws.values()), default=0.0)
         return 2.0 * max(rounding, self.partition.rounding) + self.allowance

@@ -84,7 +84,7 @@ class RelevanceLessRedundancy:
     Parameters
     ----------
     columns : Correlations
-        Of the columns of the features, one after another, then those always in.
+        Correlations of the columns of the features, one after another, then those always in.
     redundancy : {"max", "mean"}
     layout : Layout, optional
         Default: every column is a feature.

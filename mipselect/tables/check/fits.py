@@ -14,7 +14,7 @@ LEAST_RIDGE = 1e-9
 """Penalty in rows that keeps a fit of fields that repeat one another from being arbitrary."""
 
 HALVINGS = 100
-"""Of the interval that the penalty lies in."""
+"""Halvings of the interval that the penalty lies in."""
 
 ALL, BEST = "all fields", "the best fields of a greedy search"
 
@@ -67,7 +67,7 @@ class TrialFit:
     reach : float
         The largest prediction that the bound admits, in halves of the range of the target.
     coef : float array
-        Of the columns; not for a report.
+        Coefficients of the columns; not for a report.
     places : int array
         Rows of the products that they are of.
     beyond : float or None
@@ -113,7 +113,7 @@ def trial_fits(
     target : int
         The row of `gram` that is the target.
     names : sequence of str
-        Of the fields.
+        Names of the fields.
     always : collection of int
         Fields that are always in, by their places.
     options : TrialBounds

@@ -29,7 +29,7 @@ def kind_counts(
     unit : Field or None
         The field that says whose row it is.
     unit_rule : {"first", "last", "mean"}
-        Of several rows of one person the last one counts under "last", else the first.
+        Among several rows of one person the last one counts under "last", else the first.
 
     Returns
     -------

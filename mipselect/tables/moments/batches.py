@@ -69,7 +69,7 @@ class Piece:
 def pieces_of_table(source: Any, columns: Mapped) -> Iterable[Piece]:
     """Return the parts of a table, whose headers are looked at; of a list all together.
 
-    Of an iterator one table is looked at after another. A file that is reached twice is refused.
+    Tables of an iterator are looked at one after another. A file that is reached twice is refused.
     """
     if isinstance(source, list | tuple):
         together = [piece for one in source for piece in pieces_of_table(one, columns)]

@@ -38,7 +38,7 @@ class Counting:
     rows, bytes : int
         What was read so far, in bytes of Arrow or of arrays.
     known_rows : int or None
-        Of all pieces, where it is known.
+        Rows of all pieces, where they are known.
     """
 
     label: str

@@ -200,7 +200,7 @@ class Moments:
         Notes
         -----
         The same to the last bit for any chunks of the same rows in the same order, of one seed.
-        Of Dask collections a block has rows of one partition.
+        In Dask collections a block has rows of one partition.
 
         References
         ----------
