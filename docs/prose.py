@@ -9,10 +9,12 @@ a sentence is one word. A sentence ends with . ! or ?, or with its paragraph or 
 from __future__ import annotations
 
 import ast
+import inspect
 import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 DOCS = Path(__file__).parent
@@ -29,7 +31,10 @@ PATTERNS = {
 """Patterns of prose, whatever their case, and what to write in their place."""
 
 BEGINNINGS = r"^(?:What|Whether|How|Which|Who|Whose|Where|When|Of|Whoever)\b"
-"""No docstring begins so: a function's begins with a verb, a class's or module's with a noun."""
+"""No docstring begins so: a function's begins with a verb, any other one with a noun."""
+
+INVERSION = re.compile(r"(?:[.:;!?]\s+|\n\s*\n|^\w[^.\n]* : [^\n]*\n\s+)(Of)\b", re.MULTILINE)
+"""A sentence, or an entry of a parameter, that begins with "Of": it should begin with its noun."""
 
 VERBS = frozenset((DOCS / "docstring-verbs.txt").read_text(encoding="utf-8").split())
 """Imperatives that begin the docstring of a function; a new one is added to the file on purpose."""
@@ -155,16 +160,28 @@ def modules() -> list[Path]:
 
 def findings_in_module(path: Path, source: str) -> Iterator[Finding]:
     """Yield what is wrong in the docstrings of one module."""
-    for node in ast.walk(ast.parse(source)):
-        if not isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            continue
-        text = ast.get_docstring(node, clean=True) or ""
-        line = getattr(node, "lineno", 1)
+    for node, line, text in docstrings(ast.parse(source)):
         yield from _matches(path, text, line)
-        if found := re.match(BEGINNINGS, text):
-            yield Finding(path, line, found[0], "a verb, or a noun for a class or module")
+        for found in INVERSION.finditer(text):
+            yield Finding(path, line, found[1], "the noun first, or another preposition")
+        if begun := re.match(BEGINNINGS, text):
+            yield Finding(path, line, begun[0], "a verb for a function, a noun for anything else")
         elif needs_a_verb(node) and (words := beginning_without_verb(text)):
             yield Finding(path, line, words, "an imperative of docs/docstring-verbs.txt")
+
+
+def docstrings(tree: ast.Module) -> Iterator[tuple[ast.AST, int, str]]:
+    """Yield each node that may have a docstring, also a constant, with its line and its text."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node, getattr(node, "lineno", 1), ast.get_docstring(node) or ""
+            for one, following in pairwise(node.body):
+                match one, following:
+                    case (
+                        ast.Assign() | ast.AnnAssign(),
+                        ast.Expr(value=ast.Constant(value=str(text))),
+                    ):
+                        yield one, following.lineno, inspect.cleandoc(text)
 
 
 def needs_a_verb(node: ast.AST) -> bool:

@@ -13,7 +13,7 @@ from mipselect.backends import MASTER_GAP, MasterSolution, MipStatus, SolverStat
 from .executables import MODEL, SOLUTION, ExecutableMaster, executable_status
 
 TOLERANCE = 1e-7
-"""On rows and on integrality; with less CBC sometimes loses solutions."""
+"""Tolerance on rows and on integrality; with less CBC sometimes loses solutions."""
 
 NODES = re.compile(r"^Enumerated nodes:\s+(\d+)$", re.MULTILINE)
 

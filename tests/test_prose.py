@@ -90,6 +90,9 @@ from functools import cache, cached_property
 class Table:
     """Rows and their sums."""
 
+    width: int
+    """{attribute}"""
+
     @property
     def rows(self):
         """The number of rows."""
@@ -107,9 +110,9 @@ class Table:
 '''
 
 
-def beginnings(docstring: str) -> list[str]:
-    """Return how wrong docstrings begin where a method has this one."""
-    source = MODULE.replace("{docstring}", docstring)
+def beginnings(docstring: str, attribute: str = "Number of the columns.") -> list[str]:
+    """Return how wrong docstrings begin where a method and a field have these."""
+    source = MODULE.replace("{docstring}", docstring).replace("{attribute}", attribute)
     return [each.words for each in prose.findings_in_module(prose.ROOT / "page.py", source)]
 
 
@@ -132,6 +135,33 @@ def test_a_noun_before_a_function_is_found(docstring: str, beginning: str) -> No
 @pytest.mark.parametrize("docstring", ["Return the means.", "Round, and add up.", "Divide."])
 def test_a_verb_before_a_function_and_a_noun_before_a_property_are_right(docstring: str) -> None:
     assert beginnings(docstring) == []
+
+
+@pytest.mark.parametrize("attribute", ["Of the columns.", "What is counted.", "Whether so."])
+def test_a_field_begins_with_its_noun(attribute: str) -> None:
+    assert beginnings("Return the means.", attribute) == [attribute.split()[0]]
+
+
+ENTRY = """Return the means.
+
+    Parameters
+    ----------
+    names : sequence of str
+        {entry}
+    """
+
+
+@pytest.mark.parametrize(
+    ("entry", "wrong"),
+    [
+        ("Of the columns.", ["Of"]),
+        ("Their names. Of these one counts.", ["Of"]),
+        ("Names of the columns. One Of them counts.", []),
+        ("Names, one a column.", []),
+    ],
+)
+def test_no_sentence_and_no_entry_begins_with_of(entry: str, wrong: list[str]) -> None:
+    assert beginnings(ENTRY.replace("{entry}", entry)) == wrong
 
 
 def test_every_verb_of_the_list_is_used() -> None:

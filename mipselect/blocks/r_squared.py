@@ -30,7 +30,7 @@ UNITS = 1 << 20
 """u is rounded to multiples of 1/`UNITS`, so that sums are exact."""
 
 LEAST_BEST = 0.25
-"""Where the best support of a block explains less than this, g is divided by it."""
+"""Least divisor of g: the best support of a block may explain less."""
 
 CACHED_ENTRIES = 1 << 18
 """Products of a batch of blocks have about so many entries, which stay in a cache."""

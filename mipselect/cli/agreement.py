@@ -9,7 +9,7 @@ from itertools import permutations
 from mipselect.search import MistakeLevels
 
 RELATIVE = 1e-9
-"""What rounding may be worth, relative to a value."""
+"""Largest effect of rounding, relative to a value."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ from html import escape
 from mipselect.cli.card_parts import Card, Entry
 
 SPECIAL = re.compile(r"([\\`*_\[\]<>|~&!$])")
-"""What Markdown may take for more than a letter."""
+"""Letters that Markdown may take for more."""
 
 STYLE = """
 body { font-family: sans-serif; max-width: 46rem; margin: 2rem auto; padding: 0 1rem;

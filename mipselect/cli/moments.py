@@ -52,7 +52,7 @@ mipselect moments visits/*.parquet --schema visits.schema.json --target cost \\
 
 ENDING = ".npz"
 PARTIAL = ".partial"
-"""What has been counted of M.npz stands in M.npz.partial until all of it has."""
+"""Ending of the notes of a pass: M.npz.partial stands beside M.npz until all is counted."""
 
 
 @options

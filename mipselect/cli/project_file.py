@@ -23,7 +23,7 @@ from mipselect.validation import did_you_mean, printable, shown
 
 NAME = "mipselect.toml"
 ROOT = ".git"
-"""In the folder of a repository, above which nothing is looked for."""
+"""Folder that marks a repository; nothing is looked for above it."""
 
 LARGEST = 100_000
 """Bytes of such a file."""

@@ -43,7 +43,7 @@ WORDS: Mapping[type, tuple[type | tuple[type, ...], str]] = {
     Path: (str, "a path in quotes"),
     list: (list, "a list of texts"),
 }
-"""What an option of a type is in TOML."""
+"""Types and words in TOML for each type of an option."""
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ MODEL_PANEL = "Of the model"
 
 LOSS_OF_NUMBERS = "huber(0.25)"
 LOSS_OF_CLASSES = "logistic"
-"""What `--model-loss` is without it; by experiment, see docs/regression.md."""
+"""Default of `--model-loss` for classes; by experiment, see docs/regression.md."""
 
 RESIDUAL_BOUND = 0.25
 ROUNDS = 8

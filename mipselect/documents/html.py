@@ -23,7 +23,7 @@ from mipselect.documents.style import STYLE
 from mipselect.validation import printable
 
 LONG = re.compile(r"(\S{24})(?=\S)")
-"""So many letters of a word that has more."""
+"""The first 24 letters of a longer word."""
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 """Forbids a browser to load or run anything, whatever stands in the page."""

@@ -21,10 +21,10 @@ from mipselect.documents.blocks import (
 from mipselect.validation import printable
 
 SPECIAL = re.compile(r"([\\`*_\[\]<>|~&!$@]|:(?=//)|(?<=www)\.)")
-"""What may be more than a letter, or makes a link of an address."""
+"""Letters that may be more, or that make a link of an address."""
 
 FIRST = re.compile(r"^(\d*)([#+=.)-])")
-"""What begins a heading, a list or a line, where a block begins with it."""
+"""Letters that begin a heading, a list or a line at the beginning of a block."""
 
 WIDTH = 41
 """Characters of a row of a plot."""

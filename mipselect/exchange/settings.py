@@ -16,7 +16,7 @@ WHOLE_GAP = TUNING.whole_models.share_of_tau * CLAIM_ERROR * UNITS
 """Absolute gap of a model with quadratic terms: a tenth of what its claim is lowered by."""
 
 FEASIBILITY = 1e-9
-"""On rows, on integrality and on reduced costs: the least that most solvers take."""
+"""Tolerance on rows, on integrality and on reduced costs: the least that most solvers take."""
 
 LEAST_FEASIBILITY = {"scip": 1e-8, "cbc": 1e-7}
 """Solvers that lose solutions, or end late, with less."""

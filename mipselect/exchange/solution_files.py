@@ -225,4 +225,4 @@ READERS: tuple[tuple[Callable[[str], bool], Callable[[list[str]], Solution]], ..
     (lambda first: re.match(r"Optimal\b|Stopped on|Infeasible\b|Unbounded\b|Integer infeas", first)
      is not None, _cbc),
 )  # fmt: skip
-"""How each format begins, and who reads it."""
+"""Tests of how each format begins, and its reader."""

@@ -18,10 +18,10 @@ from mipselect.planning.lines import (
 BOUNDS = "Another coef_bound, or ridge, for the loss?"
 
 CLEAR = 2.0
-"""A difference counts from so many of its standard errors on,"""
+"""A difference must be so many of its standard errors to count."""
 
 WORTH = 0.02
-"""and from so much more of the right columns."""
+"""A difference must also be so much more of the right columns."""
 
 CLOSE = 0.05
 """Share of the right columns that a smaller bound may lose to the best and still be preferred,

@@ -44,10 +44,10 @@ MOST_WORK = 1 << 27
 """Supports times the cubes of their columns between two looks at the clock."""
 
 DRAWS = 50
-"""From each distribution whose probabilities are not listed,"""
+"""Draws from each distribution whose probabilities are not listed."""
 
 LEAST_DRAWS = 10
-"""and so many at least where time is short."""
+"""Least number of draws where time is short."""
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ from mipselect.validation import (
 )
 
 FURTHER_DOUBLINGS = 5
-"""How often the largest ε is doubled where it does not reach the goal."""
+"""Doublings of the largest ε where it does not reach the goal."""
 
 MOST_LINES = 2 + FURTHER_DOUBLINGS + DOUBLINGS
 """Those of n rows, of larger ε, of half as many rows and of more."""

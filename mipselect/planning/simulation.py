@@ -26,10 +26,10 @@ from mipselect.tables.public_map import PublicMap
 from mipselect.validation import checked_number, checked_positive, checked_share
 
 MOST_REPEATED = 4
-"""So many fields repeat each other, as a weight, a length, a width and a depth do,"""
+"""So many fields repeat each other, as a weight, a length, a width and a depth do."""
 
 REPEATED_CORRELATION = 0.98
-"""with this correlation of any two."""
+"""Correlation of any two fields that repeat each other."""
 
 
 @dataclass(frozen=True, kw_only=True)

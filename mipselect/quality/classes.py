@@ -20,7 +20,7 @@ MIDDLE, WIDTH, CELLS = (Fraction(k, 10) for k in (1, 1, 8))
 """Parts of ε: for a median of the linear predictors, for their spread, for the histogram."""
 
 MIDDLES = tuple((0.1 * np.sinh(0.25 * np.arange(-24, 25))).tolist())
-"""Where the middle of the bins may be, denser near the threshold of 0."""
+"""Places of the middle of the bins, denser near the threshold of 0."""
 
 WIDTHS = tuple(2.0 ** (0.5 * k) for k in range(-12, 9))
 """Half of the distance from the first to the last edge of the bins."""

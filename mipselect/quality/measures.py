@@ -26,7 +26,7 @@ R2, AUC, ACCURACY, CONCORDANCE = "R²", "AUC", "accuracy", "concordance"
 SHARE, PREDICTED = "share of the second class", "predicted share of the second class"
 
 CHANCE = {R2: 0.0, AUC: 0.5, CONCORDANCE: 0.5}
-"""What a model without any knowledge of the row has of each measure that judges it."""
+"""Value of each measure for a model without any knowledge of the row."""
 
 WORSE = {
     R2: "not known to be better than predicting the mean",

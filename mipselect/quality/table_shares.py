@@ -30,7 +30,7 @@ from mipselect.tables.schema import TableSchema
 from mipselect.validation import checked_budget
 
 ShareOfCount = Callable[[int, float], tuple[float | None, float, float]]
-"""From a noisy count and a probability: a share, and an interval that misses it that often."""
+"""Function of a noisy count and a probability: a share, and an interval that misses it so often."""
 
 WIDE = 0.05
 """Half of an interval beyond which the noise leaves too little to judge by."""

@@ -32,7 +32,7 @@ from mipselect.tables.sources import read_again
 from mipselect.validation import checked_budget
 
 EVALUATION = "quality of a model"
-"""What a ledger is told."""
+"""Entry of a ledger."""
 
 
 def evaluate_model(

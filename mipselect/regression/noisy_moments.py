@@ -33,7 +33,7 @@ SLACK = 1.0 + 1e-12
 """Deviations are raised by this much, for their own roundings."""
 
 ROUNDED = 2.0 * MOST_ROWS * 2.0**-53
-"""How far an entry of a sum of rows within 1 may move when it becomes a double, in two tables
+"""Distance that an entry of a sum of rows within 1 moves when it becomes a double, in two tables
 together. Public: it does not depend on how many rows there are."""
 
 QUANTILE = 1.96

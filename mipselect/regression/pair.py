@@ -24,7 +24,7 @@ from mipselect.selectors.base import PrivateSelector
 from mipselect.tables.model_table import ModelTable
 
 ModelOn = Callable[[Support, tuple[int, ...]], PrivateLinearModel]
-"""From the features that were drawn, and all columns of the model, to its estimator."""
+"""Function from the drawn features, and all columns of the model, to its estimator."""
 
 
 @dataclass(frozen=True, eq=False)

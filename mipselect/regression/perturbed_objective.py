@@ -14,7 +14,7 @@ from mipselect.regression.smooth_losses import SmoothLoss, Squared
 
 BISECTIONS = 200
 SMALLEST_RIDGE = 1e-9
-"""In units of λ̄: the least c, which keeps the Hessian away from singular ones."""
+"""Least c in units of λ̄, which keeps the Hessian away from singular ones."""
 
 ROUNDING = 1e-12
 """The rate of the noise is lowered by this much, relatively."""

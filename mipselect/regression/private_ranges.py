@@ -23,7 +23,7 @@ from mipselect.tables.schema import TableSchema
 
 PRIVATE, PUBLIC = "private", "public"
 WAYS = (PUBLIC, PRIVATE)
-"""Whether ranges that a schema does not state are drawn or refused."""
+"""Ways with ranges that a schema does not state: they are refused, or drawn."""
 
 TAIL = 40.0
 """About so many values over ε are left outside of an interval, within `FEWEST` and `MOST`."""

@@ -17,7 +17,7 @@ DEFAULT_TOLERANCE = 1e-5
 """τ in units of the sensitivity, where the loss has values that are known well enough."""
 
 VALUE_ERRORS = 4.0
-"""How many errors of a value τΔ covers: two values are compared, and the search gets the rest."""
+"""Errors of a value that τΔ covers: two values are compared, and the search gets the rest."""
 
 
 @dataclass(frozen=True, eq=False)

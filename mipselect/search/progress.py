@@ -191,7 +191,7 @@ class Run:
 
 
 Stopped = (TimeUp, SolverFailure)
-"""What ends a search early."""
+"""Errors that end a search early."""
 
 
 def refusal(

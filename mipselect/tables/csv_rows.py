@@ -34,7 +34,7 @@ LARGEST_BLOCK = 1 << 30
 """Bytes that PyArrow looks at together; a record must fit into them."""
 
 DELIMITERS = {",": "','", ";": "';'", "\t": "tab", "|": "'|'"}
-"""What usually stands between two values, as it is given to --delimiter."""
+"""Usual delimiters, as they are given to --delimiter."""
 
 Opener = Callable[[], IO[bytes]]
 

@@ -292,4 +292,4 @@ CONTESTANTS: Mapping[str, Contestant] = {
     "sample-aggregate": Contestant(_sample_aggregate, takes_codes=True),
     "uniform": Contestant(_uniform),
 }
-"""By name, in the order in which they run."""
+"""Contestants by name, in the order in which they run."""

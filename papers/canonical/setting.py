@@ -28,7 +28,7 @@ DIGITS = 1e-4
 """Relative precision of a threshold."""
 
 TINY = 1e-12
-"""What is missing to certainty is not known more exactly."""
+"""Smallest known distance of a probability from 1."""
 
 TOP = Metric("TOP", "probability of the exact top k")
 GREAT = Metric("GREAT", "probability of a great k-subset")
@@ -39,7 +39,7 @@ MARGIN = 1e-3
 """Probabilities that differ by less are not told apart."""
 
 Law = Callable[[FloatArray, int, float, str], float]
-"""From scores, k, ε and an event to its probability."""
+"""Function from scores, k, ε and an event to its probability."""
 
 CANONICAL, GAMMA_1 = "canonical", "canonical, γ = 1"
 ONE_SHOT, PEELING = "one-shot, exponential", "peeling, Gumbel"

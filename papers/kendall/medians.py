@@ -46,7 +46,7 @@ PUBLISHED: Mapping[tuple[str, int], tuple[float, ...]] = {
 """Median R² of `RANKED` in the paper, for tables that begin with these names."""
 
 Counted = tuple[bool, bool, bool]
-"""Whether it holds for certain, by the median, and perhaps."""
+"""Three truth values: it holds for certain, by the median, perhaps."""
 
 
 def ranks(results: Results) -> dict[Place, Middle]:

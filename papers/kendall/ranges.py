@@ -76,7 +76,7 @@ PIPELINES: dict[str, tuple[Callable[[int, int], Any] | None, Callable[[int], Any
     K_ADA: (kendall, lambda seed: adassp(seed, 0.95)),
     ADA: (None, lambda seed: adassp(seed, 1.0)),
 }
-"""What selects, and what is fitted to what was selected; all under replace-one."""
+"""Selectors, and regressions on what they selected; all under replace-one."""
 
 
 @dataclass(frozen=True)

@@ -105,7 +105,7 @@ REGRESSORS: dict[str, tuple[str, Callable[[int], Any]]] = {
     K_TUKEY: ("K-", lambda seed: tukey(seed, 0.95)),
     MAX_TUKEY: ("max", lambda seed: tukey(seed, 0.95)),
 }
-"""What selects, and what is fitted to what was selected. One selection is for both regressors."""
+"""Selectors, and regressors on what they selected. One selection is for both regressors."""
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ MECHANISMS: dict[str, Callable[..., Any]] = {
     TWO_STAGE: partial(Peeling, relation="add-remove"),
     TWO_STAGE_LAPLACE: partial(OneShotTopK, noise="laplace", relation="add-remove"),
 }
-"""By name: from scores or votes, k and ε, at sensitivity 1."""
+"""Mechanisms by name: from scores or votes, k and ε, at sensitivity 1."""
 
 FROM_VOTES = (TWO_STAGE, TWO_STAGE_LAPLACE)
 

@@ -31,7 +31,7 @@ WAYS = {
     5.0: ("columns standardised", "codes so divided"),
     6.0: ("columns standardised", "codes as they are"),
 }
-"""What may have been done to the columns and to the target: the paper does not say."""
+"""Ways to treat the columns and the target: the paper does not say which it takes."""
 
 NEAR = 0.05
 """Distance from a published R² that counts as near."""

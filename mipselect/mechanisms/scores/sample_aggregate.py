@@ -32,7 +32,7 @@ from mipselect.validation import (
 )
 
 Ballot = Callable[[FloatArray, FloatArray], Sequence[int]]
-"""From the rows of a block, shapes (m, p) and (m,), to the items it votes for."""
+"""Function from the rows of a block, shapes (m, p) and (m,), to the items it votes for."""
 
 COUNT_SHARE = 0.05
 """Cost of a noisy number of rows, as a share of ε."""

@@ -90,7 +90,7 @@ class ExactDraws(SupportMechanism):
     """
 
     _roundings: ClassVar[float]
-    """How often the law pays for rounding what the exponential mechanism pays."""
+    """Cost of rounding, in multiples of that of the exponential mechanism."""
 
     @staticmethod
     @abstractmethod

@@ -22,10 +22,10 @@ from mipselect.search.progress import ProgressCallback, Run, TimeUp
 from mipselect.search.soft import LogInterval, LogWeight, Partition, Totals, space_of
 
 TIGHT = 0.05
-"""Before the first draw cells are refined until the guessed log acceptance is above minus this,"""
+"""Before the first draw cells are refined until the guessed log acceptance is above minus this."""
 
 STEPS_BEFORE = 64
-"""or so many times."""
+"""Cells are refined so many times at most before the first draw."""
 
 LARGEST_ROUND = 32
 """Proposals that are evaluated at once."""

@@ -37,7 +37,7 @@ from mipselect.privacy.audit.quadrature import Box, integral
 from mipselect.privacy.gaussian_curve import gaussian_delta
 
 LOGARITHM = Context(prec=40, Emax=MAX_EMAX, Emin=MIN_EMIN)
-"""With more digits than a double, so that a logarithm in it is off by less than one."""
+"""Arithmetic with more digits than a double, so that a logarithm in it is off by less than one."""
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ Law = Callable[[Any], ArrayLike]
 NO_PAIRS = "an audit needs at least one pair of neighbours"
 
 MOST_MISSED = 1e-6
-"""How much a law may miss a sum of 1, besides its own error."""
+"""Distance that a law may be from a sum of 1, besides its own error."""
 
 
 class HasLogProbability(Protocol):

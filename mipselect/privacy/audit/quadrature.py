@@ -14,7 +14,7 @@ from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
 
 Function = Callable[[FloatArray], FloatArray]
-"""From points, shape (m, d), to values, shape (m,)."""
+"""Function from points, shape (m, d), to values, shape (m,)."""
 
 ORDERS = (6, 5, 4)
 """Points of the rules of Gauss and Lobatto in each panel: the first gives its value, the others its

@@ -13,7 +13,7 @@ from mipselect.restricted.features import Features
 from mipselect.tables.moments.sums import IntMatrix
 
 Votes = Callable[[FloatArray, FloatArray, Features, int], list[int]]
-"""From columns, a target, features and the number of rows to the features that are voted for."""
+"""Function from columns, a target, features and the number of rows to features with a vote."""
 
 
 def votes_of_folds(sums: ExactSums, ballot: Votes) -> FloatArray:

@@ -24,7 +24,7 @@ def mean_on_grid(strengths: list[FloatArray], axis: int) -> FloatArray:
 
 
 REDUNDANCIES: dict[str, Callable[..., FloatArray]] = {"max": np.max, "mean": mean_on_grid}
-"""From the strengths of the chosen columns to what is subtracted."""
+"""Functions from the strengths of the chosen columns to what is subtracted."""
 
 
 class Correlations(Protocol):

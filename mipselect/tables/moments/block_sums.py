@@ -47,10 +47,10 @@ WINDOW_ENTRIES = 1 << 26
 is; public."""
 
 CHUNK_ENTRIES = 1 << 20
-"""Entries of blocks that are multiplied at once,"""
+"""Entries of blocks that are multiplied at once."""
 
 CHUNK_BLOCKS = 1 << 10
-"""or so many blocks: fewer would make a product slow."""
+"""Least number of blocks that are multiplied at once: fewer would make a product slow."""
 
 CACHED_ENTRIES = 1 << 16
 """Entries of blocks that are normalised at once."""
