@@ -30,8 +30,8 @@ DRAWS = 2
 """Models of each simulated table: the same law, drawn so many times."""
 
 RATIO = 1.5
-"""Ratio of the strengths of an effect and the next. It was chosen on six real tables: forecasts of R²
-there were 0.10 from what `fit` reached on average, and 0.13 with effects of one strength. Rarely
+"""Ratio of the strengths of an effect and the next. It was chosen on six real tables: forecasts of
+R² were 0.10 from what `fit` reached on average, and 0.13 with effects of one strength. Rarely
 do all fields matter alike, and a field that is missed is seldom the strongest."""
 
 
