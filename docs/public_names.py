@@ -25,7 +25,7 @@ MODULES = (
     "mipselect.privacy.audit",
     "mipselect.errors",
 )
-"""In the order of the reference; a name that several list belongs to the first."""
+"""Modules in the order of the reference; a name that several list belongs to the first."""
 
 
 def listed(module: str) -> list[str]:

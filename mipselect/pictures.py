@@ -1,4 +1,4 @@
-"""Drawing panels of lines with error bars, the same bytes every time. Needs matplotlib."""
+"""Pictures: panels of lines with error bars, the same bytes every time. They need matplotlib."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class Picture:
-    """Everything that is in a figure.
+    """Content of a figure.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""From the options of the command line to a method: which it knows, as its parameters say."""
+"""Methods from the options of the command line: which a method knows, as its parameters say."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Delivering a report: one JSON object or readable text on standard output, a file written whole.
+"""Delivery of a report: one JSON object or readable text on standard output, a file written whole.
 
 Whatever is delivered from left of a mechanism carries the mark `SENSITIVE`.
 """

@@ -1,4 +1,4 @@
-"""Reading what `release`, `select` and `fit` wrote, strictly: a card repeats what was checked."""
+"""Strict reader of what `release`, `select` and `fit` wrote: a card repeats what was checked."""
 
 from __future__ import annotations
 

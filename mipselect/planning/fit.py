@@ -32,7 +32,7 @@ FURTHER_DOUBLINGS = 5
 """Doublings of the largest ε where it does not reach the goal."""
 
 MOST_LINES = 2 + FURTHER_DOUBLINGS + DOUBLINGS
-"""Those of n rows, of larger ε, of half as many rows and of more."""
+"""Lines of n rows, of larger ε, of half as many rows and of more."""
 
 SHARE_OF_FIT = 0.5
 """Share of the time, for n rows at the ε that were asked for."""

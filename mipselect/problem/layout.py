@@ -1,4 +1,4 @@
-"""From the columns of a table to features: groups, columns that are always in, an intercept.
+"""Layout of the columns of a table as features: groups, columns that are always in, an intercept.
 
 All of it is public, and so are the bounds: of the length of every row within each feature.
 """

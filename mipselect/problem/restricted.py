@@ -185,7 +185,7 @@ class Restricted(OfProblem):
 
     @property
     def units(self) -> Units | None:
-        """From columns back to the units of the table that `from_table` read, or None."""
+        """Way back from columns to the units of the table that `from_table` read, or None."""
         return self.problem.units
 
     @property

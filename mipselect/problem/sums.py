@@ -49,12 +49,12 @@ class ExactSums:
 
     @property
     def X(self) -> NoReturn:
-        """There are no rows: raises `InvalidInput`."""
+        """No rows: raises `InvalidInput`, for there are only sums."""
         raise self._no_rows()
 
     @property
     def y(self) -> NoReturn:
-        """There are no rows: raises `InvalidInput`."""
+        """No target: raises `InvalidInput`, for there are only sums."""
         raise self._no_rows()
 
     def _no_rows(self) -> InvalidInput:

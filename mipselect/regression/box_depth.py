@@ -65,7 +65,7 @@ class DepthLaw:
 
     @cached_property
     def ratio(self) -> Fraction:
-        """Return q ≤ e^{ε_s/2}, a multiple of 2^-`RATIO_BITS`."""
+        """The ratio q ≤ e^{ε_s/2}, a multiple of 2^-`RATIO_BITS`."""
         # Beyond e^700 a larger one could not be told from it: every weight is at its floor.
         exponent = min(self.epsilon / 2.0, 700.0)
         step = Fraction(1, 1 << RATIO_BITS)

@@ -15,7 +15,7 @@ SHARE_OF_PRIVATE_RANGES = 0.2
 
 SHARE_OF_A_RANGE = 0.04
 SHARE_OF_ALL_RANGES = 0.16
-"""Shares of the ε of a model for each number, and for all of them together at most."""
+"""Share of the ε of a model for all numbers together at most; one costs `SHARE_OF_A_RANGE`."""
 
 
 def fields_from_blocks(*, relation: str, classes: bool, numbers_only: bool) -> bool:

@@ -131,7 +131,7 @@ class TablePlan:
 
     @property
     def widest(self) -> Support:
-        """As many features as may be selected, those with the most columns."""
+        """Largest support that may be selected, of the features with the most columns."""
         features = self.public.features
         by_width = sorted(range(len(features)), key=lambda j: -len(features[j].columns()))
         return tuple(sorted(by_width[: self.size]))
@@ -165,7 +165,7 @@ class TablePlan:
 
     @property
     def _most_ranges(self) -> int:
-        """As many ranges as may be drawn."""
+        """Number of ranges that may be drawn at most."""
         if not self.looks_for_ranges:
             return 0
         free, fixed = (

@@ -182,7 +182,7 @@ class IntervalLaw:
 
     @cached_property
     def _levels(self) -> tuple[IntArray, IntArray]:
-        """Return rising numbers of values in an interval, and the weights of those; (K,)."""
+        """Rising numbers of values in an interval, and the weights of those; shape (K,)."""
         weights = np.zeros(len(self.values) + 1, dtype=np.int64)
         for size in occupied(self.values):
             held = np.bincount(size.inside, size.weights_of_places, len(weights))

@@ -170,14 +170,14 @@ class ProblemSelector(PrivateSelector):
 
     @property
     def bounds(self) -> tuple[str, ...]:
-        """Those of `Instance`."""
+        """Names of the bounds of `Instance`."""
         return BOUNDS
 
     @property
     def relations(self) -> tuple[str, ...]:
-        """Neighbouring relations of its guarantee: of blocks replacing one row.
+        """Neighbouring relations of its guarantee: for blocks only that of replacing one row.
 
-        Without a `score` those of a loss; what is drawn from blocks states its own.
+        Without a `score` they are those of a loss; what is drawn from blocks states its own.
         """
         return ("replace-one",) if vars(self)["score"] in (BLOCKS, R2) else tuple(RELATIONS)
 

@@ -1,4 +1,4 @@
-"""From a field to columns in [-1, 1]: the public map of one value, nothing of it fitted.
+"""Encoders of a field as columns in [-1, 1]: the public map of one value, nothing of it fitted.
 
 Within the columns of one field a row has Euclidean norm at most 1, so that a category with 200
 levels costs no more sensitivity than a number.

@@ -191,12 +191,12 @@ class Problem:
 
     @cached_property
     def levels(self) -> MistakeLevels:
-        """With the certified optimum."""
+        """Mistake levels with the certified optimum."""
         return mistake_levels(self.instance, time_limit=self.recipe.seconds)
 
     @property
     def condition(self) -> float:
-        """Return 1 if the condition of mistakes is proven, else 0."""
+        """Indicator that the condition of mistakes is proven: 1 or 0."""
         return float(exceeds_condition(self.levels.gap, self.levels.sensitivity))
 
     def tolerance(self, mechanism: TopR | Mistakes) -> float:

@@ -40,7 +40,7 @@ class Panels:
 
     @cached_property
     def points(self) -> FloatArray:
-        """Those of the fine rule, then those of the coarse one; shape (N,)."""
+        """Points of the fine rule, then those of the coarse one; shape (N,)."""
         return np.concatenate([self._rule(order)[0] for order in (FINE, COARSE)])
 
     @cached_property

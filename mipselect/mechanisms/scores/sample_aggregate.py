@@ -41,7 +41,7 @@ MOST_ROWS = 2.0**48
 """A noisy number of rows above it counts as this."""
 
 PARTITIONS = 64
-"""So many partitions a probability is averaged over."""
+"""Number of partitions that a probability is averaged over."""
 
 
 @dataclass(frozen=True, eq=False)

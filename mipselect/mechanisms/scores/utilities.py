@@ -30,7 +30,7 @@ ALLOWANCE = 2.0**-48
 """Most that rounding may cost, as a share of the reach and of ε itself."""
 
 LARGEST = 1e300
-"""Nothing that is still to be multiplied or added is larger."""
+"""Largest number that is still multiplied or added."""
 
 
 def reach(epsilon: float, log_outcomes: float = 0.0) -> float:

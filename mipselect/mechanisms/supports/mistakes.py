@@ -135,7 +135,7 @@ class Mistakes(SupportMechanism):
 
     @property
     def guarantees(self) -> dict[str, Guarantee]:
-        """Under add-remove (ε/2)(1 + τ/(Δ+τ)), and about half of ε₀ for the test."""
+        """Guarantees; add-remove has (ε/2)(1 + τ/(Δ+τ)), and about half of ε₀ for the test."""
         cost = one_direction(self._epsilon, self._levels.tolerance)
         if self._tested is None:
             return both_relations(self.guarantee, cost, self._levels.relations)

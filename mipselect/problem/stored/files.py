@@ -118,7 +118,7 @@ class StoredData:
 
     @property
     def name(self) -> str:
-        """That of the file, without its folder and its ending."""
+        """Name of the file, without its folder and its ending."""
         return self.path.stem
 
     @property

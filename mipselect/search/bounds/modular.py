@@ -14,7 +14,7 @@ from mipselect.search.simplex import largest_sum
 
 @dataclass(frozen=True, eq=False)
 class Budget:
-    """So many features of T are among these.
+    """Number of features of T that are among these.
 
     Attributes
     ----------

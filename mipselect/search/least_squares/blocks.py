@@ -53,7 +53,7 @@ class FeatureBlocks:
 
     @cached_property
     def norms(self) -> FloatArray:
-        """At least ‖E_j^(-1/2) H_jl E_l^(-1/2)‖₂ for j ≠ l, zero for j = l; shape (L, L)."""
+        """Bounds of ‖E_j^(-1/2) H_jl E_l^(-1/2)‖₂ for j ≠ l, zero for j = l; shape (L, L)."""
         squares = self.H**2 / np.multiply.outer(self.eigenvalues, self.eigenvalues)
         summed = np.add.reduceat(np.add.reduceat(squares, self.offsets, 0), self.offsets, 1)
         # H is positive definite, so that no scaled block is longer than one.

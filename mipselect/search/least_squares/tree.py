@@ -49,12 +49,12 @@ class GramMeasures:
 
     @cached_property
     def cheap_curvature(self) -> Curvature:
-        """By the smallest eigenvalue."""
+        """Curvature by the smallest eigenvalue."""
         return curvature_of(self._whole)
 
     @cached_property
     def curvatures(self) -> list[Curvature]:
-        """By the smallest eigenvalue, and by the spectrum cut off at several limits."""
+        """Curvatures by the smallest eigenvalue, and by the spectrum cut off at several limits."""
         return [self.cheap_curvature, *spectral_curvatures(self._whole)]
 
     @cached_property

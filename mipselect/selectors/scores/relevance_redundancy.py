@@ -46,7 +46,7 @@ class Correlations(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class OfAllRows:
-    """Those of a table that is in memory, of all its rows.
+    """Rank correlations of a table that is in memory, by all its rows.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""From a source to its pieces, each of them read in batches; nothing is read before it is used."""
+"""Pieces of a source, each of them read in batches; nothing is read before it is used."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from mipselect.tables.moments.sums import Sums
 from mipselect.validation import listed, shown
 
 SECONDS_BETWEEN_NOTES = 10.0
-"""Between two times that the file is written."""
+"""Seconds between two times that the file is written."""
 
 
 class Notes:
