@@ -126,7 +126,7 @@ def print_settings(console: Console, settings: Mapping[str, Any]) -> None:
 
 
 SCORES_OF_BLOCKS = {
-    BLOCKS: ("least squares on blocks", "for any number of supports, sizes and wide features"),
+    BLOCKS: ("least squares on blocks", "for any number of supports and several sizes"),
     R2: ("R² within blocks", "for supports that can all be listed"),
 }
 """Scores in words, and what each is for."""

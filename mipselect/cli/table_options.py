@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -105,7 +104,7 @@ class ScoreOptions:
         "Neither uses a range. loss: of rows that are clipped to public ranges.",
         metavar="block-r2|blocks|loss",
         show_default="block-r2 where supports can be listed, else blocks; loss with a bound, "
-        "--range, --loss, under add-remove, and for two classes unless all fields are numbers",
+        "--range, --loss, or under add-remove",
     )
     block_rows: int | None = option(
         "--block-rows",
@@ -239,16 +238,6 @@ class SourceOptions:
 def of_two_classes(schema: TableSchema, target: str) -> bool:
     """Return whether a target has two categories by its schema."""
     return len(schema.field(target, "target").category_names) == 2
-
-
-def numbers_only(schema: TableSchema, left_out: Collection[str]) -> bool:
-    """Return whether all fields but some are numbers by their schema; one names the person."""
-    known = {*left_out, schema.privacy_unit, *schema.only_read}
-    return all(
-        field.is_number and field.categories is None
-        for field in schema.features
-        if field.name not in known
-    )
 
 
 def note_of_the_target(schema: TableSchema, target: str) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mipselect.arrays import FloatArray
-from mipselect.blocks.defaults import block_r2_by_default, default_block_rows
+from mipselect.blocks.defaults import MOST_DEFAULT_SECONDS, default_block_rows
 from mipselect.blocks.normalised import ColumnsOfFeatures
 from mipselect.blocks.partitions import OF_BLOCKS, Blocks
 from mipselect.blocks.r_squared import ListedFeatures
@@ -91,8 +91,7 @@ class BlockOptions:
         """Return "blocks" or "block-r2": what was asked for, or the default.
 
         Block R² is the default where all supports can be listed within a minute by a public
-        estimate, and no feature is wide or nε small (`block_r2_by_default`). A bound, a ridge or
-        b ≤ s + 2 ask for least squares.
+        estimate. A bound, a ridge or b ≤ s + 2 ask for least squares.
 
         Parameters
         ----------
@@ -111,14 +110,13 @@ class BlockOptions:
         if stated or short or not self.lists or math.comb(count, support_size) > MOST_SUPPORTS:
             return BLOCKS
         rows = UNKNOWN_ROWS if n is None else n
-        b = self.block_rows or default_block_rows(rows, self.epsilon, support_size)
+        b = self.block_rows
+        b = b or default_block_rows(rows, self.epsilon, support_size, columns.widest)
         if rows < b:
             return BLOCKS
         features = ListedFeatures(columns, count, support_size, b)
         seconds = r_squared_seconds(rows, self.partitions or 1, features)
-        widest = max(map(len, columns.parts))
-        by_r2 = block_r2_by_default(seconds, widest, rows * self.epsilon)
-        return R2 if by_r2 else BLOCKS
+        return R2 if seconds <= MOST_DEFAULT_SECONDS else BLOCKS
 
     def _chosen_of_table(self, n: int | None, public: PublicMap, support_size: int) -> str:
         """Choose as `chosen` does for a table; a survey weight goes with least squares only."""

@@ -50,9 +50,9 @@ class BlockScores(OfProblem):
     support_size : int
         s, how many features to choose.
     block_rows : int, optional
-        b > s + 2, rows of a block. Default: a public rule of n, ε and s.
+        b > s + 2, rows of a block. Default: a public rule of n, ε, s and widths.
     partitions : int, optional
-        T. Default: up to 8, as long as all of them take no more than ten seconds by the estimate.
+        T. Default: up to 8, as long as all of them take no more than three seconds by the estimate.
     partition_seed : int, optional
         The partitions are drawn from it; default from the operating system. Choose it without
         looking at the data.

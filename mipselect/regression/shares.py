@@ -18,24 +18,6 @@ SHARE_OF_ALL_RANGES = 0.16
 """Share of the ε of a model for all numbers together at most; one costs `SHARE_OF_A_RANGE`."""
 
 
-def fields_from_blocks(*, relation: str, classes: bool, numbers_only: bool) -> bool:
-    """Return whether features are drawn from blocks of rows, and not by a loss.
-
-    The one rule of `select`, `fit` and `plan`. Blocks need no ranges, which for numbers are wide;
-    beside categories a loss finds two classes better.
-
-    Parameters
-    ----------
-    relation : {"replace-one", "add-remove"}
-        Blocks are private under the first.
-    classes : bool
-        Whether the target has two classes.
-    numbers_only : bool
-        Whether no field is a category or a truth value.
-    """
-    return relation == "replace-one" and (numbers_only or not classes)
-
-
 def default_selection_share(*, in_blocks: bool) -> float:
     """Return the part of ε that the selection may cost, between 0 and 1.
 

@@ -26,7 +26,7 @@ from mipselect.regression.objective_perturbation import ObjectivePerturbationCla
 from mipselect.regression.pair import ModelRows, Pair, counted, promised_together
 from mipselect.regression.private_ranges import PrivateRanges
 from mipselect.regression.release import ModelRelease
-from mipselect.regression.shares import default_range_share, fields_from_blocks
+from mipselect.regression.shares import default_range_share
 from mipselect.regression.typical_range import NARROWEST, TypicalRange, within
 from mipselect.search.progress import ProgressCallback
 from mipselect.selectors.base import PrivateSelector
@@ -368,17 +368,13 @@ def scores_blocks_of_table(
     *,
     ranged: bool = False,
 ) -> bool:
-    """Return the same for a table, by a public rule where it is not asked.
+    """Return the same for a table, where by default all but a draw under add-remove does.
 
     Where ranges are to be drawn there is nothing else.
     """
     if not isinstance(selector, ProblemSelector) or selector.asked_score is not None:
         return scores_blocks(selector)
-    return ranged or fields_from_blocks(
-        relation=regressor.relation,
-        classes=public.units.classes is not None,
-        numbers_only=all(e.field.is_number and not e.field.categories for e in public.encoders),
-    )
+    return ranged or regressor.relation == "replace-one"
 
 
 def _may_be_narrowed(encoder: Encoder) -> bool:
