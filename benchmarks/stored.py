@@ -1,0 +1,125 @@
+"""Stored results of a benchmark: one JSON file a run, from which tables of the manual are written.
+
+python -m benchmarks.stored NAME --seed TEXT [--records FILE] -- COMMAND ...
+
+runs a command that prints a list of records as JSON, and writes docs/results/NAME.json, whole or
+not at all. With --records the list is read from a file that an earlier run printed. A record is a
+flat object: its values are texts, numbers, or lists of numbers, such as those of repeats. Folders
+in the command are stored as FOLDER.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+from dataclasses import asdict, dataclass
+from datetime import date
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from mipselect.disk import write_whole
+
+RESULTS = Path(__file__).parent.parent / "docs" / "results"
+PACKAGES = ("mipselect", "numpy", "scipy", "scikit-learn")
+DIGITS = 6
+"""Significant digits of a number that is stored."""
+
+Record = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class StoredRun:
+    """One run: what was run, when, where and with which seed, and what it found."""
+
+    command: str
+    date: str
+    machine: str
+    seed: str
+    records: list[Record]
+    versions: dict[str, str]
+    entered_by_hand: bool = False
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.records, list) or not self.records:
+            raise ValueError("the records are no list, or an empty one")
+        for place, record in enumerate(self.records):
+            if not isinstance(record, dict):
+                raise ValueError(f"record {place} is no object")
+            for key, value in record.items():
+                numbers = value if isinstance(value, list) else [value]
+                kinds = (int, float) if isinstance(value, list) else (str, int, float)
+                if not numbers or not all(isinstance(each, kinds) for each in numbers):
+                    raise ValueError(f"record {place}: {key} is no text, number or list of numbers")
+
+    @classmethod
+    def read(cls, name: str, folder: Path = RESULTS) -> StoredRun:
+        return cls(**json.loads((folder / f"{name}.json").read_text(encoding="utf-8")))
+
+    def write(self, name: str, folder: Path = RESULTS) -> None:
+        """Write a file with one record a line."""
+        head = asdict(self)
+        records = (json.dumps(_rounded(each), ensure_ascii=False) for each in head.pop("records"))
+        begun = json.dumps(head, ensure_ascii=False, indent=1).removesuffix("\n}")
+        text = begun + ',\n "records": [\n  ' + ",\n  ".join(records) + "\n ]\n}\n"
+        write_whole(folder / f"{name}.json", text.encode())
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _rounded(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_rounded(each) for each in value]
+    return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
+
+
+def this_machine() -> str:
+    """Cores and memory; no names."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    return f"{os.cpu_count()} cores ({platform.machine()}), {memory:.0f} GiB"
+
+
+def as_typed(command: list[str]) -> str:
+    """The command without the places of this machine."""
+    words = ["FOLDER" if Path(word).is_dir() else word for word in command]
+    if Path(words[0]).name.startswith("python"):
+        words[0] = "python"
+    return " ".join(words)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("name", metavar="NAME")
+    parser.add_argument("--seed", required=True, help="the seeds, in words")
+    parser.add_argument("--records", type=Path, help="what an earlier run printed")
+    parser.add_argument("command", nargs="+", metavar="COMMAND")
+    options = parser.parse_args()
+    if options.records is None:
+        printed = subprocess.run(options.command, check=True, stdout=subprocess.PIPE).stdout
+        day = date.today()
+    else:
+        printed = options.records.read_bytes()
+        day = date.fromtimestamp(options.records.stat().st_mtime)
+    versions = {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}}
+    try:
+        run = StoredRun(
+            as_typed(options.command),
+            day.isoformat(),
+            this_machine(),
+            options.seed,
+            json.loads(printed),
+            versions,
+        )
+    except ValueError as error:
+        sys.exit(f"nothing is stored: what was printed is no list of records: {error}")
+    run.write(options.name)
+
+
+if __name__ == "__main__":
+    main()
