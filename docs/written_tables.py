@@ -34,7 +34,7 @@ import argparse
 import re
 import sys
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -68,6 +68,12 @@ class Texts(Formatter):
             spec = "," if isinstance(value, int) else "g"
         return str(format(value, f"z{spec}" if spec[-1] in "f%" else spec))
 
+    def get_field(
+        self, field_name: str, args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> tuple[Any, str]:
+        """Return the field of this name, which may have dots and blanks in it."""
+        return kwargs[field_name], field_name
+
     def filled(self, text: str, fields: Mapping[str, Any]) -> str:
         """Return the text with its fields filled in."""
         try:
@@ -98,19 +104,17 @@ class Cell:
             raise WrongTable(str(error)) from None
 
     def written(self) -> str | None:
-        """Return the text, or None if there is no record."""
+        """Return the text, or None if there is no record with all that it names."""
         found = records(self.results, self.where)
-        if not found:
-            return None
-        if not self.spread:
-            names = {name for _, name, _, _ in Texts().parse(self.cell) if name}
-            return Texts().filled(self.cell, _one(found, names, self.mean))
-        key, value = self.spread
-        fields = {
-            name: _one([each for each in found if each[key] == name], {value}, self.mean)[value]
-            for name in dict.fromkeys(each[key] for each in found)
-        }
-        return Texts().filled(self.cell, fields)
+        names = {name for _, name, _, _ in Texts().parse(self.cell) if name}
+        if self.spread:
+            key, value = self.spread
+            groups = {name: [each for each in found if each.get(key) == name] for name in names}
+            averaged = {name: _one(some, {value}, self.mean) for name, some in groups.items()}
+            fields = {name: each[value] for name, each in averaged.items() if value in each}
+        else:
+            fields = _one(found, names, self.mean)
+        return Texts().filled(self.cell, fields) if names <= fields.keys() else None
 
 
 @cache
@@ -137,7 +141,8 @@ def _one(found: list[Record], names: set[str], mean: list[str]) -> Record:
     for key in {key for each in found for key in each} - names - set(mean):
         if any(each.get(key) != found[0].get(key) for each in found):
             raise WrongTable(f"records of one cell differ in {key}, such as {found[:2]}")
-    values = {name: [each[name] for each in found] for name in names & found[0].keys()}
+    there = [name for name in names if all(name in each for each in found)] if found else []
+    values = {name: [each[name] for each in found] for name in there}
     return {
         name: fmean(fmean(each) if isinstance(each, list) else each for each in some)
         if len(some) > 1 or isinstance(some[0], list)
@@ -194,7 +199,8 @@ def _markdown(lines: list[list[str]]) -> str:
 def provenance(of: StoredRun) -> str:
     """Return one line about a run."""
     by_hand = ", entered by hand" if of.entered_by_hand else ""
-    return f"*`{of.command}`, {of.date}{by_hand}; machine: {of.machine}; seeds: {of.seed}.*"
+    command = f"`{of.command}`" if of.command else "Command: not recorded"
+    return f"*{command}, {of.date}{by_hand}; machine: {of.machine}; seeds: {of.seed}.*"
 
 
 def page(text: str, specs: Mapping[str, Any]) -> str:
