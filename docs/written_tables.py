@@ -171,10 +171,12 @@ def table(spec: Mapping[str, Any]) -> tuple[str, str]:
         columns = by_keys([columns], [spec["head"]], own)
     cells = [[Cell.of(own, row, column) for column in columns] for row in rows]
     texts = [[cell.written() for cell in line] for line in cells]
-    for parts, lines in (rows, texts), (columns, list(zip(*texts, strict=True))):
-        for part, line in zip(parts, lines, strict=True):
-            if all(text is None for text in line):
-                raise WrongTable(f"there are no records for {part}")
+    for row, of_row in zip(rows, cells, strict=True):
+        if not any(records(cell.results, cell.where) for cell in of_row):
+            raise WrongTable(f"there are no records for {row}")
+    for column, of_column in zip(columns, zip(*texts, strict=True), strict=True):
+        if all(text is None for text in of_column):
+            raise WrongTable(f"there are no records for {column}")
     lines = [[*spec["corner"], *(label for each in columns for label in _labels(each))]]
     for row, of_row, line in zip(rows, cells, texts, strict=True):
         filled = [c.missing if text is None else text for c, text in zip(of_row, line, strict=True)]
