@@ -5,7 +5,8 @@ python -m benchmarks.stored NAME --seed TEXT [--records FILE] -- COMMAND ...
 runs a command that prints a list of records as JSON, and writes docs/results/NAME.json, whole or
 not at all. With --records the list is read from a file that an earlier run printed. A record is a
 flat object: its values are texts, numbers, or lists of numbers, such as those of repeats. Folders
-in the command are stored as FOLDER.
+in the command are stored as FOLDER. A benchmark has its `--json` from `add_json_option`, and
+prints by `print_records`.
 """
 
 from __future__ import annotations
@@ -16,10 +17,12 @@ import os
 import platform
 import subprocess
 import sys
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from datetime import date
 from importlib.metadata import version
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from mipselect.disk import write_whole
@@ -57,16 +60,16 @@ class StoredRun:
                     raise ValueError(f"record {place}: {key} is no text, number or list of numbers")
 
     @classmethod
-    def read(cls, name: str, folder: Path = RESULTS) -> StoredRun:
-        return cls(**json.loads((folder / f"{name}.json").read_text(encoding="utf-8")))
+    def read(cls, path: Path) -> StoredRun:
+        return cls(**json.loads(path.read_text(encoding="utf-8")))
 
-    def write(self, name: str, folder: Path = RESULTS) -> None:
+    def write(self, path: Path) -> None:
         """Write a file with one record a line."""
         head = asdict(self)
         records = (json.dumps(_rounded(each), ensure_ascii=False) for each in head.pop("records"))
         begun = json.dumps(head, ensure_ascii=False, indent=1).removesuffix("\n}")
         text = begun + ',\n "records": [\n  ' + ",\n  ".join(records) + "\n ]\n}\n"
-        write_whole(folder / f"{name}.json", text.encode())
+        write_whole(path, text.encode())
 
 
 def _rounded(value: Any) -> Any:
@@ -75,6 +78,25 @@ def _rounded(value: Any) -> Any:
     if isinstance(value, list):
         return [_rounded(each) for each in value]
     return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
+
+
+def add_json_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="one list of records, to be stored")
+
+
+def print_records(records: Iterable[Record], *, as_json: bool) -> None:
+    """Print one list, or each record as the line of a table once it is there."""
+    if as_json:
+        print(json.dumps(list(records)))
+        return
+    heads: list[str] = []
+    for record in records:
+        if list(record) != heads:
+            heads = list(record)
+            print(f"\n| {' | '.join(heads)} |\n{'| --- ' * len(heads)}|")
+        cells = (fmean(each) if isinstance(each, list) else each for each in record.values())
+        texts = (f"{each:.3g}" if isinstance(each, float) else f"{each}" for each in cells)
+        print(f"| {' | '.join(texts)} |", flush=True)
 
 
 def this_machine() -> str:
@@ -118,7 +140,7 @@ def main() -> None:
         )
     except ValueError as error:
         sys.exit(f"nothing is stored: what was printed is no list of records: {error}")
-    run.write(options.name)
+    run.write(RESULTS / f"{options.name}.json")
 
 
 if __name__ == "__main__":

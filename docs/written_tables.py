@@ -23,9 +23,9 @@ spread        two keys, for a cell of several records: the value of the first na
               the value of the second, such as "{with:.2f} ({without:.2f})"
 missing       the text of a cell without a record; else that is an error
 
-`results`, `where`, `cell`, `mean`, `spread` and `missing` stand in the table, a row or a column, and
-the last of these counts; of `where` all count. Below the table is written what was run, when, where
-and with which seed; if the table before it in its section says the same, once.
+`results`, `where`, `cell`, `mean`, `spread` and `missing` stand in the table, a row or a column,
+and the last of these counts; of `where` all count. Below the table is written what was run, when,
+where and with which seed; if the table before it in its section says the same, once.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ from statistics import fmean
 from string import Formatter
 from typing import Any
 
-from benchmarks.stored import Record, StoredRun
+from benchmarks.stored import RESULTS, Record, StoredRun
 from mipselect.disk import write_whole
 
 DOCS = Path(__file__).parent
-PAGES = DOCS / "results" / "pages"
+PAGES = RESULTS / "pages"
 WRITTEN = re.compile(r"<!-- table: (\S+) -->\n(.*?)<!-- end of table -->", re.DOTALL)
 MARK = re.compile(r"<!-- (?:table: |end of table)")
 NO_CELL = {"label", "labels", "head", "corner", "rows", "columns"}
@@ -121,7 +121,7 @@ class Cell:
 def run(name: str) -> StoredRun:
     """Return a stored run, read once."""
     try:
-        return StoredRun.read(name)
+        return StoredRun.read(RESULTS / f"{name}.json")
     except FileNotFoundError:
         raise WrongTable(f"there is no docs/results/{name}.json") from None
 
@@ -138,7 +138,7 @@ def records(results: str, where: Mapping[str, Any]) -> list[Record]:
 
 def _one(found: list[Record], names: set[str], mean: list[str]) -> Record:
     """Return one record with the means of what is named; the rest may differ in `mean` alone."""
-    for key in {key for each in found for key in each} - names - set(mean):
+    for key in sorted({key for each in found for key in each} - names - set(mean)):
         if any(each.get(key) != found[0].get(key) for each in found):
             raise WrongTable(f"records of one cell differ in {key}, such as {found[:2]}")
     there = [name for name in names if all(name in each for each in found)] if found else []
@@ -154,6 +154,8 @@ def _one(found: list[Record], names: set[str], mean: list[str]) -> Record:
 def by_keys(keys: list[str], texts: list[str], own: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return rows, or columns, by the values of keys in the order of the records."""
     found = [r for r in records(own["results"], own.get("where", {})) if r.keys() >= set(keys)]
+    if not found:
+        raise WrongTable(f"there are no records with {keys}")
     named = {tuple(r[key] for key in keys): {key: r[key] for key in keys} for r in found}
     return [
         {"label": [Texts().filled(text, where) for text in texts], "where": where}
