@@ -29,7 +29,7 @@ from mipselect.disk import write_whole
 
 RESULTS = Path(__file__).parent.parent / "docs" / "results"
 PACKAGES = ("mipselect", "numpy", "scipy", "scikit-learn")
-DIGITS = 6
+DIGITS = 5
 """Significant digits of a number that is stored."""
 
 Record = dict[str, Any]

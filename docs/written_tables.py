@@ -18,7 +18,8 @@ labels        with keys, one text for each head, such as "`{selector}`"
 columns       one key, with `head` such as "ε = {epsilon}"; or a list of columns, with `label`
 cell          the text of a cell, such as "{way:.2f}"; a value that is a text is taken as it is
 mean          keys in which the records of one cell may differ; then the mean of the number counts,
-              as of a number that is a list
+              as of a number that is a list; a record with "mean" for all these keys is that mean
+              already, in a run that was entered by hand
 spread        two keys, for a cell of several records: the value of the first names a field for
               the value of the second, such as "{with:.2f} ({without:.2f})"
 missing       the text of a cell without a record; else that is an error
@@ -50,6 +51,7 @@ PAGES = RESULTS / "pages"
 WRITTEN = re.compile(r"<!-- table: (\S+) -->\n(.*?)<!-- end of table -->", re.DOTALL)
 MARK = re.compile(r"<!-- (?:table: |end of table)")
 NO_CELL = {"label", "labels", "head", "corner", "rows", "columns"}
+MEAN = "mean"
 WORD = re.compile(r"[^\W\d_]{3}")
 
 
@@ -103,9 +105,17 @@ class Cell:
         except TypeError as error:
             raise WrongTable(str(error)) from None
 
+    def found(self) -> list[Record]:
+        """Return its records; if entered by hand, that of their mean if there is one."""
+        if self.mean and run(self.results).entered_by_hand:
+            mean = records(self.results, {**self.where, **dict.fromkeys(self.mean, MEAN)})
+            if mean:
+                return mean
+        return records(self.results, self.where)
+
     def written(self) -> str | None:
         """Return the text, or None if there is no record with all that it names."""
-        found = records(self.results, self.where)
+        found = self.found()
         names = {name for _, name, _, _ in Texts().parse(self.cell) if name}
         if self.spread:
             key, value = self.spread
@@ -127,13 +137,15 @@ def run(name: str) -> StoredRun:
 
 
 def records(results: str, where: Mapping[str, Any]) -> list[Record]:
-    """Return all records that have these values."""
-    wanted = {key: each if isinstance(each, list) else [each] for key, each in where.items()}
-    return [
-        each
-        for each in run(results).records
-        if all(key in each and each[key] in values for key, values in wanted.items())
-    ]
+    """Return all records that have these values, each of which some record of a run must have."""
+    found = run(results).records
+    for key, value in where.items():
+        values = value if isinstance(value, list) else [value]
+        lacking = [each for each in values if all(r.get(key) != each for r in run(results).records)]
+        if lacking and not run(results).entered_by_hand:
+            raise WrongTable(f"no record of {results} has {key} = {lacking[0]!r}")
+        found = [each for each in found if key in each and each[key] in values]
+    return found
 
 
 def _one(found: list[Record], names: set[str], mean: list[str]) -> Record:
@@ -174,7 +186,7 @@ def table(spec: Mapping[str, Any]) -> tuple[str, str]:
     cells = [[Cell.of(own, row, column) for column in columns] for row in rows]
     texts = [[cell.written() for cell in line] for line in cells]
     for row, of_row in zip(rows, cells, strict=True):
-        if not any(records(cell.results, cell.where) for cell in of_row):
+        if not any(cell.found() for cell in of_row):
             raise WrongTable(f"there are no records for {row}")
     for column, of_column in zip(columns, zip(*texts, strict=True), strict=True):
         if all(text is None for text in of_column):
@@ -186,7 +198,7 @@ def table(spec: Mapping[str, Any]) -> tuple[str, str]:
             raise WrongTable(f"there is no record for {of_row[filled.index(None)]}")
         lines.append([*_labels(row), *map(str, filled)])
     names = dict.fromkeys(cell.results for line in cells for cell in line)
-    return _markdown(lines), "\n".join(provenance(run(name)) for name in names)
+    return _markdown(lines), "\n".join(dict.fromkeys(provenance(run(name)) for name in names))
 
 
 def _labels(part: Mapping[str, Any]) -> list[str]:
