@@ -6,7 +6,7 @@ runs a command that prints a list of records as JSON, and writes docs/results/NA
 not at all. With --records the list is read from a file that an earlier run printed. A record is a
 flat object: its values are texts, numbers, or lists of numbers, such as those of repeats. Folders
 in the command are stored as FOLDER. A benchmark has its `--json` from `add_json_option`, and
-prints by `print_records`.
+prints by `print_records`; of `mipselect bench --json` each selector on an instance is a record.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ RESULTS = Path(__file__).parent.parent / "docs" / "results"
 PACKAGES = ("mipselect", "numpy", "scipy", "scikit-learn")
 DIGITS = 5
 """Significant digits of a number that is stored."""
+OF_BENCH = ("selector", "epsilon", "exact", "f1", "seconds_per_fit", "seconds_per_draw")
 
 Record = dict[str, Any]
 
@@ -78,6 +79,18 @@ def _rounded(value: Any) -> Any:
     if isinstance(value, list):
         return [_rounded(each) for each in value]
     return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
+
+
+def records_of(printed: Any) -> Any:
+    """The list that was printed, or the records in the object of `mipselect bench`."""
+    if not isinstance(printed, dict) or "instances" not in printed:
+        return printed
+    return [
+        {"instance": each["instance"], "n": each["n"]}
+        | {key: found[key] for key in OF_BENCH if found[key] is not None}
+        for each in printed["instances"]
+        for found in each["selectors"]
+    ]
 
 
 def add_json_option(parser: argparse.ArgumentParser) -> None:
@@ -135,7 +148,7 @@ def main() -> None:
             day.isoformat(),
             this_machine(),
             options.seed,
-            json.loads(printed),
+            records_of(json.loads(printed)),
             versions,
         )
     except ValueError as error:

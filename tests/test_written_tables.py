@@ -14,6 +14,7 @@ from benchmarks import stored
 from benchmarks.stored import RESULTS, StoredRun
 from docs import written_tables
 from docs.written_tables import DOCS, WrongTable
+from tests.support.commandline import Run
 
 RECORDS = [
     {"method": "loss", "table": "bikes", "epsilon": 0.5, "ways": [0.25, 0.75]},
@@ -31,6 +32,7 @@ SPECIFICATION = {
     "head": "ε = {epsilon}",
     "cell": "{ways:.2f}",
 }
+WINE, NONE = {"table": "wine"}, {"table": "bikes", "rows": 3000}
 PAGE = "Before.\n\n<!-- table: ways -->\n<!-- end of table -->\n\nBehind.\n"
 Store = Callable[..., None]
 
@@ -167,6 +169,10 @@ def test_runs_are_named_once_in_a_section(store: Store) -> None:
             "no record of ways has table = 'win'",
         ),
         ({"missing": "", "rows": [{"label": "b", "where": {"rows": 30}}]}, "has rows = 30"),
+        (
+            {"missing": "", "rows": [{"label": "a", "where": WINE}, {"label": "b", "where": NONE}]},
+            "there are no records for .*'b'",
+        ),
         ({"where": {}}, "differ in method"),
         ({"where": {}, "mean": ["method"]}, "differ in rows"),
         ({"cell": "{way:.2f}"}, "no records"),
@@ -260,6 +266,26 @@ def test_a_run_comes_back_as_it_was_stored(tmp_path: Path) -> None:
 def test_what_is_no_list_of_flat_records_is_not_stored(records: Any) -> None:
     with pytest.raises(ValueError, match="record"):
         StoredRun("c", "d", "m", "s", records=records, versions={})
+
+
+def test_what_bench_prints_is_stored(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    options = ["--epsilon", "1,2", "--trials", "2", "--selectors", "sis,uniform"]
+    printed = run("bench", "diabetes", *options, "--output", tmp_path / "b.jsonl", "--json").out
+    (tmp_path / "printed.json").write_text(printed, encoding="utf-8")
+    given = ["bench", "--seed", "0", "--records", str(tmp_path / "printed.json")]
+    monkeypatch.setattr(sys, "argv", ["stored", *given, "--", "mipselect", "bench", "diabetes"])
+    monkeypatch.setattr(stored, "RESULTS", tmp_path)
+    stored.main()
+    found = StoredRun.read(tmp_path / "bench.json").records
+    assert [(each["selector"], each["epsilon"]) for each in found] == [
+        ("sis", 1.0),
+        ("sis", 2.0),
+        ("uniform", 1.0),
+        ("uniform", 2.0),
+    ]
+    assert all(each["n"] == 442 and 0.0 <= each["exact"] <= 1.0 for each in found)
 
 
 def test_a_command_is_run_and_stored(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
