@@ -136,7 +136,10 @@ def main() -> None:
     parser.add_argument("command", nargs="+", metavar="COMMAND")
     options = parser.parse_args()
     if options.records is None:
-        printed = subprocess.run(options.command, check=True, stdout=subprocess.PIPE).stdout
+        done = subprocess.run(options.command, stdout=subprocess.PIPE)
+        if done.returncode:
+            sys.exit(f"nothing is stored: the command ended with {done.returncode}")
+        printed = done.stdout
         day = date.today()
     else:
         printed = options.records.read_bytes()

@@ -132,8 +132,8 @@ def run(name: str) -> StoredRun:
     """Return a stored run, read once."""
     try:
         return StoredRun.read(RESULTS / f"{name}.json")
-    except FileNotFoundError:
-        raise WrongTable(f"there is no docs/results/{name}.json") from None
+    except (OSError, ValueError, TypeError) as error:
+        raise WrongTable(f"docs/results/{name}.json cannot be read: {error}") from None
 
 
 def records(results: str, where: Mapping[str, Any]) -> list[Record]:
@@ -252,11 +252,13 @@ def pages() -> list[Path]:
 
 def written(path: Path) -> str:
     """Return a page as it must be; raise `WrongTable`, naming it, if it cannot be written."""
+    if not path.is_relative_to(DOCS):
+        raise WrongTable(f"{path} is no page in {DOCS.name}")
     specification = PAGES / path.relative_to(DOCS).with_suffix(".toml")
-    specs = tomllib.loads(specification.read_text("utf-8")) if specification.exists() else {}
     try:
+        specs = tomllib.loads(specification.read_text("utf-8")) if specification.exists() else {}
         return page(path.read_text(encoding="utf-8"), specs)
-    except (WrongTable, FileNotFoundError) as error:
+    except (WrongTable, OSError, tomllib.TOMLDecodeError) as error:
         raise WrongTable(f"{path.relative_to(DOCS)}: {error}") from None
 
 

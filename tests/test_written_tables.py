@@ -162,7 +162,7 @@ def test_runs_are_named_once_in_a_section(store: Store) -> None:
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"results": "nothing"}, "there is no docs/results/nothing.json"),
+        ({"results": "nothing"}, "docs/results/nothing.json cannot be read"),
         ({"where": {"method": "los"}}, "method = 'los'"),
         (
             {"where": {"method": "loss", "table": ["wine", "win"]}},
@@ -242,6 +242,9 @@ def test_the_command_writes_and_compares(
     assert run("--check", str(page)) == (0, "")
     page.write_text(page.read_text(encoding="utf-8").replace("0.60", "0.61"), encoding="utf-8")
     assert run("--check") == (1, "page.md: differs from its stored results\n")
+    (tmp_path / "pages" / "page.toml").write_text("[ways\n", encoding="utf-8")
+    assert run()[1].startswith("page.md: Expected ']'")
+    assert run(str(DOCS / "plan.md")) == (1, f"{DOCS / 'plan.md'} is no page in {tmp_path.name}\n")
     (tmp_path / "pages" / "page.toml").unlink()
     code, said = run()
     assert code == 1
@@ -286,6 +289,18 @@ def test_what_bench_prints_is_stored(
         ("uniform", 2.0),
     ]
     assert all(each["n"] == 442 and 0.0 <= each["exact"] <= 1.0 for each in found)
+
+
+def test_a_command_that_fails_stores_nothing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(stored, "RESULTS", tmp_path)
+    for script, reason in (("exit(3)", "ended with 3"), ("print('no')", "no list of records")):
+        command = ["--", sys.executable, "-c", script]
+        monkeypatch.setattr(sys, "argv", ["stored", "NAME", "--seed", "0", *command])
+        with pytest.raises(SystemExit, match=reason):
+            stored.main()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_command_is_run_and_stored(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
