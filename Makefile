@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types check docs linkcheck hostile faults compare system-solvers system-browser bench clean
+.PHONY: demo test lint types check docs tables linkcheck hostile faults compare system-solvers system-browser bench clean
 
 # Installed once, and again when the dependencies change.
 $(VENV)/installed: pyproject.toml
@@ -35,6 +35,10 @@ check: $(VENV)/installed
 docs: $(VENV)/with-docs
 	$(BIN)/python docs/figures/draw.py
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
+
+# The tables of the manual, from the stored results of benchmarks; the tests compare the two.
+tables: $(VENV)/installed
+	$(BIN)/python -m docs.written_tables
 
 # Every address that the site names, asked for: needs the network.
 linkcheck: $(VENV)/with-docs

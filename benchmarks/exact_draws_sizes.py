@@ -1,6 +1,6 @@
 """What it costs not to know the support size: sizes 1..10 drawn at once, beside s = 5 known.
 
-    OMP_NUM_THREADS=1 python benchmarks/exact_draws_sizes.py
+    OMP_NUM_THREADS=1 python -m benchmarks.exact_draws_sizes
 
 The paper's setting, p = 100, five true features, with 3,000 to 8,000 rows, λ = 0.024 n. Shares of
 seeded draws, not private, over several data sets, at the same ε: the draw of size and support has
@@ -10,9 +10,11 @@ the Δ of ten features, which is 1.7 times that of five.
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 
 import numpy as np
 
+from benchmarks.stored import Record, add_json_option, print_records
 from mipselect import ExponentialMechanism, Instance
 from mipselect.datasets import correlated_gaussian
 
@@ -28,31 +30,34 @@ def instance_of(n: int, seed: int) -> Instance:
     return Instance(X, y, support_size=5, ridge=0.024 * n, **bounds)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data-sets", type=int, default=10)
-    parser.add_argument("--draws", type=int, default=50)
-    options = parser.parse_args()
-    print("| ε | n | s = 5 known: support | sizes 1..10: size | sizes 1..10: support | mean size |")
-    print("| ---: | ---: | ---: | ---: | ---: | ---: |")
+def measured(data_sets: int, draws: int) -> Iterator[Record]:
     for epsilon in EPSILONS:
         for n in ROWS:
             known, unknown = [], []
-            for seed in range(1, options.data_sets + 1):
+            for seed in range(1, data_sets + 1):
                 instance = instance_of(n, seed)
                 rng = np.random.default_rng(seed)
                 for sizes, found in ((None, known), (SIZES, unknown)):
                     mechanism = ExponentialMechanism(instance, epsilon, sizes=sizes)
-                    found += [mechanism.sample(rng) for _ in range(options.draws)]
+                    found += [mechanism.sample(rng) for _ in range(draws)]
             lengths = np.array([len(support) for support in unknown])
-            shares = [
-                np.mean([support == TRUE for support in known]),
-                np.mean(lengths == len(TRUE)),
-                np.mean([support == TRUE for support in unknown]),
-                lengths.mean(),
-            ]
-            entries = " | ".join(f"{share:.2f}" for share in shares)
-            print(f"| {epsilon:g} | {n:,} | {entries} |", flush=True)
+            yield {
+                "epsilon": epsilon,
+                "n": n,
+                "known": float(np.mean([support == TRUE for support in known])),
+                "right_size": float(np.mean(lengths == len(TRUE))),
+                "sizes": float(np.mean([support == TRUE for support in unknown])),
+                "mean_size": float(lengths.mean()),
+            }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data-sets", type=int, default=10)
+    parser.add_argument("--draws", type=int, default=50)
+    add_json_option(parser)
+    options = parser.parse_args()
+    print_records(measured(options.data_sets, options.draws), as_json=options.json)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """What `mipselect fit` reaches by default: test R², as a share of that of the best subset.
 
 python -m benchmarks.fit_defaults FOLDER [--draws 16] [--shares 0.2,0.3] [--epsilons 0.25,0.5,1,2]
+    [--json]
 
 FOLDER is that of `benchmarks.real_tables`; of its tables those with a target that is a number and
 4,000 rows or more. A fifth of the rows is the test. The best subset is least squares, without
@@ -15,6 +16,7 @@ from __future__ import annotations
 import argparse
 import random
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -22,6 +24,7 @@ import numpy as np
 from sklearn.metrics import r2_score
 
 from benchmarks.fit_tables import least_squares
+from benchmarks.stored import Record, add_json_option, print_records
 from benchmarks.tables_at_hand import Table, tables_of
 from mipselect import Instance
 from mipselect.problem.block_options import BlockOptions
@@ -90,6 +93,7 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=16)
     parser.add_argument("--shares", type=numbers, default=[SHARE_OF_BLOCKS])
     parser.add_argument("--epsilons", type=numbers, default=[0.25, 0.5, 1.0, 2.0])
+    add_json_option(parser)
     options = parser.parse_args()
     ways = [
         Way(False, 0.5, range_share=0.0),
@@ -97,7 +101,7 @@ def main() -> None:
         *(Way(True, share) for share in options.shares),
     ]
     tables = [table for table in tables_of(options.folder) if len(table.frame) >= ENOUGH_ROWS]
-    found: dict[tuple[str, float, str], float] = {}
+    found: dict[tuple[float, Way, str], float] = {}
     best: dict[str, float] = {}
     for table in tables:
         order = np.random.default_rng(0).permutation(len(table.frame))
@@ -110,16 +114,19 @@ def main() -> None:
         for epsilon in options.epsilons:
             for way in ways:
                 values = r_squared(train, test, way, epsilon, options.draws)
-                found[way.name, epsilon, table.name] = float(np.mean(values))
+                found[epsilon, way, table.name] = float(np.mean(values))
                 print(table.name, epsilon, way.name, file=sys.stderr)
-    print("| ε | features by | mean |", " | ".join(best), "|")
-    print("| --- " * (len(best) + 3) + "|")
-    for epsilon in options.epsilons:
-        for way in ways:
-            each = {name: found[way.name, epsilon, name] for name in best}
-            mean = sum(each.values()) / sum(best.values())
-            shares = " | ".join(f"{each[name] / best[name]:.2f}" for name in best)
-            print(f"| {epsilon:g} | {way.name} | {mean:.2f} | {shares} |")
+    print_records(shares(found, best), as_json=options.json)
+
+
+def shares(found: dict[tuple[float, Way, str], float], best: dict[str, float]) -> Iterator[Record]:
+    """Shares of the R² of the best subset: of the sums over all tables, and of each table."""
+    for epsilon, way in dict.fromkeys((epsilon, way) for epsilon, way, _ in found):
+        each = {name: found[epsilon, way, name] for name in best}
+        named = {"epsilon": epsilon, "way": way.name}
+        yield {**named, "table": "mean", "share": sum(each.values()) / sum(best.values())}
+        for name in best:
+            yield {**named, "table": name, "share": each[name] / best[name]}
 
 
 if __name__ == "__main__":

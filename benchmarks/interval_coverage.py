@@ -1,6 +1,6 @@
 """Coverage of intervals from released numbers, over many data sets, beside their level.
 
-python -m benchmarks.interval_coverage [--sets 1000] [--settings NAME,...]
+python -m benchmarks.interval_coverage [--sets 1000] [--settings NAME,...] [--json]
 
 Truth is least squares on the selected columns in the population, rows and targets mapped as for
 the fit, from four million further rows. "Non-private" are the usual intervals of least squares on
@@ -10,13 +10,14 @@ the same rows and columns. Seeded, so nothing here is private.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.stats import t as student
 
+from benchmarks.stored import Record, add_json_option, print_records
 from mipselect.regression import AdaSSPRegressor, SelectThenRegress
 from mipselect.regression.intervals import confidence_intervals
 from mipselect.selectors import ExponentialSelector, KendallSelector
@@ -215,45 +216,52 @@ def one_set(setting: Setting, gram: np.ndarray, products: np.ndarray, seed: int)
     )
 
 
-def summary(found: list[Seen]) -> list[str]:
-    if not found:
-        return ["-"] * 5
+def summary(found: list[Seen]) -> Record:
     covered = np.array([one.covered for one in found])
     widths = np.array([one.widths for one in found])
     ratios = np.array([one.ratios for one in found])
     each = 100.0 * covered.mean(axis=0)
-    return [
-        f"{each.mean():.1f}",
-        f"{each.min():.1f} .. {each.max():.1f}",
-        f"{100.0 * np.isinf(widths).mean():.1f}",
-        f"{np.median(widths):.3g}",
-        f"{np.median(ratios):.2f}",
-    ]
+    return {
+        "data_sets": len(found),
+        "covered": float(each.mean()),
+        "covered_by_coefficient": f"{each.min():.1f} .. {each.max():.1f}",
+        "whole_line": float(100.0 * np.isinf(widths).mean()),
+        "width": finite(np.median(widths)),
+        "width_ratio": finite(np.median(ratios)),
+    }
+
+
+def finite(number: float) -> float | str:
+    return float(number) if np.isfinite(number) else "∞"
+
+
+def of_setting(name: str, setting: Setting, sets: int) -> Iterator[Record]:
+    gram, products = setting.population()
+    found = [one_set(setting, gram, products, seed) for seed in range(sets)]
+    groups = {name: found}
+    if setting.right is not None:
+        groups = {
+            f"{name}, right columns": [one for one in found if one.right],
+            f"{name}, wrong columns": [one for one in found if not one.right],
+        }
+    for label, group in groups.items():
+        if group:
+            yield {"setting": label, **summary(group)}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sets", type=int, default=1000)
     parser.add_argument("--settings", default="", help="names or their beginnings; all if empty")
+    add_json_option(parser)
     options = parser.parse_args()
-    heads = ["setting", "data sets", "level", "coverage", "by coefficient", "whole line, %",
-             "median width", "/ non-private"]  # fmt: skip
-    print("|", " | ".join(heads), "|")
-    print("| --- " * len(heads) + "|")
-    for name, setting in settings().items():
-        if not name.startswith(tuple(options.settings.split(","))):
-            continue
-        gram, products = setting.population()
-        found = [one_set(setting, gram, products, seed) for seed in range(options.sets)]
-        groups = {name: found}
-        if setting.right is not None:
-            groups = {
-                f"{name}, right columns": [one for one in found if one.right],
-                f"{name}, wrong columns": [one for one in found if not one.right],
-            }
-        for label, group in groups.items():
-            cells = [label, str(len(group)), f"{100.0 * LEVEL:g}", *summary(group)]
-            print("|", " | ".join(cells), "|", flush=True)
+    found = (
+        record
+        for name, setting in settings().items()
+        if name.startswith(tuple(options.settings.split(",")))
+        for record in of_setting(name, setting, options.sets)
+    )
+    print_records(found, as_json=options.json)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """How far the forecasts of `mipselect plan` are from what `mipselect fit` reaches.
 
 python -m benchmarks.plan_against_fit FOLDER [--splits 3] [--draws 2] [--time-limit 20]
+    [--json]
 
 FOLDER is that of `benchmarks.real_tables`; scikit-learn's diabetes data are added. `plan` is told
 the schema, the number of rows of four fifths of the table, and as `--effect` the test R² of the
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,6 +23,7 @@ from sklearn.base import clone
 from sklearn.metrics import r2_score
 
 from benchmarks.fit_defaults import TEST_SHARE, best_subset
+from benchmarks.stored import Record, add_json_option, print_records
 from benchmarks.tables_at_hand import Table, diabetes, tables_of
 from mipselect.cli.plan import default_fit
 from mipselect.planning import Guesses, plan_fit
@@ -46,6 +49,37 @@ def reached(train: Table, test: Table, epsilon: float, seed: int) -> float:
     return float(r2_score(test.frame[test.target], model.predict(test.frame)))
 
 
+def of_table(table: Table, options: argparse.Namespace) -> Iterator[Record]:
+    parts = [split(table, seed) for seed in range(options.splits)]
+    best = float(np.mean([best_subset(train, test) for test, train in parts]))
+    rows, size = len(parts[0][1].frame), table.support_size
+    plan = plan_fit(
+        default_fit(size, of_classes=False),
+        table.schema,
+        **table.question,
+        rows=rows,
+        epsilons=EPSILONS,
+        guesses=Guesses(effect=best),
+        time_limit=options.time_limit,
+    )
+    for k, epsilon in enumerate(EPSILONS):
+        found = [
+            reached(train, test, epsilon, options.draws * seed + draw)
+            for seed, (test, train) in enumerate(parts)
+            for draw in range(options.draws)
+        ]
+        print(table.name, epsilon, file=sys.stderr)
+        yield {
+            "table": table.name,
+            "rows": rows,
+            "fields": f"{size} of {table.n_features}",
+            "best": best,
+            "epsilon": epsilon,
+            "plan": plan.of_fit.expected(k),
+            "fit": float(np.mean(found)),
+        }
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -54,38 +88,13 @@ def main() -> None:
     parser.add_argument("--splits", type=int, default=3)
     parser.add_argument("--draws", type=int, default=2)
     parser.add_argument("--time-limit", type=float, default=20.0)
+    add_json_option(parser)
     options = parser.parse_args()
-    heads = " | ".join(f"ε = {epsilon:g}" for epsilon in EPSILONS)
-    print(f"| table | rows | fields | best subset | {heads} |")
-    print("| --- | ---: | ---: | ---: |" + " ---: |" * len(EPSILONS))
-    differences = []
-    for table in [*tables_of(options.folder), diabetes()]:
-        parts = [split(table, seed) for seed in range(options.splits)]
-        best = float(np.mean([best_subset(train, test) for test, train in parts]))
-        rows, size = len(parts[0][1].frame), table.support_size
-        plan = plan_fit(
-            default_fit(size, of_classes=False),
-            table.schema,
-            **table.question,
-            rows=rows,
-            epsilons=EPSILONS,
-            guesses=Guesses(effect=best),
-            time_limit=options.time_limit,
-        )
-        cells = []
-        for k, epsilon in enumerate(EPSILONS):
-            found = [
-                reached(train, test, epsilon, options.draws * seed + draw)
-                for seed, (test, train) in enumerate(parts)
-                for draw in range(options.draws)
-            ]
-            forecast, mean = plan.of_fit.expected(k), float(np.mean(found))
-            differences.append(abs(forecast - mean))
-            cells.append(f"{forecast:.2f} ({mean:.2f})")
-            print(table.name, epsilon, file=sys.stderr)
-        fields = f"{size} of {table.n_features}"
-        print(f"| {table.name} | {rows:,} | {fields} | {best:.2f} | {' | '.join(cells)} |")
-    print(f"\nmean absolute difference {np.mean(differences):.3f}")
+    tables = [*tables_of(options.folder), diabetes()]
+    found = [record for table in tables for record in of_table(table, options)]
+    print_records(found, as_json=options.json)
+    difference = np.mean([abs(record["plan"] - record["fit"]) for record in found])
+    print(f"\nmean absolute difference {difference:.3f}", file=sys.stderr)
 
 
 if __name__ == "__main__":

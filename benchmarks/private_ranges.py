@@ -1,6 +1,6 @@
 """What `mipselect fit` reaches with private ranges and with stated ones: mean test R².
 
-python -m benchmarks.private_ranges FOLDER [--draws 8] [--rows 5000]
+python -m benchmarks.private_ranges FOLDER [--draws 8] [--rows 5000] [--json]
 
 FOLDER is that of `benchmarks.real_tables`; of its tables those with a target that is a number. The
 fields are drawn as by default, with the same part of ε whatever the ranges are. "2 × span" are
@@ -14,12 +14,14 @@ from __future__ import annotations
 import argparse
 import random
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 from sklearn.metrics import r2_score
 
+from benchmarks.stored import Record, add_json_option, print_records
 from benchmarks.tables_at_hand import Table, tables_of
 from mipselect import Instance
 from mipselect.problem.block_options import BlockOptions
@@ -107,6 +109,15 @@ def of_table(table: Table, product: float, draws: int) -> dict[str, list[float]]
     return found
 
 
+def measured(tables: list[Table], draws: int) -> Iterator[Record]:
+    for product in PRODUCTS:
+        for table in tables:
+            for ranges, values in of_table(table, product, draws).items():
+                named = {"product": product, "ranges": ranges, "table": table.name}
+                yield {**named, "r_squared": values}
+            print(table.name, product, file=sys.stderr)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -114,18 +125,10 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--draws", type=int, default=8)
     parser.add_argument("--rows", type=int, default=5000)
+    add_json_option(parser)
     options = parser.parse_args()
     tables = [table.drawn(options.rows, 0) for table in tables_of(options.folder)]
-    ways = ["private", *(f"{factor:g} × span" for factor in SPANS)]
-    print("| nε |", " | ".join(ways), "|")
-    print("| --- " * (len(ways) + 1) + "|")
-    for product in PRODUCTS:
-        found: dict[str, list[float]] = {way: [] for way in ways}
-        for table in tables:
-            for way, values in of_table(table, product, options.draws).items():
-                found[way] += values
-            print(table.name, product, file=sys.stderr)
-        print(f"| {product:,} |", " | ".join(f"{np.mean(found[way]):.2f}" for way in ways), "|")
+    print_records(measured(tables, options.draws), as_json=options.json)
 
 
 if __name__ == "__main__":

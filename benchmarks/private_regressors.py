@@ -1,6 +1,6 @@
 """Private regressors against each other on real tables whose ranges are known: median test R².
 
-python -m benchmarks.private_regressors FOLDER [--trials 10]
+python -m benchmarks.private_regressors FOLDER [--trials 10] [--json]
 
 Columns and target are mapped from their ranges to [-1, 1]. The ranges are those of the tables, in
 place of a codebook; seeded: nothing here is private. FOLDER is as for regression_pipelines.
@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import argparse
 import statistics
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sklearn.metrics import r2_score
 
-from benchmarks.regression_pipelines import TABLES, TEST_SHARE, non_private, shown
+from benchmarks.regression_pipelines import TABLES, TEST_SHARE, non_private
+from benchmarks.stored import Record, add_json_option, print_records
 from mipselect.regression import (
     AdaSSPRegressor,
     BoostedAdaSSPRegressor,
@@ -73,21 +74,27 @@ def trial(X: np.ndarray, y: np.ndarray, epsilon: float, seed: int) -> dict[str, 
     return found
 
 
+def medians(folder: Path, count: int) -> Iterator[Record]:
+    names = ["NonDP", "NonDP, chosen", *REGRESSORS]
+    for table, source in TABLES.items():
+        X, y = source.load(folder)
+        X, y = in_ranges(X), in_ranges(y)
+        for epsilon in EPSILONS:
+            trials = [trial(X, y, epsilon, seed) for seed in range(count)]
+            found = {name: statistics.median(one[name] for one in trials) for name in names}
+            models = {
+                name: value if value > -np.inf else "no model" for name, value in found.items()
+            }
+            yield {"table": table, "rows": len(y), "epsilon": epsilon, **models}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--trials", type=int, default=10)
+    add_json_option(parser)
     options = parser.parse_args()
-    names = ["NonDP", "NonDP, chosen", *REGRESSORS]
-    print("| table | rows | ε |", " | ".join(names), "|")
-    print("| --- " * (len(names) + 3) + "|")
-    for table, source in TABLES.items():
-        X, y = source.load(options.folder)
-        X, y = in_ranges(X), in_ranges(y)
-        for epsilon in EPSILONS:
-            trials = [trial(X, y, epsilon, seed) for seed in range(options.trials)]
-            medians = [shown(statistics.median(one[name] for one in trials)) for name in names]
-            print(f"| {table} | {len(y):,} | {epsilon} |", " | ".join(medians), "|", flush=True)
+    print_records(medians(options.folder, options.trials), as_json=options.json)
 
 
 if __name__ == "__main__":

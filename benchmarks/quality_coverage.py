@@ -1,6 +1,7 @@
 """Coverage of the intervals of a private quality, over many samples of real tables.
 
 python -m benchmarks.quality_coverage FOLDER [--runs 1000] [--share 0.1] [--epsilons 0.5,1,2]
+    [--json]
 
 A model is fitted without privacy to half of a table's rows and stays fixed; of two classes the
 target is whether a number is above its upper quartile. Every run draws `share` of the table's rows,
@@ -20,6 +21,7 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
+from benchmarks.stored import Record, add_json_option, print_records
 from benchmarks.tables_at_hand import Table, tables_of
 from mipselect.privacy.guarantee import RELATIONS, Guarantee
 from mipselect.quality import Measure, Quality
@@ -82,7 +84,9 @@ class Setting:
             yield "R² as it is", quality.first, self.plain
 
 
-def line(setting: Setting, share: float, epsilon: float, relation: str, runs: int) -> list[str]:
+def of_setting(
+    setting: Setting, share: float, epsilon: float, relation: str, runs: int
+) -> Iterator[Record]:
     size = round(share * setting.rows)
     held: dict[str, list[bool]] = {}
     truth: dict[str, float] = {}
@@ -93,11 +97,18 @@ def line(setting: Setting, share: float, epsilon: float, relation: str, runs: in
             held.setdefault(name, []).append(holds(measure, true))
             widths.setdefault(name, []).append(measure.high - measure.low)
             truth[name] = true
-    return [
-        f"| {setting.name} | {size:,} | {epsilon:g} | {relation} | {name} | {truth[name]:.3f} | "
-        f"{np.median(widths[name]):.3f} | {100.0 * np.mean(found):.1f} % |"
-        for name, found in held.items()
-    ]
+    for name, found in held.items():
+        width = float(np.median(widths[name]))
+        yield {
+            "table": setting.name,
+            "rows": size,
+            "epsilon": epsilon,
+            "relation": relation,
+            "measure": name,
+            "truth": float(truth[name]),
+            "width": width if np.isfinite(width) else "∞",
+            "covered": float(100.0 * np.mean(found)),
+        }
 
 
 def main() -> None:
@@ -107,16 +118,18 @@ def main() -> None:
     parser.add_argument("--share", type=float, default=0.1)
     parser.add_argument("--epsilons", default="0.5,1,2")
     parser.add_argument("--relations", default=",".join(RELATIONS))
+    add_json_option(parser)
     given = parser.parse_args()
-    print("| table | rows | ε | relation | measure | truth | median width | coverage |")
-    print("| --- | --- | --- | --- | --- | --- | --- | --- |")
-    for table in tables_of(given.folder):
-        for of_classes in (False, True):
-            setting = Setting(table, of_classes=of_classes)
-            for epsilon in map(float, given.epsilons.split(",")):
-                for relation in given.relations.split(","):
-                    for text in line(setting, given.share, epsilon, relation, given.runs):
-                        print(text, flush=True)
+    found = (
+        record
+        for table in tables_of(given.folder)
+        for of_classes in (False, True)
+        for setting in [Setting(table, of_classes=of_classes)]
+        for epsilon in map(float, given.epsilons.split(","))
+        for relation in given.relations.split(",")
+        for record in of_setting(setting, given.share, epsilon, relation, given.runs)
+    )
+    print_records(found, as_json=given.json)
 
 
 if __name__ == "__main__":

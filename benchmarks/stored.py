@@ -1,0 +1,163 @@
+"""Stored results of a benchmark: one JSON file a run, from which tables of the manual are written.
+
+python -m benchmarks.stored NAME --seed TEXT [--records FILE] -- COMMAND ...
+
+runs a command that prints a list of records as JSON, and writes docs/results/NAME.json, whole or
+not at all. With --records the list is read from a file that an earlier run printed. A record is a
+flat object: its values are texts, numbers, or lists of numbers, such as those of repeats. Folders
+in the command are stored as FOLDER. A benchmark has its `--json` from `add_json_option`, and
+prints by `print_records`; of `mipselect bench --json` each selector on an instance is a record.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from datetime import date
+from importlib.metadata import version
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from mipselect.disk import write_whole
+
+RESULTS = Path(__file__).parent.parent / "docs" / "results"
+PACKAGES = ("mipselect", "numpy", "scipy", "scikit-learn")
+DIGITS = 5
+"""Significant digits of a number that is stored."""
+OF_BENCH = ("selector", "epsilon", "exact", "f1", "seconds_per_fit", "seconds_per_draw")
+
+Record = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class StoredRun:
+    """One run: what was run, when, where and with which seed, and what it found."""
+
+    command: str
+    date: str
+    machine: str
+    seed: str
+    records: list[Record]
+    versions: dict[str, str]
+    entered_by_hand: bool = False
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.records, list) or not self.records:
+            raise ValueError("the records are no list, or an empty one")
+        for place, record in enumerate(self.records):
+            if not isinstance(record, dict):
+                raise ValueError(f"record {place} is no object")
+            for key, value in record.items():
+                numbers = value if isinstance(value, list) else [value]
+                kinds = (int, float) if isinstance(value, list) else (str, int, float)
+                if not numbers or not all(isinstance(each, kinds) for each in numbers):
+                    raise ValueError(f"record {place}: {key} is no text, number or list of numbers")
+
+    @classmethod
+    def read(cls, path: Path) -> StoredRun:
+        return cls(**json.loads(path.read_text(encoding="utf-8")))
+
+    def write(self, path: Path) -> None:
+        """Write a file with one record a line."""
+        head = asdict(self)
+        records = (json.dumps(_rounded(each), ensure_ascii=False) for each in head.pop("records"))
+        begun = json.dumps(head, ensure_ascii=False, indent=1).removesuffix("\n}")
+        text = begun + ',\n "records": [\n  ' + ",\n  ".join(records) + "\n ]\n}\n"
+        write_whole(path, text.encode())
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _rounded(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_rounded(each) for each in value]
+    return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
+
+
+def records_of(printed: Any) -> Any:
+    """The list that was printed, or the records in the object of `mipselect bench`."""
+    if not isinstance(printed, dict) or "instances" not in printed:
+        return printed
+    return [
+        {"instance": each["instance"], "n": each["n"]}
+        | {key: found[key] for key in OF_BENCH if found[key] is not None}
+        for each in printed["instances"]
+        for found in each["selectors"]
+    ]
+
+
+def add_json_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="one list of records, to be stored")
+
+
+def print_records(records: Iterable[Record], *, as_json: bool) -> None:
+    """Print one list, or each record as the line of a table once it is there."""
+    if as_json:
+        print(json.dumps(list(records)))
+        return
+    heads: list[str] = []
+    for record in records:
+        if list(record) != heads:
+            heads = list(record)
+            print(f"\n| {' | '.join(heads)} |\n{'| --- ' * len(heads)}|")
+        cells = (fmean(each) if isinstance(each, list) else each for each in record.values())
+        texts = (f"{each:.3g}" if isinstance(each, float) else f"{each}" for each in cells)
+        print(f"| {' | '.join(texts)} |", flush=True)
+
+
+def this_machine() -> str:
+    """Cores and memory; no names."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    return f"{os.cpu_count()} cores ({platform.machine()}), {memory:.0f} GiB"
+
+
+def as_typed(command: list[str]) -> str:
+    """The command without the places of this machine."""
+    words = ["FOLDER" if Path(word).is_dir() else word for word in command]
+    if Path(words[0]).name.startswith("python"):
+        words[0] = "python"
+    return " ".join(words)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("name", metavar="NAME")
+    parser.add_argument("--seed", required=True, help="the seeds, in words")
+    parser.add_argument("--records", type=Path, help="what an earlier run printed")
+    parser.add_argument("command", nargs="+", metavar="COMMAND")
+    options = parser.parse_args()
+    if options.records is None:
+        done = subprocess.run(options.command, stdout=subprocess.PIPE)
+        if done.returncode:
+            sys.exit(f"nothing is stored: the command ended with {done.returncode}")
+        printed = done.stdout
+        day = date.today()
+    else:
+        printed = options.records.read_bytes()
+        day = date.fromtimestamp(options.records.stat().st_mtime)
+    versions = {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}}
+    try:
+        run = StoredRun(
+            as_typed(options.command),
+            day.isoformat(),
+            this_machine(),
+            options.seed,
+            records_of(json.loads(printed)),
+            versions,
+        )
+    except ValueError as error:
+        sys.exit(f"nothing is stored: what was printed is no list of records: {error}")
+    run.write(RESULTS / f"{options.name}.json")
+
+
+if __name__ == "__main__":
+    main()

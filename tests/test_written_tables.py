@@ -1,0 +1,316 @@
+"""Written tables of the manual are those of their stored results; mistakes in them are named."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks import stored
+from benchmarks.stored import RESULTS, StoredRun
+from docs import written_tables
+from docs.written_tables import DOCS, WrongTable
+from tests.support.commandline import Run
+
+RECORDS = [
+    {"method": "loss", "table": "bikes", "epsilon": 0.5, "ways": [0.25, 0.75]},
+    {"method": "loss", "table": "wine", "epsilon": 0.5, "ways": [0.1]},
+    {"method": "loss", "table": "bikes", "epsilon": 1.0, "ways": [0.6]},
+    {"method": "loss", "table": "wine", "epsilon": 1.0, "ways": [-0.001]},
+    {"method": "blocks", "table": "wine", "epsilon": 1.0, "ways": [0.9], "rows": 3000},
+]
+SPECIFICATION = {
+    "results": "ways",
+    "where": {"method": "loss"},
+    "corner": ["table"],
+    "rows": ["table"],
+    "columns": "epsilon",
+    "head": "ε = {epsilon}",
+    "cell": "{ways:.2f}",
+}
+WINE, NONE = {"table": "wine"}, {"table": "bikes", "rows": 3000}
+PAGE = "Before.\n\n<!-- table: ways -->\n<!-- end of table -->\n\nBehind.\n"
+Store = Callable[..., None]
+
+
+@pytest.fixture
+def store(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Store:
+    """Write a run of the name `ways` where the tables look for it."""
+
+    def write(records: list[dict[str, Any]], **given: Any) -> None:
+        head = {"command": "python -m b", "date": "2026-11-01", "machine": "2 cores", "seed": "0"}
+        run = StoredRun(**{**head, "versions": {}, **given}, records=records)
+        run.write(tmp_path / "ways.json")
+        written_tables.run.cache_clear()
+
+    monkeypatch.setattr(written_tables, "RESULTS", tmp_path)
+    written_tables.run.cache_clear()
+    yield write
+    written_tables.run.cache_clear()
+
+
+def lines_of(specification: dict[str, Any], page: str = PAGE) -> list[str]:
+    return written_tables.page(page, {"ways": specification}).split("\n")
+
+
+@pytest.mark.parametrize("path", written_tables.pages(), ids=lambda path: path.stem)
+def test_a_page_has_the_numbers_of_its_results(path: Path) -> None:
+    assert path.read_text(encoding="utf-8") == written_tables.written(path), (
+        f"run: python -m docs.written_tables {path.relative_to(DOCS.parent)}"
+    )
+
+
+@pytest.mark.parametrize("path", sorted(RESULTS.glob("*.json")), ids=lambda path: path.stem)
+def test_a_stored_run_says_where_it_is_from(path: Path) -> None:
+    run = StoredRun.read(path)
+    assert run.entered_by_hand or (run.versions and run.machine != "not recorded")
+    assert not any(word.startswith(("/", "~")) for word in run.command.split())
+    assert path.stat().st_size < 250_000
+
+
+def test_every_stored_run_is_on_a_page() -> None:
+    specifications = "".join(
+        path.read_text("utf-8") for path in written_tables.PAGES.rglob("*.toml")
+    )
+    unused = [
+        path.stem for path in RESULTS.glob("*.json") if f'"{path.stem}"' not in specifications
+    ]
+    assert unused == []
+
+
+def test_a_table_by_keys(store: Store) -> None:
+    store(RECORDS)
+    assert lines_of(SPECIFICATION) == [
+        "Before.",
+        "",
+        "<!-- table: ways -->",
+        "",
+        "| table | ε = 0.5 | ε = 1 |",
+        "| --- | ---: | ---: |",
+        "| bikes | 0.50 | 0.60 |",
+        "| wine | 0.10 | 0.00 |",
+        "",
+        "*`python -m b`, 2026-11-01; machine: 2 cores; seeds: 0.*",
+        "",
+        "<!-- end of table -->",
+        "",
+        "Behind.",
+        "",
+    ]
+
+
+def test_a_table_by_a_list_of_rows_and_columns(store: Store) -> None:
+    store(RECORDS, entered_by_hand=True)
+    rows = [
+        {"label": ["mean", "loss"], "mean": ["table"]},
+        {"label": ["wine", "both"], "where": {"table": "wine", "method": ["loss", "blocks"]}},
+    ]
+    columns = [
+        {"label": "half", "where": {"epsilon": 0.5}},
+        {"label": "one", "where": {"epsilon": 1}},
+    ]
+    rows[1] |= {"spread": ["method", "ways"], "cell": "{blocks:.1f} ({loss:.1f})", "missing": "–"}
+    given = {**SPECIFICATION, "corner": ["", "by"], "rows": rows, "columns": columns}
+    assert lines_of(given)[4:10] == [
+        "|  | by | half | one |",
+        "| --- | --- | ---: | ---: |",
+        "| mean | loss | 0.30 | 0.30 |",
+        "| wine | both | – | 0.9 (0.0) |",
+        "",
+        "*`python -m b`, 2026-11-01, entered by hand; machine: 2 cores; seeds: 0.*",
+    ]
+
+
+def test_numbers_and_texts_in_labels_and_cells(store: Store) -> None:
+    store(
+        [{"n": 3000, "way": "`mcmc`", "share": "> 60"}, {"n": 10, "way": "no model", "share": 2.5}]
+    )
+    given = {"results": "ways", "corner": ["n", "way"], "rows": ["n", "way"], "where": {}}
+    columns = [{"label": "share", "cell": "{share:.2f}"}]
+    assert lines_of({**given, "columns": columns})[4:8] == [
+        "| n | way | share |",
+        "| ---: | --- | ---: |",
+        "| 3,000 | `mcmc` | > 60 |",
+        "| 10 | no model | 2.50 |",
+    ]
+
+
+def test_a_mean_that_was_entered_by_hand_counts_alone(store: Store) -> None:
+    whole = {"method": "loss", "table": "mean", "epsilon": 1.0, "ways": 0.5}
+    rows = [{"label": "all", "where": {"table": ["bikes", "wine"]}, "mean": ["table"]}]
+    given = {**SPECIFICATION, "rows": [*rows, {"label": "wine", "where": {"table": "wine"}}]}
+    for by_hand, mean in ((True, 0.5), (False, 0.3)):
+        store([*RECORDS, whole], entered_by_hand=by_hand)
+        assert f"| all | 0.30 | {mean:.2f} |" in lines_of(given)
+        assert "| wine | 0.10 | 0.00 |" in lines_of(given)
+
+
+def test_runs_are_named_once_in_a_section(store: Store) -> None:
+    store(RECORDS)
+    tables = [PAGE.replace("table: ways", f"table: {name}") for name in "abc"]
+    specifications = dict.fromkeys("abc", SPECIFICATION)
+    text = written_tables.page(f"{tables[0]}{tables[1]}\n## Next\n{tables[2]}", specifications)
+    said = [part.count("python -m b") for part in text.split("<!-- table: ")]
+    assert said == [0, 1, 0, 1]
+    assert written_tables.page(text, specifications) == text
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"results": "nothing"}, "docs/results/nothing.json cannot be read"),
+        ({"where": {"method": "los"}}, "method = 'los'"),
+        (
+            {"where": {"method": "loss", "table": ["wine", "win"]}},
+            "no record of ways has table = 'win'",
+        ),
+        ({"missing": "", "rows": [{"label": "b", "where": {"rows": 30}}]}, "has rows = 30"),
+        (
+            {"missing": "", "rows": [{"label": "a", "where": WINE}, {"label": "b", "where": NONE}]},
+            "there are no records for .*'b'",
+        ),
+        ({"where": {}}, "differ in method"),
+        ({"where": {}, "mean": ["method"]}, "differ in rows"),
+        ({"cell": "{way:.2f}"}, "no records"),
+        ({"cell": "{ways:.2x}"}, "cannot be filled"),
+        ({"labels": ["{tabel}"]}, "cannot be filled"),
+        ({"cells": "{ways}"}, "unexpected keyword argument 'cells'"),
+        ({"rows": [{"label": "b", "where": {"table": "bike"}, "missing": ""}]}, "table = 'bike'"),
+        (
+            {"where": {"method": ["loss", "blocks"], "rows": 3000}, "head": "{e}"},
+            "cannot be filled",
+        ),
+    ],
+)
+def test_a_wrong_specification_is_named(store: Store, change: Any, reason: str) -> None:
+    store(RECORDS)
+    with pytest.raises(WrongTable, match=rf"(?s)^table ways: .*{reason}"):
+        lines_of({**SPECIFICATION, **change})
+
+
+def test_a_cell_without_a_record_is_an_error_or_as_said(store: Store) -> None:
+    store([each for each in RECORDS if each is not RECORDS[1]])
+    with pytest.raises(WrongTable, match="there is no record for"):
+        lines_of(SPECIFICATION)
+    assert "| wine | none | 0.00 |" in lines_of({**SPECIFICATION, "missing": "none"})
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        PAGE.replace("table: ways", "table: way"),
+        PAGE + PAGE,
+        "No table.\n",
+        PAGE.replace("<!-- end of table -->", ""),
+        "<!-- table: ways -->\n" + PAGE,
+    ],
+)
+def test_comments_that_fit_no_specification(store: Store, page: str) -> None:
+    store(RECORDS)
+    with pytest.raises(WrongTable, match=r"comments? "):
+        lines_of(SPECIFICATION, page)
+
+
+def test_the_command_writes_and_compares(
+    store: Store,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    store(RECORDS)
+    (tmp_path / "pages").mkdir()
+    page = tmp_path / "page.md"
+    page.write_text(PAGE, encoding="utf-8")
+    text = "".join(f"{key} = {json.dumps(value)}\n" for key, value in SPECIFICATION.items())
+    text = text.replace('{"method": "loss"}', '{method = "loss"}')
+    (tmp_path / "pages" / "page.toml").write_text(f"[ways]\n{text}", encoding="utf-8")
+    monkeypatch.setattr(written_tables, "DOCS", tmp_path)
+    monkeypatch.setattr(written_tables, "PAGES", tmp_path / "pages")
+
+    def run(*arguments: str) -> tuple[int, str]:
+        monkeypatch.setattr(sys, "argv", ["written_tables", *arguments])
+        return written_tables.main(), capsys.readouterr().err
+
+    assert run("--check") == (1, "page.md: differs from its stored results\n")
+    assert page.read_text(encoding="utf-8") == PAGE
+    assert run() == (0, "page.md: written\n")
+    assert "| bikes | 0.50 | 0.60 |" in page.read_text(encoding="utf-8")
+    assert run("--check", str(page)) == (0, "")
+    page.write_text(page.read_text(encoding="utf-8").replace("0.60", "0.61"), encoding="utf-8")
+    assert run("--check") == (1, "page.md: differs from its stored results\n")
+    (tmp_path / "pages" / "page.toml").write_text("[ways\n", encoding="utf-8")
+    assert run()[1].startswith("page.md: Expected ']'")
+    assert run(str(DOCS / "plan.md")) == (1, f"{DOCS / 'plan.md'} is no page in {tmp_path.name}\n")
+    (tmp_path / "pages" / "page.toml").unlink()
+    code, said = run()
+    assert code == 1
+    assert said.startswith("page.md: comments name ['ways'], specifications []")
+
+
+def test_a_run_comes_back_as_it_was_stored(tmp_path: Path) -> None:
+    head = ("mipselect bench", "2026-11-01", "2 cores", "1 to 10")
+    run = StoredRun(
+        *head, records=[{"n": 3000, "way": "ε", "x": [0.5, 1]}], versions={"numpy": "2"}
+    )
+    run.write(tmp_path / "run.json")
+    assert StoredRun.read(tmp_path / "run.json") == run
+    text = (tmp_path / "run.json").read_text(encoding="utf-8")
+    assert '\n  {"n": 3000, "way": "ε", "x": [0.5, 1]}\n' in text
+    assert [path.name for path in tmp_path.iterdir()] == ["run.json"]
+
+
+@pytest.mark.parametrize(
+    "records", [[], {}, [1], [{"a": None}], [{"a": {"b": 1}}], [{"a": ["x"]}], [{"a": []}]]
+)
+def test_what_is_no_list_of_flat_records_is_not_stored(records: Any) -> None:
+    with pytest.raises(ValueError, match="record"):
+        StoredRun("c", "d", "m", "s", records=records, versions={})
+
+
+def test_what_bench_prints_is_stored(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    options = ["--epsilon", "1,2", "--trials", "2", "--selectors", "sis,uniform"]
+    printed = run("bench", "diabetes", *options, "--output", tmp_path / "b.jsonl", "--json").out
+    (tmp_path / "printed.json").write_text(printed, encoding="utf-8")
+    given = ["bench", "--seed", "0", "--records", str(tmp_path / "printed.json")]
+    monkeypatch.setattr(sys, "argv", ["stored", *given, "--", "mipselect", "bench", "diabetes"])
+    monkeypatch.setattr(stored, "RESULTS", tmp_path)
+    stored.main()
+    found = StoredRun.read(tmp_path / "bench.json").records
+    assert [(each["selector"], each["epsilon"]) for each in found] == [
+        ("sis", 1.0),
+        ("sis", 2.0),
+        ("uniform", 1.0),
+        ("uniform", 2.0),
+    ]
+    assert all(each["n"] == 442 and 0.0 <= each["exact"] <= 1.0 for each in found)
+
+
+def test_a_command_that_fails_stores_nothing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(stored, "RESULTS", tmp_path)
+    for script, reason in (("exit(3)", "ended with 3"), ("print('no')", "no list of records")):
+        command = ["--", sys.executable, "-c", script]
+        monkeypatch.setattr(sys, "argv", ["stored", "NAME", "--seed", "0", *command])
+        with pytest.raises(SystemExit, match=reason):
+            stored.main()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_command_is_run_and_stored(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    script = "print('[{\"share\": 0.123456789}]')"
+    command = ["--", sys.executable, "-c", script, str(tmp_path)]
+    monkeypatch.setattr(sys, "argv", ["stored", "NAME", "--seed", "none", *command])
+    monkeypatch.setattr(stored, "RESULTS", tmp_path)
+    stored.main()
+    run = StoredRun.read(tmp_path / "NAME.json")
+    assert run.records == [{"share": 0.12346}]
+    assert run.command == f"python -c {script} FOLDER"
+    assert "numpy" in run.versions
+    assert not run.entered_by_hand
